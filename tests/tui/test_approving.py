@@ -22,7 +22,7 @@ from ralph_tui.tui.screens.dialogs.confirm import Confirm
 from ralph_tui.tui.screens.dialogs.details import TaskDetail
 from ralph_tui.tui.screens.dialogs.edit_task import EditTask
 from ralph_tui.tui.screens.dialogs.plan_review import PlanApproval
-from ralph_tui.tui.screens.dialogs.text_input import ReasonDialog, RequestDialog
+from ralph_tui.tui.screens.dialogs.text_input import RequestChangesDialog, RequestDialog
 from ralph_tui.tui.widgets.text_view import TextView
 from tests.tui import feed, waiting
 from tests.tui.conftest import Moment, Opened, click_on, screen_text, script_of, toasts, until
@@ -94,7 +94,7 @@ async def test_a_rejection_needs_a_reason_and_keeps_its_draft(open_app: Open) ->
     async with open_app(script, clock=moment) as pilot:
         app = await asks(pilot, moment)
         await pilot.press("n")
-        await until(pilot, lambda: isinstance(app.screen, ReasonDialog))
+        await until(pilot, lambda: isinstance(app.screen, RequestChangesDialog))
         await pilot.press("ctrl+s")
         await until(pilot, lambda: any("needs a reason" in t for t in toasts(app)))
         await pilot.press(*"tests", "escape")
@@ -103,7 +103,7 @@ async def test_a_rejection_needs_a_reason_and_keeps_its_draft(open_app: Open) ->
         await pilot.pause()
         moment.passes(1)
         await pilot.press("n")
-        await until(pilot, lambda: isinstance(app.screen, ReasonDialog))
+        await until(pilot, lambda: isinstance(app.screen, RequestChangesDialog))
         await pilot.press(*" first", "ctrl+s")
         await until(pilot, lambda: script.controls.asked == ["reject: tests first by screen"])
 

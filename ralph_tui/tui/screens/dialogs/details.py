@@ -23,11 +23,11 @@ from ralph_tui.present.timeline.entry_detail import Detail
 from ralph_tui.present.tools.calls import Section, SectionKind
 from ralph_tui.store.journal.journal_library import JournalLibrary
 from ralph_tui.tui.host.workers import do
-from ralph_tui.tui.screens.dialogs.text_reader import PartsReader, ReaderPart, TextReader
+from ralph_tui.tui.screens.dialogs.text_reader import ReaderPart, TextReader
 from ralph_tui.tui.widgets.code import DiffView, ParsedDiff
 
 
-class BreakerDetail(PartsReader):
+class BreakerDetail(TextReader):
     """What counted, how near each threshold is, and what is off."""
 
     def __init__(self, breaker: CircuitBreaker) -> None:
@@ -44,7 +44,7 @@ class BreakerDetail(PartsReader):
         return breaker_parts(self._breaker, self.app.glyphs)
 
 
-class TaskDetail(PartsReader):
+class TaskDetail(TextReader):
     """Description, criteria with their receipts, dependencies both ways, why, tries, notes."""
 
     def __init__(self, task: Task, view: LoopView, library: JournalLibrary) -> None:

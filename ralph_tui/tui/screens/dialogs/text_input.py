@@ -77,11 +77,12 @@ class GuidanceDialog(TextDialog):
     EMPTY = "Write some guidance first, or press esc to leave."
 
 
-class UrgentGuidanceDialog(GuidanceDialog):
+class UrgentGuidanceDialog(TextDialog):
     """Guidance that does not wait."""
 
     HEADING = "say it now"
     HINT = "The turn that runs gets it with its next tool result; without one, the next iteration."
+    EMPTY = GuidanceDialog.EMPTY
 
 
 class ReplanDialog(TextDialog):
@@ -96,16 +97,11 @@ class ReplanDialog(TextDialog):
     MAY_BE_EMPTY = True
 
 
-class ReasonDialog(TextDialog):
-    """Why."""
+class RequestChangesDialog(TextDialog):
+    """Why specs, plan or result are sent back."""
 
     HINT = "The model gets these words and works on them next."
     EMPTY = "A rejection needs a reason; esc goes back."
-
-
-class RequestChangesDialog(ReasonDialog):
-    """Why specs, plan or result are sent back."""
-
     KEYS = "ctrl+s send back, esc keep the draft"
 
     def __init__(self, kind: ApprovalKind, draft: str) -> None:

@@ -25,8 +25,35 @@ class ReaderPart(NamedTuple):
     rows: int = 1
 
 
+_INDENT = Span("  ")
+
+
+class PartsText(WrappedText):
+    """Every block under its title; long lines wrap under themselves."""
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        """Show these blocks."""
+        super().__init__(classes="parts")
+        self._parts = parts
+
+    def show_parts(self, parts: Sequence[Part]) -> None:
+        """Show others instead; nothing happens when they are the same."""
+        if parts != self._parts:
+            self._parts = parts
+            self.fold_again()
+
+    def lines_at(self, width: int) -> Iterable[Line]:
+        """The blocks at this width."""
+        for at, part in enumerate(self._parts):
+            if at:
+                yield []
+            yield [Span(part.title, Tone.HEADING)]
+            for line in part.lines:
+                yield from ([_INDENT, *piece] for piece in fold(line, width - len(_INDENT.text)))
+
+
 class TextReader(Dialog[None]):
-    """Subclasses say the title and the widgets inside."""
+    """A frame of titled blocks, or of other widgets; a subclass says which."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j", "scroll('down')", show=False),
@@ -47,9 +74,13 @@ class TextReader(Dialog[None]):
         """The frame's title; may hold hostile text."""
         raise NotImplementedError
 
+    def blocks(self) -> list[Part]:
+        """Return what there is to read, where it is titled blocks."""
+        return []
+
     def parts(self) -> Iterable[ReaderPart]:
-        """What is in the frame, from top to bottom; each is asked for when it is its turn."""
-        raise NotImplementedError
+        """Make what is in the frame, from top to bottom; each is asked for when it is its turn."""
+        yield ReaderPart(PartsText(self.blocks()))
 
     def framed(self) -> Iterable[Widget]:
         """The frame."""
@@ -92,45 +123,6 @@ class TextReader(Dialog[None]):
     def searched_in(self) -> ScrollText:
         """All of it."""
         return self.query_one("#reader", ScrollText)
-
-
-_INDENT = Span("  ")
-
-
-class PartsText(WrappedText):
-    """Every block under its title; long lines wrap under themselves."""
-
-    def __init__(self, parts: Sequence[Part]) -> None:
-        """Show these blocks."""
-        super().__init__(classes="parts")
-        self._parts = parts
-
-    def show_parts(self, parts: Sequence[Part]) -> None:
-        """Show others instead; nothing happens when they are the same."""
-        if parts != self._parts:
-            self._parts = parts
-            self.fold_again()
-
-    def lines_at(self, width: int) -> Iterable[Line]:
-        """The blocks at this width."""
-        for at, part in enumerate(self._parts):
-            if at:
-                yield []
-            yield [Span(part.title, Tone.HEADING)]
-            for line in part.lines:
-                yield from ([_INDENT, *piece] for piece in fold(line, width - len(_INDENT.text)))
-
-
-class PartsReader(TextReader):
-    """Subclasses say the title and the blocks."""
-
-    def blocks(self) -> list[Part]:
-        """What there is to read."""
-        raise NotImplementedError
-
-    def parts(self) -> Iterable[ReaderPart]:
-        """One text of all blocks."""
-        yield ReaderPart(PartsText(self.blocks()))
 
     def show_again(self) -> None:
         """The blocks may have changed; what is in sight stays where it is."""

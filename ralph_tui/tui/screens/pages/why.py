@@ -19,7 +19,7 @@ from ralph_tui.store.journal.event_scanner import Progress
 from ralph_tui.store.journal.journal_library import JournalLibrary
 from ralph_tui.store.project import Project
 from ralph_tui.tui.commands.context import goes_on_at
-from ralph_tui.tui.screens.dialogs.text_input import ReasonDialog
+from ralph_tui.tui.screens.dialogs.text_input import TextDialog
 from ralph_tui.tui.screens.pages.page import Handler, Page
 from ralph_tui.tui.widgets.tabs import ViewTabs
 from ralph_tui.tui.widgets.text_view import TextView
@@ -34,7 +34,7 @@ class _Known(NamedTuple):
     breaker: CircuitBreaker
 
 
-class BreakerReasonDialog(ReasonDialog):
+class BreakerReasonDialog(TextDialog):
     """Why the breaker is closed by hand."""
 
     HEADING = "why may the loop go on?"
