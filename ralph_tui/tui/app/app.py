@@ -71,7 +71,7 @@ class RalphApp(Host):
         self._warned = False
 
     def _choose_theme(self, wanted: str) -> None:
-        """Where that can be, before the styles are read: later they would all be read twice more."""
+        """Choose the theme before the styles are read: later they would all be read twice more."""
         for theme in THEMES:
             self.register_theme(theme)
         if self.no_color:  # or the terminal's own colours would become black on black
@@ -88,7 +88,7 @@ class RalphApp(Host):
         return with_one_reader(super().get_driver_class())
 
     def on_mount(self) -> None:
-        """Paint nothing in other colours."""
+        """Apply the theme and the keys before anything is painted."""
         self.theme = self.kept_theme
         self.set_keymap({name: ",".join(keys) for name, keys in self.keymap.items()})
         self.set_class(not self.glyphs.unicode, "-ascii")
@@ -101,7 +101,7 @@ class RalphApp(Host):
         self.key_queue.screen_changed()
 
     def on_ready(self) -> None:
-        """After the first paint: name a theme that is not there, and begin."""
+        """Begin after the first paint, and say when the theme does not exist."""
         if self.launch.screen.theme not in self.available_themes:
             known = ", ".join(sorted(self.available_themes))
             self.complain(f"There is no theme {self.launch.screen.theme!r}. There are {known}.")
@@ -128,7 +128,7 @@ class RalphApp(Host):
         self.key_queue.key_is_nobodys(event)
 
     def on_one_reader_gone(self) -> None:
-        """A terminal that is not the process's own closes without a signal."""
+        """Hang up: a terminal that is not the process's own closes without a signal."""
         self.lifecycle.hang_up()
 
     # Commands.
@@ -151,11 +151,11 @@ class RalphApp(Host):
         return ExitCode.ERROR
 
     async def action_quit(self) -> None:
-        """Textual's own way out asks, too."""
+        """Quit as the command does: Textual's own way out asks, too."""
         self.action_invoke("quit")
 
     def action_help_quit(self) -> None:
-        """Ctrl+C without a selection: the first press warns, the second quits."""
+        """Warn at the first Ctrl+C without a selection, and quit at the second."""
         if self._warned:
             self.action_invoke("quit")
             return
@@ -164,7 +164,7 @@ class RalphApp(Host):
         self.say("Press ctrl+c again to quit.")
 
     def action_suspend_screen(self) -> None:
-        """Ctrl+Z: to the shell and back with `fg`, unless the loop would stand still with the screen."""
+        """Go to the shell on Ctrl+Z, unless the loop would stop with the screen; `fg` returns."""
         if not self.bridge.running:
             self.action_suspend_process()
             return
@@ -175,7 +175,7 @@ class RalphApp(Host):
         self._warned = False
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """Textual's commands that are not ours already."""
+        """Return Textual's commands that ralph does not have itself."""
         for command in super().get_system_commands(screen):
             if command.title in ("Theme", "Maximize", "Minimize"):
                 yield command
@@ -195,7 +195,7 @@ class RalphApp(Host):
     # Size.
 
     def on_resize(self, event: events.Resize) -> None:
-        """There may be room now, or none any more."""
+        """Check whether there is still room."""
         self._fit(event.size)
 
     def _fit(self, size: Size) -> None:

@@ -1,4 +1,4 @@
-"""Opens the screen and says afterwards what could not be said while it was open."""
+"""Opens the screen, and prints afterwards what could not be printed while it was open."""
 
 import sys
 from collections.abc import Callable
@@ -44,7 +44,7 @@ def show(app: RalphApp, splash: "Splash | None" = None) -> int:
 
 
 def _soon(app: RalphApp, call: Callable[[], object]) -> None:
-    """In the app's own time; from any thread."""
+    """Call it on the app's event loop, from any thread."""
     app.call_later(call)
 
 
@@ -63,7 +63,7 @@ def open_replay(launch: Launch, wanted: str) -> None:
 
 
 def looking_only(launch: Launch) -> Launch:
-    """A launch that starts nothing and imports nothing slow."""
+    """Return the launch without anything that starts a run or imports something slow."""
 
     async def refuse(_: "EventSink") -> LoopFinished:
         message = "This is a replay, so nothing is started here."

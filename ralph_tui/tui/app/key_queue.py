@@ -1,4 +1,4 @@
-"""Keys typed faster than what they are for is there: held in their order until it is, and never taken for commands.
+"""Holds keys that are typed before what they are meant for is there, in their order, so that none is taken for a command.
 
 A key that opens something or moves the focus is followed by the keys that are meant for what it opens. They
 come in the same instant, and the focus a message or two later; so they wait. So do letters after a key that
@@ -21,7 +21,7 @@ from ralph_tui.tui.commands.registry import LEADS
 from ralph_tui.tui.host.widget_host import Host
 
 PATIENCE_SECONDS = 2.0
-"""Longest that keys wait for what may not come; then they are forgotten, for they would mean something else."""
+"""The longest that keys wait. After that they are dropped, because they would mean something else."""
 
 _COMMAND = re.compile(r"(?:app\.)?(?:invoke|change)\('(\w+)'\)")
 _ACTIONS = {
@@ -31,7 +31,7 @@ _ACTIONS = {
     **dict.fromkeys(("leave", "close", "cancel", "pick", "mark", "accept"), Leads.PLACE),
     **dict.fromkeys(("app.focus_next", "app.focus_previous"), Leads.PLACE),
 }
-"""Where actions of dialogs, pages and Textual lead that are no commands of ours by name."""
+"""Where the actions of dialogs, pages and Textual lead that are not commands."""
 
 
 class KeyQueue:
@@ -50,29 +50,29 @@ class KeyQueue:
         self._deliver = deliver
         self._held: list[events.Key | events.Paste] = []
         self._leads = Leads.NOWHERE
-        """Where the command leads that keys wait for; nowhere when none do."""
+        """Where the command leads that keys wait for; NOWHERE when none wait."""
         self._leader: events.Key | None = None
         self._leader_done = False
         self._led_from: Screen[object] | None = None
         self._works_before: frozenset[Worker[object]] = frozenset()
         self._opened_at: float | None = None
-        """When it began to be there."""
+        """When what they wait for appeared."""
         self._patience: Timer | None = None
         self._opening: Worker[None] | None = None
-        """The command whose dialog is on its way."""
+        """The command whose dialog is about to open."""
 
     def screen_changed(self) -> None:
-        """Another screen may be what was waited for."""
+        """Check whether the new screen is what keys wait for."""
         self._opening = None
         self.check()
 
     def may_begin(self, command: Command) -> bool:
-        """Return whether this command may: what opens something waits for what is on its way, by a click, too."""
+        """Return whether a command may begin: while one screen is about to open, no second one does, not even by a click."""
         opening = self._opening
         return not command.leads.opens or opening is None or opening.is_finished
 
     def began(self, command: Command, work: Worker[None]) -> None:
-        """Remember that this command did, and may open something."""
+        """Remember the work of a command that may open something."""
         if command.leads.opens:
             self._opening = work
 
@@ -92,12 +92,12 @@ class KeyQueue:
                 self._is_done()
 
     def key_is_nobodys(self, event: events.Key) -> None:
-        """Take note of a key that nobody below the app wanted: its command begins with this message."""
+        """Note a key that no widget wanted: its command begins with this message."""
         if event is self._leader:
             self._app.call_later(self._is_done)
 
     def _leads_to(self, event: events.Key) -> Leads:
-        """Return where this key's command leads; in a field, every key that is no letter of it leads there."""
+        """Return where this key's command leads; in a field, every key but a letter leads to the field."""
         focused = self._app.focused
         if focused is not None and focused.check_consume_key(event.key, event.character):
             return Leads.NOWHERE
@@ -122,7 +122,7 @@ class KeyQueue:
         self.check()
 
     def check(self) -> None:
-        """Hand out what is held if what it waits for is there."""
+        """Release the held keys if what they wait for is there."""
         if self._leads is Leads.NOWHERE or not self._leader_done:
             return
         app = self._app
@@ -138,7 +138,7 @@ class KeyQueue:
             app.call_later(self._let_go, self._leader)
 
     async def _let_go(self, leader: events.Key) -> None:
-        """Hand out what was typed meanwhile, as if it were typed now."""
+        """Deliver the held keys as if they were typed now."""
         if leader is not self._leader:
             return
         leads, held, opened = self._leads, self._held, self._opened_at
@@ -152,7 +152,7 @@ class KeyQueue:
             await self.take(event)
 
     def _forget(self) -> None:
-        """Nothing is waited for any more."""
+        """Drop the held keys and wait for nothing."""
         if self._patience is not None:
             self._patience.stop()
         self._leads, self._leader = Leads.NOWHERE, None

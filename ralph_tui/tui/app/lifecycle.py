@@ -1,4 +1,4 @@
-"""From the first paint to the last: what is loaded when, the loop or the look at it, signals from outside."""
+"""Starts and ends the loop with the screen: what is loaded when, running or watching, signals."""
 
 import asyncio
 import gc
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ralph_tui.tui.handlers.table import Handlers
 
 MET_SECONDS = 1.0
-"""Longest that what a key may need waits for the first look at the project; a long past takes longer."""
+"""The longest that loading the handlers waits for the first look at the project."""
 
 
 class ScreenLifecycle:
@@ -36,9 +36,9 @@ class ScreenLifecycle:
             app, dashboard, shown=self._look_for_decisions, nothing_runs=self._nothing_runs
         )
         self.when_finished: Callable[[], Awaitable[bool]] | None = None
-        """Done once the loop here has ended; true when the app is leaving."""
+        """Awaited once the loop here has ended; returns true when the app is leaving."""
         self.when_begun: Callable[[], Awaitable[object]] | None = None
-        """Done after the first paint, beside everything else."""
+        """Awaited after the first paint, beside everything else."""
         self._handlers: Handlers | None = None
         self._autostart = autostart
         self._watcher: Worker[None] | None = None
@@ -46,7 +46,7 @@ class ScreenLifecycle:
 
     @property
     def handlers(self) -> "Handlers":
-        """What each command does; its dialogs are loaded when it is first wanted."""
+        """The handlers of all commands; their dialogs are imported on first use."""
         if self._handlers is None:
             from ralph_tui.tui.handlers.command_host import CommandHost
             from ralph_tui.tui.handlers.table import Handlers
@@ -55,7 +55,7 @@ class ScreenLifecycle:
         return self._handlers
 
     def begin(self) -> None:
-        """After the first paint: what is slow, and the loop."""
+        """Start, after the first paint, what is slow, and the loop or the watcher."""
         self._obey_signals()
         if self.when_begun is not None:
             do(self._app, self.when_begun(), "begun")
@@ -84,21 +84,21 @@ class ScreenLifecycle:
         return self.handlers
 
     def _look_for_decisions(self) -> None:
-        """What waits for the person may have come."""
+        """Open what waits for the person, once the handlers are loaded."""
         if self._handlers is not None:
             self._handlers.decisions.look()
 
     def _nothing_runs(self) -> None:
-        """Say how to start."""
+        """Offer to start a run."""
         do(self._app, self._offer(), "starting")
 
     async def _offer(self) -> None:
-        """How to start."""
+        """Offer to start a run, once the handlers are loaded."""
         handlers = await self._loaded()
         await handlers.start.look()
 
     def _obey_signals(self) -> None:
-        """Asked to end from outside: stop the loop, then leave; asked again, do not wait."""
+        """Stop the loop and leave on SIGTERM and SIGHUP; on a second signal, leave at once."""
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGTERM, self._end, signal.SIGTERM)
         loop.add_signal_handler(signal.SIGHUP, self.hang_up)
@@ -107,13 +107,13 @@ class ScreenLifecycle:
         do(self._app, self.handlers.quit.leave_now(ENDED_BY[number]), "signal")
 
     def hang_up(self) -> None:
-        """The terminal is gone; kernel, shell and our own writing may all say so, and none means to hurry."""
+        """Leave because the terminal is gone. Kernel, shell and writer may all report it; only the first counts."""
         if not self._hung_up:
             self._hung_up = True
             self._end(signal.SIGHUP)
 
     def start_loop(self, request: str = "", *, replans: bool = False) -> None:
-        """Run the loop: for a new request, to plan anew with what is said, or on; the watcher steps aside.
+        """Run the loop: for a new request, to plan again with feedback, or on with the plan; the watcher stops.
 
         On a page of a browser it runs in a process of its own, because pages are closed without a word.
         """
@@ -147,7 +147,7 @@ class ScreenLifecycle:
         self.refresher.flush()
 
     def exit_when_finished(self) -> None:
-        """Leave as soon as the loop has ended."""
+        """Close the screen as soon as the loop has ended."""
         self.when_finished = self._exit_with_status
         if not self._bridge.running:
             self._app.exit(self._bridge.exit_code)

@@ -1,4 +1,4 @@
-"""How the loop gets onto the screen: folded at every beat, drawn so that keys need not wait, with clock and title."""
+"""Shows what the loop does: folds its events at every beat, draws without making keys wait, keeps clock and title."""
 
 import asyncio
 from collections.abc import Callable
@@ -30,12 +30,12 @@ from ralph_tui.tui.terminal.garbage_collection import sweep
 from ralph_tui.tui.terminal.private import write_escape
 
 IDLE_FLUSH_SECONDS = 2.0
-"""While only files are watched: what they have to tell calls for a beat of its own."""
+"""Seconds between beats while only files are watched; a change on disk asks for a beat of its own."""
 
 _KEYS = (events.Key, events.MouseDown, events.MouseScrollDown, events.MouseScrollUp)
 
 _TURNS = (LoopFound, LoopLost, ProjectRead, ProjectUnreadable)
-"""After these it is known whether there is much to show."""
+"""After these events it is known how often to flush."""
 
 
 class Refresher:
@@ -63,31 +63,31 @@ class Refresher:
         self._shown = shown
         self._nothing_runs = nothing_runs
         self.met = asyncio.Event()
-        """Something of the project is shown."""
+        """Set once something of the project is shown."""
         self.is_titled = False
-        """The terminal shows our title instead of its own."""
+        """The terminal shows ralph's title instead of its own."""
         self._flusher: Timer | None = None
         self._pace = FramePacer()
         self._clock_timer: Timer | None = None
         self._bridge.on_first = self._call_beat
 
     def start(self) -> None:
-        """Prepare the clock, which stands still until the loop runs."""
+        """Prepare the clock, which is paused until the loop runs."""
         self._clock_timer = self._app.set_interval(1.0, self.tick, pause=True)
 
     def flush_every(self, seconds: float) -> None:
-        """How soon what came is shown."""
+        """Flush every so many seconds."""
         if self._flusher is not None:
             self._flusher.stop()
         self._flusher = self._app.set_interval(seconds, self._beat)
 
     def press(self, event: events.Event) -> None:
-        """Take note that somebody is there, whose keys come first."""
+        """Note a key or a click, so that its effect is drawn first."""
         if isinstance(event, _KEYS):
             self._pace.press(monotonic())
 
     def _beat(self) -> None:
-        """Fold what came; draw it, and look for garbage, when that keeps no key waiting."""
+        """Fold what came, and draw and collect garbage when no key has to wait for that."""
         began = monotonic()
         may_draw = self._pace.may_draw(began)
         if not may_draw and not self._bridge.live:
@@ -99,7 +99,7 @@ class Refresher:
         sweep(began - self._pace.pressed_at)
 
     def _call_beat(self) -> None:
-        """What came from the files is shown soon, with what comes along with it."""
+        """Ask for a beat soon, so that changes on disk are shown together."""
         if not self._bridge.live:
             self._app.set_timer(FLUSH_SECONDS, self._beat)
 
@@ -108,7 +108,7 @@ class Refresher:
         self._pace.draw(now, took + max(0.0, now - due))
 
     def flush(self, *, draw: bool = True) -> bool:
-        """Take in what has happened since the last flush; whether the stream was drawn anew."""
+        """Take in what has happened since the last flush; return whether the stream was drawn."""
         if not self._dashboard.is_whole:
             return False
         news = self._bridge.is_news
@@ -161,7 +161,7 @@ class Refresher:
             write_escape(app, window_title(title))
 
     def _call_at_end(self, batch: list[Event]) -> None:
-        """Done, stopped and gone are worth a call; the past of a loop just attached to is not."""
+        """Notify the person when the loop is done, stopped or lost; not for the past of a loop just attached to."""
         name = project_name(self._app.view, self._app.launch.root.name)
         for event in batch:
             if isinstance(event, LoopFinished):

@@ -1,6 +1,6 @@
-"""Why a command cannot be used now, and footer words that depend on what goes on. Pure functions.
+"""Tells why a command cannot be used now, and which word the footer has for it. Pure functions.
 
-Each answers the condition its docstring names: with a sentence where it does not hold, else nothing.
+A docstring names the condition; where it does not hold, the function returns a sentence, else nothing.
 """
 
 from collections.abc import Callable
@@ -46,14 +46,14 @@ def cannot_build(now: CommandContext) -> str:
 
 
 def is_done(now: CommandContext) -> bool:
-    """Whether nothing runs and nothing is left to do: what was built is looked at, or more is asked for."""
+    """Return whether the plan is complete and nothing runs."""
     tasks = now.view.tasks
     built = bool(tasks) and tasks.complete == len(tasks)
     return built and not now.running and bool(cannot_build(now))
 
 
 def is_empty(now: CommandContext) -> bool:
-    """Whether nothing runs, and there is nothing yet to run for."""
+    """Return whether there is no plan yet and nothing runs."""
     blank = now.view.is_known and not now.view.tasks and not now.view.trouble
     return blank and not now.running and bool(cannot_build(now))
 
@@ -102,7 +102,7 @@ def _is_blocked(now: CommandContext) -> bool:
 
 
 def pause_label(now: CommandContext) -> str:
-    """What the key does next."""
+    """Return what the key does next."""
     if not now.running:
         return ""
     if now.state is RunState.PAUSED:
@@ -111,12 +111,12 @@ def pause_label(now: CommandContext) -> str:
 
 
 def build_label(now: CommandContext) -> str:
-    """Only while nothing runs."""
+    """Return the word while no loop runs."""
     return "" if now.running else "build"
 
 
 def stop_label(now: CommandContext) -> str:
-    """What the key does next; only while something runs."""
+    """Return what the key does next, while a loop runs."""
     if not now.running:
         return ""
     return "stop now" if now.state is RunState.STOPPING else "stop"
@@ -128,7 +128,7 @@ def nothing_waits(now: CommandContext) -> str:
 
 
 def answer_label(now: CommandContext) -> str:
-    """Only while something waits."""
+    """Return the word while something waits for the person."""
     return "answer" if now.waiting else ""
 
 
@@ -138,7 +138,7 @@ def no_limit(now: CommandContext) -> str:
 
 
 def hurry_label(now: CommandContext) -> str:
-    """Only while it waits."""
+    """Return the word while the loop waits for a time."""
     return "try now" if _counts_down(now) else ""
 
 
@@ -154,7 +154,7 @@ def no_request(now: CommandContext) -> str:
 
 
 def request_label(now: CommandContext) -> str:
-    """Only while it can be typed."""
+    """Return the word while a request can be typed."""
     return "" if no_request(now) else "new request"
 
 

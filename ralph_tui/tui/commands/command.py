@@ -1,4 +1,4 @@
-"""What one command is; the declarations are in `registry.py`."""
+"""Defines what a command is; the commands themselves are in `registry.py`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,24 +12,24 @@ class Leads(Enum):
     """Where a command leads, which decides what becomes of keys typed right after its own."""
 
     NOWHERE = "nowhere"
-    """They are commands at once."""
+    """The keys are commands at once."""
     FIELD = "field"
-    """They wait, and only a field to type in gets them."""
+    """The keys wait, and only a field to type in gets them."""
     DIALOG = "dialog"
-    """The same; it is put over the screen, one at a time, and asks for something."""
+    """A dialog opens, one at a time; the keys wait, and only a field in it gets them."""
     VIEW = "view"
-    """They wait and go on being commands, of what is put over the screen, one at a time."""
+    """A screen opens, one at a time; the keys wait and are commands of that screen."""
     PLACE = "place"
-    """They wait and go on being commands, of the place that was gone to or of the next task."""
+    """The keys wait and are commands of the place that has the focus then."""
 
     @property
     def opens(self) -> bool:
-        """Whether something is put over the screen: of these, only one at a time."""
+        """Whether a screen opens: only one does at a time."""
         return self in (Leads.DIALOG, Leads.VIEW)
 
     @property
     def keeps_keys(self) -> bool:
-        """Whether keys that were typed ahead go on being commands."""
+        """Whether keys that were typed ahead are still commands."""
         return self in (Leads.VIEW, Leads.PLACE)
 
 
@@ -64,5 +64,5 @@ class Command:
     on_pages: bool = False
 
     def footer_label(self, now: CommandContext) -> str:
-        """The footer's word for it; empty while another command has its place."""
+        """Return the footer's word for it; empty while another command has its place."""
         return self.label(now) if self.label else self.footer

@@ -1,4 +1,4 @@
-"""What decides whether a command can be used now."""
+"""Defines what decides whether a command can be used now."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,7 +9,7 @@ from ralph_tui.present.text.key_hints import Keys
 
 
 def goes_on_at(view: LoopView) -> datetime | None:
-    """When it goes on by itself: a limit resets, or an open breaker has cooled down."""
+    """Return when the loop continues automatically: a limit resets, or an open breaker has cooled down."""
     cooled = view.breaker.half_open_at if view.breaker.is_cooling else None
     return view.limit_until or cooled
 
@@ -20,7 +20,7 @@ class CommandContext:
 
     view: LoopView
     keys: Keys
-    """For reasons that name one."""
+    """Names keys in reasons."""
     running: bool
     """A loop is running, here or in the process we are attached to."""
     task: Task | None = None
@@ -30,7 +30,7 @@ class CommandContext:
     plans_anew: bool = False
     """The plan can be made anew here."""
     request: str | None = None
-    """What was asked for and is not done yet; None while that is not known."""
+    """The request that is not done yet; None while that is not known."""
 
     @property
     def state(self) -> RunState:

@@ -1,4 +1,4 @@
-"""Keys that a person gave to commands in the settings, held against the commands there are."""
+"""Reads the keys of the settings and checks them against the commands."""
 
 import unicodedata
 from collections.abc import Iterable, Mapping
@@ -33,7 +33,7 @@ _SPOKEN = {
 _SAME = {alias: key for key, aliases in KEY_ALIASES.items() for alias in aliases} | {
     "ctrl+left_square_bracket": "escape"
 }
-"""What terminals send the same code for."""
+"""Keys for which terminals send the same code."""
 
 _MOVES = frozenset(
     ["up", "down", "j", "k", "g", "G", "home", "end", "pageup", "pagedown", "ctrl+u", "ctrl+d"]
@@ -41,7 +41,7 @@ _MOVES = frozenset(
 
 
 def key_written(text: str) -> str:
-    """The key that a person wrote, such as S, F5, ctrl+b or ?.
+    """Return Textual's name of the key that a person wrote, such as S, F5, ctrl+b or ?.
 
     Raises:
         ConfigError: There is no such key, or it is not to be given away.
@@ -118,12 +118,12 @@ NAMES = tuple(DEFAULT_KEYS.of)
 
 
 def keys_of(keymap: Keymap) -> Keys:
-    """The keys of all commands, with those that were given others."""
+    """Return the keys of all commands, with the person's in the place of the defaults."""
     return Keys({**DEFAULT_KEYS.of, **keymap})
 
 
 def keymap_of(given: Mapping[str, str]) -> Keymap:
-    """The keys of the commands that were given others.
+    """Return the keys of the commands that the settings change.
 
     Raises:
         ConfigError: There is no such command or key, it has none, or two commands share one.
@@ -135,7 +135,7 @@ def keymap_of(given: Mapping[str, str]) -> Keymap:
 
 
 def _refuse_shared(commands: Iterable[Command], keymap: Keymap) -> None:
-    """A page's key may be one of the app's, which is the page's then while it is open."""
+    """Refuse a key of two commands; a page's key may be one of the app's, and is the page's while it is open."""
     owners: dict[str, str] = {}
     for command in commands:
         name = name_of(command)

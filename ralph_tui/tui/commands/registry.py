@@ -37,7 +37,7 @@ def _of(area: str, *commands: Command) -> tuple[Command, ...]:
 
 
 def name_of(command: Command) -> str:
-    """How the settings call it: a page's own commands after the page, such as history.export."""
+    """Return the command's name in the settings: a page's own begin with the page, such as history.export."""
     page = command.area.lower()
     return f"{page}.{command.name}" if page in PAGES else command.name
 
@@ -311,21 +311,21 @@ WHEN_DONE = (
     "why",
     "settings",
 )
-"""What the footer offers where nothing is left to do, the most important first."""
+"""What the footer offers when the plan is complete, the most important first."""
 
 WHEN_EMPTY = ("answer", "request", "help", "settings", "quit")
-"""The same where there is no plan yet."""
+"""What the footer offers when there is no plan yet."""
 
 BY_NAME = {command.name: command for command in COMMANDS}
 
 EVERY = (*COMMANDS, *(command for own in PAGE_COMMANDS.values() for command in own))
-"""Those of the pages, too."""
+"""All commands, those of the pages included."""
 
 LEADS = {command.name: command.leads for command in EVERY}
 """By name; commands of pages with the same name lead to the same."""
 
 DEFAULT_KEYS = Keys({name_of(command): command.keys for command in EVERY})
-"""The keys of somebody who changed none."""
+"""The keys where the settings change none."""
 
 MOVES = (
     ("↑ ↓  j k", "Move in tasks, activity and details"),
@@ -338,7 +338,7 @@ MOVES = (
 
 
 def bindings() -> list[BindingType]:
-    """The app's bindings; the footer is drawn by `DashboardFooter`, so Textual need not show them."""
+    """Return the app's bindings; `DashboardFooter` draws the footer, so Textual need not show them."""
     return [
         Binding(
             ",".join(c.keys), f"invoke('{c.name}')", c.title, show=False, id=c.name, tooltip=c.help
@@ -348,7 +348,7 @@ def bindings() -> list[BindingType]:
 
 
 def key_table() -> str:
-    """The README's table of keys, as Markdown, with the names that `screen.keys` knows."""
+    """Return the README's table of keys, as Markdown, with the names that `screen.keys` knows."""
     rows = [
         (
             " ".join(f"`{key_label(key)}`" for key in c.keys),

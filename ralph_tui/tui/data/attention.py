@@ -1,4 +1,4 @@
-"""What waits for the person, and when it is put before them. Knows no widget."""
+"""Decides what waits for the person, and when it opens. Knows no widget."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from ralph_tui.domain.view.loop_view import LoopView
 
 @dataclass(frozen=True, slots=True)
 class PendingDecision:
-    """One thing that waits: a batch of questions, or a decision."""
+    """What waits for the person: a batch of questions, or an approval."""
 
     key: str
     questions: tuple[AskedQuestion, ...] = ()
@@ -18,7 +18,7 @@ class PendingDecision:
 
 
 def waits(view: LoopView, done: Collection[str] = ()) -> PendingDecision | None:
-    """What waits longest, leaving out what the person has dealt with already."""
+    """Return what waits longest, without what the person has answered already."""
     left = [asked for asked in view.questions if asked.id not in done]
     if left:
         batch = left[0].batch
@@ -30,12 +30,12 @@ def waits(view: LoopView, done: Collection[str] = ()) -> PendingDecision | None:
 
 
 def approval_key(approval: ApprovalRequested) -> str:
-    """Tells one request for approval from another of the same kind."""
+    """Return a key that tells one approval from another of the same kind."""
     return f"{approval.kind}-{approval.seq}-{approval.time}-{approval.summary}"
 
 
 class Attention:
-    """Remembers what was announced and what was opened, so that neither happens twice."""
+    """Remembers what was announced and opened, so that neither happens twice."""
 
     def __init__(self) -> None:
         """Nothing waits."""
@@ -43,19 +43,19 @@ class Attention:
         self._opened = ""
 
     def news(self, wait: PendingDecision | None) -> bool:
-        """Whether this has just begun to wait: the moment for the bell."""
+        """Return whether this has just begun to wait: the moment for the bell."""
         key = wait.key if wait else ""
         is_news = bool(key) and key != self._announced
         self._announced = key
         return is_news
 
     def opens(self, wait: PendingDecision | None, *, free: bool) -> bool:
-        """Whether to open it now; once, and only when the person is not in another dialog."""
+        """Return whether to open it now: once, and only when the person is not in another dialog."""
         if wait is None or not free or wait.key == self._opened:
             return False
         self._opened = wait.key
         return True
 
     def opened(self, wait: PendingDecision) -> None:
-        """The person opened it themselves."""
+        """Remember that the person opened it."""
         self._opened = wait.key

@@ -1,4 +1,4 @@
-"""The texts that make a project's memory, read from disk. Blocks; call it in a thread."""
+"""Reads the project's texts for the screens: specs, report, request, memory. Blocks; call it in a thread."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ from ralph_tui.store.text_files import TAIL_BYTES
 
 
 def read_specs(root: Path) -> tuple[Spec, ...]:
-    """The specs as they are on disk now.
+    """Return the specs as they are on disk now.
 
     Raises:
         RalphError: They cannot be read.
@@ -22,7 +22,7 @@ def read_specs(root: Path) -> tuple[Spec, ...]:
 
 
 def read_report(root: Path) -> ValidationReport | None:
-    """The validation report, or None when there is none that can be read.
+    """Return the validation report, or None when there is none.
 
     Raises:
         RalphError: The project cannot be read.
@@ -31,7 +31,7 @@ def read_report(root: Path) -> ValidationReport | None:
 
 
 def open_request(root: Path) -> str:
-    """What the person asked for and is not done yet; empty where nothing is, or nothing can be read."""
+    """Return the request that is not done yet; empty when there is none or it cannot be read."""
     project = Project(root)
     try:
         docs = project.look()
@@ -47,7 +47,7 @@ LEARNINGS = 100_000
 
 @dataclass(frozen=True, slots=True)
 class MemoryDocument:
-    """One text.
+    """A text that the model is given.
 
     Attributes:
         name: Of the list.
@@ -69,7 +69,7 @@ class MemoryDocument:
 
 
 def read_papers(root: Path) -> list[MemoryDocument]:
-    """Everything, in the order of a person's questions; what is not there says so.
+    """Return all texts, in the order of a person's questions; a missing one says so.
 
     Raises:
         RalphError: The project cannot be read.

@@ -1,4 +1,4 @@
-"""A recorded stretch of the journal played again at a pace of one's own. Pure: somebody else has the clock."""
+"""Plays recorded events again at a chosen speed. Pure: the caller has the clock."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -8,11 +8,11 @@ from ralph_tui.domain.events import Event
 
 SPEEDS = (1, 2, 5, 10)
 LONGEST_SILENCE = 3.0
-"""Seconds; a longer one in the recording is shortened to this."""
+"""Seconds; a longer silence is shortened to this."""
 
 
 def times_of(events: Sequence[Event]) -> list[float]:
-    """When each event is due, in seconds from the first, with silences shortened."""
+    """Return when each event is due, in seconds from the first, with silences shortened."""
     if not events:
         return []
     gaps = (_gap(before, after) for before, after in pairwise(events))
@@ -26,10 +26,10 @@ def _gap(before: Event, after: Event) -> float:
 
 
 class Player:
-    """Where in the recording we are, and how fast it goes."""
+    """A position in a recording, and a speed."""
 
     def __init__(self, events: Sequence[Event] = ()) -> None:
-        """Hold at the beginning."""
+        """Hold at the beginning of a recording."""
         self.events = events
         self._due = times_of(events)
         self.position = 0
@@ -46,15 +46,15 @@ class Player:
 
     @property
     def ended(self) -> bool:
-        """Everything was played."""
+        """Whether everything was played."""
         return self.position >= len(self.events)
 
     def rewind(self) -> None:
-        """Back to the beginning."""
+        """Go back to the beginning."""
         self.position, self.at = 0, 0.0
 
     def advance(self, seconds: float) -> Sequence[Event]:
-        """The events that are due after so much real time; holding when there are no more."""
+        """Return the events that are due after so many seconds of real time; hold at the end."""
         if not self.playing:
             return ()
         self.at = min(self.length, self.at + seconds * self.speed)
@@ -64,12 +64,12 @@ class Player:
         return self.events[before : self.position]
 
     def rest(self) -> Sequence[Event]:
-        """Everything that was not played yet, at once."""
+        """Return everything that was not played yet."""
         before, self.position = self.position, len(self.events)
         self.at, self.playing = self.length, False
         return self.events[before:]
 
     def faster(self, step: int) -> None:
-        """The next speed up or down."""
+        """Change to the next speed up or down."""
         place = SPEEDS.index(self.speed) + step
         self.speed = SPEEDS[min(len(SPEEDS) - 1, max(0, place))]

@@ -13,7 +13,7 @@ class LoopControl(Protocol):
     """Runs the loop of this screen."""
 
     when_finished: Callable[[], Awaitable[bool]] | None
-    """Done once the loop here has ended; true when the app is leaving."""
+    """Awaited once the loop here has ended; returns true when the app is leaving."""
 
     def start_loop(self, request: str = "", *, replans: bool = False) -> None:
         """Run the loop: for a new request, to plan again with feedback, or on with what is there."""

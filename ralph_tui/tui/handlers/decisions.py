@@ -1,4 +1,4 @@
-"""Questions and approvals: put before the person in time, and answered through the controls."""
+"""Commands about decisions: opens questions and approvals in time, and sends the answers."""
 
 import asyncio
 
@@ -24,7 +24,7 @@ from ralph_tui.tui.screens.dialogs.question import QuestionDialog
 from ralph_tui.tui.screens.dialogs.text_input import RequestChangesDialog
 
 CONTEXT_LINES = 3
-"""Lines of what the model said before it asked."""
+"""Lines of the model's text that are shown above its question."""
 
 _LATER = "Ralph waits for you: it opens when you leave this, or press {} then."
 
@@ -40,10 +40,10 @@ class DecisionHandlers:
         self._drafts: dict[str, Draft] = {}
         self._reason = ""
         self._done: set[str] = set()
-        """Answered here, and the loop has not said so yet."""
+        """Answered here, but the loop has not confirmed it yet."""
 
     def look(self) -> None:
-        """Called at every flush: ring when something begins to wait, and open it when that is polite."""
+        """Ring when something begins to wait, and open it unless the person is busy; called at every flush."""
         app, view = self._app, self._app.view
         self._forget_what_is_gone()
         if not app.bridge.live:
@@ -66,7 +66,7 @@ class DecisionHandlers:
             self._done &= there
 
     async def answer(self) -> None:
-        """Open what waits longest."""
+        """Open what has waited longest."""
         wait = waits(self._app.view, self._done)
         if wait is None:
             self._app.say("Nothing waits for you.")
@@ -93,12 +93,12 @@ class DecisionHandlers:
                 self._drafts.pop(question_id, None)
 
     def _context(self) -> list[str]:
-        """The last lines before the question."""
+        """Return the last lines of the model's text before the question."""
         lines = self._dashboard.stream.timeline.last_text().strip().splitlines()
         return [one_line(text, 300) for text in lines if text.strip()][-CONTEXT_LINES:]
 
     async def _decide(self, approval: ApprovalRequested) -> None:
-        """Read, then yes or no; leaving the reason leads back to reading."""
+        """Show an approval and send the verdict; Escape from the reason leads back to the approval."""
         parts = await self._material(approval.kind)
         while True:
             make = PlanApproval if approval.kind is ApprovalKind.PLAN else ApprovalDialog
@@ -127,7 +127,7 @@ class DecisionHandlers:
             self._reason = ""
 
     async def _material(self, kind: ApprovalKind) -> list[Part]:
-        """What the approval is about."""
+        """Return what the approval is about."""
         root, glyphs = self._app.launch.root, self._app.glyphs
         try:
             if kind is ApprovalKind.SPECS:
@@ -142,7 +142,7 @@ class DecisionHandlers:
 
 
 def _call(view: LoopView) -> str:
-    """What waits, in the words of a desktop notification."""
+    """Return what waits, as the text of a desktop notification."""
     if view.questions:
         return f"{view.project} asks: {view.questions[0].question.question}"
     decision = approval_heading(view.approval.kind) if view.approval else "waits for you"

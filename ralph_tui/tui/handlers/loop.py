@@ -22,22 +22,22 @@ class LoopHandlers:
         self._on.loop.start_loop()
 
     async def hurry(self) -> None:
-        """Wait no longer."""
+        """Retry now instead of waiting."""
         await attempt(self._app, self._controls.retry_now)
 
     async def pause(self) -> None:
-        """Pause, pause now, or resume."""
+        """Pause after the iteration, pause now, or resume."""
         if self._app.bridge.view.run_state is RunState.PAUSED:
             await attempt(self._app, self._controls.resume)
         else:
             await attempt(self._app, self._controls.pause)
 
     async def resume(self) -> None:
-        """Go on, or withdraw a pause."""
+        """Resume, or withdraw a pause."""
         await attempt(self._app, self._controls.resume)
 
     async def stop(self) -> None:
-        """Ask how soon; when it is stopping already, at once."""
+        """Ask how soon to stop; when the loop is stopping already, stop at once."""
         if self._app.bridge.view.run_state is RunState.STOPPING:
             await attempt(self._app, lambda: self._controls.stop(now=True))
             return
@@ -60,7 +60,7 @@ class LoopHandlers:
             await attempt(self._app, lambda: self._controls.stop(now=answer == "now"))
 
     async def _give_up(self) -> None:
-        """Ask whether to wait no longer and end; nothing is worked on that could be finished first."""
+        """Ask whether to end a run that waits for a limit: there is no iteration to finish first."""
 
         def over() -> str:
             waits = self._app.bridge.view.run_state is RunState.LIMITED
@@ -81,7 +81,7 @@ class LoopHandlers:
             await attempt(self._app, lambda: self._controls.stop(now=True))
 
     async def inject(self) -> None:
-        """Guidance for the next iteration; a draft survives Escape and a failed send."""
+        """Queue guidance for the next iteration; a draft survives Escape and a failed send."""
         dialog = GuidanceDialog(self._draft)
         text = await self._app.push_screen_wait(dialog)
         self._draft = dialog.draft
@@ -93,7 +93,7 @@ class LoopHandlers:
             self._app.say("Queued for the next iteration.")
 
     async def urge(self) -> None:
-        """Words for the turn that runs."""
+        """Send guidance to the running turn."""
         dialog = UrgentGuidanceDialog(self._draft)
         text = await self._app.push_screen_wait(dialog)
         self._draft = dialog.draft

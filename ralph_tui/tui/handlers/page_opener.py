@@ -1,4 +1,4 @@
-"""Opens the pages; each is imported when it is first wanted, off the event loop."""
+"""Opens the pages; each is imported on first use, off the event loop."""
 
 import asyncio
 from importlib import import_module
@@ -10,15 +10,15 @@ from ralph_tui.tui.theme.stylesheets import read_sheets
 
 
 class PageOpener:
-    """The pages of one app; at most one is open."""
+    """Opens the pages of one app, one at a time."""
 
     def __init__(self, app: Host) -> None:
-        """Nothing is read or imported yet."""
+        """Read and import nothing yet."""
         self._app = app
         self.library = JournalLibrary(app.launch.root, lambda: app.bridge.live)
 
     async def open(self, name: str, **wanted: Any) -> None:
-        """Open a page in the place of the one that is open."""
+        """Open a page, in the place of another one."""
         module = await asyncio.to_thread(import_module, f"ralph_tui.tui.screens.pages.{name}")
         from ralph_tui.tui.screens.pages.page import Page
 

@@ -1,4 +1,4 @@
-"""Changes of the plan by the person: skip, retry, hold, model, edit, add, split, drop, sooner, later."""
+"""Commands that change the plan: skip, retry, hold, model, edit, add, split, drop, sooner, later."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -30,14 +30,14 @@ class PlanHandlers:
         self._app = on.app
         self._controls = on.app.launch.controls
         self._left: dict[str, tuple[TypedFields, TypedFields]] = {}
-        """By task: its fields when somebody began to edit them, and what they had typed when they left."""
+        """By task: its fields when editing began, and what was typed when it was left."""
         self._new: TypedFields | None = None
-        """What was typed of a task that was not added yet."""
+        """What was typed of a task that was not added."""
         self._parts: dict[str, str] = {}
-        """By task: the parts that were typed and not sent."""
+        """By task: the parts that were typed but not sent."""
 
     async def skip(self) -> None:
-        """Block a task, after asking."""
+        """Block the task, after asking."""
         task = self._app.situation().task
         if task is None:
             return
@@ -61,7 +61,7 @@ class PlanHandlers:
             self._app.say(said)
 
     async def retry(self) -> None:
-        """Put a blocked task back."""
+        """Queue a blocked task again."""
         task = self._app.situation().task
         if task is None:
             return
@@ -69,7 +69,7 @@ class PlanHandlers:
             self._app.say(f"{task.id} is pending again.")
 
     async def hold(self) -> None:
-        """Not chosen until released; or released, when it is held."""
+        """Put the task on hold, or release it."""
         task = self._app.situation().task
         if task is None:
             return
@@ -81,7 +81,7 @@ class PlanHandlers:
             self._app.say(f"{task.id} is held; {key} on it releases it.")
 
     async def _send(self, task: Task, request: Callable[[], Task]) -> bool:
-        """Have a task go to another group; the cursor stays at its place, for the next one."""
+        """Move a task to another group; the cursor stays where it is, on the next one."""
         board = self._on.dashboard.board
         board.send(task.id)
         sent = await attempt(self._app, request)
@@ -92,12 +92,12 @@ class PlanHandlers:
         return True
 
     def _show(self, task: Task) -> None:
-        """Show it as it is on disk now, as who follows the files will a moment later."""
+        """Show the task as it is on disk now, before the watcher does a moment later."""
         self._app.bridge.sink(TaskChanged(task=task, reason=CHANGED_ON_DISK))
         self._on.loop.flush()
 
     async def model(self) -> None:
-        """The model this one task is worked with; what was typed is there again when it was refused."""
+        """Choose the task's model; a refused value can be corrected."""
         task = self._app.situation().task
         if task is None:
             return
@@ -117,7 +117,7 @@ class PlanHandlers:
                 return
 
     async def edit(self) -> None:
-        """Every field; what was typed is there again when it was left, and nobody changed the task."""
+        """Edit every field; Escape keeps what was typed, as long as nobody else changes the task."""
         task = self._app.situation().task
         if task is None:
             return
@@ -133,7 +133,7 @@ class PlanHandlers:
             self._app.say(self._app.keys.said("What you typed is kept: {edit} goes on with it."))
 
     async def add(self) -> None:
-        """One more task; what was typed is there again when it was left."""
+        """Add a task; Escape keeps what was typed."""
         dialog = AddTask(self._saving(self._controls.add_task), self._new)
         self._new = None
         made = await self._app.push_screen_wait(dialog)
@@ -146,7 +146,7 @@ class PlanHandlers:
             self._app.say(self._app.keys.said("What you typed is kept: {add} goes on with it."))
 
     def _saving(self, write: Callable[[TaskFields], Task]) -> Save:
-        """How a form writes, off the event loop."""
+        """Return what a form saves with, off the event loop."""
 
         async def save(fields: TaskFields) -> Task | str:
             try:
@@ -157,7 +157,7 @@ class PlanHandlers:
         return save
 
     async def split(self) -> None:
-        """In parts, one per line; what was typed is there again when it was left."""
+        """Split the task into parts, one per line; Escape keeps what was typed."""
         task = self._app.situation().task
         if task is None:
             return
@@ -179,7 +179,7 @@ class PlanHandlers:
             self._app.say(self._app.keys.said("What you typed is kept: {split} goes on with it."))
 
     async def drop(self) -> None:
-        """Take it out, after asking."""
+        """Drop the task, after asking."""
         task = self._app.situation().task
         if task is None:
             return
@@ -199,15 +199,15 @@ class PlanHandlers:
             self._app.say(f"{task.id} is out of the plan.")
 
     async def sooner(self) -> None:
-        """Before the task above."""
+        """Move the task before the one above."""
         await self._move(-1)
 
     async def later(self) -> None:
-        """After the task below."""
+        """Move the task after the one below."""
         await self._move(1)
 
     async def _move(self, step: int) -> None:
-        """Where it goes is decided where it is written: keys may be faster than the disk."""
+        """Move the task by one. The writer decides where it goes, because keys may be faster than the disk."""
         task = self._app.situation().task
         if task is None:
             return

@@ -1,4 +1,4 @@
-"""Leaving the screen: at once when nothing runs here; else stop, hand over to the background, or stay."""
+"""Commands that leave: at once when nothing runs here; else stop, detach, or stay."""
 
 from collections.abc import Awaitable, Callable
 
@@ -32,7 +32,7 @@ class QuitHandlers:
         self._stopping = False
 
     async def quit(self) -> None:
-        """Leave at once when nothing runs here, ask otherwise; asked again while it stops, do not wait."""
+        """Leave at once when nothing runs here, else ask; asked again while the loop stops, do not wait."""
         if not self._bridge.running or self._stopping:
             self._leave()
             return
@@ -71,7 +71,7 @@ class QuitHandlers:
         self._loop.exit_when_finished()
 
     async def run_elsewhere(self, request: str, *, replans: bool = False) -> None:
-        """Have another process run the loop; the watcher shows it."""
+        """Run the loop in another process; the watcher shows it."""
         go_on = self._app.launch.go_on
         if go_on is not None:
             self._app.say("Starting the loop in the background.")
@@ -87,19 +87,19 @@ class QuitHandlers:
         self._app.exit(self._bridge.exit_code)
 
     async def _detach(self, *, now: bool) -> None:
-        """End our loop, and have another process go on when it has ended."""
+        """Stop the loop, and continue it in another process when it has ended."""
         when = "The turn is interrupted" if now else "After this iteration"
         self._app.say(f"{when}, then a process in the background goes on.")
         await self._halt(self._hand_over, now=now)
 
     async def _end_after(self) -> None:
-        """Let the iteration end, then leave."""
+        """Stop after the iteration, then leave."""
         self._app.say("After this iteration the loop stops, and the screen closes.")
         if await self._halt(None, now=False):
             self._loop.exit_when_finished()
 
     async def _halt(self, then: Callable[[], Awaitable[bool]] | None, *, now: bool) -> bool:
-        """Ask the loop to stop; not twice after its iteration, which would mean now."""
+        """Stop the loop; asking twice to stop after the iteration would mean now."""
         waits = self._loop.when_finished or self._app.view.run_state is RunState.STOPPING
         self._loop.when_finished = then
         if waits and not now:
@@ -110,7 +110,7 @@ class QuitHandlers:
         return False
 
     async def _hand_over(self) -> bool:
-        """Whether the loop goes on elsewhere, so that the screen may close."""
+        """Continue the loop in another process; return whether that worked, so that the screen may close."""
         finished, view = self._bridge.finished, self._app.view
         go_on = self._app.launch.go_on
         if go_on is None or finished is None or finished.status is not LoopStatus.INTERRUPTED:

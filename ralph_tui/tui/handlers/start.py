@@ -1,4 +1,4 @@
-"""A project in which nothing runs: what it was asked for, and a new request."""
+"""Commands that start a run: a new request, or a new plan."""
 
 import asyncio
 
@@ -22,7 +22,7 @@ class StartHandlers:
         self._offered = False
 
     async def look(self) -> None:
-        """Called when the plan was read while nothing runs: ask for a request when there is none."""
+        """Ask for a request when nothing runs and there is none; called when the plan was read."""
         app, dashboard = self._app, self._dashboard
         app.request = await asyncio.to_thread(open_request, app.launch.root)
         if not dashboard.is_whole:
@@ -36,7 +36,7 @@ class StartHandlers:
             app.action_invoke("request")
 
     async def look_around(self) -> None:
-        """Say what a run would find and cost at most, as long as none was begun."""
+        """Show what a run would find and cost at most, unless one has begun."""
         look = self._app.launch.readiness
         if look is None or self._app.bridge.live:
             return
@@ -56,7 +56,7 @@ class StartHandlers:
             self._loop.start_loop(text)
 
     async def replan(self) -> None:
-        """Ask what is to be different, and make the plan anew; the review of the old one is left."""
+        """Ask what to change, and plan again; closes the review of the old plan."""
         dialog = ReplanDialog(self._feedback)
         text: str | None = await self._app.push_screen_wait(dialog)
         self._feedback = dialog.draft

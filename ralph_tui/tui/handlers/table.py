@@ -1,4 +1,4 @@
-"""Which handler does which command; a command without one is found by the type checker or a test."""
+"""Maps each command to its handler."""
 
 from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
@@ -17,7 +17,7 @@ Handler = Callable[[], Coroutine[None, None, None]]
 
 
 class Handlers:
-    """The handlers of one app."""
+    """The handlers of one app, by command."""
 
     def __init__(self, on: CommandHost) -> None:
         """Act on this app."""

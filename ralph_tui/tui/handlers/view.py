@@ -30,7 +30,7 @@ class ViewHandlers:
         self._pages = pages
 
     async def detail(self) -> None:
-        """The selected task or entry in full."""
+        """Show the selected task or entry in full."""
         chosen = self._on.selection()
         if chosen is None:
             self._app.say("Nothing is selected yet.")
@@ -45,7 +45,7 @@ class ViewHandlers:
                 self._app.push_screen(ToolDetail(detail))
 
     async def jump(self) -> None:
-        """Letters on whatever can be gone to."""
+        """Put letters on all targets, and go to the chosen one."""
         places = targets(self._app.screen)
         letters = Jump([place.at for place in places])
         read_sheets(self._app, letters)
@@ -54,15 +54,15 @@ class ViewHandlers:
             places[chosen].go()
 
     async def plan(self) -> None:
-        """The plan as graph or list."""
+        """Show the plan as graph or list."""
         self._app.push_screen(PlanReview())
 
     async def search(self) -> None:
-        """Words in the tasks or the activity."""
+        """Search the tasks or the activity."""
         await self._on.dashboard.search()
 
     async def sift(self) -> None:
-        """The next filter, round and round."""
+        """Switch to the next filter."""
         board, stream = self._on.dashboard.board, self._on.dashboard.stream
         if board.has_focus:
             self._app.say(f"The board shows tasks: {board.sift()}.")
@@ -71,7 +71,7 @@ class ViewHandlers:
         self._app.say(f"The activity shows {stream.entry_filter}.")
 
     async def follow(self) -> None:
-        """Follow the stream, or let go."""
+        """Toggle auto-scroll."""
         self._on.dashboard.stream.action_follow()
 
     async def copy(self) -> None:
@@ -92,17 +92,17 @@ class ViewHandlers:
         self._app.copy_to_clipboard(text)
 
     async def copy_all(self) -> None:
-        """The pane in use, whole: tasks and activity as they are filtered."""
+        """Copy the pane in use, whole: tasks and activity as they are filtered."""
         _, work = self._exported()
         self._app.copy_to_clipboard(await asyncio.to_thread(work))
 
     async def export(self) -> None:
-        """The pane in use as a file: tasks and activity as they are filtered."""
+        """Export the pane in use: tasks and activity as they are filtered."""
         stem, work = self._exported()
         await save(self._app, stem, await asyncio.to_thread(work))
 
     def _exported(self) -> tuple[str, Callable[[], str]]:
-        """The file's name, and what makes its text off the event loop; widgets are asked here."""
+        """Return the export's name and what makes its text off the event loop; widgets are read here."""
         dashboard, app = self._on.dashboard, self._app
         if dashboard.board.has_focus:
             tasks, only = app.view.tasks, dashboard.board.only

@@ -1,4 +1,4 @@
-"""Between the loop and the screen: a queue, and the folds that are drained into it.
+"""Connects the loop to the screen: a queue, drained into folds.
 
     launch.run / launch.watch -> sink -> deque -> flush (20 Hz) -> view, stopwatch, outcome, batch
 
@@ -36,13 +36,13 @@ from ralph_tui.store.crash_reports import write_report
 
 @dataclass(frozen=True, slots=True)
 class Stopwatch:
-    """The time since the loop started, or what it took when it is over."""
+    """The time since the loop started, or the time it took."""
 
     started: datetime | None = None
     took: float | None = None
 
     def after(self, event: Event, now: datetime) -> "Stopwatch":
-        """The watch after one more event; events without a time count as now."""
+        """Return the stopwatch after one more event; an event without a time counts as now."""
         if isinstance(event, LoopStarted):
             return Stopwatch(started=event.time or now)
         if isinstance(event, LoopFinished):
@@ -50,7 +50,7 @@ class Stopwatch:
         return self
 
     def elapsed(self, now: datetime) -> float:
-        """Seconds; never negative, whatever the clock does."""
+        """Return the seconds so far; never negative, whatever the clock does."""
         if self.took is not None:
             return self.took
         return max(0.0, (now - self.started).total_seconds()) if self.started else 0.0
@@ -58,64 +58,64 @@ class Stopwatch:
 
 FLUSH_SECONDS = 1 / 20
 MAX_BATCH = 20_000
-"""Events per flush; more than that and keys would have to wait."""
+"""Events per flush; with more, keys would have to wait."""
 
 
 _MARKS = frozenset({LoopStarted, LoopFinished, LoopFound, ApprovalRequested})
 
 
 class Bridge:
-    """Runs one launch and keeps the folds of what it says."""
+    """Runs or watches one project's loop, and folds its events."""
 
     def __init__(self, launch: Launch, clock: Callable[[], datetime]) -> None:
         """Nothing runs yet."""
         self._launch = launch
         self._clock = clock
         self._queue: deque[tuple[Event, bool]] = deque()
-        """Events, each with whether it may repeat what is known."""
+        """Events, each with whether it may repeat what is known already."""
         self.view = LoopView()
         self.stopwatch = Stopwatch()
         self.finished: LoopFinished | None = None
         """The end of the last run; None while one runs and before the first."""
         self.on_first: Callable[[], None] = lambda: None
-        """Called when something comes and nothing was waiting to be shown."""
+        """Called when an event comes and none was waiting to be shown."""
         self.running = False
         """The loop runs in this process."""
         self.whole = False
-        """The last run goes the whole way: for a request typed here, or on from what it was begun for."""
+        """The last run goes from request to result: for a request typed here, or on from the first one."""
         self.feedback: str | None = None
-        """What the plan is made anew with, until it is handed in; None while something else is done."""
+        """The feedback for a new plan, until the plan is submitted; None otherwise."""
         self._done = False
-        """What the screen was opened for is done, so that the next run goes on from there."""
+        """What the screen was opened for is done, so the next run continues from there."""
         self._ours = False
 
     @property
     def live(self) -> bool:
-        """A loop runs, here or in the process we are attached to."""
+        """Whether a loop runs, here or in the process the screen is attached to."""
         return self.running or self.view.elsewhere is not None
 
     @property
     def is_news(self) -> bool:
-        """What comes happens now; else it is the past of a loop that we are about to attach to."""
+        """Whether events happen now; else they are the past of a loop about to be attached to."""
         return self._ours or self.live
 
     def over(self) -> str:
-        """That no loop goes on any more, in words; empty while one does."""
+        """Return a sentence when the loop has ended; empty while one runs."""
         return "" if self.live and self.finished is None else "The loop has ended meanwhile."
 
     @property
     def exit_code(self) -> int:
-        """What the process should return when the person leaves now; others' loops do not count."""
+        """The exit status when the person leaves now; other processes' loops do not count."""
         if self.running and self.finished is None:
             return ExitCode.INTERRUPTED
         return self.finished.exit_code if self.finished and self._ours else ExitCode.COMPLETE
 
     def sink(self, event: Event) -> None:
-        """Take an event; the next flush shows it."""
+        """Queue an event; the next flush shows it."""
         self._take(event, may_repeat=False)
 
     def _sink_watched(self, event: Event) -> None:
-        """After a run the watcher says again what is known."""
+        """Queue an event of the watcher, which repeats after a run what is known."""
         self._take(event, may_repeat=True)
 
     def _take(self, event: Event, *, may_repeat: bool) -> None:
@@ -124,7 +124,7 @@ class Bridge:
         self._queue.append((event, may_repeat))
 
     def flush(self) -> list[Event]:
-        """Fold what has come since the last flush, and return what of it is worth a line."""
+        """Fold the events since the last flush, and return those that are worth a line."""
         news: list[Event] = []
         for _ in range(min(len(self._queue), MAX_BATCH)):
             event, may_repeat = self._queue.popleft()
@@ -139,7 +139,7 @@ class Bridge:
         return news
 
     def _mark(self, event: Event) -> None:
-        """A run began or ended, or is not ours; or what it made is to be agreed to."""
+        """Note the beginning or end of a run, one of another process, or a plan to approve."""
         if isinstance(event, ApprovalRequested):
             self.feedback = None if self.feedback is None else ""
             return
@@ -152,13 +152,13 @@ class Bridge:
             self._ours = False
 
     def begin(self) -> None:
-        """It was asked for here; what it does before its first word takes a second or two."""
+        """Show that a run was asked for: it takes a second or two until its first event."""
         self.running, self.finished = True, None
         if self.view.is_known:
             self.view = self.view.model_copy(update={"run_state": RunState.STARTING})
 
     async def run(self, request: str = "", *, replans: bool = False) -> None:
-        """Run the loop to its end: for a new request, to plan anew, or on; a failure to start and a crash become events like any other."""
+        """Run the loop to its end: for a new request, to plan again, or on; a failure and a crash become events."""
         self.running, self._ours, self.finished = True, True, None
         try:
             ended = await self._begun(request, replans=replans)
@@ -174,7 +174,7 @@ class Bridge:
             self.running = False
 
     async def _begun(self, request: str, *, replans: bool) -> LoopFinished:
-        """The run that was asked for, to its end."""
+        """Run what was asked for to its end."""
         launch = self._launch
         self.feedback, self.whole = request if replans else None, False
         if replans and launch.run_replan is not None:
@@ -185,7 +185,7 @@ class Bridge:
         return await launch.run(self.sink)
 
     async def watch(self) -> None:
-        """Follow the project while no loop runs here; trouble is said, not raised."""
+        """Follow the project while no loop runs here; an error becomes an event."""
         try:
             await self._launch.watch(self._sink_watched)
         except RalphError as error:
@@ -196,7 +196,7 @@ class Bridge:
             self._lose_sight(f"{what} {details} Changes are seen again by a new screen.")
 
     async def _written_down(self, error: Exception) -> str:
-        """Where the details of a bug are."""
+        """Write a crash report, and return where it is."""
         path = await asyncio.to_thread(write_report, error, self._launch.root)
         return f"The details are in {path}."
 
@@ -207,14 +207,14 @@ class Bridge:
 
 
 def _is_back(event: Event, before: LoopView) -> bool:
-    """Whether it is a change that was shown when it was made here, and is seen on the disk now."""
+    """Return whether a change on disk is one that was made and shown here."""
     if not isinstance(event, TaskChanged) or event.reason != CHANGED_ON_DISK:
         return False
     return before.tasks.get(event.task.id) == event.task
 
 
 def _repeats(event: Event, before: LoopView, after: LoopView) -> bool:
-    """Whether nothing was told that had not been; the fold has compared it already."""
+    """Return whether an event repeats what is known; the fold has compared it already."""
     if isinstance(event, PlanLoaded):
         return bool(before.tasks) and after.tasks is before.tasks
     return isinstance(event, InjectionQueued) and after.injections is before.injections

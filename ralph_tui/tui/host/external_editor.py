@@ -1,4 +1,4 @@
-"""The person's own editor on a file, with the screen put aside and the loop going on."""
+"""Opens a file in the person's own editor: the screen is suspended, the loop continues."""
 
 import asyncio
 import os
@@ -12,7 +12,7 @@ from ralph_tui.domain.errors import RalphError
 
 
 def editor_command() -> list[str]:
-    """What $VISUAL or $EDITOR says, or vi.
+    """Return the command of $VISUAL or $EDITOR, else vi.
 
     Raises:
         RalphError: It cannot be understood.
@@ -28,7 +28,7 @@ def editor_command() -> list[str]:
 
 
 async def edit(app: "App[int]", path: Path) -> int:
-    """Open `path` and wait until the editor ends; its exit status.
+    """Open `path`, wait until the editor ends, and return its exit status.
 
     Raises:
         RalphError: There is no terminal to give away, or no such editor.
@@ -55,7 +55,7 @@ async def edit(app: "App[int]", path: Path) -> int:
 
 
 async def _run(command: list[str]) -> int | OSError:
-    """The exit status, or why it did not start: Textual's way back to the screen passes no error on."""
+    """Return the exit status, or why it did not start: Textual's `suspend` passes no error on."""
     try:
         process = await asyncio.create_subprocess_exec(*command)
         return await process.wait()
@@ -64,4 +64,4 @@ async def _run(command: list[str]) -> int | OSError:
 
 
 def _nothing() -> None:
-    """Not for us."""
+    """Ignore the signal."""

@@ -1,4 +1,4 @@
-"""A text that a person exports: a file of the project, or a download where the screen is in a browser."""
+"""Writes exports: to a file of the project, or as a download where the screen is in a browser."""
 
 import asyncio
 import io
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 async def save(
     app: "Host", stem: str, given: str | Callable[[], str], *, form: str = "txt"
 ) -> None:
-    """Write it to `.ralph/exports` and say where; what goes wrong is said. A text that takes long is made here."""
+    """Write a text to `.ralph/exports` and say where, or why not. A function that makes the text runs in a thread."""
     text = given if isinstance(given, str) else await asyncio.to_thread(given)
     if not text.strip():
         app.say("There is nothing to export yet.")
@@ -37,5 +37,5 @@ async def save(
 
 
 def _within(root: Path, text: str) -> str:
-    """Paths of the project as they stand in it: whole they are broken in their middle, and push out the rest."""
+    """Make paths relative to the project: whole, they break in the middle and push out the rest."""
     return text.replace(f"{root}{os.sep}", "")

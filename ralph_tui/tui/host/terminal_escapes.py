@@ -10,7 +10,7 @@ KEEP_TITLE, OLD_TITLE = "\x1b[22;0t", "\x1b[23;0t"
 
 _SENDER = "ralph"
 _LONGEST = 200
-"""Characters; desktops cut what is longer."""
+"""Characters; desktops cut longer texts."""
 
 
 def notification(text: str, environ: Mapping[str, str] = os.environ) -> str:
@@ -29,7 +29,7 @@ def notification(text: str, environ: Mapping[str, str] = os.environ) -> str:
 
 
 def _through_tmux(escape: str) -> str:
-    """Past tmux to the terminal it is in, where its allow-passthrough lets it."""
+    """Pass an escape through tmux to its terminal, where allow-passthrough permits."""
     doubled = escape.replace("\x1b", "\x1b\x1b")
     return f"\x1bPtmux;{doubled}\x1b\\"
 

@@ -32,11 +32,11 @@ TOAST = 160
 """Characters of a toast: two or three lines."""
 
 SENT_WHOLE = 74_994
-"""Bytes that every terminal takes that takes any (OSC 52); many leave out what is longer."""
+"""Bytes that every terminal with a clipboard (OSC 52) accepts; many ignore longer texts."""
 
 
 def copied_words(text: str, *, first: bool) -> str:
-    """How much, and the way out where it may not have come to the clipboard."""
+    """Return how much was copied, and what to do if the clipboard did not get it."""
     said = f"Copied {plural(len(text.splitlines()), 'line')}."
     if len(text.encode()) > SENT_WHOLE:
         return f"{said} Many terminals leave out so long a text; {{export}} writes it to a file."
@@ -47,7 +47,7 @@ Clock = Callable[[], datetime]
 
 
 def utc_now() -> datetime:
-    """The wall clock; tests bring their own."""
+    """Return the time of the wall clock; tests bring their own."""
     return datetime.now(UTC)
 
 
@@ -84,16 +84,16 @@ class Host(App[int]):
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"tone--{tone}" for tone in Tone}
 
     view: var[LoopView] = var(LoopView, init=False)
-    """The loop at a glance; replaced as a whole, at most twenty times a second."""
+    """The folded state of the loop; replaced as a whole, at most twenty times a second."""
 
     kept_theme = ""
     """The theme in use, also while others are tried on."""
 
     findings: tuple[Notice, ...] = ()
-    """What was found before a run: models, limits, what is wrong."""
+    """What the checks before a run found: models, limits, problems."""
 
     request: str | None = None
-    """What the project was asked for and is not done yet; None while that is not known."""
+    """The project's request that is not done yet; None while that is not known."""
 
     last_word = ""
     """Printed on the terminal after the screen has closed."""
@@ -116,11 +116,11 @@ class Host(App[int]):
         super().__init__()
 
     def keys_of(self, command: Command) -> tuple[str, ...]:
-        """The keys a command has here; the first is the one that is shown."""
+        """Return a command's keys here; the first is the one that is shown."""
         return self.keys.of[name_of(command)]
 
     def action_press(self, key: str) -> None:
-        """A key that was clicked; no letter lands in a field where somebody types."""
+        """Press a key that was clicked; a letter does not land in a field."""
         focused = self.screen.focused
         if len(key) == 1 and focused is not None and focused.check_consume_key(key, key):
             self.screen.set_focus(None)
@@ -128,7 +128,7 @@ class Host(App[int]):
         self.call_later(self.simulate_key, key)
 
     def copy_to_clipboard(self, text: str) -> None:
-        """Send it to the terminal's clipboard and say so; an empty one is left as it was."""
+        """Send a text to the terminal's clipboard and say so; an empty text changes nothing."""
         if not text.strip():
             self.say("There is nothing to copy yet.")
             return
@@ -137,7 +137,7 @@ class Host(App[int]):
         self.say(self.keys.said(copied_words(text, first=first)))
 
     def marked(self) -> str:
-        """What the mouse has marked, which goes before what is under the cursor."""
+        """Return the text the mouse has selected, which comes before what is under the cursor."""
         return self.screen.get_selected_text() or ""
 
     def situation(self) -> CommandContext:

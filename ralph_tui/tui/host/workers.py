@@ -1,4 +1,4 @@
-"""Work beside the screen: what goes wrong in it is said and written down, never swallowed."""
+"""Runs work beside the screen; its errors are shown and written down, never swallowed."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
