@@ -536,6 +536,7 @@ def test_doctor_is_content_when_all_is_well(project: Path) -> None:
     assert "dummy" not in done.stdout
 
 
+@pytest.mark.usefixtures("no_layers")
 def test_doctor_explains_itself_without_a_project(tmp_path: Path) -> None:
     done = inside("doctor", cwd=tmp_path)
     assert done.returncode == 3

@@ -211,7 +211,7 @@ def test_what_a_sandbox_lets_a_command_do_is_said(
     assert (finding.ok, finding.text) == (False, f"does not hold, a command can {told}")
 
 
-@pytest.mark.usefixtures("quick")
+@pytest.mark.usefixtures("no_layers")
 def test_a_server_without_its_variable_is_found(tmp_path: Path) -> None:
     Project(tmp_path).create()
     Project(tmp_path).layout.config.write_text(
@@ -223,6 +223,7 @@ def test_a_server_without_its_variable_is_found(tmp_path: Path) -> None:
     assert "NO_SUCH_VARIABLE is not set" in config.text
 
 
+@pytest.mark.usefixtures("no_layers")
 def test_the_screen_says_before_a_run_who_works_and_what_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -239,7 +240,7 @@ def test_the_screen_says_before_a_run_who_works_and_what_is_missing(
     assert "modles" in only.text
 
 
-@pytest.mark.usefixtures("quick")
+@pytest.mark.usefixtures("no_layers")
 @pytest.mark.parametrize("name", [".ralph/fix_plan.md", "prd.json"])
 def test_it_is_said_what_to_do_with_the_plan_of_another_tool(tmp_path: Path, name: str) -> None:
     project = make_project(tmp_path, [])
@@ -254,7 +255,7 @@ def test_it_is_said_what_to_do_with_the_plan_of_another_tool(tmp_path: Path, nam
     assert not any("another tool" in n.text for n in readiness(worked))
 
 
-@pytest.mark.usefixtures("quick")
+@pytest.mark.usefixtures("no_layers")
 def test_what_is_not_there_yet_is_next_and_not_wrong(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -275,6 +276,7 @@ def test_what_is_not_there_yet_is_next_and_not_wrong(
     assert (broken.ok, broken.is_next) == (False, False)
 
 
+@pytest.mark.usefixtures("no_layers")
 def test_the_checks_of_the_project_are_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

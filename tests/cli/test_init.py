@@ -197,6 +197,7 @@ def test_a_python_that_cannot_be_had_is_a_warning(tmp_path: Path, isolated: Path
     assert (root / "pyproject.toml").is_file()
 
 
+@pytest.mark.usefixtures("no_layers")
 def test_a_long_agents_md_is_kept_and_remarked_on(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[project]\nname = 'x'\nversion = '1'\n")
     (tmp_path / "AGENTS.md").write_text("line\n" * 83)

@@ -46,6 +46,7 @@ def test_a_plan_of_another_tool_is_no_empty_plan(
     assert (root / ".ralph/implementation_plan.json").read_text() == text
 
 
+@pytest.mark.usefixtures("no_layers")
 @pytest.mark.parametrize("words", [("build", "--headless"), ("run", "--headless"), ("doctor",)])
 def test_nothing_is_begun_with_it(tmp_path: Path, words: tuple[str, ...]) -> None:
     root = project_with(tmp_path, SNARKTANK)
@@ -55,6 +56,7 @@ def test_nothing_is_begun_with_it(tmp_path: Path, words: tuple[str, ...]) -> Non
     assert (root / ".ralph/implementation_plan.json").read_text() == SNARKTANK
 
 
+@pytest.mark.usefixtures("no_layers")
 def test_a_command_that_needs_a_broken_plan_says_what_it_waits_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
