@@ -1,4 +1,4 @@
-"""Verdicts on a stream of commands, for `ralph guard check --stdin`."""
+"""Judges a stream of commands, for `ralph guard check --stdin`."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator
@@ -16,7 +16,7 @@ _SHOWN = 1000
 def check_lines(
     lines: Iterable[bytes], policy: Policy, judge: Callable[[str], Verdict] | None = None
 ) -> Iterator[Answer]:
-    """One answer for each JSON line with a `command`, in order; a bad line is a denial too.
+    """Answer each JSON line with a `command`, in order; a bad line is a denial too.
 
     So is what the person is asked about: who reads these lines has nobody to ask. `judge` is one with a
     deadline; without it each command takes as long as it takes.
@@ -35,7 +35,7 @@ def check_lines(
 
 
 def check(command: str, policy: Policy, judge: Callable[[str], Verdict] | None = None) -> Answer:
-    """The answer for one command, as a person reads it."""
+    """Answer for one command, as a person reads it."""
     if "Bash" not in PHASE_TOOLS[policy.phase]:
         reason = f"The {policy.phase} phase runs no commands"
         verdict = denial("tool-not-in-phase", "Bash", reason, "Use the tools of this phase.")

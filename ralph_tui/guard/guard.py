@@ -1,4 +1,4 @@
-"""The guard: every tool call of an agent passes here, and whatever goes wrong is a denial."""
+"""Reviews every tool call of an agent; whatever goes wrong is a denial."""
 
 import os.path
 from collections import deque
@@ -24,7 +24,7 @@ _OWN_TOOLS = "mcp__ralph__"
 
 
 def may_write_unseen(name: str) -> bool:
-    """Whether a tool runs a program that may write files without saying which."""
+    """Tell whether a tool runs a program that may write files without saying which."""
     return name in COMMAND_TOOLS or (name.startswith("mcp__") and not name.startswith(_OWN_TOOLS))
 
 
@@ -46,7 +46,7 @@ class Guard:
         await self._commands.warm_up()
 
     async def review(self, call: ToolCall) -> Verdict:
-        """Whether the call may run; never raises: an exception is a denial."""
+        """Decide whether the call may run; never raises: an exception is a denial."""
         try:
             verdict = _asked_first(call, await self._review(call), self.policy)
         except Exception as error:  # noqa: BLE001 - a guard that breaks must not let the call through
@@ -57,7 +57,7 @@ class Guard:
         return verdict
 
     def landed(self, call: ToolCall) -> Verdict:
-        """The verdict on a file that was allowed, now that it is written: its path may lead elsewhere."""
+        """Judge a file that was allowed again, now that it is written: its path may lead elsewhere."""
         if call.tool_id not in self._writes:
             return ALLOW
         self._writes.remove(call.tool_id)
@@ -100,7 +100,7 @@ _OWN_TOOLS = f"mcp__{OWN_SERVER}__"
 
 
 def _server_of(name: str) -> tuple[str, ...]:
-    """An MCP tool's server, whose name stands for all its tools."""
+    """Return an MCP tool's server, whose name stands for all its tools."""
     return ("__".join(name.split("__")[:2]),) if name.startswith("mcp__") else ()
 
 
@@ -111,7 +111,7 @@ def _not_in_phase(name: str, policy: Policy) -> Verdict:
 
 
 def _review_skill(call: ToolCall, policy: Policy) -> Verdict:
-    """The person's skills only: the CLI has more of its own, which change settings or start loops."""
+    """Allow the person's skills only: the CLI has more of its own, which change settings or start loops."""
     name = str(call.input.get("skill", ""))
     if name in policy.skills:
         return ALLOW
@@ -153,7 +153,7 @@ def _review_mcp(call: ToolCall, policy: Policy) -> Verdict:
 
 
 def _paths(arguments: Mapping[str, JsonValue]) -> Iterator[str]:
-    """Every text argument, however deep, whose name says that it is a file."""
+    """Yield every text argument, however deep, whose name says that it is a file."""
     for key, value in arguments.items():
         named = any(word in key.casefold() for word in _PATH_WORDS)
         for item in value if isinstance(value, list) else [value]:

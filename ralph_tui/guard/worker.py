@@ -1,4 +1,4 @@
-"""Commands are read in a child process with a deadline, because a grammar in C can crash or hang."""
+"""Judges commands in a child process with a deadline, because a grammar in C can crash or hang."""
 
 import asyncio
 import contextlib
@@ -61,7 +61,7 @@ class CommandJudge:
                 await self._running()
 
     async def judge(self, command: str) -> Verdict:
-        """The verdict on one command; never raises for anything the child does."""
+        """Judge one command; never raises for anything the child does."""
         async with self._turn:
             for _ in range(2):  # a child that died while idle says nothing about this command
                 try:
@@ -129,7 +129,7 @@ class CommandJudge:
 def judging(
     policy: Policy, *, deadline: Callable[[], float] = lambda: DEADLINE, argv: tuple[str, ...] = ()
 ) -> Iterator[Judge]:
-    """A judge for whoever has no event loop; the child ends with the block."""
+    """Give a judge to a caller without an event loop; the child ends with the block."""
     judge = CommandJudge(policy, deadline=deadline, argv=argv)
     with asyncio.Runner() as runner:
         try:
@@ -161,7 +161,7 @@ def _line(value: object) -> bytes:
 
 
 def serve(source: BinaryIO, sink: BinaryIO) -> None:
-    """The child: the policy on the first line, then a command a line, a verdict a line."""
+    """Run the child: read the policy on the first line, then a command a line; write a verdict a line."""
     from ralph_tui.guard.analysis.judge import judge_command
 
     policy = Policy.model_validate_json(source.readline())

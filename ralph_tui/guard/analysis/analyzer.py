@@ -365,7 +365,7 @@ class CommandWalker:
             judge_unknown(given)
 
     def _called(self, given: Invocation) -> bool:
-        """Whether this is a function of the text; its body is judged again with what it is given."""
+        """Tell whether this is a function of the text, and judge its body again with what it is given."""
         name = given.words[0].text
         function = self._functions.get(name)
         if function is not None and (given.feed is not None or self._forwards):

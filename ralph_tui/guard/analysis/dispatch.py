@@ -1,4 +1,4 @@
-"""Which rule judges a program: the one place that knows all the rooms of rules."""
+"""Chooses the rules that judge a program, from every module of rules."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -62,7 +62,7 @@ _CONTAINERS = names("docker podman nerdctl docker-compose")
 
 
 def judge_unknown(given: Invocation) -> None:
-    """A program not known here may start what its arguments say; look whether they say git."""
+    """Judge a program that no rule knows by the commands that its arguments may hold."""
     if given.program in _TEXT_PROGRAMS:
         return
     words = given.arguments
@@ -103,12 +103,12 @@ def judge_blocked(given: Invocation) -> None:
 
 
 def asked_first(given: Invocation) -> tuple[str, ...]:
-    """What of the person's list of commands to be asked about this is."""
+    """List the entries of the person's ask list that this command matches."""
     return tuple(_listed(given, given.policy.ask_commands))
 
 
 def _listed(given: Invocation, commands: Sequence[str]) -> Iterator[str]:
-    """Those of the listed commands that this one is: the program, and words that all occur."""
+    """List the entries that this command matches: the same program, and words that all occur."""
     for listed in commands:
         wanted = listed.split()
         program = bool(wanted) and given.program == wanted[0].casefold()
@@ -117,7 +117,7 @@ def _listed(given: Invocation, commands: Sequence[str]) -> Iterator[str]:
 
 
 def git_words(given: Invocation) -> tuple[Word, ...] | None:
-    """The words after `git`, also for `git-branch` and the programs in git's own directory."""
+    """Return the words after `git`, also for `git-branch` and the programs in git's own directory."""
     program = given.program
     if program == "git":
         return given.arguments
@@ -146,7 +146,7 @@ _GIT_LOOKS = names(
 
 
 def _holds(arguments: Sequence[Word], wanted: Sequence[str]) -> bool:
-    """Whether the wanted words occur in this order; short options in any cluster and place."""
+    """Tell whether the wanted words occur in this order; short options in any cluster and place."""
     letters = {c for w in arguments if re.match(r"-[^-]", w.text) for c in w.text[1:]}
     at = 0
     for want in wanted:
@@ -159,7 +159,7 @@ def _holds(arguments: Sequence[Word], wanted: Sequence[str]) -> bool:
 
 
 def refuse_endless(function: Compound) -> None:
-    """A function that starts itself in a pipe, the background or a shell of its own never ends."""
+    """Refuse a function that starts itself in a pipe, the background or a subshell: it never ends."""
     if _becomes_another(function):
         return  # which is judged in its turn
     if _only_starts_itself(function):
@@ -176,7 +176,7 @@ def refuse_endless(function: Compound) -> None:
 
 
 def _becomes_another(function: Compound) -> bool:
-    """Whether the first that the function does is to define its own name anew."""
+    """Tell whether the function first redefines its own name."""
     first = next(function.bodies[0].commands(), None)
     if isinstance(first, Compound) and first.kind == "group":
         first = next(first.bodies[0].commands(), None)
@@ -184,7 +184,7 @@ def _becomes_another(function: Compound) -> bool:
 
 
 def _only_starts_itself(function: Compound) -> bool:
-    """Whether its body is a subshell that starts it again at once, whatever else is so."""
+    """Tell whether its body is a subshell that starts it again at once."""
     body = next(function.bodies[0].commands(), None)
     if not isinstance(body, Compound) or body.kind != "subshell" or not body.bodies[0].pipelines:
         return False

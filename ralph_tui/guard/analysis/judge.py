@@ -1,4 +1,4 @@
-"""The verdict on a shell command: read as bash would, every command in it judged, tools sent to uv."""
+"""Judges a shell command: reads it as bash would, judges every command in it, sends tools to uv."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ MAX_LENGTH = 64 * 1024
 
 
 def judge_command(command: str, policy: Policy) -> Verdict:
-    """Whether an agent may run `command`, and as what; never raises, and denies what it cannot read."""
+    """Decide whether an agent may run `command`, and as what; deny what cannot be read. Never raises."""
     try:
         return _judge(command, policy)
     except DeniedError as denied:

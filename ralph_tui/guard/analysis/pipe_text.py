@@ -1,4 +1,4 @@
-"""What commands print, as far as their text says: the next one in a pipe may run it."""
+"""Follows what commands print and write, as far as their text says, because the next one may run it."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ from ralph_tui.guard.shell.nodes import (
 
 
 def fed_by(redirects: Sequence[Redirect], feed: Word | None) -> Word | None:
-    """What is read from standard input behind these redirections."""
+    """Return what is read from standard input behind these redirections."""
     for redirect in redirects:
         target = redirect.target
         if redirect.descriptor not in ("", "0"):
@@ -39,7 +39,7 @@ def fed_by(redirects: Sequence[Redirect], feed: Word | None) -> Word | None:
 
 
 def output_of(command: Command, feed: Word | None) -> Word:
-    """What a command writes, as far as its text says."""
+    """Return what a command writes to standard output, as far as its text says."""
     if isinstance(command, Compound) or not command.words or not command.words[0].known:
         return anything()
     program = command.words[0].text
@@ -108,7 +108,7 @@ def _flow(text: str) -> Word:
 
 
 def _found(arguments: Sequence[Word]) -> Word:
-    """What `find` prints, as one path for each place it looks in."""
+    """Return what `find` prints, as one path for each place it looks in."""
     tests = next(
         (i for i, w in enumerate(arguments) if w.text.startswith(("-", "(", "!"))), len(arguments)
     )
@@ -128,7 +128,7 @@ _FETCHED = {"curl": (_CURL, "-o", "--output"), "wget": (_WGET, "-O", "--output-d
 
 
 def written_by(command: Simple, printed: Word) -> Iterator[tuple[Word, Content]]:
-    """The files a command writes, with what it has `printed`, or fetched."""
+    """List the files a command writes, with what it has `printed`, or fetched."""
     program = command.words[0].text.rpartition("/")[2] if command.words else ""
     fetched = None if program in _FETCHED else printed
     for redirect in command.redirects:
@@ -142,7 +142,7 @@ def written_by(command: Simple, printed: Word) -> Iterator[tuple[Word, Content]]
 
 
 def as_script(content: Word) -> Word | None:
-    """The content as a text that a shell runs, found nowhere in what the agent sent; None for other languages."""
+    """Return the content as a text that a shell runs, at no place in the agent's text; None for other languages."""
     first = content.text.partition("\n")[0]
     if first.startswith("#!") and not first.rstrip().endswith("sh") and "sh -" not in first:
         return None

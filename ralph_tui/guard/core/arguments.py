@@ -1,4 +1,4 @@
-"""How programs read their arguments: which words are options, which are the values of options."""
+"""Reads arguments as programs do: which words are options, and which are the values of options."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from ralph_tui.guard.shell.nodes import UNKNOWN, Word
 
 
 def names(text: str) -> frozenset[str]:
-    """The words of a text."""
+    """Return the words of a text as a set."""
     return frozenset(text.split())
 
 
@@ -48,11 +48,11 @@ class Arguments:
     operands: tuple[Word, ...]
 
     def has(self, *names: str) -> bool:
-        """Whether one of these options is given."""
+        """Tell whether one of these options is given."""
         return any(option.name in names for option in self.options)
 
     def values(self, *names: str) -> list[Word]:
-        """The values given to these options."""
+        """List the values given to these options."""
         return [o.value for o in self.options if o.name in names and o.value is not None]
 
 
@@ -110,5 +110,5 @@ def _short(word: Word, spec: Spec) -> tuple[list[Option], bool]:
 
 
 def abbreviates(name: str, options: frozenset[str]) -> set[str]:
-    """The long options that `name` may stand for, by the rule of git and GNU: any prefix."""
+    """List the long options that `name` may stand for, by the rule of git and GNU: any prefix."""
     return {name} if name in options else {o for o in options if o.startswith(name)}

@@ -1,4 +1,4 @@
-"""What a variable certainly holds: a plain text that the same command gives it, and nothing else can change."""
+"""Finds what a variable certainly holds: a plain text of the same command that nothing else can change."""
 
 import itertools
 import re
@@ -35,7 +35,7 @@ _LONGEST = 4096
 
 
 def plain_values(words: Sequence[Word]) -> tuple[str, ...]:
-    """The texts of words, none if one of them is not plain."""
+    """Return the texts of words, none if one of them is not plain."""
     texts = tuple(word.text for word in words)
     plain = all(
         _PLAIN.fullmatch(text) and not word.home for text, word in zip(texts, words, strict=True)
@@ -45,7 +45,7 @@ def plain_values(words: Sequence[Word]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=64)
 def only_given(name: str, source: str, definition: str) -> bool:
-    """Whether a variable's only value is the one from the only text that matches `definition`.
+    """Tell whether a variable's only value is the one from the only text that matches `definition`.
 
     Its name must occur nowhere else in the source but as a plain expansion, and nothing may put it
     together from parts.
@@ -61,13 +61,13 @@ def only_given(name: str, source: str, definition: str) -> bool:
 
 @lru_cache(maxsize=8)
 def assigns_unseen(source: str) -> bool:
-    """Whether a command in the source may give any variable a value."""
+    """Tell whether a command in the source may give any variable a value."""
     return any(_may_assign(words) for words in _words(read_shell(source)))
 
 
 @lru_cache(maxsize=8)
 def keeps_parameters(source: str) -> bool:
-    """Whether `"$@"` in a function is what it was called with, or the end of it."""
+    """Tell whether `"$@"` in a function is what it was called with, or the end of it."""
     if len(source) > _LONGEST or "command_not_found_handle" in source:
         return False
     return not any(_may_set(words) for words in _words(read_shell(source)))
@@ -75,7 +75,7 @@ def keeps_parameters(source: str) -> bool:
 
 @lru_cache(maxsize=8)
 def shifts_parameters(source: str) -> bool:
-    """Whether a function may take away some of its parameters."""
+    """Tell whether a function may take away some of its parameters."""
     return any("shift" in word.text for words in _words(read_shell(source)) for word in words)
 
 
@@ -83,7 +83,7 @@ _OPTIONS_ONLY = re.compile(rf"set(?:{_BETWEEN}[-+][a-zA-Z]+(?:{_BETWEEN}pipefail
 
 
 def _may_set(words: Sequence[Word]) -> bool:
-    """Whether a command, or a text among its words, gives a function other parameters."""
+    """Tell whether a command, or a text among its words, gives a function other parameters."""
     text = _BETWEEN.join(_QUOTING.sub("", word.text) for word in words)
     found = set(re.findall(r"(?<![\w./])[\w-]+", text))
     if found & {"eval", "source"} or _DOT.search(text):
@@ -93,7 +93,7 @@ def _may_set(words: Sequence[Word]) -> bool:
 
 @lru_cache(maxsize=8)
 def asks_where(source: str) -> bool:
-    """Whether `$(pwd)` in a text is certainly the shell's own directory."""
+    """Tell whether `$(pwd)` in a text is certainly the shell's own directory."""
     if len(source) > _LONGEST or not _HERE.search(source):
         return False
     redefined = re.search(r"\bpwd\s*\(|\bfunction\s+pwd\b|\balias\b|\bPWD=", source)
@@ -101,7 +101,7 @@ def asks_where(source: str) -> bool:
 
 
 def forms(word: Word, values: Values) -> tuple[Word, ...]:
-    """What a word may be when its variables hold these values; none if that is not certain."""
+    """List what a word may be when its variables hold these values; none if that is not certain."""
     raw = _HERE.sub("${PWD}", word.raw) if "PWD" in values else word.raw
     if word.start < 0 or UNKNOWN not in word.text or _NOT_PLAIN.search(raw):
         return ()
@@ -135,7 +135,7 @@ _SETTERS: Mapping[str, frozenset[str]] = MappingProxyType(
 
 
 def sets_up_shell(text: Word, functions: Container[str]) -> bool:
-    """Whether a text that a shell runs is nothing but what such a program prints."""
+    """Tell whether a text that a shell runs is nothing but what such a program prints."""
     if text.text != UNKNOWN or len(text.scripts) != 1:
         return False
     commands = list(text.scripts[0].commands())
@@ -151,7 +151,7 @@ def _with(given: Mapping[str, str], raw: str) -> str:
 
 
 def _may_assign(words: Sequence[Word]) -> bool:
-    """Whether a command, or a text among its words that a shell may run, gives a variable a value."""
+    """Tell whether a command, or a text among its words that a shell may run, gives a variable a value."""
     text = _BETWEEN.join(_QUOTING.sub("", word.text) for word in words)
     found = set(re.findall(r"(?<![\w./])[\w-]+", text))
     if _SHOWS.fullmatch(text):
@@ -161,7 +161,7 @@ def _may_assign(words: Sequence[Word]) -> bool:
 
 
 def _words(script: Script) -> Iterator[Sequence[Word]]:
-    """The words of every command, however deep, and what its redirections hold."""
+    """Yield the words of every command, however deep, and what its redirections hold."""
     for command in script.commands():
         held = [word for r in command.redirects for word in (r.target, r.body) if word is not None]
         yield command.words
@@ -178,7 +178,7 @@ _HIDING = re.compile(
 
 
 def says_what_starts(head: Word, source: str) -> bool:
-    """Whether the word is a program's name, or a path whose last part is, wherever it leads."""
+    """Tell whether the word is a program's name, or a path whose last part is, wherever it leads."""
     if head.text.startswith("=") and head.kinds.startswith("u"):  # a program's path, to zsh
         return False
     if head.known:
@@ -193,7 +193,7 @@ def says_what_starts(head: Word, source: str) -> bool:
 
 
 def may_hide(text: Word, source: str) -> bool:
-    """Whether what is not known of a text for a shell may be what the guard refuses."""
+    """Tell whether what is not known of a text for a shell may be what the guard refuses."""
     pairs = zip(text.text, text.kinds, strict=True)
     if not any(char == UNKNOWN and kind in "xs" for char, kind in pairs):
         return False
@@ -209,7 +209,7 @@ _MADE = re.compile(
 
 
 def just_made(word: Word, source: str) -> bool:
-    """Whether `word` is the quoted variable that holds a directory fresh from `mktemp -d`.
+    """Tell whether `word` is the quoted variable that holds a directory fresh from `mktemp -d`.
 
     The name must occur nowhere else in the source but as a plain expansion, and nothing may put it
     together from parts.

@@ -1,4 +1,4 @@
-"""What the rules for single programs are given: the command at hand, and a way to judge what it starts."""
+"""Gives a rule the invocation at hand, its scope, and a walker that judges what it starts."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -155,7 +155,7 @@ def unreadable_part(shown: str, why: str) -> NoReturn:
 
 
 def base_of(word: Word) -> int:
-    """Where the word's value begins in what the agent sent, -1 unless it stands there verbatim."""
+    """Return the index of the word's value in what the agent sent, -1 unless it stands there verbatim."""
     if word.start < 0:
         return -1
     if word.raw == word.text:
@@ -179,7 +179,7 @@ def check_all(words: Sequence[Word], given: Invocation, *, into: bool = False) -
 
 
 def last_operand(operands: Sequence[Word]) -> list[Word]:
-    """The last operand; one that may vanish leaves its place to the one before it."""
+    """Return the last operand; one that may vanish leaves its place to the one before it."""
     at = max(len(operands) - 1, 0)
     while at > 0 and operands[at].text == UNKNOWN and operands[at].may_split:
         at -= 1

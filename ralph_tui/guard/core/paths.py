@@ -1,4 +1,4 @@
-"""The paths and names an agent may not write, in a path, a pattern or a command."""
+"""Names the paths an agent may not write, and finds them in a path, a pattern or a command."""
 
 import fnmatch
 import os
@@ -25,7 +25,7 @@ _IGNORED_BY_HFS = dict.fromkeys(
 
 
 def guarded_part(parts: tuple[str, ...]) -> str | None:
-    """The guarded directory these path components go through, as any file system may spell it."""
+    """Return the guarded directory these path components go through, as any file system may spell it."""
     for part in parts:
         plain = unicodedata.normalize("NFKC", part.translate(_IGNORED_BY_HFS)).casefold()
         name = plain.rstrip(". ") or plain
@@ -37,7 +37,7 @@ def guarded_part(parts: tuple[str, ...]) -> str | None:
 
 
 def judge_path(tool: str, raw: str, policy: Policy) -> Verdict:
-    """Whether `tool` may touch the path `raw`; reading is free, writing is not."""
+    """Decide whether `tool` may touch the path `raw`; reading is free, writing is not."""
     if tool not in WRITE_TOOLS:
         return ALLOW
     if not raw or "\0" in raw:
@@ -70,7 +70,7 @@ def _judge_write(raw: str, policy: Policy) -> Verdict:
 
 
 def absolute(raw: str, policy: Policy) -> str:
-    """The path as the tool would open it; a leading `~` is taken at its word."""
+    """Return the path as the tool would open it; a leading `~` is taken at its word."""
     if raw.startswith("~"):
         rest = raw[1:].lstrip("/")
         return os.path.join(policy.home, rest) if policy.home else "/~" + rest  # noqa: PTH118 - must not normalise
@@ -95,7 +95,7 @@ def _judge_phase(relative: PurePath, raw: str, phase: Phase) -> Verdict:
 
 
 def _linked_state(target: Path, root: Path) -> str | None:
-    """The guarded directory a hard link leads into, or what the target is if not a plain file."""
+    """Return the guarded directory a hard link leads into, or what the target is if not a plain file."""
     try:
         found = target.stat()
     except FileNotFoundError:
@@ -138,18 +138,18 @@ _GIT_PLACES = names("--git-dir --git-common-dir --absolute-git-dir --git-path")
 
 
 def names_guarded(text: str) -> bool:
-    """Whether a text names a guarded directory."""
+    """Tell whether a text names a guarded directory."""
     return bool(_GUARDED_NAME.search(text))
 
 
 def asks_for_git_directory(word: Word) -> bool:
-    """Whether the word is `$(git rev-parse --git-dir)` or the like."""
+    """Tell whether the word is `$(git rev-parse --git-dir)` or the like."""
     simples = (c for s in word.scripts for c in s.commands() if isinstance(c, Simple))
     return any(v in _GIT_PLACES for c in simples for v in c.values)
 
 
 def printed_names(command: Simple) -> Iterator[Word]:
-    """The words of a command that may be, or lead to, the names it prints."""
+    """List the words of a command that may be, or lead to, the names it prints."""
     program = command.words[0].text.rpartition("/")[2] if command.words else ""
     words = command.words[1:]
     leaves_out = program in _FILTERS and any(_INVERTS.fullmatch(w.text) for w in words)
@@ -173,7 +173,7 @@ def _asks(word: Word) -> bool:
 
 
 def matched_guarded(parts: tuple[str, ...], *, hidden: bool) -> str | None:
-    """The guarded name that a pattern such as `.g*` matches; `*` only if it matches `hidden` files."""
+    """Return the guarded name that a pattern such as `.g*` matches; `*` only if it matches `hidden` files."""
     for at, part in enumerate(parts):
         if (part.startswith(".") or (hidden and at == 0)) and any(char in part for char in "*?["):
             for name in sorted(GUARDED):

@@ -1,4 +1,4 @@
-"""What the guard holds an agent to: the project, the phase, and the lists a person may change."""
+"""Holds what an agent may do: the project, the phase, and the lists a person may change."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -86,5 +86,5 @@ class Policy(Model):
 
 
 def phase_tools(phase: Phase, *, skills: bool) -> tuple[str, ...]:
-    """The built-in tools of a phase."""
+    """List the built-in tools of a phase."""
     return (*PHASE_TOOLS[phase], SKILL_TOOL) if skills else PHASE_TOOLS[phase]

@@ -1,4 +1,4 @@
-"""Denials: one shape, and an exception so that a rule can end the reading at once."""
+"""Makes denials, and the exception with which a rule ends the reading at once."""
 
 from collections.abc import Mapping
 from typing import NoReturn
@@ -20,7 +20,14 @@ class DeniedError(Exception):
 
 
 def denial(rule: str, part: str, reason: str, instead: str) -> Verdict:
-    """A denial; `part` is cut to what a line can show."""
+    """Make a denial.
+
+    Args:
+        rule: The rule's name, such as `git-read-only`.
+        part: The part of the command that is refused; cut to what a line can show.
+        reason: Why, as a sentence without a full stop.
+        instead: What to do instead, as a sentence.
+    """
     return Verdict(decision="deny", rule=rule, part=_shown(part), reason=reason, instead=instead)
 
 
@@ -31,7 +38,10 @@ def _shown(part: str) -> str:
 
 
 def asking(verdict: Verdict, asks: Mapping[str, str]) -> Verdict:
-    """The verdict on a harmless call that the person wants to be asked about: entry by what is it."""
+    """Make the verdict on a harmless call that the person wants to be asked about.
+
+    `asks` maps each entry of the person's list to the command that matches it.
+    """
     listed = " and ".join(f"`{entry}`" for entry in asks)
     return Verdict(
         decision="ask",
@@ -45,7 +55,7 @@ def asking(verdict: Verdict, asks: Mapping[str, str]) -> Verdict:
 
 
 def deny(rule: str, part: str, reason: str, instead: str) -> NoReturn:
-    """Raise a denial.
+    """Raise a denial, whose arguments are those of `denial`.
 
     Raises:
         DeniedError: Always.
@@ -54,7 +64,7 @@ def deny(rule: str, part: str, reason: str, instead: str) -> NoReturn:
 
 
 def unreadable(part: str, reason: str = "The command cannot be read with certainty") -> Verdict:
-    """The denial for what cannot be understood: fail closed."""
+    """Make the denial for what cannot be understood: fail closed."""
     return denial("unreadable-command", part, reason, SPLIT)
 
 

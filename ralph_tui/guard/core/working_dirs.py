@@ -1,4 +1,4 @@
-"""Where a command's paths lead, judged by their text alone: the project, its guarded parts, outside."""
+"""Follows where a command's paths lead, by their text alone: the project, its guarded parts, outside."""
 
 import os.path
 import re
@@ -72,7 +72,7 @@ class Places:
 
     @classmethod
     def at_root(cls, policy: Policy, source: str = "") -> "Places":
-        """The project's root, where the agent's commands start; `source` is all of them."""
+        """Start in the project's root, as the agent's commands do; `source` is all of them."""
         return cls(
             policy,
             frozenset({os.path.normpath(policy.root)}),
@@ -90,7 +90,7 @@ class Places:
         return tuple(os.path.normpath(path) for path in self.policy.own_directories)
 
     def fork(self) -> "Places":
-        """A copy for a subshell, whose `cd` does not last."""
+        """Return a copy for a subshell, whose `cd` does not last."""
         return replace(self)
 
     def move(self, target: Word | None, *, certain: bool) -> None:
@@ -109,7 +109,7 @@ class Places:
         self.directories = merged if len(merged) <= _MAX_DIRECTORIES else None
 
     def resolve(self, word: Word) -> tuple[str, ...] | None:
-        """Every path that `word` may name, or None if that cannot be known."""
+        """List every path that `word` may name, or None if that cannot be known."""
         text = word.text
         if UNKNOWN in text:
             if known := self.forms(word):
@@ -131,12 +131,19 @@ class Places:
         return tuple(_normal(f"{directory}/{relative}") for directory in sorted(self.directories))
 
     def forms(self, word: Word) -> tuple[Word, ...]:
-        """What the word may be, going by what variables hold; none if that is not certain."""
+        """List what the word may be, going by what variables hold; none if that is not certain."""
         told = {"PWD": tuple(sorted(self.directories or ())), "HOME": (self._home(),)}
         return forms(word, {**self.values, **{name: told[name] for name in self.told}})
 
     def hold(self, name: str, words: Sequence[Word], source: str, definition: str) -> None:
-        """Remember what a variable certainly holds from here on."""
+        """Remember what a variable certainly holds from here on.
+
+        Args:
+            name: The variable.
+            words: What it may hold; more than one for the variable of a loop.
+            source: The whole text the agent sent.
+            definition: A pattern for what defines the variable, which `source` must hold at most once.
+        """
         known = [form for word in words for form in self.forms(word) or (word,)]
         texts = plain_values([self._at_home(word) for word in known])
         if self.hidden and any("*" in text or "?" in text for text in texts):
@@ -145,22 +152,22 @@ class Places:
             self.values = {**self.values, name: texts}
 
     def _at_home(self, word: Word) -> Word:
-        """A word that begins with `~`, as the path that a variable then holds."""
+        """Return a word that begins with `~` as the path that a variable then holds."""
         if not word.home:
             return word
         user, _, rest = word.text[1:].partition("/")
         return literal(f"{self._home(user)}/{rest}")
 
     def _home(self, user: str = "") -> str:
-        """A home directory; one that is not known is outside whatever the project is."""
+        """Return a home directory; one that is not known is outside whatever the project is."""
         return "/nobody" if user or not self.policy.home else str(self.policy.home)
 
     def inside(self, path: str) -> bool:
-        """Whether a path is below the project's root."""
+        """Tell whether a path is below the project's root."""
         return path.startswith(self.root.rstrip("/") + "/")
 
     def guarded(self, word: Word) -> str | None:
-        """The guarded directory that `word` leads into or may match."""
+        """Return the guarded directory that `word` leads into or may match."""
         if asks_for_git_directory(word):
             return ".git"
         paths = self.resolve(word) or (_normal("/" + word.text.replace(UNKNOWN, "x")),)
@@ -206,7 +213,7 @@ class Places:
                 )
 
     def _may_be_anywhere(self, word: Word) -> bool:
-        """Whether a word may name any file of the project, because an expansion begins its name."""
+        """Tell whether a word may name any file of the project, because an expansion begins its name."""
         if UNKNOWN not in word.text:
             return False
         directory, slash, name = word.text.partition(UNKNOWN)[0].rpartition("/")
@@ -216,11 +223,11 @@ class Places:
         return not slash or not below or not all(map(self._apart, below))
 
     def _apart(self, path: str) -> bool:
-        """Whether a directory is neither the project's root nor around it."""
+        """Tell whether a directory is neither the project's root nor around it."""
         return path != self.root and not self.root.startswith(path.rstrip("/") + "/")
 
     def may_write(self, path: str) -> bool:
-        """Whether a path is inside the project or a scratch directory."""
+        """Tell whether a path is inside the project or a scratch directory."""
         return self._scratch(path) or self.inside(path)
 
     def check_removal(self, word: Word, shown: str) -> None:
@@ -276,12 +283,12 @@ class Places:
             self.suspect = True
 
     def _leads_there(self, word: Word) -> bool:
-        """Whether a word that does not say so leads to a guarded path: by a pattern, or from outside."""
+        """Tell whether a word that does not say so leads to a guarded path: by a pattern, or from outside."""
         outside = bool(self._own) and "/" in word.text and self.guarded(word) == RALPHS_OWN
         return outside or (word.has_glob and self.guarded(word) is not None)
 
     def names_own(self, text: str) -> bool:
-        """Whether a text names ralph's own data, in full or from the home directory."""
+        """Tell whether a text names ralph's own data, in full or from the home directory."""
         home = f"{self._home()}/"
         return any(own.removeprefix(home) in text for own in self._own)
 
@@ -297,7 +304,7 @@ class Places:
         deny(rule, shown, f"This may change {what}", instead)
 
     def _scratch(self, path: str) -> bool:
-        """Whether anybody may write there; a directory inside one, made around the project, is none."""
+        """Tell whether anybody may write there; a directory inside one, made around the project, is none."""
         if path in _DEVICES:
             return True
         beside = self.root.rpartition("/")[0] + "/"
@@ -311,7 +318,7 @@ class Places:
 
 
 def _within(path: str, directory: str) -> bool:
-    """Whether a path is a directory or below it."""
+    """Tell whether a path is a directory or below it."""
     return path == directory or path.startswith(directory.rstrip("/") + "/")
 
 

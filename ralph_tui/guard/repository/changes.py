@@ -1,4 +1,4 @@
-"""What changed in a repository between two looks at it, who did it, and what puts it back; pure.
+"""Compares two looks at a repository: what changed, who did it, and what puts it back. Pure.
 
 Who made a change cannot be read from a repository for sure. What agents start carries a mark that git
 writes into the reflog; what happened while no command of an agent ran is the person's; everything else
@@ -39,7 +39,7 @@ class Snapshot:
 
 
 def submodule_part(path: str) -> str:
-    """The name of a submodule among `Snapshot.times`."""
+    """Return the name of a submodule among `Snapshot.times`."""
     return f"submodule {path}"
 
 
@@ -108,7 +108,13 @@ class _Found:
 
 
 def compare(before: Snapshot | None, after: Snapshot | None, busy: Busy = ()) -> Change | None:
-    """What changed, or None; without a snapshot there was no repository."""
+    """Return what changed between two looks, or None.
+
+    Args:
+        before: The earlier look; None when there was no repository.
+        after: The later look.
+        busy: When commands of an agent ran between them.
+    """
     if before is None or after is None:
         return _appeared_or_gone(before, after)
     found = [

@@ -1,4 +1,4 @@
-"""Reads what is true of the repository: nothing prevents a change here, but none goes unseen."""
+"""Looks at the repository before and after each session, so that no change goes unseen."""
 
 import hashlib
 import os
@@ -150,7 +150,7 @@ class GitWatch:
         return {path: _stamp(path) for path in paths}
 
     def _require_none(self, said: str) -> None:
-        """Where git finds no repository there is none; any other reason is trouble.
+        """Accept that git finds no repository; any other reason is trouble.
 
         Raises:
             SetupError: There is one that git cannot read, such as another user's.
@@ -173,7 +173,7 @@ class GitWatch:
         return {name: commit for commit, _, name in pairs}
 
     def _index(self, top: Path) -> dict[str, str]:
-        """Tag, mode and object by path; a lower-case tag is a file git was told not to look at."""
+        """Return tag, mode and object by path; a lower-case tag is a file git was told not to look at."""
         found: dict[str, str] = {}
         listed = self._git("ls-files", "-s", "-v", "-z", place=top)
         text = listed.decode(errors="surrogateescape")
@@ -189,7 +189,7 @@ class GitWatch:
     def _submodules(
         self, index: Mapping[str, str], top: Path
     ) -> tuple[dict[str, tuple[str, str]], dict[str, float]]:
-        """The HEAD of each submodule that is checked out, and when it was last moved."""
+        """Return the HEAD of each submodule that is checked out, and when it was last moved."""
         heads: dict[str, tuple[str, str]] = {}
         times: dict[str, float] = {}
         for path, entry in index.items():
@@ -271,13 +271,13 @@ def _stamp(path: Path) -> Stamp:
 
 
 def _settled(stamps: Mapping[Path, Stamp], began: float) -> bool:
-    """Whether all these files were left alone for a while before the look began."""
+    """Tell whether all these files were left alone for a while before the look began."""
     before = int((began - _SETTLED_SECONDS) * 1e9)
     return all(max(s[-2:]) < before for s in stamps.values() if s is not None and len(s) > 4)
 
 
 def _stashed(common: Path) -> tuple[str, ...]:
-    """The stashed commits, oldest first; a stash is nothing but the reflog of one reference."""
+    """List the stashed commits, oldest first; a stash is nothing but the reflog of one reference."""
     return tuple(
         line.split(b" ")[1].decode() for line in _reflog(common / "logs" / "refs" / "stash")
     )
@@ -310,7 +310,7 @@ def _hook_files(common: Path) -> dict[str, str]:
 
 
 def _times(own: Path, common: Path, refs: Mapping[str, str]) -> dict[str, float]:
-    """When each part was last written, as far as files tell."""
+    """Return when each part was last written, in seconds since the epoch, as far as files tell."""
     places = {
         "HEAD": own / "HEAD",
         "index": own / "index",

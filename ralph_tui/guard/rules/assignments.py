@@ -69,7 +69,7 @@ def _refuse_marks(name: str, shown: str) -> None:
 
 
 def judge_subscript(value: Word, shown: str) -> None:
-    """Arithmetic runs a substitution inside an array's subscript, even a quoted one.
+    """Refuse a substitution inside an array's subscript, which arithmetic runs even when it is quoted.
 
     Raises:
         DeniedError: The text holds one.
@@ -199,7 +199,7 @@ def change_directory(given: Invocation, *, certain: bool) -> None:
 
 
 def _takes_back(given: Invocation) -> bool:
-    """Whether variables are no longer exported, as by `export -n` and `declare +x`."""
+    """Tell whether variables are no longer exported, as by `export -n` and `declare +x`."""
     return any(re.fullmatch(r"-\w*n\w*|\+\w*x\w*", word.text) for word in given.arguments)
 
 

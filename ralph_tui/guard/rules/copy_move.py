@@ -1,4 +1,4 @@
-"""Programs that move, copy and link: what arrives where, and which programs get another name."""
+"""Judges programs that move, copy and link: what arrives where, and which programs get another name."""
 
 import re
 from collections.abc import Sequence
@@ -49,7 +49,7 @@ def _sources_and_targets(read: Arguments) -> tuple[Sequence[Word], Sequence[Word
 
 
 def _into_directory(target: Word, sources: Sequence[Word], given: Invocation) -> None:
-    """`cp -r other/.git .` arrives as `./.git`; below a directory of its own a copy does no harm."""
+    """Judge `cp -r other/.git .`, which arrives as `./.git`; below a directory of its own a copy does no harm."""
     places = given.places.resolve(target)
     if places is not None and given.places.root not in places:
         return
@@ -71,7 +71,7 @@ _PROGRAM = re.compile(
 
 
 def names_program(word: Word) -> bool:
-    """Whether a word is a program that is judged by its name, of which a copy would have another."""
+    """Tell whether a word is a program that is judged by its name, of which a copy would have another."""
     return bool(_PROGRAM.fullmatch(word.text) or looked_up(word))
 
 
@@ -111,7 +111,7 @@ def refuse_copy(shown: str) -> NoReturn:
 
 
 def looked_up(word: Word) -> str:
-    """The program that a word such as `$(which git)` names; empty when it is none of these."""
+    """Return the program that a word such as `$(which git)` names; empty when it is none of these."""
     simples = (
         stage
         for script in word.scripts

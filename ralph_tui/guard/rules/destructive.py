@@ -1,4 +1,4 @@
-"""What destroys more than the project's files: `find`, disks, the machine; containers by their own rules."""
+"""Refuses what destroys more than the project's files: disks, users, the machine, and `find -delete`."""
 
 import fnmatch
 import re
@@ -110,7 +110,7 @@ def _filled(word: Word, path: Word) -> Word:
 
 
 def found_paths(roots: Sequence[Word], tests: Sequence[Word]) -> list[Word]:
-    """A path for each root that stands for all that `find` may find there.
+    """List a path for each root that stands for all that `find` may find there.
 
     One without a name test, or whose test may match ralph's or git's own files, can be anything.
     """
@@ -137,7 +137,7 @@ def found_paths(roots: Sequence[Word], tests: Sequence[Word]) -> list[Word]:
 
 
 def _pattern(tests: Sequence[Word]) -> str | None:
-    """The pattern of the first name test that is not negated."""
+    """Return the pattern of the first name test that is not negated."""
     for at, word in enumerate(tests[:-1]):
         negated = at > 0 and tests[at - 1].text in ("!", "-not")
         if word.text in _PATH_TESTS and _below_a_name(tests[at + 1].text):
@@ -153,7 +153,7 @@ _PATH_TESTS = names("-path -ipath -wholename -iwholename")
 
 
 def _below_a_name(pattern: str) -> bool:
-    """Whether a pattern for a whole path goes through a plain directory that is not guarded."""
+    """Tell whether a pattern for a whole path goes through a plain directory that is not guarded."""
     parts = pattern.split("/")[:-1]
     return not any(name in pattern for name in _GUARDED_DIRECTORIES) and any(
         part.strip(".") and not any(c in part for c in "*?[") for part in parts

@@ -1,4 +1,4 @@
-"""Programs that write, move or remove files, and which of their words name those files."""
+"""Judges programs that write, move, remove, pack or transfer files, by the words that name those files."""
 
 import re
 from itertools import pairwise
@@ -102,7 +102,7 @@ _MOVES = names("m mf")
 
 
 def _archiver(given: Invocation) -> None:
-    """7z, rar and their like: a verb, an archive, files, which some options and verbs delete."""
+    """Judge 7z, rar and their like: a verb, an archive, files, which some options and verbs delete."""
     places = [word.cut(2) for word in given.arguments if word.text.startswith("-o")]
     check_all(places, given, into=True)
     verb, *files = [w for w in given.arguments if not w.text.startswith("-")] or [literal("")]
@@ -121,7 +121,7 @@ def _compressor(given: Invocation) -> None:
 
 
 def _keeping_compressor(given: Invocation) -> None:
-    """What leaves its source alone unless it is told to remove it."""
+    """Judge a compressor that leaves its source alone unless it is told to remove it."""
     read = parse(given.arguments)
     check_all(read.operands if read.has("--rm", "-j") else read.operands[1:], given)
 

@@ -1,4 +1,4 @@
-"""Git as a reader: an allow-list of subcommands and of their options."""
+"""Allows git to read: an allow-list of subcommands, of their options and of their forms."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -65,7 +65,7 @@ _CONFIG_VERBS = ("set", "unset", "rename-section", "remove-section", "edit")
 
 
 def _first(*allowed: str, bare: bool = False) -> Form:
-    """The first operand must be one of these subcommands; `bare` allows none at all."""
+    """Make a form whose first operand must be one of these subcommands; `bare` allows none at all."""
 
     def form(read: Arguments, words: Sequence[Word]) -> str:
         # The subcommand comes first; before it only flags can stand, and those are judged.
@@ -280,7 +280,7 @@ def _judge_subcommand(name: str, arguments: Sequence[Word]) -> tuple[Word, ...]:
 
 
 def _full_name(name: str, option: Option, family: Family) -> str:
-    """The option's whole name, if with it the subcommand still only reads."""
+    """Return the option's whole name, if with it the subcommand still only reads."""
     shown = f"git {name} {option.word.text.replace(UNKNOWN, '…')}"
     if not option.name.startswith("--"):
         if option.name[1:] in family.no_short or option.name[1:] == UNKNOWN:
@@ -304,7 +304,7 @@ def _full_name(name: str, option: Option, family: Family) -> str:
 
 
 def _globals(words: Sequence[Word]) -> Sequence[Word] | None:
-    """The subcommand and what follows, or None when git only informs about itself."""
+    """Return the subcommand and what follows, or None when git only informs about itself."""
     at = 0
     while at < len(words):
         word = words[at]
@@ -338,7 +338,7 @@ def _next(words: Sequence[Word], at: int) -> Word:
 
 
 def _judge_place(name: str, value: Word) -> None:
-    """`-C` and `--git-dir`: another repository's settings may start programs."""
+    """Judge `-C` and `--git-dir`: another repository's settings may start programs."""
     if value.may_split:
         _refuse(value.raw, "An unquoted expansion stands before git's subcommand")
     if name == "--git-dir" and value.known:
@@ -348,7 +348,7 @@ def _judge_place(name: str, value: Word) -> None:
 
 
 def _judge_setting(value: Word) -> None:
-    """`-c name=value`: only settings that neither start programs nor open the way to."""
+    """Judge `-c name=value`: only settings that neither start programs nor open the way to."""
     name, _, setting = value.text.partition("=")
     if UNKNOWN not in name:
         key = name.casefold()
@@ -362,7 +362,7 @@ def _judge_setting(value: Word) -> None:
 
 
 def judge_git_variable(name: str, value: Word) -> None:
-    """An environment variable that git reads.
+    """Judge an environment variable that git reads.
 
     Raises:
         DeniedError: The variable may make git start a program or use another repository.

@@ -1,4 +1,4 @@
-"""With which options each of git's subcommands only reads."""
+"""Lists the options with which each of git's subcommands only reads."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

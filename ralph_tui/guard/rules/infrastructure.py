@@ -71,7 +71,7 @@ def _judge_docker(words: Sequence[Word], given: Invocation) -> None:
 
 
 def _judge_in_container(words: Sequence[Word], given: Invocation) -> None:
-    """The project is often mounted in a container: git, shells and installers count there too.
+    """Judge git, shells and installers in a container, where the project is often mounted.
 
     What else runs in it has its own environment.
     """
@@ -103,7 +103,7 @@ _MOUNT_SOURCE = re.compile(r"(?:^|,)(?:src|source)=([^,]+)(?!.*\breadonly\b|.*,r
 
 
 def _check_mount(mount: Word, given: Invocation) -> None:
-    """`SOURCE:TARGET[:ro]`, which gives a container a directory to write to."""
+    """Judge `SOURCE:TARGET[:ro]`, which gives a container a directory to write to."""
     source, _, rest = mount.raw.strip("\"'").partition(":")
     if not rest.endswith((":ro", ",ro")) and names_guarded(source):
         given.places.check_guarded(read_word(source), given.shown)

@@ -1,4 +1,4 @@
-"""Code in a language that is not parsed here: every text in it is judged as what it might run."""
+"""Judges code in a language that is not parsed here: every text in it is judged as what it might run."""
 
 import itertools
 import re
@@ -90,7 +90,7 @@ def judge_code(code: str, given: Invocation) -> None:
 
 
 def _judge_starts(code: str, given: Invocation) -> None:
-    """Every text, and list of texts, in code that starts programs may be what it starts."""
+    """Judge every text, and list of texts, in code that starts programs as what it may start."""
     if _STARTS_UNKNOWN.search(code):
         unreadable_part(given.shown, "The code would start a program that is not known")
     for match in _BARE_START.finditer(code):
@@ -175,7 +175,7 @@ def judge_guarded_mention(code: str, given: Invocation) -> None:
 
 
 def _only_reads(code: str) -> bool:
-    """Whether every sign of writing is an `open` for reading."""
+    """Tell whether every sign of writing is an `open` for reading."""
     return not _WRITES.search(_READING_OPEN.sub("", code).replace("sys.stdout.write", ""))
 
 
@@ -205,7 +205,7 @@ def _editor(given: Invocation) -> None:
 
 
 def _debugger(given: Invocation) -> None:
-    """Gdb's own commands: `shell COMMAND` and `!COMMAND` start programs, `python` runs code."""
+    """Judge gdb's own commands: `shell COMMAND` and `!COMMAND` start programs, `python` runs code."""
     texts = given.feed.text.splitlines() if given.feed is not None else []
     for option, value in itertools.pairwise(given.arguments):
         if option.text.lstrip("-") in ("ex", "iex", "eval-command", "init-eval-command", "o"):
@@ -221,7 +221,7 @@ def _debugger(given: Invocation) -> None:
 
 
 def _prompt(given: Invocation) -> None:
-    """A database's prompt, which takes `.shell` and the like for a shell's command."""
+    """Judge what a database's prompt reads, which takes `.shell` and the like for a shell's command."""
     texts = [word.text for word in given.arguments]
     texts += given.feed.text.splitlines() if given.feed is not None else []
     for text in texts:

@@ -1,4 +1,4 @@
-"""Code given to an interpreter on the command line or its standard input."""
+"""Judges code given to an interpreter on the command line or its standard input."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -110,7 +110,7 @@ def interpreter(program: str) -> Rule | None:
 
 
 def _language(program: str) -> str:
-    """The interpreter without its version: `lua5.3`, `perl5.36.0`, `node20`."""
+    """Return the interpreter without its version: `lua5.3`, `perl5.36.0`, `node20`."""
     return program if program in _CODE_OPTIONS else program.rstrip("0123456789.-")
 
 
@@ -142,7 +142,7 @@ _TIMEIT = Spec("nrsu", long=names("--number --repeat --setup --unit"))
 
 
 def _python_option(word: Word, following: list[Word]) -> tuple[str, Word]:
-    """The first letter that takes a value, and the value, taken from `following` if need be."""
+    """Return the first letter that takes a value, and the value, taken from `following` if need be."""
     if word.text.startswith("--"):
         return "", literal("")
     for at, letter in enumerate(word.text[1:], start=1):
@@ -168,7 +168,7 @@ def _python_file(words: list[Word], given: Invocation) -> None:
 
 
 def _manager_file(file: Word) -> str | None:
-    """The package manager whose own code this file is: `x.whl/pip`, `bin/pip`, `poetry.pyz`."""
+    """Return the package manager whose own code this file is: `x.whl/pip`, `bin/pip`, `poetry.pyz`."""
     if looked_up(file):
         return "pip"
     *above, last = file.text.split("/")
@@ -186,7 +186,7 @@ def _python_text(code: Word, given: Invocation) -> None:
 
 
 def _generic(given: Invocation) -> None:
-    """Perl, ruby, node and others: every text in the code is judged as what it might run."""
+    """Judge perl, ruby, node and others: every text in the code as what it might run."""
     language = _language(given.program)
     options = _CODE_OPTIONS[language]
     short = "".join(o[1] for o in options if len(o) == 2)

@@ -1,4 +1,4 @@
-"""Programs that start other programs with a command or a text of their arguments."""
+"""Judges programs that start others: `sudo`, `timeout`, `env`, `xargs`, `parallel`, `ssh`."""
 
 import contextlib
 import re
@@ -93,7 +93,7 @@ WRAPPERS: Mapping[str, Wrapper] = MappingProxyType(
 
 
 def no_hidden_options(given: Invocation, operands: Sequence[Word]) -> None:
-    """An unknown word before the command could be the command."""
+    """Refuse an unknown word before the command, because it could be the command."""
     if operands and operands[0].text == UNKNOWN and operands[0].may_split:
         unreadable_part(given.shown, "An expansion stands where a command may begin")
 
@@ -126,7 +126,7 @@ def _xargs(given: Invocation) -> None:
 
 
 def _fed_words(given: Invocation) -> list[Word]:
-    """The words that standard input holds, if the text says."""
+    """List the words that standard input holds, if the text says."""
     if given.feed is not None and UNKNOWN not in given.feed.text and len(given.feed.text) < 4096:
         return [Word(text, "q" * len(text), text) for text in given.feed.text.split()] or [
             anything()
@@ -135,7 +135,7 @@ def _fed_words(given: Invocation) -> list[Word]:
 
 
 def _fed_items(given: Invocation, *, quotes: bool, lines: bool = False) -> list[Word]:
-    """What xargs makes of what it reads, if the text says: lines, or words that may be quoted."""
+    """List what xargs makes of what it reads, if the text says: lines, or words that may be quoted."""
     words = _fed_words(given)
     if given.feed is None or not words[0].known:
         return words
@@ -148,7 +148,7 @@ def _fed_items(given: Invocation, *, quotes: bool, lines: bool = False) -> list[
 
 
 def _put(word: Word, mark: str, item: Word) -> Word:
-    """A word with xargs' mark replaced."""
+    """Replace xargs' mark in a word."""
     if not mark or mark not in word.text:
         return word
     if item.text == UNKNOWN:
@@ -180,7 +180,7 @@ def _parallel(given: Invocation) -> None:
 
 
 def _filled_in(given: Invocation, command: Sequence[Word], item: str) -> None:
-    """Parallel gives a shell the command with the item, quoted, in its places or at its end."""
+    """Judge the command that parallel gives a shell, with the item, quoted, in its places or at its end."""
     marked = any(_PLACE.search(word.text) for word in command)
     pieces = []
     for word in command:
@@ -311,7 +311,7 @@ def _su(given: Invocation) -> None:
 
 
 def _pager(given: Invocation) -> None:
-    """`less +!COMMAND` starts a program before it shows anything."""
+    """Judge `less +!COMMAND`, which starts a program before it shows anything."""
     for word in given.arguments:
         if word.text.startswith("+") and "!" in word.text:
             given.walker.shell(literal(word.text.partition("!")[2]), given)
@@ -351,7 +351,7 @@ def _runuser(given: Invocation) -> None:
 
 
 def _ssh(given: Invocation) -> None:
-    """The other machine may be this one; what is not known of its commands is its own matter.
+    """Judge what runs on another machine, which may be this one; the rest is that machine's matter.
 
     So are its tools: they do not run in this project's environment.
     """

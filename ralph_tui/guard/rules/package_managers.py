@@ -67,7 +67,7 @@ _COMMANDS = MappingProxyType(
 
 
 def is_manager(program: str) -> bool:
-    """Whether a program installs packages or makes environments outside uv."""
+    """Tell whether a program installs packages or makes environments outside uv."""
     return program in _MANAGERS or bool(_PIP.fullmatch(program))
 
 
@@ -122,7 +122,7 @@ _OUTSIDE = "works outside uv, which owns this project"
 
 
 def _packages(arguments: Sequence[Word]) -> str:
-    """The packages named on the command line, if they are named plainly."""
+    """List the packages named on the command line, if they are named plainly."""
     plain = [
         w.text for w in arguments if w.known and re.fullmatch(r"[A-Za-z][\w.\[\],<>=~-]*", w.text)
     ]
@@ -211,7 +211,7 @@ def judge_uv(given: Invocation) -> None:
 
 
 def _judge_uv_pip(words: Sequence[Word], given: Invocation) -> None:
-    """`uv pip` may show what is installed; what it installs is in no lock file."""
+    """Judge `uv pip`, which may show what is installed; what it installs is in no lock file."""
     verb = next((word.text for word in words if word.text in _UV_PIP_CHANGES), "")
     if verb or any(not word.known for word in words[:1]):
         refuse_manager("uv pip", words, given.shown)
@@ -234,12 +234,12 @@ RULES: Rules = MappingProxyType(
 
 
 def is_tool(given: Invocation) -> bool:
-    """Whether the program itself is one, by its name and not by a path."""
+    """Tell whether the program itself is one, by its name and not by a path."""
     return given.program in given.policy.python_tools and "/" not in given.words[0].text
 
 
 def tool_of(given: Invocation) -> str:
-    """The tool that is to run through uv, also as `python -m pytest`; empty if there is none."""
+    """Return the tool that is to run through uv, also as `python -m pytest`; empty if there is none."""
     words = given.arguments
     if given.under_uv or "/" in given.words[0].text:
         return ""
@@ -253,7 +253,7 @@ def tool_of(given: Invocation) -> str:
 
 
 def script_of(given: Invocation) -> str:
-    """The Python script or module that is to run through uv; empty if there is none.
+    """Return the Python script or module that is to run through uv; empty if there is none.
 
     Code on the command line or from standard input needs nothing of the project more often than not. What
     stands nowhere in the text runs as it is.
@@ -281,17 +281,17 @@ class ThroughUv(NamedTuple):
     tool: str
 
     def __str__(self) -> str:
-        """Both, as the agent could have said it."""
+        """Return both, as the agent could have said it."""
         return f"{self.run} {self.tool}"
 
 
 def through_uv(tool: str, given: Invocation) -> ThroughUv:
-    """A tool with what runs it in this project."""
+    """Return a tool with what runs it in this project."""
     return ThroughUv(given.policy.tool_runs.get(tool.rpartition(" ")[2], "uv run"), tool)
 
 
 def place_of(tool: str, given: Invocation) -> int:
-    """Where in the text the agent sent the tool stands.
+    """Return the index of the tool in the text that the agent sent.
 
     Raises:
         DeniedError: It stands nowhere in it, so nothing can be put before it.

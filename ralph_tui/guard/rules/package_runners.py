@@ -1,4 +1,4 @@
-"""Programs that bring along what they start: from npm, nix, a flatpak, or for whoever connects."""
+"""Judges programs that fetch what they start: `npx`, `nix run`, `flatpak run`; and what serves a port."""
 
 import re
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ def _npx(given: Invocation) -> None:
 
 
 def _brought(given: Invocation, words: Sequence[Word]) -> None:
-    """What is named comes from elsewhere, not from uv."""
+    """Judge what is named; it comes from elsewhere, not from uv."""
     if words:
         given.walker.run(words, given, under_uv=True)
 
@@ -32,7 +32,7 @@ _EXECUTES = names("exec x dlx")
 
 
 def _node_manager(given: Invocation) -> None:
-    """Npm and its kin: `exec` runs what follows, `explore` and `run env` what stands behind `--`."""
+    """Judge npm and its kin: `exec` runs what follows, `explore` and `run env` what stands behind `--`."""
     judge_script_shell(given)
     words = given.arguments
     verb = next((at for at in range(len(words)) if _is_verb(words, at)), len(words))
@@ -47,7 +47,7 @@ def _node_manager(given: Invocation) -> None:
 
 
 def _is_verb(words: Sequence[Word], at: int) -> bool:
-    """Whether a word is the first that is neither an option nor possibly the value of one."""
+    """Tell whether a word is the first that is neither an option nor possibly the value of one."""
     before = words[at - 1].text if at else ""
     if words[at].text.startswith("-"):
         return False
@@ -55,7 +55,7 @@ def _is_verb(words: Sequence[Word], at: int) -> bool:
 
 
 def _nix(given: Invocation) -> None:
-    """`nix run nixpkgs#git -- push`, and `nix develop -c COMMAND`."""
+    """Judge `nix run nixpkgs#git -- push`, and `nix develop -c COMMAND`."""
     judge_other(given)
     words = parse(given.arguments, _NIX, stop=True).operands
     if not words:
@@ -74,7 +74,7 @@ def _nix(given: Invocation) -> None:
 
 
 def _packaged(installable: str) -> str:
-    """The program that a flake's package most likely starts."""
+    """Return the program that a flake's package most likely starts."""
     name = re.split(r"[#.:/]", installable)[-1].partition("^")[0]
     return "git" if name.casefold() in _GITS else name or installable
 
@@ -117,7 +117,7 @@ _QUOTED = re.compile(r"[\"']([^\"']+)[\"']")
 
 
 def _cargo(given: Invocation) -> None:
-    """`cargo watch -s` gives a text to a shell, and settings may name what runs the program."""
+    """Judge `cargo watch -s`, which gives a text to a shell, and settings that name what runs the program."""
     judge_other(given)
     for setting in parse(given.arguments, Spec(long=names("--config"))).values("--config"):
         for quoted in _QUOTED.finditer(setting.text):

@@ -1,4 +1,4 @@
-"""Python code on a command line: the programs it starts, the packages it handles."""
+"""Judges Python code on a command line: the programs it starts, the files it writes, the packages it handles."""
 
 import ast
 import re
@@ -36,6 +36,12 @@ _OF_PATH = names("write_text write_bytes unlink rmdir touch mkdir chmod symlink_
 def judge_python_write(node: ast.Call, name: str, given: Invocation, assigned: Assigned) -> None:
     """Judge the files that a call writes or removes.
 
+    Args:
+        node: The call.
+        name: The plain name of what is called.
+        given: The invocation that runs the code.
+        assigned: The names that the code assigns once.
+
     Raises:
         DeniedError: One of them is guarded or outside the project.
     """
@@ -58,7 +64,7 @@ def _written(node: ast.Call, name: str, assigned: Assigned) -> Iterator[ast.expr
 
 
 def _opened(node: ast.Call, owner: ast.expr | None, assigned: Assigned) -> Iterator[ast.expr]:
-    """The file of `open(path, mode)`, `io.open(…)` or `Path(path).open(mode)` that is opened for writing."""
+    """Yield the file of `open(path, mode)`, `io.open(…)` or `Path(path).open(mode)` that is opened for writing."""
     of_path = owner is not None and path_of(owner, assigned) is not None
     arguments = [owner, *node.args] if of_path and owner is not None else node.args
     modes = [*arguments[1:2], *(k.value for k in node.keywords if k.arg == "mode")]
@@ -129,14 +135,14 @@ def judge_python_code(code: str, given: Invocation, depth: int = 0) -> None:
 
 
 def _moved(tree: ast.AST, given: Invocation, assigned: Assigned) -> Invocation:
-    """Where the code runs once it has changed its directory."""
+    """Return where the code runs once it has changed its directory."""
     calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and name_of(n.func) == "chdir"]
     named = [path_of(call.args[0], assigned) for call in calls if call.args]
     return moved(given, [anything() if path is None else literal(path) for path in named])
 
 
 def _renamed(tree: ast.AST) -> dict[str, str]:
-    """Other names that the code gives to what starts programs or runs code."""
+    """List other names that the code gives to what starts programs or runs code."""
     found: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
@@ -149,7 +155,7 @@ def _renamed(tree: ast.AST) -> dict[str, str]:
 
 
 def _passed_on(tree: ast.AST) -> bool:
-    """Whether `os.system` or the like is handed to something else, which may call it with anything."""
+    """Tell whether `os.system` or the like is handed to something else, which may call it with anything."""
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     return any(
         isinstance(node, ast.Attribute)
@@ -256,7 +262,7 @@ def _judge_start(node: ast.Call, name: str, given: Invocation) -> None:
 
 
 def _called_with(node: ast.Call, known: Bindings) -> Iterator[ast.Call]:
-    """The call, once for each value that the name it is given may have."""
+    """Yield the call, once for each value that the name it is given may have."""
     at = [k.value for k in node.keywords if k.arg in _COMMAND_ARGUMENTS]
     first = node.args[0] if node.args else next(iter(at), None)
     for value in resolved(first, known) if first is not None else ():
@@ -271,7 +277,7 @@ def _called_with(node: ast.Call, known: Bindings) -> Iterator[ast.Call]:
 
 
 def _fed(node: ast.Call) -> Word | None:
-    """What the started program reads: `input=`, or whatever is written to its pipe later."""
+    """Return what the started program reads: `input=`, or whatever is written to its pipe later."""
     for keyword in node.keywords:
         if keyword.arg == "input":
             text = text_of(keyword.value)
@@ -282,12 +288,12 @@ def _fed(node: ast.Call) -> Word | None:
 
 
 def _an_event_loop(function: ast.expr) -> bool:
-    """Whether this is `asyncio.run`, which runs a coroutine."""
+    """Tell whether this is `asyncio.run`, which runs a coroutine."""
     return isinstance(function, ast.Attribute) and ast.unparse(function) == "asyncio.run"
 
 
 def _command_argument(node: ast.Call) -> ast.expr | None:
-    """What the call starts: the first argument, or the one with that name."""
+    """Return what the call starts: the first argument, or the one with that name."""
     named = (k.value for k in node.keywords if k.arg in _COMMAND_ARGUMENTS)
     return node.args[0] if node.args else next(named, None)
 

@@ -13,7 +13,7 @@ Bindings = Mapping[str, Sequence[ast.expr]]
 
 
 def bindings(tree: ast.AST, takers: frozenset[str]) -> Bindings:
-    """The names that the code gives nothing but what is written out there.
+    """Find the names that the code gives nothing but what is written out there.
 
     Args:
         tree: The code.
@@ -43,7 +43,7 @@ _REFLECTING = names("globals locals vars setattr exec eval")
 
 
 def _given(node: ast.AST) -> tuple[Sequence[str], Sequence[ast.expr]]:
-    """Plain names, and what a simple assignment or loop gives them."""
+    """Return plain names, and what a simple assignment or loop gives them."""
     if isinstance(node, ast.Assign):
         targets, values = node.targets, [node.value]
     elif isinstance(node, ast.For | ast.comprehension) and isinstance(
@@ -57,7 +57,7 @@ def _given(node: ast.AST) -> tuple[Sequence[str], Sequence[ast.expr]]:
 
 
 def _bound(node: ast.AST) -> Iterator[str]:
-    """The names that any other piece of code binds."""
+    """Yield the names that any other piece of code binds."""
     if isinstance(node, ast.arg):
         yield node.arg
     elif isinstance(node, ast.Global | ast.Nonlocal):
@@ -76,19 +76,19 @@ def _bound(node: ast.AST) -> Iterator[str]:
 
 
 def resolved(node: ast.expr, known: Bindings) -> Sequence[ast.expr]:
-    """What an expression may be: what its name is given, or itself."""
+    """Return what an expression may be: what its name is given, or itself."""
     return known.get(node.id, [node]) if isinstance(node, ast.Name) else [node]
 
 
 def name_of(function: ast.expr) -> str:
-    """The plain name of what is called."""
+    """Return the plain name of what is called."""
     if isinstance(function, ast.Attribute):
         return function.attr
     return function.id if isinstance(function, ast.Name) else ""
 
 
 def word_of(element: ast.expr) -> Word:
-    """An element of a list of arguments as the word a program would be given."""
+    """Return an element of a list of arguments as the word a program would be given."""
     text = text_of(element)
     if text is not None:
         return literal(text)
@@ -101,7 +101,7 @@ def word_of(element: ast.expr) -> Word:
 
 
 def text_of(node: ast.expr) -> str | None:
-    """The value of a constant text, also one put together with `+`."""
+    """Evaluate a constant text, also one put together with `+`."""
     if isinstance(node, ast.Constant):
         if isinstance(node.value, bytes):
             return node.value.decode("utf-8", "replace")
@@ -115,14 +115,14 @@ def text_of(node: ast.expr) -> str | None:
 
 
 def _joined(call: ast.Call) -> str | None:
-    """The text that `"…".split()` and `shlex.split("…")` divide into words."""
+    """Return the text that `"…".split()` and `shlex.split("…")` divide into words."""
     if isinstance(call.func, ast.Attribute) and not call.args and not call.keywords:
         return text_of(call.func.value)
     return text_of(call.args[0]) if ast.unparse(call.func) == "shlex.split" and call.args else None
 
 
 def filled(node: ast.expr) -> Word | None:
-    """The text of a f-string, with what is not known in its places."""
+    """Return the text of an f-string, with what is not known in its places."""
     if not isinstance(node, ast.JoinedStr):
         return None
     parts = [v.value if isinstance(v, ast.Constant) else UNKNOWN for v in node.values]
@@ -131,7 +131,7 @@ def filled(node: ast.expr) -> Word | None:
 
 
 def constants(node: ast.AST) -> Iterator[str]:
-    """The texts in a piece of code that could be commands; a list of texts is one too."""
+    """Yield the texts in a piece of code that could be commands; a list of texts is one too."""
     for child in ast.walk(node):
         if isinstance(child, ast.Constant) and isinstance(child.value, str) and " " in child.value:
             yield child.value

@@ -1,4 +1,4 @@
-"""Ralph's own program: an agent may look at its loop, not steer it or decide for the person."""
+"""Lets an agent look at its loop, not steer it or decide for the person."""
 
 from ralph_tui.guard.core.arguments import names, parse
 from ralph_tui.guard.core.context import Invocation

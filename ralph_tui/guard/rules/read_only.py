@@ -1,4 +1,4 @@
-"""Programs that only read may name guarded files; any other program not known here may not."""
+"""Lets programs that only read name guarded files; any other program not known here may not."""
 
 import re
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ _OUTPUT = re.compile(r"-[oO]|--out.*")
 
 
 def judge_other(given: Invocation) -> None:
-    """Any other program: guarded files are no operands of what is not known to only read."""
+    """Refuse guarded files as operands of any program that is not known to only read."""
     if given.program in READERS:
         return
     given.places.check_here(given.shown)
@@ -80,7 +80,7 @@ def check_outputs(words: Sequence[Word], given: Invocation) -> None:
 
 
 def _check_option(word: Word, given: Invocation) -> None:
-    """The value of an option that is one word: `--report=xml:FILE`, `-oFILE`."""
+    """Judge the value of an option that is one word: `--report=xml:FILE`, `-oFILE`."""
     name, equals, value = word.text.partition("=")
     if equals and (_INPUT.fullmatch(name) or any(e in name.casefold() for e in EXCLUDES)):
         return
@@ -102,5 +102,5 @@ def _check_path(word: Word, given: Invocation) -> None:
 
 
 def _may_be_path(text: str) -> bool:
-    """Whether a word could be a path rather than an address, a pattern or an assignment."""
+    """Tell whether a word could be a path rather than an address, a pattern or an assignment."""
     return not any(mark in text for mark in ("://", "*", "=", ":", "!"))

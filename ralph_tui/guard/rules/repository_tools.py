@@ -125,7 +125,7 @@ def judge_forge(given: Invocation) -> None:
 
 
 def _api_changes(read: Arguments) -> bool:
-    """Whether a request deletes, or writes to what is git's."""
+    """Tell whether a request deletes, or writes to what is git's."""
     methods = [word.text.upper() for word in read.values("-X", "--method")]
     fields = read.has("-f", "-F", "--field", "--raw-field", "--input")
     method = methods[-1] if methods else "POST" if fields else "GET"

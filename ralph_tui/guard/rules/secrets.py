@@ -192,7 +192,13 @@ def judge_reading(command: Simple, places: Places, source: str) -> None:
 
 
 def judge_paths(words: Sequence[Word], places: Places, source: str, shown: str) -> None:
-    """Refuse words that name such a file.
+    """Refuse words that name the environment or memory of a process.
+
+    Args:
+        words: The words.
+        places: Where they are read.
+        source: The whole text the agent sent, for what variables may hold.
+        shown: The command, for a denial.
 
     Raises:
         DeniedError: One does.

@@ -1,4 +1,4 @@
-"""Sed and awk: their scripts may write files and start programs, and edit what they read in place."""
+"""Judges sed and awk scripts, which may write files, start programs, and edit files in place."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -28,13 +28,13 @@ _ADDRESS = re.compile(r"\s*(?:\d+(?:~\d+)?|\$|\+\d+|~\d+)?[\s,!;{}]*")
 
 
 def awk_starts_programs(code: str) -> bool:
-    """Whether an awk program may run another: `system()`, a pipe to or from a command."""
+    """Tell whether an awk program may run another: `system()`, a pipe to or from a command."""
     without = _AWK_REGEX.sub("//", code).replace("||", "")
     return bool(_AWK_STARTS.search(without))
 
 
 def awk_starts_input(code: str) -> bool:
-    """Whether an awk program may run what it reads: a field, or a variable that was given one."""
+    """Tell whether an awk program may run what it reads: a field, or a variable that was given one."""
     plain = _AWK_REGEX.sub("//", code).replace("||", "")
     started = {match[1] or match[2] or match[3] for match in _AWK_STARTED.finditer(plain)}
     if len(started) > _MOST:
@@ -48,25 +48,25 @@ def awk_starts_input(code: str) -> bool:
 
 
 def awk_strings(code: str) -> Iterator[str]:
-    """The string constants of an awk program."""
+    """List the string constants of an awk program."""
     for text in (code, _AWK_JOIN.sub("", code)):
         for match in _AWK_STRING.finditer(text):
             yield match[1].replace('\\"', '"')
 
 
 def awk_writes(code: str) -> Iterator[str]:
-    """The files an awk program prints into by name."""
+    """List the files an awk program prints into by name."""
     for match in _AWK_WRITE.finditer(code):
         yield match[1]
 
 
 def awk_writes_by_name(code: str) -> bool:
-    """Whether an awk program prints into a file that a variable names."""
+    """Tell whether an awk program prints into a file that a variable names."""
     return bool(_AWK_WRITE_BY_NAME.search(code))
 
 
 def sed_commands(script: str) -> Iterator[str]:
-    """The shell commands of a sed script; an empty one is whatever sed has read.
+    """List the shell commands of a sed script; an empty one is whatever sed has read.
 
     `s///e` runs the whole line, of which the replacement may be but a part.
     """
@@ -78,7 +78,7 @@ def sed_commands(script: str) -> Iterator[str]:
 
 
 def sed_writes(script: str) -> Iterator[str]:
-    """The files a sed script writes: `w FILE` and `s///w FILE`."""
+    """List the files a sed script writes: `w FILE` and `s///w FILE`."""
     for letter, rest in _sed_script(script):
         if letter in "wW" and rest:
             yield rest
@@ -87,7 +87,7 @@ def sed_writes(script: str) -> Iterator[str]:
 
 
 def _sed_script(script: str) -> Iterator[tuple[str, str]]:
-    """The commands of a sed script with what matters of their arguments.
+    """Yield the commands of a sed script with what matters of their arguments.
 
     For `s` that is the flags.
     """
@@ -134,7 +134,7 @@ def _skip_address(script: str, at: int) -> int:
 
 
 def _delimited(script: str, at: int, delimiter: str) -> int:
-    """Where the next unescaped delimiter stands, outside brackets."""
+    """Return the index of the next unescaped delimiter, outside brackets."""
     while at < len(script):
         if script[at] == "\\":
             at += 1
@@ -154,7 +154,7 @@ def _line(script: str, at: int) -> int:
 
 
 def _program_files(files: Sequence[Word], given: Invocation) -> list[Word]:
-    """The programs behind `-f` that are given in the same text."""
+    """List the programs behind `-f` that are given in the same text."""
     if any(word.feeds for word in files):
         unreadable_part(given.shown, "The program is the output of another command")
     named = any(STDIN.fullmatch(word.text) for word in files)

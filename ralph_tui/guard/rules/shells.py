@@ -1,4 +1,4 @@
-"""Shells, and the builtins that run a text: what they are given is judged as what it is, a script."""
+"""Judges what shells, and the builtins that run a text, are given: as a script."""
 
 import re
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ def _shell(given: Invocation) -> None:
 
 
 def _shell_options(given: Invocation) -> tuple[list[Word], str]:
-    """The words after a shell's options, and the letters of all its option clusters."""
+    """Return the words after a shell's options, and the letters of all its option clusters."""
     words = list(given.arguments)
     letters = ""
     while words and words[0].text[:1] in ("-", "+") and words[0].text not in ("-", "--"):
@@ -48,7 +48,7 @@ def _shell_options(given: Invocation) -> tuple[list[Word], str]:
 
 
 def _not_fed(file: Word, given: Invocation) -> None:
-    """A file that a command writes at the same moment cannot be judged, one just written can; others are scripts."""
+    """Judge a file that a shell runs: one just written is known, one written at the same moment is refused."""
     if file.feeds:
         unreadable_part(given.shown, "A shell would run the output of another command")
     if file.text == UNKNOWN and file.may_split:
@@ -119,7 +119,7 @@ def _mapfile(given: Invocation) -> None:
 
 
 def _repeat(given: Invocation) -> None:
-    """`fc` runs again what the history holds, which may never have been run."""
+    """Refuse `fc`, which runs again what the history holds, which may never have been run."""
     if not any(re.fullmatch(r"-[nr]*l[nr]*", word.text) for word in given.arguments):
         unreadable_part(given.shown, "This runs a line of the shell's history, which is not known")
 

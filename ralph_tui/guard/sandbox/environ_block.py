@@ -33,7 +33,7 @@ def blank_keys() -> None:
 
 
 def _secrets(block: bytes) -> Iterator[tuple[str, int, int]]:
-    """Name, offset and length of each secret value."""
+    """Yield name, offset and length of each secret value, in bytes."""
     offset = 0
     for entry in block.split(b"\0"):
         name, equals, value = entry.partition(b"=")
@@ -43,10 +43,10 @@ def _secrets(block: bytes) -> Iterator[tuple[str, int, int]]:
 
 
 def without_keys(environment: Mapping[str, str]) -> dict[str, str]:
-    """The environment for a helper of ours that needs no key."""
+    """Return the environment for a helper of ours that needs no key."""
     return {name: value for name, value in environment.items() if not is_secret_name(name)}
 
 
 def shown_keys(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Names of the secret variables whose values an environment shows."""
+    """List the secret variables whose values an environment shows."""
     return tuple(n for n, v in environment.items() if v.strip("*") and is_secret_name(n))

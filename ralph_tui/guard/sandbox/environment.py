@@ -1,4 +1,4 @@
-"""The environment of an agent: shims first in PATH, git's hooks ours, secrets left out."""
+"""Makes the environment of an agent: shims first in PATH, ralph's git hooks, no secrets."""
 
 import os
 import re
@@ -35,7 +35,7 @@ _GIT_SETTINGS = (
 
 
 def agent_environment(policy: Policy, base: Mapping[str, str]) -> dict[str, str]:
-    """The variables for the CLI and everything it starts, made from those of this process."""
+    """Make the variables for the CLI and everything it starts from those of this process."""
     hidden = set(hidden_names(base))
     kept = {n: v for n, v in base.items() if n not in hidden and not _INHERITED_GIT.fullmatch(n)}
     settings = [("core.hooksPath", str(SHIMS / "hooks")), *_GIT_SETTINGS]
@@ -57,7 +57,7 @@ def agent_environment(policy: Policy, base: Mapping[str, str]) -> dict[str, str]
 
 
 def cli_overlay(policy: Policy, base: Mapping[str, str]) -> dict[str, str]:
-    """What to lay over `base`, which the SDK passes on to the CLI, to come to `agent_environment`.
+    """Return what to lay over `base`, which the SDK passes on to the CLI, to come to `agent_environment`.
 
     A variable can only be laid over with another value, so the names of those to be removed go along:
     whoever starts the CLI removes them, and until then they are empty.
@@ -69,7 +69,7 @@ def cli_overlay(policy: Policy, base: Mapping[str, str]) -> dict[str, str]:
 
 
 def hidden_names(base: Mapping[str, str]) -> tuple[str, ...]:
-    """The variables kept from the agent because their names say that they are secret."""
+    """List the variables kept from the agent because their names say that they are secret."""
     clouds = (prefix for switch, prefix in _PROVIDERS.items() if base.get(switch, "") not in _OFF)
     needed = (*_NEEDED, *clouds)
     return tuple(sorted(name for name in base if _hidden(name, needed)))
@@ -80,7 +80,7 @@ def _hidden(name: str, needed: tuple[str, ...]) -> bool:
 
 
 def repository(root: Path) -> str:
-    """The directory git keeps the project's references in.
+    """Return the directory git keeps the project's references in.
 
     A linked worktree's is elsewhere, and a project may be a part of a larger repository.
     """

@@ -1,4 +1,4 @@
-"""Git as scripts meet it: `python -m ralph_tui.guard.sandbox.git_shim ARGUMENTS`, behind the shim `git`.
+"""Judges git calls of scripts: `python -m ralph_tui.guard.sandbox.git_shim ARGUMENTS`, behind the shim `git`.
 
 In the project's repository the same rule holds as for commands; in any other repository (a test's
 temporary one, uv's cache) git is itself.
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def refused(arguments: Sequence[str]) -> str:
-    """Why the guard refuses `git ARGUMENTS` in the project, empty if it does not."""
+    """Say why the guard refuses `git ARGUMENTS` in the project; empty if it does not."""
     policy = Policy(root=Path(os.environ.get("RALPH_GUARD_ROOT", ".")))
     places = Places(policy, frozenset({str(Path.cwd())}))
     try:
@@ -51,7 +51,7 @@ def refused(arguments: Sequence[str]) -> str:
 
 
 def without_settings(arguments: Sequence[str]) -> Sequence[str]:
-    """The arguments without the settings that the CLI puts before its own calls."""
+    """Drop the settings that the CLI puts before its own calls."""
     at = 0
     while arguments[at : at + 1] == ["-c"] and _CLI_SETTINGS.fullmatch(
         "".join(arguments[at + 1 : at + 2])
@@ -61,7 +61,7 @@ def without_settings(arguments: Sequence[str]) -> Sequence[str]:
 
 
 def touches_project(git: str, arguments: Sequence[str]) -> bool:
-    """Whether git would work on the project's repository, or on one that is not there yet inside it."""
+    """Tell whether git would work on the project's repository, or on one that is not there yet inside it."""
     where = _place(arguments)
     asked = subprocess.run(
         [git, *where, "rev-parse", "--git-common-dir"], capture_output=True, text=True, check=False
@@ -75,7 +75,7 @@ def touches_project(git: str, arguments: Sequence[str]) -> bool:
 
 
 def _place(arguments: Sequence[str]) -> list[str]:
-    """The global options that choose the repository."""
+    """List the global options that choose the repository."""
     chosen: list[str] = []
     words = iter(arguments)
     for word in words:

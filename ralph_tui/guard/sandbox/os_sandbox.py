@@ -1,4 +1,4 @@
-"""The operating system's sandbox around an agent's commands: what it holds, and whether it works here.
+"""Confines an agent's commands with the operating system's sandbox, and tries whether it works here.
 
 It is the one layer that reads no text, so it also holds scripts, make targets and whatever they start.
 """
@@ -84,7 +84,7 @@ class Sandbox(Model):
 
 
 def witness_variable(held: Sandbox | None) -> dict[str, str]:
-    """What each of the agent's commands is told, so that none runs where the sandbox is gone."""
+    """Return what each of the agent's commands is told, so that none runs where the sandbox is gone."""
     if held is None or sys.platform == "darwin":
         return {}
     return {"RALPH_GUARD_WITNESS": held.witness}
@@ -99,7 +99,16 @@ def sandbox_for(
     domains: tuple[str, ...] = (),
     writable: tuple[str, ...] = (),
 ) -> Sandbox:
-    """The sandbox of a project; makes missing caches, because package managers work in no other place."""
+    """Make the sandbox of a project, and missing caches, because package managers work in no other place.
+
+    Args:
+        root: The project.
+        home: The person's home directory.
+        environ: The variables that say where caches are.
+        required: Whether a session without a sandbox must not start.
+        domains: Hosts that commands may reach.
+        writable: More directories to write to, as the person names them.
+    """
     caches = (uv_cache(home, environ), *_package_caches(root, home, environ))
     for cache in caches:
         cache.mkdir(parents=True, exist_ok=True)
@@ -118,19 +127,19 @@ def sandbox_for(
 
 
 def guarded_directories(root: Path) -> tuple[str, ...]:
-    """What no command may write to: ralph's state and the repository, also where it is a worktree's."""
+    """List what no command may write to: ralph's state and the repository, also where it is a worktree's."""
     return _existing([root / ".ralph", root / ".git", Path(repository(root))])
 
 
 def uv_cache(home: Path, environ: Mapping[str, str]) -> Path:
-    """Where uv keeps what it downloaded, by uv's own rules."""
+    """Return where uv keeps what it downloaded, by uv's own rules."""
     if named := environ.get("UV_CACHE_DIR"):
         return Path(named)
     return Path(environ.get("XDG_CACHE_HOME") or home / ".cache") / "uv"
 
 
 def _package_caches(root: Path, home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
-    """Where the package managers of this project's languages keep downloads and build results."""
+    """Yield where the package managers of this project's languages keep downloads and build results."""
     if (root / "package.json").exists():
         yield Path(environ.get("npm_config_cache") or home / ".npm")
     if (root / "go.mod").exists():
@@ -161,7 +170,7 @@ class Openings:
 
 
 def held_prefix(held: Sandbox, root: Path, given: Openings) -> tuple[str, ...]:
-    """The words that start a command the way the CLI starts an agent's, for the gate and later steps.
+    """Return the words that start a command the way the CLI starts an agent's, for the gate and later steps.
 
     The command has its own processes, network and temporary directory. It writes only in the project,
     but not in ralph's state or the repository. Blocks for a moment: it looks for sockets to cover.
@@ -190,7 +199,7 @@ def held_prefix(held: Sandbox, root: Path, given: Openings) -> tuple[str, ...]:
 
 
 def _temporary(scratch: Path) -> tuple[str, ...]:
-    """The directories in which other programs keep sockets and half-written files, emptied."""
+    """Empty the directories in which other programs keep sockets and half-written files."""
     own = (word for name in _SHARED[:2] for word in ("--bind", str(scratch), name))
     # The cache is on another mount than the project, so uv's hard links would fail with a warning.
     settings = (("TMPDIR", _SHARED[0]), ("UV_LINK_MODE", "copy"))
@@ -199,7 +208,7 @@ def _temporary(scratch: Path) -> tuple[str, ...]:
 
 
 def _shown_again(root: Path, home: str, *, network: bool) -> tuple[str, ...]:
-    """What commands need of the emptied directories: programs, the home and the repository above."""
+    """List what commands need of the emptied directories: programs, the home and the repository above."""
     programs = os.environ.get("PATH", os.defpath).split(os.pathsep)
     needed = [*programs, sys.prefix, sys.base_prefix, str(SHIMS), home]
     needed.append(str(Path(repository(root)).parent))
@@ -216,7 +225,7 @@ def _unseen(paths: tuple[str, ...]) -> Iterator[str]:
 
 
 def _host_sockets() -> Iterator[str]:
-    """Unix sockets on this machine; a read-only directory does not keep anyone from connecting to one."""
+    """Yield Unix sockets on this machine; a read-only directory does not keep anyone from connecting to one."""
     with contextlib.suppress(OSError):
         for line in Path("/proc/net/unix").read_text(errors="replace").splitlines()[1:]:
             name = line.split(None, 7)[7:]
@@ -266,7 +275,7 @@ def _proxy_variables() -> Iterator[str]:
 
 
 def trial_prefix(held: Sandbox, root: Path) -> tuple[str, ...]:
-    """What starts a command held as the CLI holds it, to try that; empty on macOS, where only the CLI can."""
+    """Return what starts a command held as the CLI holds it; empty on macOS, where only the CLI can."""
     if sys.platform == "darwin":
         return ()
     binds = (
@@ -278,7 +287,7 @@ def trial_prefix(held: Sandbox, root: Path) -> tuple[str, ...]:
 
 
 def why_no_sandbox() -> str:
-    """Why commands cannot be held here, in words; empty when they can. Tries it, so it blocks for a moment."""
+    """Try whether commands can be held here, and say why not; empty when they can. Blocks for a moment."""
     if sys.platform == "darwin":
         return "" if shutil.which("sandbox-exec") else "sandbox-exec is missing"
     missing = [name for name in _PROGRAMS if shutil.which(name) is None]
@@ -293,12 +302,12 @@ def why_no_sandbox() -> str:
 
 
 def short_temporary() -> str | None:
-    """Where to make directories for Unix sockets, whose names are bounded; None is the usual place."""
+    """Return where to make directories for Unix sockets, whose names are bounded; None is the usual place."""
     return None if len(tempfile.gettempdir()) <= _LONGEST_PLACE else _SHARED[0]
 
 
 def lost(reason: str) -> str:
-    """What a person reads when a run ends because the sandbox broke."""
+    """Say why a run ended because the sandbox broke."""
     return f"The sandbox stopped working during the run: {reason}. No command ran outside it."
 
 
@@ -379,6 +388,6 @@ def _why_not_heard(path: Path, word: str) -> str:
 
 
 def _existing(paths: list[Path]) -> tuple[str, ...]:
-    """Resolved, because a rule about a link would not hold for where it leads."""
+    """Resolve the paths that exist: a rule about a link would not hold for where it leads."""
     found = (os.path.realpath(path) for path in paths if path.exists())
     return tuple(dict.fromkeys(found))

@@ -1,4 +1,4 @@
-"""Quotes and expansions as bash reads them: what stands in them, and which scripts they hold."""
+"""Reads quotes and expansions as bash does: what stands in them, and which scripts they hold."""
 
 import re
 from abc import ABC, abstractmethod
@@ -30,7 +30,7 @@ class Cursor:
         self._nesting = depth
 
     def look(self, count: int) -> str:
-        """The next characters, line continuations left out."""
+        """Return the next characters, line continuations left out."""
         if not self._continued:
             return self.text[self._position : self._position + count]
         found: list[str] = []
@@ -76,7 +76,7 @@ _ANSI_LETTERS = {
 
 
 def unescape_ansi(text: str) -> str:
-    """The value of `$'text'`; also what `printf` and `echo -e` make of it."""
+    """Return the value of `$'text'`; also what `printf` and `echo -e` make of it."""
 
     def value(match: re.Match[str]) -> str:
         byte, short, long, octal, control, letter = match.groups()

@@ -33,7 +33,7 @@ class Lexer(ExpansionReader):
     # --- words ----------------------------------------------------------------------------------
 
     def word(self) -> Word:
-        """The word at the cursor; empty when a metacharacter stands there."""
+        """Read the word at the cursor; empty when a metacharacter stands there."""
         self.step()
         if self._continued:
             self._drop_continuations()
@@ -78,7 +78,7 @@ class Lexer(ExpansionReader):
         self._drop_continuations()
 
     def _metacharacter(self, char: str, out: WordBuilder) -> bool:
-        """Process substitutions, arrays and extended patterns begin with one; else the word ends."""
+        """Read a process substitution, an array or an extended pattern; else the word ends, and this is False."""
         if char in "<>" and self.look(2)[1:] == "(":
             self._process_substitution(char, out)
             return True
@@ -113,7 +113,7 @@ class Lexer(ExpansionReader):
         out.unknown(split=True)
 
     def _pattern(self, out: WordBuilder) -> None:
-        """`@(a|b)`: alternatives, any of which may hold substitutions."""
+        """Read `@(a|b)`: alternatives, any of which may hold substitutions."""
         self.skip(1)
         if _ZSH_QUALIFIER.match(self.look(20)):
             raise UnreadableError("zsh would run what stands in this pattern")
@@ -131,7 +131,7 @@ class Lexer(ExpansionReader):
         self._position = len(self.text) if end < 0 else end
 
     def arithmetic_command(self) -> Word | None:
-        """`((…))` where a command may stand, or None if it is a subshell in a subshell."""
+        """Read `((…))` where a command may stand; None if it is a subshell in a subshell."""
         out = WordBuilder()
         return out.word("", -1) if self._try_arithmetic(2, out) else None
 
@@ -205,7 +205,7 @@ class Lexer(ExpansionReader):
         return redirect
 
     def _here_document(self, redirect: Redirect, *, quoted: bool) -> Word:
-        """The body, from the cursor at a line's begin up to the delimiter's line."""
+        """Read the body, from the cursor at a line's begin up to the delimiter's line."""
         lines: list[str] = []
         start = self._position
         strip = redirect.operator == "<<-"
@@ -223,7 +223,7 @@ class Lexer(ExpansionReader):
         return self._body_word(text, base, quoted=quoted)
 
     def _body_line(self, *, joined: bool) -> tuple[str, bool]:
-        """One line and whether the text ended with it; continuations joined unless quoted."""
+        """Read one line, and tell whether the text ended with it; continuations joined unless quoted."""
         line = ""
         while True:
             end = self.text.find("\n", self._position)
@@ -247,7 +247,7 @@ class Lexer(ExpansionReader):
 
 
 def as_assignment(word: Word) -> Assignment | None:
-    """The word as `NAME=value`, if bash would take it for that."""
+    """Return the word as `NAME=value`, if bash would take it for that."""
     match = _ASSIGNED_WORD.match(word.text)
     if match is None:
         return None

@@ -1,4 +1,4 @@
-"""What a shell text says: words after quote removal, commands, pipelines and scripts."""
+"""Holds what a shell text says: words after quote removal, commands, pipelines and scripts."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -62,17 +62,17 @@ class Word:
         return self.text.startswith("~") and self.kinds.startswith("u")
 
     def cut(self, start: int) -> "Word":
-        """The rest of the word from a character on, such as an option's value."""
+        """Return the rest of the word from a character on, such as an option's value."""
         return Word(self.text[start:], self.kinds[start:], self.raw, -1, (), self.feeds)
 
 
 def literal(text: str) -> Word:
-    """A word that is exactly `text`."""
+    """Make a word that is exactly `text`."""
     return Word(text, "q" * len(text), text)
 
 
 def anything(raw: str = "") -> Word:
-    """A word, or several, of which nothing is known."""
+    """Make a word, or several, of which nothing is known."""
     return Word(UNKNOWN, "s", raw)
 
 
@@ -138,7 +138,7 @@ class Script:
     pipelines: tuple[Pipeline, ...] = ()
 
     def commands(self) -> Iterator[Command]:
-        """The commands of this list, not of lists nested in it."""
+        """Yield the commands of this list, not of lists nested in it."""
         for pipeline in self.pipelines:
             yield from pipeline.stages
 
@@ -164,6 +164,6 @@ class WordBuilder:
         self.add(UNKNOWN, "s" if split else "x")
 
     def word(self, raw: str, start: int) -> Word:
-        """The finished word."""
+        """Finish the word."""
         text, kinds = "".join(self.text), "".join(self.kinds)
         return Word(text, kinds, raw, start, tuple(self.scripts), self.feeds)

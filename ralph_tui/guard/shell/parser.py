@@ -1,4 +1,4 @@
-"""The grammar of bash: lists, pipelines and simple commands."""
+"""Reads the grammar of bash: lists, pipelines, compound and simple commands."""
 
 import re
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ _Text = tuple[str, str]
 
 
 def expand_braces(word: Word) -> Iterator[Word]:
-    """The words that the braces of this word make; most often the word itself."""
+    """Yield the words that the braces of this word make; most often the word itself."""
     if "{" not in word.text:
         yield word
         return
@@ -63,7 +63,7 @@ def _expand(source: _Text) -> Iterator[_Text]:
 
 
 def _group(text: str, kinds: str, start: int) -> tuple[int, list[int]]:
-    """Where the brace closes, -1 if nowhere, and the commas at its own level."""
+    """Find where the brace closes, -1 if nowhere, and the commas at its own level."""
     depth = 0
     commas: list[int] = []
     for at in range(start, len(text)):
@@ -105,7 +105,7 @@ _NOT_COMMANDS = frozenset({"in", "]]"})
 
 
 def read_shell(text: str, base: int = 0, depth: int = 0) -> Script:
-    """What bash would run if given `text`.
+    """Read what bash would run if given `text`.
 
     Raises:
         UnreadableError: The text is no complete script, or uses what is not understood here.
@@ -114,7 +114,7 @@ def read_shell(text: str, base: int = 0, depth: int = 0) -> Script:
 
 
 def read_word(text: str) -> Word:
-    """The value of one word that another reader has found; unknown if it is more than a word."""
+    """Read one word that another reader has found; unknown if it is more than a word."""
     parser = Parser(text, -1, 1)
     try:
         word = parser.word()
@@ -127,7 +127,7 @@ class Parser(Lexer):
     """Reads one text from begin to end."""
 
     def everything(self) -> Script:
-        """The whole text as a script."""
+        """Read the whole text as a script."""
         script = self.script_until_end()
         if self.look(1) or self._pending:
             raise UnreadableError("the text goes on where a command should end")
@@ -190,7 +190,7 @@ class Parser(Lexer):
             stages.append(self._prefixed())
 
     def _prefixed(self) -> Command:
-        """A command behind `!`, `time` and `coproc`."""
+        """Read a command behind `!`, `time` and `coproc`."""
         while True:
             self._blanks()
             if self.look(2) == "!(":
@@ -275,7 +275,7 @@ class Parser(Lexer):
     def compound(
         self, kind: str, bodies: tuple[Script, ...], words: tuple[Word, ...] = ()
     ) -> Compound:
-        """A compound command of these parts, with the redirections that follow."""
+        """Make a compound command of these parts, with the redirections that follow."""
         redirects: list[Redirect] = []
         while (redirect := self._redirect()) is not None:
             redirects.append(redirect)

@@ -1,4 +1,4 @@
-"""Two readings of a command: our own, complete one, and tree-sitter's as a second opinion.
+"""Reads a command twice: by our own, complete parser, and by tree-sitter's as a second opinion.
 
 Every known hole in guards like this one is a text that the guard reads differently from the shell.
 So a command must be harmless in both readings. Where the grammar meets an error it has no opinion.
@@ -28,7 +28,7 @@ _ARGUMENTS = frozenset(
 
 
 def read_command(text: str, base: int = 0, depth: int = 0) -> Script:
-    """What bash would run, by our own reader.
+    """Read what bash would run, by our own parser.
 
     Raises:
         UnreadableError: It cannot be read with certainty.
@@ -37,7 +37,7 @@ def read_command(text: str, base: int = 0, depth: int = 0) -> Script:
 
 
 def second_reading(text: str) -> Iterator[Simple]:
-    """The simple commands that tree-sitter's bash grammar sees, none if it meets an error."""
+    """Yield the simple commands that tree-sitter's bash grammar sees, none if it meets an error."""
     text = _CONTINUATION.sub(r"\1", text)  # the grammar takes a line continuation for a blank
     source = _two_bytes_each(text).encode()
     root = _parser().parse(source).root_node
@@ -66,13 +66,13 @@ def second_reading(text: str) -> Iterator[Simple]:
 
 
 def _arithmetic(node: "Node", source: bytes) -> bool:
-    """Whether this is `$((…))`, which the grammar sometimes takes for a subshell."""
+    """Tell whether this is `$((…))`, which the grammar sometimes takes for a subshell."""
     text = source[node.start_byte : node.end_byte]
     return node.type == "command_substitution" and text[:3] == b"$((" and text[-2:] == b"))"
 
 
 def _substitutions(node: "Node") -> "Iterator[Node]":
-    """The substitutions in a piece of the text, not those nested in them."""
+    """List the substitutions in a piece of the text, not those nested in them."""
     for child in node.children:
         if child.type == "command_substitution":
             yield child
@@ -81,12 +81,12 @@ def _substitutions(node: "Node") -> "Iterator[Node]":
 
 
 def _escaped(substitution: bytes) -> bool:
-    """Whether these are backticks with escapes, which the grammar does not take off."""
+    """Tell whether these are backticks with escapes, which the grammar does not take off."""
     return substitution.startswith(b"`") and b"\\" in substitution
 
 
 def _words(node: "Node", source: bytes) -> Iterator[Word]:
-    """The words of a command; what touches is one word, though the grammar may cut it in two."""
+    """Yield the words of a command; what touches is one word, though the grammar may cut it in two."""
     start = end = -1
     for child in [c for c in node.children if c.type in _ARGUMENTS]:
         if child.start_byte != end:
@@ -99,7 +99,7 @@ def _words(node: "Node", source: bytes) -> Iterator[Word]:
 
 
 def _two_bytes_each(text: str) -> str:
-    """Astral characters crash the grammar's scanner; two letters of two bytes keep every offset."""
+    """Replace astral characters, which crash the grammar's scanner, by two letters of two bytes."""
     return text if text.isascii() else "".join("éé" if c > "\uffff" else c for c in text)
 
 
