@@ -74,7 +74,7 @@ def test_what_changes_while_no_command_runs_is_the_persons(worked_on: Project) -
     [
         (Activity(boot="another", running=(time.time() - 60,), owner=os.getpid()), True),
         (Activity(boot=boot_id(), running=(time.time() - 60,), at=time.time() - 50), True),
-        (Activity(boot=boot_id(), running=(time.time() - 60,), at=time.time() + 600), False),
+        (Activity(boot=boot_id(), running=(time.time() - 60,), at=time.time() + 86_400), False),
     ],
     ids=["before a reboot", "of a loop that died long ago", "of a loop that died just now"],
 )
