@@ -1,4 +1,4 @@
-"""The one screen people leave open: board, stream and status.
+"""Shows the running loop: the dashboard, with board, stream and status.
 
 Header         state, project, phase, iteration; the current task and why
 Outcome        when a run has ended
@@ -56,13 +56,13 @@ if TYPE_CHECKING:
     from ralph_tui.tui.widgets.search import SearchLine
 
 SLOW_SECONDS = 0.5
-"""A project that is read sooner is not said to be read: that would only flicker."""
+"""Seconds of reading a project before the screen says so; sooner it would only flicker."""
 
 Selected = Task | Entry | CircuitBreaker | None
 
 
 class Dashboard(Screen[None], Picking):
-    """Hands each widget its slice of the view; knows which pane is in use."""
+    """Passes each widget its part of the view; knows which pane is in use."""
 
     AUTO_FOCUS = "#activity"
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - Textual declares it as an instance variable
@@ -93,17 +93,17 @@ class Dashboard(Screen[None], Picking):
     keybar = getters.query_one(DashboardFooter)
 
     _searched: Searchable | None = None
-    """Where words are looked for."""
+    """The pane that is searched."""
     _search_line: "SearchLine | None" = None
 
     _chosen = False
-    """The person has chosen a pane."""
+    """Whether the person has chosen a pane."""
 
     pane: var[str] = var("activity", init=False)
-    """The pane that is in sight when there is room for one."""
+    """The pane that is visible when there is room for one."""
 
     def compose(self) -> ComposeResult:
-        """The parts from top to bottom."""
+        """Yield the parts from top to bottom."""
         yield Header()
         yield BannerFrame()
         yield PaneTabs()
@@ -121,30 +121,30 @@ class Dashboard(Screen[None], Picking):
 
     @property
     def is_whole(self) -> bool:
-        """Whether its parts are there: timers still fire while the app takes itself apart."""
+        """Whether its parts are there; timers still fire while the app shuts down."""
         # Asked at every beat: a query would walk through all that is on the screen.
         return self.is_attached and any(
             isinstance(child, DashboardFooter) for child in self.children
         )
 
     def _roots(self) -> tuple[str, ...]:
-        """The project's directory as it may be written in paths."""
+        """Return the project's directory in the forms that paths may have."""
         root = self.app.launch.root
         return tuple({str(root): None, str(root.resolve()): None})
 
     def on_mount(self) -> None:
-        """Show what is known already, and every later view."""
+        """Show the view, now and whenever it changes."""
         self._touched = ChangedFiles(self._roots())
         self.add_class("-pane-activity")
         self.watch(self.app, "view", self.show, init=True)
         self.set_timer(SLOW_SECONDS, self.be_slow)
 
     def be_slow(self) -> None:
-        """Say that the project is being read, if it still is."""
+        """Show that the project is still being read."""
         self.header.slow = True
 
     def show(self, view: LoopView) -> None:
-        """Give each widget its slice; a widget repaints only when its slice changed."""
+        """Give each widget its part; a widget repaints only when that changed."""
         with self.app.batch_update():
             self.header.view = view
             self.strip.view = view
@@ -156,7 +156,7 @@ class Dashboard(Screen[None], Picking):
         self.refresh_keys()
 
     def _show_figures(self, view: LoopView) -> None:
-        """Hand on what is known."""
+        """Give the widgets the tasks, costs and counters."""
         if self.board.tasks is not view.tasks or self.gauge.past is not view.iterations:
             self.cost.left = rest_of(view)
         if self.board.tasks is not view.tasks:
@@ -170,7 +170,7 @@ class Dashboard(Screen[None], Picking):
         self.gate.receipts, self.gate.past = view.receipts, view.gate_is_past
 
     def absorb(self, batch: Sequence[Event]) -> None:
-        """Hand the stream what happened."""
+        """Give the stream what happened."""
         self.stream.absorb(batch)
         for event in batch:
             self._touched.feed(event)
@@ -196,19 +196,19 @@ class Dashboard(Screen[None], Picking):
         self._suit(idle=not running and view.run_state is RunState.IDLE)
 
     def draw(self) -> bool:
-        """Draw the activity, unless its past is still being told; whether there was anything."""
+        """Draw the activity, unless its past is still being read; return whether there was anything new."""
         return self.app.view.sight is not Sight.PAST and self.stream.draw()
 
     def activity(self) -> list[Entry]:
-        """The activity as it is filtered; empty while its past is still being told."""
+        """Return the activity as it is filtered; empty while its past is still being read."""
         return [] if self.app.view.sight is Sight.PAST else self.stream.shown()
 
     def show_elapsed(self, seconds: float) -> None:
-        """The header's clock."""
+        """Set the header's clock."""
         self.header.elapsed = seconds
 
     def refresh_keys(self) -> None:
-        """What can be done now may have changed."""
+        """Show which commands can be used now."""
         now: CommandContext = self.app.situation()
         self.keybar.situation = now
 
@@ -216,14 +216,14 @@ class Dashboard(Screen[None], Picking):
 
     @property
     def selected(self) -> Task | None:
-        """The board's task when the board is in use, else the one being worked."""
+        """The board's task when the board has the focus, else the running one."""
         if not self.is_mounted:
             return None
         chosen = self.board.selected if self.board.has_focus else None
         return chosen or self.app.view.current_task
 
     def choose(self, task: Task) -> None:
-        """Put the board's cursor on a task while the board is in use."""
+        """Put the board's cursor on a task while the board has the focus."""
         if self.board.has_focus and self.board.row_of(task.id) is not None:
             self.board.move_cursor(task.id)
 
@@ -234,17 +234,17 @@ class Dashboard(Screen[None], Picking):
         return self.board.selected if self.board.has_focus else self.stream.selected
 
     def on_row_list_opened(self) -> None:
-        """A double click is Enter."""
+        """Treat a double click as Enter."""
         self.app.action_invoke("detail")
 
     def on_breaker_panel_opened(self) -> None:
-        """There, too."""
+        """Do the same."""
         self.app.action_invoke("detail")
 
     # Searching.
 
     async def search(self) -> None:
-        """Type words to look for in the pane that has the focus."""
+        """Open the search line for the pane that has the focus."""
         name = next((n for n in PANES if self.pane_widget(n).has_focus), "activity")
         self._searched = self.pane_widget(name)
         self.go_to(name)
@@ -256,22 +256,22 @@ class Dashboard(Screen[None], Picking):
         self._search_line.enter()
 
     def on_search_line_stands(self, message: "SearchLine.Stands") -> None:
-        """Keys mean the search."""
+        """Show the search's keys in the footer."""
         self.keybar.stage = message.stage
 
     def on_search_line_changed(self, message: "SearchLine.Changed") -> None:
-        """Every letter counts."""
+        """Search while the person types."""
         pane = self._searched or self.stream
         pane.search(message.words)
         if self._search_line is not None and not self._search_line.display:
             pane.focus()
 
     def on_search_line_kept(self) -> None:
-        """The keys are for what was found."""
+        """Focus what was found."""
         (self._searched or self.stream).focus()
 
     def on_searched_found(self, message: Searchable.Found) -> None:
-        """Which of how many; the line goes when its words were given up in the pane."""
+        """Show which match of how many; close the line when the pane gave up the search."""
         line, pane = self._search_line, self._searched
         if line is None or pane is None:
             return
@@ -282,7 +282,7 @@ class Dashboard(Screen[None], Picking):
     # Panes.
 
     def pane_widget(self, name: str) -> Searchable:
-        """The widget of a pane."""
+        """Return a pane's widget."""
         panes: dict[str, Searchable] = {
             "tasks": self.board,
             "activity": self.stream,
@@ -291,13 +291,13 @@ class Dashboard(Screen[None], Picking):
         return panes[name]
 
     def _suit(self, *, idle: bool) -> None:
-        """Where there is room for one pane, the one that says most, until the person chooses."""
+        """Where there is room for one pane, show the most useful one until the person chooses."""
         wanted = "tasks" if idle and self.board.tasks else "activity"
         if self.has_class("-narrow") and not self._chosen and self.pane != wanted:
             self._bring(wanted)
 
     def go_to(self, name: str) -> None:
-        """Bring a pane into sight and give it the focus, because the person wants it."""
+        """Show and focus a pane that the person chose."""
         self._chosen = True
         self._bring(name)
 
@@ -306,21 +306,21 @@ class Dashboard(Screen[None], Picking):
         self.pane_widget(name).focus()
 
     def step_pane(self, step: int) -> None:
-        """The next or previous pane."""
+        """Go to the next or previous pane."""
         self.go_to(PANES[(PANES.index(self.pane) + step) % len(PANES)])
 
     def watch_pane(self, pane: str) -> None:
-        """When narrow, only this pane is displayed."""
+        """Display this pane alone when the screen is narrow."""
         self.pane_tabs.active = pane
         for name in PANES:
             self.set_class(name == pane, f"-pane-{name}")
 
     def on_link_line_followed(self, message: LinkLine.Followed) -> None:
-        """A click on a tab or on the foot."""
+        """Run the command of a tab or a footer key that was clicked."""
         self.app.action_invoke(message.name)
 
     def on_descendant_focus(self) -> None:
-        """A click into a pane chooses it, too."""
+        """Choose the pane that was clicked."""
         for name in PANES:
             if self.pane_widget(name).has_focus:
                 self.pane = name
@@ -328,7 +328,7 @@ class Dashboard(Screen[None], Picking):
 
 
 def rest_of(view: LoopView) -> Forecast | None:
-    """What the open tasks will take, as far as this view can tell; None without a plan."""
+    """Return the forecast for the open tasks; None without a plan."""
     if not view.tasks:
         return None
     tries = [it for it in view.iterations if it.task_id in view.tasks]

@@ -35,7 +35,7 @@ class Blocks(RowList):
         self._width = 0
 
     def show_blocks(self, blocks: Sequence[LineBlock], cursor: Key | None = None) -> None:
-        """Show these; the cursor goes to the named one, or stays where it can."""
+        """Show these iterations; the cursor goes to the given one, or stays."""
         before = list(self._first)
         self._blocks = blocks
         self._lay_out()

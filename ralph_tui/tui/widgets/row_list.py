@@ -59,7 +59,7 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
 
         @property
         def control(self) -> "RowList":
-            """The list."""
+            """Return the list."""
             return self.view
 
     class Opened(Clicked):

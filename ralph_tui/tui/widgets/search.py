@@ -166,7 +166,7 @@ class SearchLine(Horizontal):
         self.query_one("#found", Static).update(text)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Every letter counts."""
+        """Search while the person types."""
         event.stop()
         if self.display:
             self.post_message(self.Changed(event.value))

@@ -148,7 +148,7 @@ class WrappedText(StyledWidget):
         return self._at(width).get_height(self.styles.get_rules(), width)
 
     def render(self) -> Content:
-        """All of it."""
+        """Return the frame."""
         return self._at(self.content_size.width or USUAL)
 
 

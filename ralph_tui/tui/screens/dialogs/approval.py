@@ -1,4 +1,4 @@
-"""A decision only a person can make: what it is about, to read, and yes or no."""
+"""Asks for an approval: shows what it is about, and takes yes or no."""
 
 from collections.abc import Iterable, Sequence
 from typing import ClassVar, Literal
@@ -33,11 +33,11 @@ VERDICTS = {
 
 
 SHORT = 140
-"""Characters of a summary that stands above what it sums up; a longer one scrolls with it."""
+"""Characters of a summary that stays above the text; a longer one scrolls with it."""
 
 
 class ApprovalDialog(AutoDialog[Verdict | None]):
-    """Returns the verdict, or None for later; a rejection's reason is asked for after it."""
+    """Returns the verdict, or None for later; a rejection's reason is asked for afterwards."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "decide('approve')", show=False),
@@ -51,13 +51,13 @@ class ApprovalDialog(AutoDialog[Verdict | None]):
     text = getters.query_one(TextView)
 
     def __init__(self, approval: ApprovalRequested, parts: Sequence[Part] = ()) -> None:
-        """Ask for `approval` of what `parts` say."""
+        """Ask for an approval of what `parts` say."""
         super().__init__()
         self._approval = approval
         self._parts = list(parts)
 
     def framed(self) -> Iterable[Widget]:
-        """The summary and what it sums up."""
+        """Yield the summary and the text."""
         with Vertical(classes="dialog -large -approval") as frame:
             kind = self._approval.kind
             self.head(frame, approval_heading(kind), kind.value)
@@ -69,40 +69,40 @@ class ApprovalDialog(AutoDialog[Verdict | None]):
             yield self.material()
 
     def material(self) -> TextView:
-        """What it is about; a list of its own where there is more to do than to read."""
+        """Return the widget that shows what the approval is about."""
         return TextView(id="approved")
 
     @property
     def verdicts(self) -> tuple[str, str]:
-        """What yes and no mean here."""
+        """What yes and no do here."""
         no = "n send back with a reason" if self._approval.kind in REASONED else "n reject"
         return VERDICTS.get(self._approval.kind, ("y approve", no))
 
     def keys_said(self) -> str:
-        """With what yes and no mean here."""
+        """Return the keys, with what yes and no do."""
         yes, no = self.verdicts
         return self.app.keys.said(self.KEYS if self._parts else self.BRIEF, yes=yes, no=no)
 
     def on_mount(self) -> None:
-        """Show it, and close when somebody else decides."""
+        """Show what it is about, and close when somebody else decides."""
         self.text.focus()
         self.show_parts(self._parts)
         self.watch(self.app, "view", self.follow, init=True)  # it may be decided by now
 
     def show_parts(self, parts: list[Part]) -> None:
-        """Show these from now on."""
+        """Show these parts."""
         self._parts = parts
         self.query_one(".dialog").set_class(not parts, "-brief")
         self.say_keys()
         self.text.show_blocks(parts_blocks(parts))
 
     def follow(self, view: LoopView) -> None:
-        """The decision may be made elsewhere."""
+        """Close when the decision is made elsewhere."""
         if view.approval is None or approval_key(view.approval) != approval_key(self._approval):
             self.settled(view)
 
     def action_decide(self, verdict: Verdict) -> None:
-        """Yes or no; after the mouse has marked something y copies, as everywhere, and is no yes."""
+        """Return yes or no; with a mouse selection, y copies as everywhere and is no yes."""
         if verdict == "approve" and self.app.marked():
             self.action_copy()
             self.clear_selection()
@@ -110,9 +110,9 @@ class ApprovalDialog(AutoDialog[Verdict | None]):
             self.dismiss(verdict)
 
     def searched_in(self) -> TextView | None:
-        """What it is about; some decisions are told in a sentence."""
+        """Return the text, where there is one to search."""
         return self.text if self.text.row_count() else None
 
     def copied(self) -> str:
-        """What `c` puts on the clipboard."""
+        """Return what `c` copies."""
         return parts_text(self._parts) or super().copied()

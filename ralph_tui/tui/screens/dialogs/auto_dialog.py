@@ -1,6 +1,6 @@
-"""A dialog that appears by itself: for a moment it takes no keys that were meant for something else.
+"""A dialog that opens automatically: for a moment it ignores keys, which were meant for something else.
 
-Where somebody answers in the person's place, it says when, and any key keeps the answer for the person.
+Where an auto-responder answers for the person, the dialog shows when; any key takes over.
 """
 
 from datetime import datetime, timedelta
@@ -17,7 +17,7 @@ from ralph_tui.tui.screens.dialogs.dialog import Dialog
 Answer = TypeVar("Answer")
 
 GRACE = timedelta(seconds=0.5)
-"""How long keys are ignored after the dialog appeared."""
+"""Seconds after it opened in which keys are ignored."""
 
 TICK_SECONDS = 0.25
 
@@ -26,29 +26,29 @@ SETTLED = {
     "demo": "The demo answered.",
     "cool-down": "The cool-down is over: one iteration tries.",
 }
-"""Who answered in the person's place, in words; others are elsewhere."""
+"""How answers by others than the person are called."""
 
 DEPUTY = "{}: the demo answers in {}, any key and it is yours"
 
 
 class AutoDialog(Dialog[Answer]):
-    """Every one of its keys is an action, and no action is taken before its time."""
+    """Runs no action before its time; each of its keys is an action."""
 
     def __init__(self) -> None:
-        """Nothing has appeared yet."""
+        """Start the time when it opens."""
         super().__init__()
         self._appeared: datetime | None = None
         self._heading = self._who = ""
 
     def on_mount(self) -> None:
-        """The moment from which the time counts."""
+        """Note when it opened."""
         self._appeared = self.app.clock()
         if self.app.launch.auto_responder is not None:
             self.set_interval(TICK_SECONDS, self._show_title)
             self._show_title()
 
     def head(self, frame: Widget, title: str, who: str) -> None:
-        """Give the dialog its title, and `who` it is from for when there is more to say."""
+        """Set the dialog's title, and who it is from."""
         self._heading, self._who = title, who
         frame.border_title = Content(title)
 
@@ -59,22 +59,22 @@ class AutoDialog(Dialog[Answer]):
         self.query_one(".dialog").border_title = Content(title)
 
     def clicked_beside(self) -> None:
-        """What waits for the person stays: the click may only have been for the terminal's window."""
+        """Stay open: the click may only have been for the terminal's window."""
 
     def on_key(self) -> None:
-        """The person is at it."""
+        """Let the person take over."""
         self._keep()
 
     def on_mouse_down(self) -> None:
-        """A click is as good as a key."""
+        """Let the person take over."""
         self._keep()
 
     def on_mouse_scroll_down(self) -> None:
-        """Whoever scrolls, reads."""
+        """Let the person take over."""
         self._keep()
 
     def on_mouse_scroll_up(self) -> None:
-        """Whoever scrolls, reads."""
+        """Let the person take over."""
         self._keep()
 
     def _keep(self) -> None:
@@ -84,7 +84,7 @@ class AutoDialog(Dialog[Answer]):
             self._show_title()
 
     def settled(self, view: LoopView) -> None:
-        """There is nothing to answer any more: say why, and close."""
+        """Say why there is nothing to answer any more, and close."""
         self.app.say(SETTLED.get(view.settled_by, "Answered elsewhere."))
         self.dismiss(None)
 
@@ -97,6 +97,6 @@ class AutoDialog(Dialog[Answer]):
         return not timedelta() <= since < GRACE
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Nothing happens before its time."""
+        """Block actions before their time."""
         del action, parameters
         return self.awake

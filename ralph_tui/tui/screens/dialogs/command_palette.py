@@ -27,7 +27,7 @@ class CommandsProvider(Provider):
         return app
 
     def _entries(self) -> list[tuple[str, str, Callable[[], None]]]:
-        """What can be done now comes first."""
+        """Return the commands, those that can be used now first."""
         now, keys = self._host.situation(), self._host.keys
         entries: list[tuple[str, str, Callable[[], None]]] = []
         page = self.screen
@@ -44,12 +44,12 @@ class CommandsProvider(Provider):
         return sorted(entries, key=lambda entry: entry[1].startswith(_NOT_NOW))
 
     async def discover(self) -> Hits:
-        """Every command, before anything was typed."""
+        """Yield every command, before anything was typed."""
         for name, text, run in self._entries():
             yield DiscoveryHit(_escaped(name), run, text=name, help=_harmless(text))
 
     async def search(self, query: str) -> Hits:
-        """Commands whose name matches."""
+        """Yield the commands whose name matches."""
         matcher = self.matcher(query)
         for name, text, run in self._entries():
             if (score := matcher.match(name)) > 0:
@@ -67,7 +67,7 @@ def _entry(command: Command, reason: str, keys: Keys, run: Callable[[], None]) -
 
 
 def _escaped(name: str) -> str:
-    """A name of ours, with its key in brackets, where the palette parses markup."""
+    """Escape the brackets round a key, because the palette parses markup."""
     return name.replace("[", r"\[")
 
 
@@ -75,7 +75,7 @@ _BRACKETS = str.maketrans("[]\\", "()/")
 
 
 def _harmless(text: str) -> str:
-    """A reason may name a task, and the palette parses markup: no bracket gets through."""
+    """Replace brackets: a reason may name a task, and the palette parses markup."""
     return flat(text).translate(_BRACKETS)
 
 
@@ -87,18 +87,18 @@ class Palette(CommandPalette):
         providers: Iterable[type[Provider]] | None = None,
         placeholder: str = "Search for commands",
     ) -> None:
-        """With the app's providers, unless others are given."""
+        """Search the app's providers, unless others are given."""
         super().__init__(
             providers=None if providers is None else list(providers), placeholder=placeholder
         )
 
     def compose(self) -> ComposeResult:
-        """The keys below."""
+        """Yield Textual's palette, then the keys."""
         yield from super().compose()
         yield DialogFooter()
 
     def on_mount(self) -> None:
-        """The keys are always the same; Textual's sign is a picture that many fonts and plain ASCII lack."""
+        """Show the keys, and a plain sign: Textual's is a picture that many fonts lack."""
         self.query_one(SearchIcon).icon = "/"
         self.query_one(DialogFooter).keys = "up down move, enter choose, esc close"
 
@@ -114,7 +114,7 @@ class ThemeChoices(ThemeProvider):
 
     @property
     def commands(self) -> list[tuple[str, Callable[[], None]]]:
-        """A name, and what chooses it."""
+        """The names of the themes, each with what chooses it."""
         return [(name, partial(self._choose, name)) for name in sorted(self.app.available_themes)]
 
     def _choose(self, name: str) -> None:

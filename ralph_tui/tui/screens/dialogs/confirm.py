@@ -1,4 +1,4 @@
-"""A question with a few answers, each with its key."""
+"""Asks a question with a few answers, each with its key."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class Confirm(Dialog[str]):
     ]
 
     KEYS = "enter choose, up down move, esc go back"
-    """The arrows, because a choice may have j or k for its own."""
+    """Arrows only, because an answer may have j or k as its key."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class Confirm(Dialog[str]):
         *,
         moot: Callable[[], str] = str,
     ) -> None:
-        """Ask; title and question may hold hostile text. `moot` says when there is nothing to ask any more."""
+        """Ask a question; title and question may hold hostile text. `moot` returns why there is nothing to ask any more."""
         super().__init__()
         self._moot = moot
         self._title = flat(title)
@@ -53,7 +53,7 @@ class Confirm(Dialog[str]):
         self._choices = tuple(choices)
 
     def framed(self) -> Iterable[Widget]:
-        """Question and answers."""
+        """Yield the question and the answers."""
         with Vertical(classes="dialog -small") as frame:
             frame.border_title = Content(self._title)
             yield Static(Content(self._question), classes="question")
@@ -64,7 +64,7 @@ class Confirm(Dialog[str]):
                 )
 
     def on_mount(self) -> None:
-        """What is asked about goes on meanwhile."""
+        """Close when there is nothing to ask any more."""
         self.watch(self.app, "view", self._follow, init=True)
 
     def _follow(self) -> None:
@@ -73,7 +73,7 @@ class Confirm(Dialog[str]):
             self.dismiss(None)
 
     def on_key(self, event: events.Key) -> None:
-        """A choice's own key answers at once."""
+        """Answer by a choice's own key."""
         for choice in self._choices:
             if event.key == choice.key:
                 event.stop()
@@ -81,5 +81,5 @@ class Confirm(Dialog[str]):
                 return
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
-        """Enter or a click on an answer."""
+        """Answer by Enter or a click."""
         self.dismiss(event.button.id)

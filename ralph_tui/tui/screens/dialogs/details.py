@@ -1,4 +1,4 @@
-"""The whole of one entry of the stream: input, output, denial, receipt."""
+"""Shows a task, an entry of the stream or the circuit breaker in full."""
 
 import asyncio
 from collections.abc import Iterable
@@ -28,7 +28,7 @@ from ralph_tui.tui.widgets.code import DiffView, ParsedDiff
 
 
 class BreakerDetail(TextReader):
-    """What counted, how near each threshold is, and what is off."""
+    """Shows each signal of the breaker and how near its threshold is."""
 
     def __init__(self, breaker: CircuitBreaker) -> None:
         """Show the breaker as it is now."""
@@ -36,16 +36,16 @@ class BreakerDetail(TextReader):
         self._breaker = breaker
 
     def reader_title(self) -> str:
-        """Fixed."""
+        """Return the title."""
         return "circuit breaker"
 
     def blocks(self) -> list[Part]:
-        """One per signal that counts."""
+        """Return a block for each signal."""
         return breaker_parts(self._breaker, self.app.glyphs)
 
 
 class TaskDetail(TextReader):
-    """Description, criteria with their receipts, dependencies both ways, why, tries, notes."""
+    """Shows a task: description, criteria with receipts, dependencies both ways, reasons, attempts, notes."""
 
     def __init__(self, task: Task, view: LoopView, library: JournalLibrary) -> None:
         """Show a task as the view has it; the past is read from the journal."""
@@ -57,24 +57,24 @@ class TaskDetail(TextReader):
         self._trouble = ""
 
     def reader_title(self) -> str:
-        """The task's id."""
+        """Return the task's id."""
         return f"task {self._shown.id}"
 
     def blocks(self) -> list[Part]:
-        """One per aspect."""
+        """Return a block for each aspect."""
         parts = task_parts(self._shown, self._view, self._past, self.app.glyphs)
         if self._trouble:
             parts.append(Part("Tries so far", [[Span(self._trouble, Tone.BAD)]]))
         return parts
 
     def on_mount(self) -> None:
-        """Follow the loop, and look back."""
+        """Follow the loop, and read the task's past."""
         super().on_mount()
         self.watch(self.app, "view", self._follow, init=True)  # it may have changed since Enter
         self._look_back()
 
     def _follow(self, view: LoopView) -> None:
-        """A task that was dropped stays as it was last."""
+        """Show the task as it is now; a dropped one stays as it was."""
         ended = view.iterations != self._view.iterations
         self._view, self._shown = view, view.tasks.get(self._shown.id, self._shown)
         if ended:
@@ -94,32 +94,32 @@ class TaskDetail(TextReader):
 
 
 class ToolDetail(TextReader):
-    """Sections one below the other; text can be selected with the mouse or copied whole."""
+    """Shows an entry's sections; text can be selected with the mouse or copied whole."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("v", "turn", show=False)]
 
     def __init__(self, detail: Detail) -> None:
-        """Show what was prepared from an entry."""
+        """Show an entry's detail."""
         super().__init__()
         self._detail = detail
         self._split = False
 
     @property
     def has_diff(self) -> bool:
-        """Whether something was changed."""
+        """Whether there is a diff."""
         return any(section.kind is SectionKind.DIFF for section in self._detail.sections)
 
     def reader_title(self) -> str:
-        """Tool and name."""
+        """Return the tool and its name."""
         return self._detail.title
 
     def keys_said(self) -> str:
-        """A diff can be turned."""
+        """Return the keys, with the one for diffs."""
         keys, turn = super().keys_said(), "one column" if self._split else "side by side"
         return f"v {turn}, {keys}" if self.has_diff else keys
 
     def parts(self) -> Iterable[ReaderPart]:
-        """Facts and sections."""
+        """Yield facts and sections."""
         if self._detail.facts:
             yield ReaderPart(Static(Content(inert(self._detail.facts)), classes="facts"))
         for section in self._detail.sections:
@@ -146,17 +146,17 @@ class ToolDetail(TextReader):
         return ReaderPart(Static(Content(text), classes=classes), rows)
 
     async def _colour(self, diff: ParsedDiff) -> None:
-        """The words of a language are looked for while the text can be read already."""
+        """Highlight the diff's language in a thread, while the text can be read already."""
         await asyncio.to_thread(diff.colour)
         for view in self.query(DiffView):
             view.refresh()
 
     def _path(self) -> str:
-        """Of the file that was changed, whose name tells the language."""
+        """Return the name of the changed file, which tells the language."""
         return next((s.body for s in self._detail.sections if s.title == "File"), "")
 
     def action_turn(self) -> None:
-        """One column, or side by side."""
+        """Switch between one column and side by side."""
         if not self.has_diff:
             self.app.say("There is no diff to turn.")
             return
@@ -166,5 +166,5 @@ class ToolDetail(TextReader):
         self.say_keys()
 
     def copied(self) -> str:
-        """Every section."""
+        """Return every section."""
         return inert(self._detail.text)

@@ -1,4 +1,4 @@
-"""What every dialog has: a frame over the dashboard, Escape, search, copy, export, the focus kept inside.
+"""The base of all dialogs: a frame over the dashboard, Escape, search, copy, export, the focus kept inside.
 
 Dialog
 ├── framed()       a subclass's own
@@ -32,7 +32,7 @@ from ralph_tui.tui.widgets.search import Searchable, SearchLine
 
 
 def text_of(shown: Widget) -> str:
-    """Everything in sight in it, from top to bottom; inert."""
+    """Return all visible text from top to bottom, inert."""
     return "\n".join(inert(text).rstrip() for text in _texts(shown))
 
 
@@ -56,11 +56,11 @@ def _texts(shown: Widget) -> Iterator[str]:
 Answer = TypeVar("Answer")
 
 SHARED = ("search", "copy", "copy_all", "export")
-"""Commands of the dashboard that mean the dialog while it is open."""
+"""Commands of the dashboard that act on the dialog while it is open."""
 
 TYPING = "enter keep the words, esc end the search"
 FOUND = "n N step, esc end the search"
-"""What keys do while words are looked for, and once they are kept."""
+"""What keys do while somebody searches, and once the words are kept."""
 
 
 class Dialog(FrozenBackground[Answer]):
@@ -68,9 +68,9 @@ class Dialog(FrozenBackground[Answer]):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Close", show=False)]
     STEM = "dialog"
-    """What its file is named after."""
+    """The beginning of an export's file name."""
     KEYS = "esc close"
-    """What its keys do, the most important first; `{copy}` is the person's key for that command."""
+    """What the dialog's keys do, the most important first; `{copy}` stands for the person's key."""
 
     app = getters.app(Host)
 
@@ -80,17 +80,17 @@ class Dialog(FrozenBackground[Answer]):
     _pane: Searchable | None = None
 
     def framed(self) -> Iterable[Widget]:
-        """The frame and what is in it."""
+        """Yield the frame and its contents."""
         raise NotImplementedError
 
     def compose(self) -> ComposeResult:
-        """The frame, and under it what its keys do."""
+        """Yield the frame, and the footer under it."""
         yield from self.framed()
         with Vertical(id="under"):
             yield DialogFooter()
 
     def on_mount(self) -> None:
-        """The person's keys, where the dialog has none of its own for them."""
+        """Bind the person's keys that the dialog does not use itself."""
         own = keys_bound(self)
         keys = ((key, name) for name in SHARED for key in self.app.keys_of(BY_NAME[name]))
         bind(self, [Binding(k, name, show=False) for k, name in keys if k not in own])
@@ -107,12 +107,12 @@ class Dialog(FrozenBackground[Answer]):
             self.action_cancel()
 
     def on_click(self, event: events.Click) -> None:
-        """Beside the frame it is Escape."""
+        """Treat a click beside the frame as Escape."""
         if event.widget is self:
             self.clicked_beside()
 
     def clicked_beside(self) -> None:
-        """Nothing is lost by it: drafts are kept."""
+        """Close; drafts are kept."""
         self.action_leave()
 
     def action_cancel(self) -> None:
@@ -122,11 +122,11 @@ class Dialog(FrozenBackground[Answer]):
     # Keys.
 
     def keys_said(self) -> str:
-        """What the keys do now."""
+        """Return what the keys do now."""
         return self.app.keys.said(self.KEYS)
 
     def say_keys(self) -> None:
-        """They do something else now."""
+        """Show what the keys do now."""
         line = self._line
         if line is None or not line.display:
             self.foot.keys = self.keys_said()
@@ -136,52 +136,52 @@ class Dialog(FrozenBackground[Answer]):
             self.foot.keys = f"{FOUND}, {self.keys_said()}"
 
     def on_screen_suspend(self) -> None:
-        """Under another dialog its keys mean nothing, and the other's may take fewer lines."""
+        """Hide the keys under another dialog, whose own may take fewer lines."""
         self.query_one("#under").visible = False
 
     def on_screen_resume(self) -> None:
-        """They do again."""
+        """Show the keys again."""
         for under in self.query("#under"):
             under.visible = True
 
     def on_descendant_focus(self) -> None:
-        """Keys mean what has the focus."""
+        """Show the keys of what has the focus."""
         self.say_keys()
 
     # Copying.
 
     def copied(self) -> str:
-        """Everything it says."""
+        """Return all text of the dialog."""
         return text_of(self.query_one(".dialog"))
 
     def action_copy(self) -> None:
-        """Copy what the mouse has marked, else what is chosen; all of it where there is nothing to choose."""
+        """Copy the mouse selection, else what is chosen, else everything."""
         self.app.copy_to_clipboard(self.app.marked() or self.chosen_text() or self.copied())
 
     def action_copy_all(self) -> None:
-        """Copy the whole of it."""
+        """Copy everything."""
         self.app.copy_to_clipboard(self.copied())
 
     def chosen_text(self) -> str:
-        """What is under the cursor; empty where nothing is chosen."""
+        """Return what is under the cursor; empty where nothing is chosen."""
         return ""
 
     def action_export(self) -> None:
-        """Write the whole of it to a file."""
+        """Export everything."""
         do(self, save(self.app, self.STEM, self.copied()), "export")
 
     # Searching.
 
     def searched_in(self) -> Searchable | None:
-        """Where there is more to read than a few words."""
+        """Return what can be searched; None where there are only a few words."""
         return None
 
     def keys_go_to(self, searched: Searchable) -> Widget:
-        """What has the keys once the search is over."""
+        """Return what gets the focus after a search."""
         return searched
 
     async def action_search(self) -> None:
-        """Type words to look for."""
+        """Open the search line."""
         self._pane = self.searched_in()
         if self._pane is None:
             self.app.say("There is nothing to search here.")
@@ -192,19 +192,19 @@ class Dialog(FrozenBackground[Answer]):
         self._line.enter()
 
     def on_search_line_changed(self, message: SearchLine.Changed) -> None:
-        """Every letter counts."""
+        """Search while the person types."""
         if self._pane is not None and self._line is not None:
             self._pane.search(message.words)
             if not self._line.display:
                 self.keys_go_to(self._pane).focus()
 
     def on_search_line_kept(self) -> None:
-        """The keys are for what was found."""
+        """Focus what was found."""
         if self._pane is not None:
             self._pane.focus()
 
     def on_searched_found(self, message: Searchable.Found) -> None:
-        """Which of how many; the line goes when its words were given up in the pane."""
+        """Show which match of how many; close the line when the pane gave up the search."""
         if self._line is None:
             return
         self._line.say(message.text)

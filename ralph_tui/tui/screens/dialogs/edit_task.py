@@ -1,4 +1,4 @@
-"""Every field of a task that a person may set, in one form: to change a task, and to add one."""
+"""A form of every field that a person may set: to edit a task, and to add one."""
 
 import re
 from collections.abc import Awaitable, Callable, Iterable
@@ -34,14 +34,14 @@ class TypedFields(NamedTuple):
 
 
 class FieldError(NamedTuple):
-    """What cannot be meant: the field, and a sentence."""
+    """A field that is wrong, and why."""
 
     field: str
     why: str
 
 
 def typed_of(task: Task) -> TypedFields:
-    """The fields of a task as somebody would type them."""
+    """Return the fields of a task as somebody would type them."""
     return TypedFields(
         inert(task.description),
         "\n".join(_lines(task)),
@@ -53,7 +53,7 @@ def typed_of(task: Task) -> TypedFields:
 
 
 def _lines(task: Task) -> list[str]:
-    """Criteria as they can be typed: a command as itself, prose as it is."""
+    """Return the criteria as lines: commands and prose as they are."""
     return [
         inert(runnable_command(c) or (c if isinstance(c, str) else c.description)).replace(
             "\n", " "
@@ -63,7 +63,7 @@ def _lines(task: Task) -> list[str]:
 
 
 def meant(before: TypedFields, now: TypedFields) -> TaskFields | FieldError:
-    """What is to change, with None for what does not; or the first field that is wrong."""
+    """Return the changed fields, None for those that stay; or the first field that is wrong."""
     description = now.description.strip()
     if not description:
         return FieldError("description", "A task needs a description.")
@@ -97,7 +97,7 @@ _TOKENS = re.compile(r"([0-9]{1,9})(k?)", re.ASCII | re.IGNORECASE)
 
 
 def _tokens(text: str) -> int | None:
-    """How many are meant, 0 where nothing is typed; None for what is no number of tokens."""
+    """Return the number of tokens, 0 where nothing is typed, None for what is no number."""
     bare = re.sub(r"[\s,_]", "", text)
     if not bare:
         return 0
@@ -114,15 +114,15 @@ _LINES = (
         ("model", "Model", "as configured"),
     ),
 )
-"""The short fields by line: name, label, and what holds where nothing is typed."""
+"""The short fields by line: name, label, and what an empty one means."""
 
 
 Save = Callable[[TaskFields], Awaitable[Task | str]]
-"""Writes it: the task as it is then, or why it cannot be."""
+"""Saves the fields; returns the task as it is then, or why it cannot be saved."""
 
 
 class TaskForm(Dialog[Task | None]):
-    """Returns the task that was written; stays while it is refused. `typed` keeps what was, also after Escape."""
+    """Returns the saved task; stays open while it is refused. `typed` keeps what was typed, also after Escape."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s,ctrl+enter", "save", show=False, priority=True),
@@ -132,7 +132,7 @@ class TaskForm(Dialog[Task | None]):
 
     KEYS = "ctrl+s save, tab next field, esc keep the draft"
     FIXED = ""
-    """What cannot be changed here, and why."""
+    """Fields that cannot be changed here, and why."""
 
     description = getters.query_one("#description", TextArea)
     criteria = getters.query_one("#criteria", TextArea)
@@ -140,7 +140,7 @@ class TaskForm(Dialog[Task | None]):
     def __init__(
         self, heading: str, before: TypedFields, save: Save, typed: TypedFields | None = None
     ) -> None:
-        """Change what is `before`; `typed` is what was written already."""
+        """Edit the fields `before`; `typed` is what was typed already."""
         super().__init__()
         self._heading = heading
         self._write = save
@@ -150,7 +150,7 @@ class TaskForm(Dialog[Task | None]):
         self.typed = typed or before
 
     def framed(self) -> Iterable[Widget]:
-        """Two editors and the short fields."""
+        """Yield two editors and the short fields."""
         blinks = self.app.animation_level == "full"
         with Vertical(classes="dialog -medium -editing") as frame:
             frame.border_title = Content(flat(self._heading))
@@ -175,19 +175,19 @@ class TaskForm(Dialog[Task | None]):
             yield Static(id="wrong")
 
     def on_mount(self) -> None:
-        """Type at once."""
+        """Focus the field."""
         self.description.focus()
 
     def on_input_changed(self) -> None:
-        """Look at what is typed as it is typed."""
+        """Check what is typed."""
         self._check()
 
     def on_text_area_changed(self) -> None:
-        """There, too."""
+        """Do the same."""
         self._check()
 
     def _check(self) -> None:
-        """Say what is wrong of what was touched; what is right again takes the words away."""
+        """Show what is wrong in the fields that were touched."""
         now = self._now()
         if now == self._refused:
             return  # a field tells late what was refused already
@@ -200,7 +200,7 @@ class TaskForm(Dialog[Task | None]):
             self.query_one("#wrong").display = False
 
     def on_input_submitted(self) -> None:
-        """Enter in a line is done with it."""
+        """Go to the next field, or save."""
         self.focus_next()
 
     def _now(self) -> TypedFields:
@@ -210,19 +210,19 @@ class TaskForm(Dialog[Task | None]):
         return TypedFields(self.description.text, self.criteria.text)._replace(**lines)
 
     def action_cancel(self) -> None:
-        """Nothing typed is lost."""
+        """Keep what was typed, and close."""
         self.typed = self._now()
         super().action_cancel()
 
     def action_save(self) -> None:
-        """Save; this key overtakes those typed just before, so let the fields have them first."""
+        """Save, after the fields have handled the keys typed just before."""
         save: Callable[[], object] = self._save
         for field in self.query("TextArea, Input").results(Widget):
             save = partial(field.call_later, save)
         save()
 
     def _save(self) -> None:
-        """Have it written; say what is wrong where it is seen, for a toast would lie over the fields."""
+        """Save the fields; show an error in the form, because a toast would cover the fields."""
         self.typed = self._now()
         found = meant(self.before, self.typed)
         if self._writing:
@@ -253,20 +253,20 @@ class TaskForm(Dialog[Task | None]):
 
 
 class EditTask(TaskForm):
-    """A task that is there."""
+    """Edits a task."""
 
     FIXED = "the id stays: others wait for it by that name"
 
     def __init__(self, task: Task, save: Save, typed: TypedFields | None = None) -> None:
-        """Change this task; `typed` is what was written before."""
+        """Edit this task; `typed` is what was typed before."""
         super().__init__(f"edit {task.id}", typed_of(task), save, typed)
 
 
 class AddTask(TaskForm):
-    """One more task."""
+    """Adds a task."""
 
     KEYS = "ctrl+s add, tab next field, esc keep the draft"
 
     def __init__(self, save: Save, typed: TypedFields | None = None) -> None:
-        """Begin with what was written before."""
+        """Begin with what was typed before."""
         super().__init__("add a task", TypedFields(), save, typed)

@@ -1,4 +1,4 @@
-"""Every key and what the signs mean."""
+"""Shows every key, and what the signs mean."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -68,20 +68,20 @@ MINUTE = (
     ("{answer}", "What to press when the header says that it waits for you."),
     ("{pause} {inject} {stop}", "Pause, guide, stop."),
 )
-"""Before all keys: what is to be seen, and how to get about."""
+"""The introduction above the keys: what the screen shows and how to move."""
 
 
 class HelpDialog(TextReader):
-    """Generated from the commands, so it cannot drift."""
+    """Shows the help, generated from the commands."""
 
     STEM = "help"
 
     def reader_title(self) -> str:
-        """Fixed."""
+        """Return the title."""
         return "help"
 
     def parts(self) -> Iterable[ReaderPart]:
-        """One block per area, then moving, then the signs."""
+        """Yield a block per area, then moving, then the signs."""
         for title, rows in self._areas():
             yield ReaderPart(_title(title))
             yield ReaderPart(KeyTable(rows, classes="section"), len(rows))
@@ -90,7 +90,7 @@ class HelpDialog(TextReader):
         yield ReaderPart(StyledLines(signs, classes="section"), len(signs))
 
     def _areas(self) -> list[tuple[str, list[KeyRow]]]:
-        """The keys of the page that is open come first."""
+        """Return the keys by area, those of the open page first."""
         screens = reversed(self.app.screen_stack)
         page = next((screen for screen in screens if isinstance(screen, CommandScreen)), None)
         commands = page.page_commands if page else ()
@@ -103,7 +103,7 @@ class HelpDialog(TextReader):
         return [*here, ("In a minute", self._minute()), *areas.items()]
 
     def _minute(self) -> list[KeyRow]:
-        """What a stranger needs to know."""
+        """Return the introduction."""
         said = self.app.keys.said
         return [KeyRow(said(keys), said(text)) for keys, text in MINUTE]
 
@@ -125,7 +125,7 @@ class HelpDialog(TextReader):
         return [[Span(f"{glyph}  ", tone), Span(text)] for glyph, tone, text in meanings]
 
     def copied(self) -> str:
-        """The keys."""
+        """Return the keys as text."""
         return "\n\n".join(
             "\n".join([title, *(f"{row.keys}  {row.text}" for row in rows)])
             for title, rows in self._areas()

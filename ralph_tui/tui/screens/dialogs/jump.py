@@ -1,4 +1,4 @@
-"""Letters over the screen: press one to go where it is."""
+"""Puts letters over the screen: press one to go there."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -22,7 +22,7 @@ from ralph_tui.tui.widgets.links import LinkLine
 from ralph_tui.tui.widgets.row_list import RowList
 
 LETTERS = f"asdfghjklqwertyuiopzxcvbnm{ascii_uppercase}{digits}"
-"""The nearest first."""
+"""The easiest keys first."""
 
 
 class Target(NamedTuple):
@@ -33,7 +33,7 @@ class Target(NamedTuple):
 
 
 def labels(count: int) -> list[str]:
-    """As many labels, all of the same length, so that none begins another."""
+    """Return so many labels of the same length, so that none begins another."""
     length = 1
     while len(LETTERS) ** length < count:
         length += 1
@@ -41,7 +41,7 @@ def labels(count: int) -> list[str]:
 
 
 def targets(screen: Screen[object]) -> list[Target]:
-    """Rows of the pane in use first, because they are what is mostly wanted; one target per cell."""
+    """Return the targets of a screen, rows of the focused pane first; one per cell."""
     found: dict[Offset, Target] = {}
     for target in (*_rows(screen.focused), *_panes(screen), *_links(screen)):
         found.setdefault(target.at, target)
@@ -63,7 +63,7 @@ def _rows(focused: Widget | None) -> Iterator[Target]:
 
 
 def _links(screen: Screen[object]) -> Iterator[Target]:
-    """Those at the foot are keys already."""
+    """Yield links; those of the footer are keys already."""
     for line in screen.query(LinkLine):
         if line.display and line.can_jump and line.region.area:
             for at, name in line.places():
@@ -71,19 +71,19 @@ def _links(screen: Screen[object]) -> Iterator[Target]:
 
 
 class Jump(FrozenBackground[int | None]):
-    """Returns which place was chosen; any other key, and a click, only take the letters away."""
+    """Returns the index of the chosen place; any other key and a click cancel."""
 
     CSS_PATH: ClassVar[list[str | PurePath]] = [STYLES / "jump.tcss"]
 
     def __init__(self, places: Sequence[Offset]) -> None:
-        """Offer these."""
+        """Offer these places."""
         super().__init__()
         self._places = places
         self._labels = labels(len(places))
         self._typed = ""
 
     def compose(self) -> ComposeResult:
-        """A label at each place."""
+        """Yield a label at each place."""
         for at, label in zip(self._places, self._labels, strict=True):
             sign = Static(Content(label), classes="jump", id=f"jump-{at.x}-{at.y}")
             sign.styles.offset = at
@@ -91,11 +91,11 @@ class Jump(FrozenBackground[int | None]):
         yield DialogFooter()
 
     def on_mount(self) -> None:
-        """Letters are keys here."""
+        """Show what letters do."""
         self.query_one(DialogFooter).keys = "each letter goes to its place, any other key leaves"
 
     def on_key(self, event: events.Key) -> None:
-        """Letters narrow the choice."""
+        """Narrow the choice by a letter."""
         event.stop()
         event.prevent_default()
         self._typed += event.character or "\0"
@@ -109,5 +109,5 @@ class Jump(FrozenBackground[int | None]):
                 sign.display = label in left
 
     def on_click(self) -> None:
-        """Never mind."""
+        """Cancel."""
         self.dismiss(None)

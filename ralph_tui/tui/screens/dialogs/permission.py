@@ -1,4 +1,4 @@
-"""Permission for one call: all of it to read, then once, for this session, or no and why."""
+"""Asks for permission for one call: shows it, and takes once, for this session, or no with a reason."""
 
 from collections.abc import Iterable, MutableMapping, Sequence
 from typing import ClassVar
@@ -33,7 +33,7 @@ from ralph_tui.tui.widgets.search import Searchable
 
 
 class PermissionDialog(AutoDialog[tuple[Reply, ...] | None]):
-    """Returns the answer; Escape keeps a reason that was typed and returns None."""
+    """Returns the answer; Escape keeps a typed reason and returns None."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 - as Textual declares it
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -57,7 +57,7 @@ class PermissionDialog(AutoDialog[tuple[Reply, ...] | None]):
         drafts: MutableMapping[str, Draft],
         context: Sequence[str] = (),
     ) -> None:
-        """Ask the one question of `batch`; a reason is kept in `drafts`, also when this is closed."""
+        """Ask the one question of `batch`; `drafts` keeps a reason, also when this is closed."""
         super().__init__()
         self._asked = batch[0]
         self._drafts = drafts
@@ -68,7 +68,7 @@ class PermissionDialog(AutoDialog[tuple[Reply, ...] | None]):
         return self._drafts.get(self._asked.id, NOTHING)
 
     def framed(self) -> Iterable[Widget]:
-        """What was said before, the call, the answers, the reason."""
+        """Yield the context, the call, the answers and the reason."""
         with Vertical(classes="dialog -large -permission") as frame:
             self.head(frame, flat(permission_title(self._asked)), flat(who_asks(self._asked)))
             if self._said_before:
@@ -80,7 +80,7 @@ class PermissionDialog(AutoDialog[tuple[Reply, ...] | None]):
             yield FreeTextInput("Why not? The agent reads it; it may stay empty")
 
     def on_mount(self) -> None:
-        """Show the answers, and listen for one from elsewhere."""
+        """Show the answers, and follow answers from elsewhere."""
         self.choices.focus()
         self._show()
         self.watch(self.app, "view", self._follow, init=True)
@@ -91,41 +91,41 @@ class PermissionDialog(AutoDialog[tuple[Reply, ...] | None]):
         self.say_keys()
 
     def keys_said(self) -> str:
-        """Of the answers, or of the reason while it is written."""
+        """Return the keys of the answers, or of the reason while it is typed."""
         return _WHY if self.words.writing else self.app.keys.said(_KEYS)
 
     def _follow(self, view: LoopView) -> None:
-        """Somebody else may answer, or the session that asks may end."""
+        """Close when somebody else answers or the session ends."""
         if all(asked.id != self._asked.id for asked in view.questions):
             self.settled(view)
 
     def searched_in(self) -> ScrollText:
-        """The call, which may be long."""
+        """Return the call, which may be long."""
         return self.call
 
     def keys_go_to(self, searched: Searchable) -> Widget:
-        """The answers."""
+        """Return the answers."""
         del searched
         return self.choices
 
     def copied(self) -> str:
-        """Who asks for what, and why."""
+        """Return who asks for what, and why."""
         return f"{flat(permission_title(self._asked))}\n\n{super().copied()}"
 
     # What the person does.
 
     def on_row_list_opened(self) -> None:
-        """A double click is Enter."""
+        """Treat a double click as Enter."""
         if self.awake:
             self.action_accept()
 
     def action_pick(self, number: int) -> None:
-        """A digit decides at once; a denial asks why first."""
+        """Answer by a digit; a denial asks for the reason first."""
         self.choices.move_cursor(number - 1)
         self._take(number - 1)
 
     def action_accept(self) -> None:
-        """Take the answer under the cursor; from the call the keys go back to the answers first."""
+        """Take the answer under the cursor; from the call, focus the answers first."""
         if not self.choices.has_focus:
             self.choices.focus()
             return
@@ -140,7 +140,7 @@ class PermissionDialog(AutoDialog[tuple[Reply, ...] | None]):
             self._send(Answer(labels=(option.label,), by="screen"))
 
     def action_turn(self, pages: int) -> None:
-        """Through a long call, half a page at a time."""
+        """Scroll a long call by half a page."""
         self.call.scroll_relative(
             y=pages * max(1, self.call.size.height // 2), animate=False, force=True, immediate=True
         )
@@ -150,12 +150,12 @@ class PermissionDialog(AutoDialog[tuple[Reply, ...] | None]):
         self.say_keys()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Nothing typed is ever lost."""
+        """Keep what is typed."""
         if self.words.writing:
             self._drafts[self._asked.id] = Draft(other=event.value.strip())
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """No, with these words or none."""
+        """Deny, with the typed reason if there is one."""
         option = next(option for option in self._asked.question.options if option.reasoned)
         self._send(Answer(labels=(option.label,), other=event.value.strip(), by="screen"))
 
@@ -163,7 +163,7 @@ class PermissionDialog(AutoDialog[tuple[Reply, ...] | None]):
         self.dismiss(((self._asked.id, answer),))
 
     def action_cancel(self) -> None:
-        """Leave the reason, then the dialog."""
+        """Leave the reason first, then the dialog."""
         if self.words.writing:
             self.words.end()
             self.choices.focus()

@@ -1,4 +1,4 @@
-"""The plan to look through and to change: before it is approved, and at any time after."""
+"""Shows the plan to read and change: for approval, and at any time."""
 
 from collections.abc import Iterable
 
@@ -25,7 +25,7 @@ from ralph_tui.tui.widgets.text_view import TextView
 
 
 class PlanText(TextView):
-    """Keeps its cursor on the same task, whoever changes the plan."""
+    """The plan as graph or list; its cursor stays on the same task."""
 
     tasks = Tasks()
     is_graph = False
@@ -44,7 +44,7 @@ class PlanText(TextView):
             self.show_blocks(plan_blocks(tasks, self.app.glyphs))
 
     def turn(self) -> None:
-        """The other way to see it."""
+        """Switch between graph and list."""
         self.is_graph = not self.is_graph
         self.show_plan(self.tasks)
 
@@ -55,7 +55,7 @@ class PlanText(TextView):
 
 
 CHANGES = ("detail", "edit", "add", "split", "drop", "sooner", "later", "hold", "model")
-"""Commands about the plan; those about a task mean the one under the cursor."""
+"""Commands about the plan; those about a task act on the one under the cursor."""
 
 
 _CHANGE = (
@@ -65,7 +65,7 @@ _CHANGE = (
 
 
 class PlanEditing(Picking):
-    """What both screens have: the plan, and the keys that change it."""
+    """What both screens share: the plan, and the keys that change it."""
 
     app = getters.app(Host)
     plan = getters.query_one(PlanText)
@@ -80,7 +80,7 @@ class PlanEditing(Picking):
         self.plan.move_cursor(task.id)
 
     def bind_changes(self, own: Iterable[str], *more: str) -> None:
-        """The person's keys for the changes and for `more`, where the dialog has no use for them itself."""
+        """Bind the person's keys for the changes and for `more`, unless the dialog uses them itself."""
         taken = set(own)
         keys = {name: self.app.keys_of(BY_NAME[name]) for name in (*CHANGES, *more)}
         bind(
@@ -94,40 +94,40 @@ class PlanEditing(Picking):
         )
 
     def change_keys(self) -> str:
-        """The keys that matter, in words."""
+        """Return the keys that change the plan, in words."""
         turn = "list" if self.plan.is_graph else "graph"
         return f"v {turn}, {self.app.keys.said(_CHANGE)}"
 
     def on_row_list_opened(self) -> None:
-        """A double click is Enter."""
+        """Treat a double click as Enter."""
         self.app.action_invoke("detail")
 
     def action_change(self, name: str) -> None:
-        """Pass it on."""
+        """Pass a command on to the app."""
         self.app.action_invoke(name)
 
 
 class PlanApproval(ApprovalDialog, PlanEditing):
-    """The plan, which can be changed before it is approved."""
+    """Asks for approval of the plan, which can be changed first."""
 
     BINDINGS = [Binding("v", "turn", show=False)]  # noqa: RUF012 - as Textual declares it
 
     def keys_said(self) -> str:
-        """The verdict, then what can be changed before it."""
+        """Return the keys: the verdict, then the changes."""
         yes, no = self.verdicts
         more = self.app.keys.said("{search} search, c copy, {export} export")
         return f"{yes}, {no}, esc later, {self.change_keys()}; {more}"
 
     def material(self) -> PlanText:
-        """The plan."""
+        """Return the plan."""
         return PlanText(id="approved")
 
     def on_mount(self) -> None:
-        """Its own keys go before those of the commands."""
+        """Bind the changes; the dialog's own keys come first."""
         self.bind_changes(("y", "n", "c", "v", "escape"))
 
     def show_parts(self, parts: list[Part]) -> None:
-        """The plan as it is now."""
+        """Show the plan as it is now."""
         del parts  # the view has it
         self._show()
 
@@ -139,23 +139,23 @@ class PlanApproval(ApprovalDialog, PlanEditing):
         self.say_keys()
 
     def follow(self, view: LoopView) -> None:
-        """Changes of the plan are seen at once, whoever makes them."""
+        """Show changes of the plan at once, whoever makes them."""
         super().follow(view)
         if self.is_attached and view.tasks is not self.plan.tasks:
             self._show()
 
     def action_turn(self) -> None:
-        """List or graph."""
+        """Switch between list and graph."""
         self.plan.turn()
         self._show()
 
     def copied(self) -> str:
-        """The plan as it is shown."""
+        """Return the plan as it is shown."""
         return self.plan.text()
 
 
 class PlanReview(Dialog[None], PlanEditing):
-    """The plan at any time."""
+    """Shows the plan at any time."""
 
     STEM = "plan"
 
@@ -165,20 +165,20 @@ class PlanReview(Dialog[None], PlanEditing):
     ]
 
     def keys_said(self) -> str:
-        """What can be changed, and the rest."""
+        """Return the keys: the changes, then the rest."""
         more = self.app.keys.said("{search} search, {copy} copy, {export} export")
         return (
             f"esc close, {self.change_keys()}, {self.app.keys.said('{replan} plan again')}; {more}"
         )
 
     def framed(self) -> Iterable[Widget]:
-        """The plan in a frame."""
+        """Yield the plan in a frame."""
         with Vertical(classes="dialog -large -approval") as frame:
             frame.border_title = Content("plan")
             yield PlanText(id="approved")
 
     def on_mount(self) -> None:
-        """Begin with the graph, and follow."""
+        """Show the graph, and follow the view."""
         self.bind_changes(("v", "q", "escape"), "replan")
         self.plan.is_graph = True
         self.plan.focus()
@@ -192,12 +192,12 @@ class PlanReview(Dialog[None], PlanEditing):
         self.say_keys()
 
     def action_turn(self) -> None:
-        """List or graph."""
+        """Switch between list and graph."""
         self.plan.turn()
         self._show(self.app.view)
 
     def searched_in(self) -> PlanText:
-        """The plan."""
+        """Return the plan."""
         return self.plan
 
     def chosen_text(self) -> str:
@@ -205,5 +205,5 @@ class PlanReview(Dialog[None], PlanEditing):
         return self.plan.chosen_text()
 
     def copied(self) -> str:
-        """The plan as it is shown."""
+        """Return the plan as it is shown."""
         return self.plan.text()

@@ -1,4 +1,4 @@
-"""The model's questions: options, words of one's own, a look at the answers before they are sent."""
+"""Asks the model's questions: options, free text, and a review of the answers before they are sent."""
 
 from collections.abc import Iterable, MutableMapping, Sequence
 from typing import ClassVar
@@ -38,37 +38,37 @@ from ralph_tui.tui.widgets.text_view import TextView
 
 
 class FreeTextInput(Input):
-    """Goes on where it was left; the style sheet hides it at first."""
+    """A field for free text; hidden at first by the style sheet."""
 
     app = getters.app(Host)
 
     def __init__(self, placeholder: str) -> None:
-        """Say what it is for while it is empty."""
+        """Show what it is for while it is empty."""
         super().__init__(placeholder=placeholder, select_on_focus=False, id="words")
         self.cursor_blink = self.app.animation_level == "full"
 
     @property
     def writing(self) -> bool:
-        """Whether somebody writes."""
+        """Whether the person types in it."""
         return self.display
 
     def begin(self, text: str) -> None:
-        """Go on with a text, at its end."""
+        """Continue a text at its end."""
         self.value = text
         self.display = True
         self.focus()
         self.cursor_position = len(text)
 
     def end(self) -> None:
-        """It is written, or given up; where the keys go then is the dialog's to say."""
+        """Hide the field; the dialog decides what gets the focus."""
         self.display = False
 
 
 class ContextExcerpt(StyledWidget):
-    """At most so many rows, the last ones: a question refers to what stands right before it."""
+    """Shows the last rows of what the model said before a question."""
 
     def __init__(self, texts: Sequence[str], rows: int) -> None:
-        """Show the end of these lines."""
+        """Show the last of these lines."""
         super().__init__(classes="context")
         self._texts = texts
         self._most = rows
@@ -81,46 +81,46 @@ class ContextExcerpt(StyledWidget):
         return shown
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """As many as there are."""
+        """Return the number of rows."""
         del container, viewport
         return len(self._rows(width))
 
     def render(self) -> Content:
-        """Muted: the question matters more."""
+        """Draw the lines muted."""
         rows = self._rows(self.content_size.width)
         return self.content([[Span(text, Tone.MUTED)] for text in rows])
 
 
 class QuestionTabs(LinkLine):
-    """Says which one is wanted."""
+    """The questions of a batch as tabs."""
 
     GAP = ""
 
     class Wanted(Message):
-        """Somebody clicked a tab."""
+        """A tab was clicked."""
 
         def __init__(self, at: int) -> None:
-            """The place in the batch; the review is the last."""
+            """Say which question is wanted; the review is the last."""
             super().__init__()
             self.at = at
 
     def __init__(self) -> None:
-        """Nothing is asked yet."""
+        """Show no tabs yet."""
         super().__init__(classes="tabs")
         self._tabs: Sequence[Line] = ()
 
     def show_tabs(self, tabs: Sequence[Line]) -> None:
-        """Show these."""
+        """Show these tabs."""
         self._tabs = tabs
         self.refresh()
 
     def links(self, width: int) -> Sequence[tuple[str, Line]]:
-        """All of them; what does not fit is cut."""
+        """Return the tabs; what does not fit is cut."""
         del width
         return [(str(at), tab) for at, tab in enumerate(self._tabs)]
 
     def follow(self, name: str) -> None:
-        """Go there."""
+        """Ask for a tab."""
         self.post_message(self.Wanted(int(name)))
 
 
@@ -152,7 +152,7 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
         drafts: MutableMapping[str, Draft],
         context: Sequence[str] = (),
     ) -> None:
-        """Ask `batch`; what is marked is kept in `drafts`, also when the dialog is closed."""
+        """Ask `batch`; `drafts` keeps what is marked, also when the dialog is closed."""
         super().__init__()
         self._batch = list(batch)
         self._drafts = drafts
@@ -160,7 +160,7 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
         self._at = next((i for i, q in enumerate(batch) if not self._draft(q).is_given), len(batch))
 
     def framed(self) -> Iterable[Widget]:
-        """What was said before, the tabs, the choices beside their preview, one's own words."""
+        """Yield the context, the tabs, the options with their preview, the free text."""
         with Vertical(classes="dialog -large -asking") as frame:
             who = flat(who_asks(self._batch[0]))
             self.head(frame, who, who)
@@ -174,20 +174,20 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
             yield FreeTextInput("In your own words; enter keeps them")
 
     def on_mount(self) -> None:
-        """Show the first question that has no answer yet, else all answers, and listen for answers from elsewhere."""
+        """Show the first question without an answer, else the review, and follow answers from elsewhere."""
         self.choices.focus()
         self._show()
         self.watch(self.app, "view", self._follow, init=True)  # it may be answered by now
 
     def searched_in(self) -> TextView:
-        """The question and its options."""
+        """Return the question and its options."""
         return self.choices
 
     # What is shown.
 
     @property
     def _now(self) -> AskedQuestion | None:
-        """The question in sight; None on the review."""
+        """The question that is shown; None on the review."""
         return self._batch[self._at] if self._at < len(self._batch) else None
 
     def _draft(self, asked: AskedQuestion) -> Draft:
@@ -207,7 +207,7 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
         self.say_keys()
 
     def keys_said(self) -> str:
-        """Of the options, of the review, or of one's own words."""
+        """Return the keys of the options, of the review, or of the free text."""
         if self.words.writing:
             return WRITING
         if (asked := self._now) is None:
@@ -215,7 +215,7 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
         return self.app.keys.said(keys_of_question(asked.question, alone=len(self._batch) == 1))
 
     def on_blocks_highlighted(self, event: Blocks.Highlighted) -> None:
-        """The preview is of the option under the cursor, and so is what enter does on the review."""
+        """Show the preview of the option under the cursor, and what Enter does."""
         self.say_keys()
         asked = self._now
         if asked is None or not isinstance(event.key, int):
@@ -225,7 +225,7 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
         self.query_one("#preview-text", Static).update(Content(inert(head(text, MAX_PREVIEW))))
 
     def _follow(self, view: LoopView) -> None:
-        """Keep to the questions that are still open; close when somebody answered them all."""
+        """Drop questions that were answered elsewhere; close when none is left."""
         batch = self._batch[0].batch
         still = [asked for asked in view.questions if asked.batch == batch]
         if not still:
@@ -242,29 +242,29 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
     # What the person does.
 
     def on_question_tabs_wanted(self, event: QuestionTabs.Wanted) -> None:
-        """A click on a tab."""
+        """Go to the question whose tab was clicked."""
         if self.awake:
             self._go_to(event.at)
 
     def on_row_list_clicked(self, event: RowList.Clicked) -> None:
-        """In a multiple choice a click marks at once, as everywhere; else it shows what is chosen with two."""
+        """Mark an option of a multiple choice by a click."""
         if self.awake and self._marks(event.key):
             self.action_mark()
 
     def on_row_list_opened(self, event: RowList.Opened) -> None:
-        """A double click is Enter, but where the first of the two has marked."""
+        """Treat a double click as Enter, unless its first click has marked."""
         if self.awake and not self._marks(event.key):
             self.action_accept()
 
     def _marks(self, key: Key) -> bool:
-        """Whether it is one of several that may be marked, or one's own words beside them."""
+        """Return whether a key is an option that can be marked beside others."""
         asked = self._now
         if asked is None or not asked.question.multi_select or not isinstance(key, int):
             return False
         return key <= len(asked.question.options)
 
     def action_pick(self, number: int) -> None:
-        """A digit chooses at once; in a multiple choice it marks."""
+        """Choose by a digit; in a multiple choice, mark."""
         if self.choices.row_of(number - 1) is None:
             return
         self.choices.move_cursor(number - 1)
@@ -289,7 +289,7 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
             self.action_accept()
 
     def action_accept(self) -> None:
-        """Take what is under the cursor and go on."""
+        """Take what is under the cursor, and go to the next question."""
         asked, key = self._now, self.choices.cursor
         if not isinstance(key, int):
             return
@@ -322,7 +322,7 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
             self.dismiss(tuple((asked.id, draft.answer(asked.question)) for asked, draft in drafts))
 
     def action_page(self, step: int) -> None:
-        """The next or previous question; the review is the last."""
+        """Go to the next or previous question; the review is the last."""
         self._go_to(min(max(self._at + step, 0), len(self._batch)))
 
     def _go_to(self, at: int) -> None:
@@ -344,14 +344,14 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
         self.choices.focus()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Nothing typed is ever lost."""
+        """Keep what is typed."""
         asked = self._now
         if asked is not None and self.words.writing:
             multi = asked.question.multi_select
             self._drafts[asked.id] = self._draft(asked).writing(event.value, multi=multi)
 
     def on_input_submitted(self) -> None:
-        """The words are the answer, or a part of it."""
+        """Take the free text as the answer, or as a part of it."""
         asked = self._now
         if asked is None:
             return
@@ -364,7 +364,7 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
             self.action_page(1)
 
     def action_cancel(self) -> None:
-        """Leave one's own words, then the dialog; what is marked stays."""
+        """Leave the free text first, then the dialog; what is marked stays."""
         if self.words.writing:
             self._stop_writing()
             self._show()

@@ -1,4 +1,4 @@
-"""The parts of a task, one per line."""
+"""Splits a task into parts, one per line."""
 
 from collections.abc import Awaitable, Callable, Sequence
 
@@ -10,11 +10,11 @@ from ralph_tui.tui.host.workers import do
 from ralph_tui.tui.screens.dialogs.text_input import TextDialog
 
 Refused = str
-"""Why it cannot be; empty when it was done."""
+"""Why the split was refused; empty when it was done."""
 
 
 class SplitTask(TextDialog):
-    """Returns the parts that were written; stays, with the reason, while they are refused."""
+    """Returns the typed parts; stays open, with the reason, while they are refused."""
 
     HINT = (
         "One part per line: a new task for each, worked in this order. The first waits for what the "
@@ -33,7 +33,7 @@ class SplitTask(TextDialog):
         self._writing = False
 
     def on_mount(self) -> None:
-        """A place for what is wrong, beside what was typed: a toast would lie over it."""
+        """Add a place for errors inside the dialog; a toast would cover what was typed."""
         self.query_one(".dialog").mount(Static(id="wrong"), before=".hint")
 
     def _send(self) -> None:

@@ -1,4 +1,4 @@
-"""Dialogs to write in: guidance, a reason, a request; on as many lines as it takes."""
+"""Dialogs to type in: guidance, a reason, a request, a value."""
 
 from collections.abc import Iterable
 from typing import ClassVar
@@ -16,7 +16,7 @@ from ralph_tui.tui.screens.dialogs.dialog import Dialog
 
 
 class TextDialog(Dialog[str]):
-    """Returns the text; after Escape `draft` still has what was typed."""
+    """Returns a text of many lines; after Escape, `draft` has what was typed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s,ctrl+enter", "send", "Send", show=False, priority=True)
@@ -33,25 +33,25 @@ class TextDialog(Dialog[str]):
         self.draft = draft
 
     def framed(self) -> Iterable[Widget]:
-        """An editor and the keys."""
+        """Yield an editor and a hint."""
         with Vertical(classes="dialog -medium") as frame:
             frame.border_title = Content(self.HEADING)
             yield editor(self.draft, "writing", blinks=self.app.animation_level == "full")
             yield Static(Content(self.HINT), classes="hint")
 
     def on_mount(self) -> None:
-        """Type at once, where the draft ended."""
+        """Focus the editor, at the end of the draft."""
         area = self.query_one(TextArea)
         area.focus()
         area.move_cursor(area.document.end)
 
     def dismiss(self, result: str | None = None) -> AwaitComplete:
-        """Nothing typed is ever lost; what was typed last the editor has not told anybody yet."""
+        """Keep the draft, and close."""
         self.draft = self.query_one(TextArea).text
         return super().dismiss(result)
 
     def action_send(self) -> None:
-        """Send; this key overtakes those typed just before, so let the editor have them first."""
+        """Send, after the editor has handled the keys typed just before."""
         self.query_one(TextArea).call_later(self._send)
 
     def _send(self) -> None:
@@ -63,14 +63,14 @@ class TextDialog(Dialog[str]):
 
 
 def editor(text: str, name: str, *, blinks: bool) -> TextArea:
-    """A plain editor for words."""
+    """Return a plain editor."""
     area = TextArea(text, id=name, classes="editor", show_line_numbers=False, soft_wrap=True)
     area.cursor_blink = blinks
     return area
 
 
 class GuidanceDialog(TextDialog):
-    """Guidance for the next iteration."""
+    """Asks for guidance for the next iteration."""
 
     HEADING = "guidance for the next iteration"
     HINT = "It goes into the prompt of the next iteration, once."
@@ -78,7 +78,7 @@ class GuidanceDialog(TextDialog):
 
 
 class UrgentGuidanceDialog(TextDialog):
-    """Guidance that does not wait."""
+    """Asks for guidance for the running turn."""
 
     HEADING = "say it now"
     HINT = "The turn that runs gets it with its next tool result; without one, the next iteration."
@@ -86,7 +86,7 @@ class UrgentGuidanceDialog(TextDialog):
 
 
 class ReplanDialog(TextDialog):
-    """What is to be different in the plan; nothing is an answer, too."""
+    """Asks for feedback for a new plan; no feedback is an answer, too."""
 
     HEADING = "plan again: what is to be different?"
     HINT = (
@@ -98,20 +98,20 @@ class ReplanDialog(TextDialog):
 
 
 class RequestChangesDialog(TextDialog):
-    """Why specs, plan or result are sent back."""
+    """Asks why specs, plan or result are rejected."""
 
     HINT = "The model gets these words and works on them next."
     EMPTY = "A rejection needs a reason; esc goes back."
     KEYS = "ctrl+s send back, esc keep the draft"
 
     def __init__(self, kind: ApprovalKind, draft: str) -> None:
-        """Of the specs, the plan or the result."""
+        """Ask about the specs, the plan or the result."""
         super().__init__(draft)
         self.HEADING = f"{kind}: what is to be different?"
 
 
 class RequestDialog(TextDialog):
-    """What a whole run is to build."""
+    """Asks what to build."""
 
     HEADING = "What shall Ralph build?"
     HINT = (
@@ -123,19 +123,19 @@ class RequestDialog(TextDialog):
 
 
 class ValueDialog(Dialog[str | None]):
-    """Returns what was typed."""
+    """Returns a value of one line."""
 
     KEYS = "enter keep, esc leave it as it is"
 
     def __init__(self, title: str, hint: str, value: str) -> None:
-        """Begin with the value as it is."""
+        """Begin with the current value."""
         super().__init__()
         self._title = title
         self._hint = hint
         self._value = value
 
     def framed(self) -> Iterable[Widget]:
-        """The value and what it is for."""
+        """Yield the value and a hint."""
         with Vertical(classes="dialog -medium") as frame:
             frame.border_title = Content(flat(self._title))
             area = Input(self._value, compact=True, classes="value")
@@ -144,5 +144,5 @@ class ValueDialog(Dialog[str | None]):
             yield Static(Content(flat(self._hint)), classes="hint")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Done."""
+        """Return the value."""
         self.dismiss(event.value)

@@ -1,6 +1,6 @@
-"""A frame with text to read, scroll, search and copy: details and help are made of it.
+"""A frame with text to read, scroll, search and copy: the base of details and help.
 
-What is in sight is there at once; a long text goes on below it in pieces, between which keys are heard.
+What is visible is there at once; the rest of a long text is added in pieces, between which keys are handled.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +19,7 @@ from ralph_tui.tui.widgets.styled import WrappedText
 
 
 class ReaderPart(NamedTuple):
-    """A text, and how many rows it has at least."""
+    """A text, and the least number of its rows."""
 
     text: Widget
     rows: int = 1
@@ -29,7 +29,7 @@ _INDENT = Span("  ")
 
 
 class PartsText(WrappedText):
-    """Every block under its title; long lines wrap under themselves."""
+    """Blocks under their titles; long lines wrap."""
 
     def __init__(self, parts: Sequence[Part]) -> None:
         """Show these blocks."""
@@ -37,13 +37,13 @@ class PartsText(WrappedText):
         self._parts = parts
 
     def show_parts(self, parts: Sequence[Part]) -> None:
-        """Show others instead; nothing happens when they are the same."""
+        """Show other blocks, unless they are the same."""
         if parts != self._parts:
             self._parts = parts
             self.fold_again()
 
     def lines_at(self, width: int) -> Iterable[Line]:
-        """The blocks at this width."""
+        """Yield the blocks at this width."""
         for at, part in enumerate(self._parts):
             if at:
                 yield []
@@ -68,10 +68,10 @@ class TextReader(Dialog[None]):
     STEM = "detail"
 
     _rest: Iterator[ReaderPart] = iter(())
-    """Texts that are still to come."""
+    """Texts that are still to be added."""
 
     def reader_title(self) -> str:
-        """The frame's title; may hold hostile text."""
+        """Return the frame's title; it may hold hostile text."""
         raise NotImplementedError
 
     def blocks(self) -> list[Part]:
@@ -83,7 +83,7 @@ class TextReader(Dialog[None]):
         yield ReaderPart(PartsText(self.blocks()))
 
     def framed(self) -> Iterable[Widget]:
-        """The frame."""
+        """Yield the frame."""
         with ScrollText(classes="dialog -large", id="reader") as frame:
             frame.border_title = Content(flat(self.reader_title()))
             self._rest = iter(self.parts())
@@ -96,7 +96,7 @@ class TextReader(Dialog[None]):
             yield shown.text
 
     def on_mount(self) -> None:
-        """Arrow keys scroll at once."""
+        """Focus the frame, so that arrow keys scroll, and add the rest."""
         self.query_one("#reader").focus()
         self.call_after_refresh(self._go_on)
 
@@ -105,7 +105,7 @@ class TextReader(Dialog[None]):
             self.call_after_refresh(self._go_on)
 
     async def _add(self, most: int | None) -> bool:
-        """So many more texts, or all; whether there were any."""
+        """Add so many more texts, or all; return whether there were any."""
         frame = self.query_one("#reader", ScrollText)
         more = [shown.text for shown in islice(self._rest, most)]
         if more:
@@ -114,18 +114,18 @@ class TextReader(Dialog[None]):
         return bool(more)
 
     async def action_scroll(self, where: str) -> None:
-        """Scroll without animation; the end is that of the whole."""
+        """Scroll without animation; the end is the end of the whole text."""
         if where == "end":
             await self._add(None)
         scroll = getattr(self.query_one("#reader", ScrollText), f"scroll_{where}")
         scroll(animate=False)
 
     def searched_in(self) -> ScrollText:
-        """All of it."""
+        """Return the frame."""
         return self.query_one("#reader", ScrollText)
 
     def show_again(self) -> None:
-        """The blocks may have changed; what is in sight stays where it is."""
+        """Show the blocks as they are now, without scrolling."""
         if not self.is_attached:
             return
         if shown := self.query(PartsText):
@@ -134,5 +134,5 @@ class TextReader(Dialog[None]):
             self.call_after_refresh(self.show_again)
 
     def copied(self) -> str:
-        """Every block."""
+        """Return every block."""
         return parts_text(self.blocks())

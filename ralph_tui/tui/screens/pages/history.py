@@ -1,4 +1,4 @@
-"""What it has cost and how it went: plots, sessions, metrics, what is left; and all of it exported.
+"""The history page: plots, sessions, metrics, forecast, export.
 
 History
 ├── Lines         totals and forecast
@@ -42,14 +42,14 @@ VIEWS = ("plots", "sessions", "metrics")
 
 
 class _Past(NamedTuple):
-    """What was read: the newest sessions of a long journal, or all."""
+    """What was read: the newest sessions of a long journal, or all of them."""
 
     chronicle: Chronicle
     table: Table
 
 
 class HistoryPage(Page):
-    """Three views of the same chronicle."""
+    """Shows the run history in three views."""
 
     NAME = "history"
     AUTO_FOCUS = "#charts"
@@ -60,18 +60,18 @@ class HistoryPage(Page):
     text = getters.query_one("#text", TextView)
 
     def __init__(self, library: JournalLibrary) -> None:
-        """Nothing is read yet."""
+        """Read nothing yet."""
         super().__init__()
         self._library = library
         self._past: _Past | None = None
         self._chronicle: Chronicle | None = None
-        """Once all of it is read."""
+        """Set once all of the journal is read."""
         self._metrics: tuple[Metric, ...] | None = None
         self._known: object = None
         self._trouble = ""
 
     def body(self) -> Iterable[Widget]:
-        """Figures, views, charts."""
+        """Yield figures, views and charts."""
         yield StyledLines([[Span("reading the journal", Tone.MUTED)], []], id="figures")
         yield ViewTabs(VIEWS)
         yield Charts(id="charts")
@@ -85,14 +85,14 @@ class HistoryPage(Page):
         self.refresh_keys()
 
     def changed(self, view: LoopView) -> None:
-        """An iteration began or ended: read what is new."""
+        """Read what is new when an iteration began or ended."""
         known = (view.run_state, view.iteration, len(view.iterations))
         if known != self._known:
             self._known = known
             self.read(self._look_back, self._take, group="history", failed=self._failed)
 
     def _look_back(self, progress: Progress) -> _Past:
-        """The newest sessions are shown while the rest is read."""
+        """Read the journal; show the newest sessions first."""
         if self._chronicle is None and (recent := self._library.recent()) is not None:
             self.call_later(self._take_recent, _Past(recent, table_of(recent.iterations)))
         chronicle = self._library.refresh(progress)
@@ -105,7 +105,7 @@ class HistoryPage(Page):
             self._show_text()
 
     def progressed(self, group: str, at: int, size: int) -> None:
-        """The first reading and the metrics of a long journal take a while."""
+        """Show how far a long reading is."""
         if size and (self._chronicle is None or group == "metrics"):
             what = "measuring" if group == "metrics" else "reading the journal"
             if self._chronicle is None:
@@ -114,7 +114,7 @@ class HistoryPage(Page):
                 self.text.border_subtitle = f"{what}: {at / size:.0%}"
 
     def _say(self, text: str, tone: Tone = Tone.MUTED) -> None:
-        """A reason stands behind a long path, so it may take both lines."""
+        """Show a message; a reason behind a long path may take both lines."""
         said = wrap(text, max(20, self.size.width - 4))[:2]
         self.figures.show_lines([[Span(line, tone)] for line in said] + [[]] * (2 - len(said)))
 
@@ -167,7 +167,7 @@ class HistoryPage(Page):
         return parts_blocks(metric_parts(self._metrics, self.app.glyphs))
 
     def _show_text(self) -> None:
-        """Ten thousand lines take a moment, so they are not laid out behind the plots."""
+        """Lay out the text, unless it is hidden: ten thousand lines take a moment."""
         if not self.text.display:
             return
         self.text.border_title = self.tabs.active
@@ -182,11 +182,11 @@ class HistoryPage(Page):
         self.search_again()
 
     def on_resize(self) -> None:
-        """Columns go when there is no room."""
+        """Lay out the columns for the new width."""
         self._show_figures()
 
     def on_view_tabs_chosen(self, message: ViewTabs.Chosen) -> None:
-        """Another view."""
+        """Show another view."""
         plots = message.view == "plots"
         self.charts.display, self.text.display = plots, not plots
         (self.charts if plots else self.text).focus()
@@ -196,7 +196,7 @@ class HistoryPage(Page):
     # Commands.
 
     def not_now(self, name: str) -> str:
-        """Nothing is exported before it was read."""
+        """Refuse the export until the journal is read."""
         if name == "export" and (self._chronicle is None or self._metrics is None):
             return "The journal is still being read."
         if name == "search" and not self.text.display:
@@ -208,40 +208,40 @@ class HistoryPage(Page):
         return super().not_now(name)
 
     def searched_in(self) -> TextView:
-        """The table or the metrics."""
+        """Return the table or the metrics."""
         return self.text
 
     def handlers(self) -> dict[str, Handler]:
-        """Add the page's own."""
+        """Add the page's own commands."""
         return {**super().handlers(), "look": self.do_look, "open": self.do_open}
 
     def do_look(self) -> None:
-        """The next view."""
+        """Show the next view."""
         self.tabs.next()
 
     def do_open(self) -> None:
-        """Walk through it."""
+        """Open the selected iteration."""
         if self.text.cursor is not None:
             self.app.switch_screen(IterationsPage(self._library, wanted=f"@{self.text.cursor}"))
 
     def on_row_list_opened(self) -> None:
-        """A double click is Enter."""
+        """Treat a double click as Enter."""
         if not self.not_now("open"):
             self.do_open()
 
     def chosen_text(self) -> str:
-        """The session under the cursor."""
+        """Return the session under the cursor."""
         return self.text.chosen_text() if self.text.display else ""
 
     def shown_text(self) -> str:
-        """What is in sight; of the plots, the numbers."""
+        """Return what is shown; for plots, the numbers."""
         return self.text.text() if self.text.display else self._export("csv")
 
     def _export(self, form: str) -> str:
         return export_text(form, self._chronicle or Chronicle(), self._metrics or (), self._left)
 
     async def do_export(self) -> None:
-        """Ask in which form, and write it."""
+        """Ask for the format, and export."""
         form = await self.app.push_screen_wait(
             Confirm(
                 "export",

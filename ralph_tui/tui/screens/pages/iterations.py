@@ -1,4 +1,4 @@
-"""Walk back through past iterations while the loop runs: what was done, what it changed, how it went.
+"""The iterations page: what each one did, what it changed, how it went, and its replay.
 
 Iterations
 ├── Blocks        every iteration, newest first, under its run
@@ -42,34 +42,34 @@ from ralph_tui.tui.widgets.text_view import TextView
 
 
 class IterationList(TextView):
-    """Keys are the iterations' places in the journal."""
+    """The list of iterations; keys are their places in the journal."""
 
     _chronicle = Chronicle()
 
     def show(self, chronicle: Chronicle, cursor: Key | None = None) -> None:
-        """Show these; the cursor goes to the named one, or stays where it can."""
+        """Show these iterations; the cursor goes to the given one, or stays."""
         self._chronicle = chronicle
         self.show_blocks((), cursor)
 
     def say(self, text: str, tone: Tone = Tone.MUTED) -> None:
-        """Instead of a list."""
+        """Show a message in the place of the list."""
         self._chronicle = Chronicle()
         self.show_blocks([LineBlock(None, [[Span(text, tone)]])])
 
     def count(self, iterations: int, unreadable: int) -> None:
-        """Say how many there are, and how many lines of the journal tell nothing."""
+        """Show how many there are, and how many lines of the journal are unreadable."""
         self.border_title = f"iterations {iterations:,}"
         self.border_subtitle = f"{plural(unreadable, 'line')} unreadable" if unreadable else ""
 
     def find(self, words: str) -> Sequence[int]:
-        """The first rows of iterations that have the words, also where a title is cut."""
+        """Return the first rows of iterations that have the words, also where a title is cut."""
         wanted = words.casefold()
         its = self._chronicle.iterations
         found = (it.start for it in reversed(its) if wanted and wanted in _text(it).casefold())
         return [row for key in found if (row := self.row_of(key)) is not None]
 
     def _lay_out(self) -> None:
-        """Titles are as wide as the list."""
+        """Lay out the rows; titles are as wide as the list."""
         known = self._chronicle
         if known.iterations:
             width = max(20, self.row_width - MARK)
@@ -96,7 +96,7 @@ class _Loaded(NamedTuple):
 
 
 class IterationsPage(ListDetailPage):
-    """The list at the left; what is chosen there at the right."""
+    """Shows the list at the left, the chosen iteration at the right."""
 
     NAME = "iterations"
     AUTO_FOCUS = "#iterations"
@@ -115,12 +115,12 @@ class IterationsPage(ListDetailPage):
         self._play_at_once = play
         self._chronicle = Chronicle()
         self._whole = False
-        """All of the journal is read."""
+        """Whether all of the journal is read."""
         self._shown: _Loaded | None = None
         self._known: tuple[int, int] = (-1, -1)
 
     def body(self) -> Iterable[Widget]:
-        """List and contents."""
+        """Yield the list and the contents."""
         roots = tuple({str(self.app.launch.root): None, str(self.app.launch.root.resolve()): None})
         with Horizontal(classes="page-body"):
             yield IterationList(id="iterations")
@@ -140,20 +140,20 @@ class IterationsPage(ListDetailPage):
         self._say("reading the journal")
 
     def changed(self, view: LoopView) -> None:
-        """An iteration began or ended: read what is new."""
+        """Read what is new when an iteration began or ended."""
         known = (view.iteration, view.iterations[-1].seq if view.iterations else 0)
         if known != self._known:
             self._known = known
             self.read(self._look_back, self._show_list, group="list", failed=self._failed)
 
     def _look_back(self, progress: Progress) -> Chronicle:
-        """The newest iterations are shown while the rest is read."""
+        """Read the journal; show the newest iterations first."""
         if not self._whole and (recent := self._library.recent()) is not None:
             self.call_later(self._show_recent, recent)
         return self._library.refresh(progress)
 
     def progressed(self, group: str, at: int, size: int) -> None:
-        """Only the first reading takes long enough to say how far it is."""
+        """Show how far the first reading is."""
         if group != "list" or self._whole or not size:
             return
         if self._chronicle.iterations:
@@ -162,7 +162,7 @@ class IterationsPage(ListDetailPage):
             self._say(f"reading the journal: {at / size:.0%}")
 
     def _show_recent(self, chronicle: Chronicle) -> None:
-        """What the person asked for may be an older one; a place is certain."""
+        """Show the newest iterations, unless an older one may be meant."""
         wanted = chronicle.find(self._wanted) if self._wanted[:1] in ("", "@") else None
         if self.is_attached and not self._whole and wanted is not None:
             self._chronicle, self._wanted = chronicle, ""
@@ -172,7 +172,7 @@ class IterationsPage(ListDetailPage):
         self._say(text, Tone.BAD)
 
     def _say(self, text: str, tone: Tone = Tone.MUTED) -> None:
-        """Instead of the list."""
+        """Show a message in the place of the list."""
         if self.is_attached:
             self.choices.say(text, tone)
 
@@ -253,7 +253,7 @@ class IterationsPage(ListDetailPage):
     # Views.
 
     def on_view_tabs_chosen(self, message: ViewTabs.Chosen) -> None:
-        """Another view of the same iteration."""
+        """Show another view of the same iteration."""
         activity = message.view == "activity"
         had_focus = self.contents().has_focus
         self.transcript.display = self.replay.display = activity
@@ -264,17 +264,17 @@ class IterationsPage(ListDetailPage):
         self.search_again()
 
     def listed(self) -> IterationList:
-        """The iterations."""
+        """Return the list."""
         return self.choices
 
     def contents(self) -> Transcript | TextView:
-        """The stream, or a text about it."""
+        """Return the stream, or the text about it."""
         return self.transcript if self.transcript.display else self.text
 
     # Commands.
 
     def handlers(self) -> dict[str, Handler]:
-        """Add the page's own."""
+        """Add the page's own commands."""
         replay = self.replay
         return {
             **super().handlers(),
@@ -299,7 +299,7 @@ class IterationsPage(ListDetailPage):
         return run
 
     def not_now(self, name: str) -> str:
-        """Nothing is replayed where nothing is."""
+        """Refuse a replay where there is nothing to replay."""
         if name in _REPLAYS:
             if not self.replay.player.events:
                 return "Choose an iteration first."
@@ -310,7 +310,7 @@ class IterationsPage(ListDetailPage):
         return super().not_now(name)
 
     def label(self, command: Command) -> str:
-        """The footer says what space does now."""
+        """Return the footer's word, which depends on the replay."""
         if command.name == "play":
             return "hold" if self.replay.player.playing else "replay"
         if command.name == "faster":
@@ -318,23 +318,23 @@ class IterationsPage(ListDetailPage):
         return super().label(command)
 
     def do_open(self) -> None:
-        """Into the contents, and there into an entry."""
+        """Open the contents, and there an entry."""
         if self.choices.has_focus:
             self.go_in()
         elif self.transcript.has_focus and (entry := self.transcript.selected):
             self.app.push_screen(ToolDetail(detail_of(entry, self.app.glyphs)))
 
     def chosen_text(self) -> str:
-        """The entry under the cursor."""
+        """Return the entry under the cursor."""
         return "" if self.text.display else flat_lines(self.transcript.selected_text())
 
     def shown_text(self) -> str:
-        """The whole of what is in sight at the right."""
+        """Return everything that is shown at the right."""
         if self.text.display:
             return flat_lines(self.text.text())
         return entries_text(self.transcript.shown(), self.app.glyphs)
 
 
 def flat_lines(text: str) -> str:
-    """Inert text that keeps its lines."""
+    """Return inert text that keeps its lines."""
     return "\n".join(flat(line) for line in text.splitlines())

@@ -1,4 +1,4 @@
-"""What the model is given: prompt, memory, learnings, AGENTS.md, specs, the report."""
+"""The memory page: what the model is given, from prompt and memory to specs and report."""
 
 from collections.abc import Iterable, Sequence
 
@@ -24,12 +24,12 @@ from ralph_tui.tui.widgets.text_view import TextView
 
 
 class DocumentList(TextView):
-    """Keys are the papers' names."""
+    """The list of documents; keys are their names."""
 
     papers: Sequence[MemoryDocument] = ()
 
     def show(self, papers: Sequence[MemoryDocument]) -> None:
-        """Show these under the names of their groups."""
+        """Show these documents under the names of their groups."""
         self.papers = papers
         blocks: list[LineBlock] = []
         group = ""
@@ -43,16 +43,16 @@ class DocumentList(TextView):
         self.show_blocks(blocks)
 
     def say(self, text: str, tone: Tone = Tone.MUTED) -> None:
-        """Instead of a list."""
+        """Show a message in the place of the list."""
         self.papers = ()
         self.show_blocks([LineBlock(None, [[Span(text, tone)]])])
 
     def paper(self, key: object) -> MemoryDocument | None:
-        """The one with this name."""
+        """Return the document with this name."""
         return next((paper for paper in self.papers if paper.name == key), None)
 
     def find(self, words: str) -> Sequence[int]:
-        """Rows of the papers whose name or text has the words."""
+        """Return the rows of documents whose name or text has the words."""
         wanted = words.casefold()
         found = (p.name for p in self.papers if wanted in f"{p.name}\n{p.text}".casefold())
         return [row for name in found if (row := self.row_of(name)) is not None] if wanted else ()
@@ -69,26 +69,26 @@ def _line(paper: MemoryDocument) -> Line:
 REREAD_SECONDS = 2.0
 
 AT_ONCE = 20_000
-"""Characters of a text that is made into lines while a key waits; a longer one is made in a thread."""
+"""Characters of a text that is laid out at once; a longer one is laid out in a thread."""
 
 
 class Folded:
-    """Many lines, folded already to the width that they will have."""
+    """Many lines, wrapped already to the width that they will have."""
 
     def __init__(self, blocks: Sequence[LineBlock], width: int) -> None:
-        """Fold them, which takes long."""
+        """Wrap them, which takes long."""
         self._blocks = blocks
         self._made = (width, [block.folded(width) for block in blocks])
 
     def at(self, width: int) -> Sequence[LineBlock]:
-        """Folded to this width."""
+        """Return them wrapped to this width."""
         if width != self._made[0]:
             self._made = (width, [block.folded(width) for block in self._blocks])
         return self._made[1]
 
 
 class MemoryPage(ListDetailPage):
-    """The list at the left, the text at the right."""
+    """Shows the list at the left, the text at the right."""
 
     NAME = "memory"
     AUTO_FOCUS = "#papers"
@@ -97,13 +97,13 @@ class MemoryPage(ListDetailPage):
     text = getters.query_one("#text", TextView)
 
     def __init__(self, library: JournalLibrary) -> None:
-        """Nothing is read yet."""
+        """Read nothing yet."""
         super().__init__()
         del library  # nothing here is in the journal
         self._shown: MemoryDocument | None = None
 
     def body(self) -> Iterable[Widget]:
-        """List and text."""
+        """Yield the list and the text."""
         with Horizontal(classes="page-body"):
             yield DocumentList(id="papers")
             with Vertical(classes="page-contents"):
@@ -112,7 +112,7 @@ class MemoryPage(ListDetailPage):
     # Reading.
 
     def opened(self) -> None:
-        """Read now, and again while it is open: sessions and editors write these files."""
+        """Read the documents now and every so often: sessions and editors write them."""
         self.choices.add_class("page-list")
         self.choices.border_title = "memory and specs"
         self.choices.say("reading")
@@ -120,7 +120,7 @@ class MemoryPage(ListDetailPage):
         self.set_interval(REREAD_SECONDS, self._read)
 
     def changed(self, view: LoopView) -> None:
-        """The files are looked at by the clock."""
+        """Ignore the view: the files are read by the clock."""
 
     def _read(self) -> None:
         root = self.app.launch.root
@@ -138,7 +138,7 @@ class MemoryPage(ListDetailPage):
         self.search_again()
 
     def on_blocks_highlighted(self, message: Blocks.Highlighted) -> None:
-        """Show the text under the cursor, from its top."""
+        """Show the document under the cursor, from its top."""
         self._show(self.choices.paper(message.key))
 
     def _show(self, paper: MemoryDocument | None) -> None:
@@ -162,7 +162,7 @@ class MemoryPage(ListDetailPage):
         )
 
     def _lay(self, paper: MemoryDocument, made: "list[LineBlock] | Folded", *, other: bool) -> None:
-        """Show the lines, unless the cursor went on before they were made."""
+        """Show the lines, unless the cursor has moved meanwhile."""
         if not self.is_attached or paper is not self._shown:
             return
         if isinstance(made, Folded):
@@ -177,7 +177,7 @@ class MemoryPage(ListDetailPage):
             self.search_again()
 
     def _meant(self) -> MemoryDocument | None:
-        """The paper under the cursor, which keys mean even before its text is shown."""
+        """Return the document under the cursor, even before its text is shown."""
         return self.choices.paper(self.choices.cursor)
 
     def _blocks(self, paper: MemoryDocument) -> list[LineBlock]:
@@ -194,21 +194,21 @@ class MemoryPage(ListDetailPage):
     # Commands.
 
     def listed(self) -> DocumentList:
-        """The papers; a search in it looks into all of them."""
+        """Return the list; a search in it searches all documents."""
         return self.choices
 
     def contents(self) -> TextView:
-        """The paper in sight."""
+        """Return the text."""
         return self.text
 
     def searched(self, words: str) -> None:
-        """What is looked for in all texts is marked in the one in sight."""
+        """Search; words searched in all documents are marked in the shown one."""
         super().searched(words)
         if self._pane is self.choices:
             self.text.search(words)
 
     def not_now(self, name: str) -> str:
-        """What was sent cannot be edited."""
+        """Refuse to edit what is no file."""
         meant = self._meant()
         if name != "edit" or (meant is not None and meant.path is not None):
             return super().not_now(name)
@@ -218,18 +218,18 @@ class MemoryPage(ListDetailPage):
         return was_sent if meant.text else meant.note
 
     def handlers(self) -> dict[str, Handler]:
-        """Add the page's own."""
+        """Add the page's own commands."""
         return {**super().handlers(), "edit": self.do_edit}
 
     def do_open(self) -> None:
-        """Into the text."""
+        """Open the text."""
         self.go_in()
         if self.choices.words:  # from which text to where in it
             self.look_in(self.text)
             self.text.look_again()
 
     async def do_edit(self) -> None:
-        """The person's editor, on the file itself."""
+        """Open the file in the person's editor."""
         meant = self._meant()
         if meant is None or meant.path is None:
             return
@@ -243,6 +243,6 @@ class MemoryPage(ListDetailPage):
         self._read()
 
     def shown_text(self) -> str:
-        """As it is in the file."""
+        """Return the text as it is in the file."""
         shown = self._meant()
         return (inert(shown.text) or self.text.text()) if shown is not None else ""

@@ -1,4 +1,4 @@
-"""What every page has: the head with all pages, the keys at the foot, and Escape back to the dashboard.
+"""The base of all pages: the head with all pages, the search, the keys in the footer, Escape to the dashboard.
 
 Page
 ├── PageHead      which page this is; the loop's state, live
@@ -45,14 +45,14 @@ T = TypeVar("T")
 Handler = Callable[[], Awaitable[None] | None]
 
 TELL_SECONDS = 0.1
-"""How often a reading says how far it is, at most."""
+"""Seconds between two reports of a reading's progress, at least."""
 
 PANES = ("tasks", "activity", "status")
-"""Commands that leave the page first."""
+"""Commands that close the page first."""
 
 
 def page_bindings(name: str, keys_of: Callable[[Command], tuple[str, ...]]) -> list[BindingType]:
-    """The page's own keys, then those of the app that its own leave free."""
+    """Return the page's own keys, then those of the app that are still free."""
     own = PAGE_COMMANDS[name]
     taken = {key for command in own for key in keys_of(command)}
     others = (c for c in COMMANDS if c.on_pages or c.name in PANES)
@@ -73,14 +73,14 @@ def _binding(command: Command, keys: Iterable[str]) -> Binding:
 
 
 class Page(ModalScreen[None]):
-    """A screen over the dashboard; the loop goes on below it.
+    """A screen over the dashboard; the loop continues below it.
 
     Modal, so that keys of the dashboard that act on what is not in sight do nothing here.
     """
 
     NAME = ""
     page_commands: tuple[Command, ...] = ()
-    """Its own commands, for its keys, the palette and the help."""
+    """The page's own commands, for its keys, the palette and the help."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "close", "Back", show=False),
@@ -100,7 +100,7 @@ class Page(ModalScreen[None]):
     search_line = getters.query_one(SearchLine)
 
     _pane: Searchable | None = None
-    """Where words are looked for."""
+    """The pane that is searched."""
 
     def __init_subclass__(cls, **kwargs: bool) -> None:
         """Find the page's commands by its name."""
@@ -108,11 +108,11 @@ class Page(ModalScreen[None]):
         cls.page_commands = PAGE_COMMANDS.get(cls.NAME, ())
 
     def body(self) -> Iterable[Widget]:
-        """What the page is about."""
+        """Yield the page's contents."""
         raise NotImplementedError
 
     def compose(self) -> ComposeResult:
-        """Head, body, keys; what its width decides holds from the first layout on."""
+        """Yield head, body and keys; the width's classes hold from the first layout on."""
         width = self.app.size.width
         fits = [name for least, name in self.HORIZONTAL_BREAKPOINTS or () if width >= least]
         self.add_class(*fits[-1:], update=False)
@@ -122,7 +122,7 @@ class Page(ModalScreen[None]):
         yield PageFooter()
 
     def on_mount(self) -> None:
-        """Take the person's keys, and follow the loop's state."""
+        """Bind the person's keys, and follow the view."""
         bind(self, page_bindings(self.NAME, self.app.keys_of))
         self.head.active = self.NAME
         self.refresh_keys()
@@ -142,7 +142,7 @@ class Page(ModalScreen[None]):
         layout: bool = False,
         recompose: bool = False,
     ) -> Self:
-        """Draw it anew, but not because of what moves in the dashboard beneath, of which nothing is seen.
+        """Draw the page again, but not for what moves in the dashboard beneath, which is not visible.
 
         Textual asks for that with the regions; a page's own widgets ask for themselves.
         """
@@ -153,10 +153,10 @@ class Page(ModalScreen[None]):
     # What a page may do.
 
     def opened(self) -> None:
-        """It is on the screen; begin to read."""
+        """Begin to read, once the page is on the screen."""
 
     def changed(self, view: LoopView) -> None:
-        """Something happened in the loop."""
+        """Take in a changed view."""
 
     def not_now(self, name: str) -> str:
         """Return why a command of this page cannot be used now; empty when it can."""
@@ -165,7 +165,7 @@ class Page(ModalScreen[None]):
         return ""
 
     def label(self, command: Command) -> str:
-        """The footer's word for a command."""
+        """Return the footer's word for a command."""
         return command.footer
 
     # Commands.
@@ -182,7 +182,7 @@ class Page(ModalScreen[None]):
         }
 
     def action_invoke(self, name: str) -> None:
-        """Do a command of the page, or pass it on to the app."""
+        """Run a command of the page, or pass it on to the app."""
         if not any(command.name == name for command in self.page_commands):
             if name in PANES or name == "close":
                 self.dismiss(None)
@@ -205,81 +205,81 @@ class Page(ModalScreen[None]):
             self.dismiss(None)
 
     def back(self) -> bool:
-        """Leave a layer of the page's own; whether there was one."""
+        """Close a layer of the page's own; return whether there was one."""
         return False
 
     def refresh_keys(self) -> None:
-        """What can be done now may have changed."""
+        """Show which commands can be used now."""
         if self.is_attached and self.query(PageFooter):
             self.bar.items = tuple(self._items())
 
     def _items(self) -> Iterable[FooterItem]:
-        """The footer, by rank."""
+        """Yield the footer's items by rank."""
         for command in sorted(self.page_commands, key=lambda command: command.rank):
             if command.footer and (label := self.label(command)):
                 key = key_label(self.app.keys_of(command)[0])
                 yield FooterItem(command.name, key, label, not self.not_now(command.name))
 
     def on_link_line_followed(self, message: LinkLine.Followed) -> None:
-        """A click on the head or the foot."""
+        """Run the command that was clicked in the head or the footer."""
         self.action_invoke(message.name)
 
     def chosen_text(self) -> str:
-        """What is under the cursor, for the clipboard; empty where there is no such thing."""
+        """Return what is under the cursor, for the clipboard; empty where there is nothing."""
         return ""
 
     def shown_text(self) -> str:
-        """What is in sight, whole, for the clipboard and the export."""
+        """Return everything that is shown, for the clipboard and the export."""
         return ""
 
     def do_copy(self) -> None:
-        """Copy what is under the cursor, or all where nothing is chosen."""
+        """Copy the mouse selection, else what is under the cursor, else everything."""
         app = self.app
         app.copy_to_clipboard(app.marked() or self.chosen_text() or self.shown_text())
 
     def do_copy_all(self) -> None:
-        """Copy what is shown, whole."""
+        """Copy everything that is shown."""
         self.app.copy_to_clipboard(self.shown_text())
 
     async def do_export(self) -> None:
-        """Write what is shown."""
+        """Export what is shown."""
         await save(self.app, self.NAME, self.shown_text())
 
     # Searching: `/`, then n and N, in the pane that has the keys, else the main one.
 
     def do_search(self) -> None:
-        """Ask for words to look for where the keys are."""
+        """Open the search line for the pane that has the focus."""
         self.look_in(self.searched_in())
         self.search_line.enter()
 
     def on_search_line_stands(self, message: SearchLine.Stands) -> None:
-        """Keys mean the search."""
+        """Show the search's keys in the footer."""
         self.bar.stage = message.stage
 
     def on_search_line_changed(self, message: SearchLine.Changed) -> None:
-        """Find while the person types."""
+        """Search while the person types."""
         self.searched(message.words)
         self.refresh_keys()
 
     def searched_in(self) -> Searchable:
-        """The pane in which a search begins now."""
+        """Return the pane that a search begins in."""
         raise NotImplementedError
 
     def look_in(self, pane: Searchable) -> None:
-        """From now on there."""
+        """Search in this pane from now on."""
         before, self._pane = self._pane, pane
         if before is not None and before is not pane:
             before.search("")
 
     def searched(self, words: str) -> None:
-        """Find the words, and go to the next place that has them."""
+        """Search for words, and go to the next match."""
         if self._pane is not None:
             self._pane.search(words)
             if not self.search_line.display:
                 self._pane.focus()
 
     def search_again(self) -> None:
-        """What is in sight has changed under the words."""
+        """Search again, because what is shown has changed."""
         if not self.is_attached or not self.search_line.words:
             return
         if self._pane is not None and self._pane.display:
@@ -289,7 +289,7 @@ class Page(ModalScreen[None]):
             self.searched(self.search_line.words)
 
     def on_searched_found(self, message: Searchable.Found) -> None:
-        """Which of how many; the line goes when its words were given up in the pane."""
+        """Show which match of how many; close the line when the pane gave up the search."""
         if message.pane is not self._pane or not self.is_attached:
             return
         self.search_line.say(message.text)
@@ -298,17 +298,17 @@ class Page(ModalScreen[None]):
         self.refresh_keys()
 
     def do_next_match(self) -> None:
-        """Further down."""
+        """Go to the next match."""
         if self._pane is not None:
             self._pane.action_match(1)
 
     def do_previous_match(self) -> None:
-        """Further up."""
+        """Go to the previous match."""
         if self._pane is not None:
             self._pane.action_match(-1)
 
     def on_search_line_kept(self) -> None:
-        """The keys are for what was found."""
+        """Focus what was found."""
         if self._pane is not None:
             self._pane.focus()
 
@@ -357,18 +357,18 @@ class Page(ModalScreen[None]):
         )
 
     def progressed(self, group: str, at: int, size: int) -> None:
-        """How far a reading is."""
+        """Take in how far a reading is."""
 
 
 class ListDetailPage(Page):
     """Subclasses say which is the list and what shows its contents."""
 
     def listed(self) -> TextView:
-        """The list."""
+        """Return the list."""
         raise NotImplementedError
 
     def contents(self) -> Transcript | TextView:
-        """What shows the chosen one now."""
+        """Return what shows the chosen item."""
         raise NotImplementedError
 
     def handlers(self) -> dict[str, Handler]:
@@ -381,11 +381,11 @@ class ListDetailPage(Page):
 
     @property
     def is_reading(self) -> bool:
-        """On a narrow screen the contents have taken the place of the list."""
+        """Whether the contents cover the list, on a narrow screen."""
         return self.has_class("-reading")
 
     def back(self) -> bool:
-        """On a narrow screen, from the contents to the list."""
+        """Go back from the contents to the list, on a narrow screen."""
         was_over_it = self.is_reading and self.has_class("-narrow")
         self.remove_class("-reading")
         if was_over_it:
@@ -393,23 +393,23 @@ class ListDetailPage(Page):
         return was_over_it
 
     def go_in(self) -> None:
-        """From the list into the contents."""
+        """Go from the list into the contents."""
         self.add_class("-reading")
         self.contents().focus()
 
     def put_in_sight(self) -> None:
-        """On a narrow screen what a key changes would be behind the list."""
+        """Show the contents, on a narrow screen, before a key changes them."""
         if self.has_class("-narrow") and not self.is_reading:
             self.go_in()
 
     def searched_in(self) -> Transcript | TextView:
-        """The list while it has the keys, else the contents."""
+        """Return the list while it has the focus, else the contents."""
         return self.listed() if self.listed().has_focus else self.contents()
 
     def on_row_list_opened(self) -> None:
-        """A double click is Enter."""
+        """Treat a double click as Enter."""
         self.do_open()
 
 
 class _Left(Exception):  # noqa: N818 - it is no error
-    """Nobody waits for the reading any more."""
+    """The page was closed while reading."""

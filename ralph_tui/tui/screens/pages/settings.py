@@ -56,7 +56,7 @@ class SettingsPage(Page):
     text = getters.query_one("#text", TextView)
 
     def __init__(self, library: JournalLibrary) -> None:
-        """Nothing is read yet."""
+        """Read nothing yet."""
         super().__init__()
         del library  # nothing here is in the journal
         self._known: _Known | None = None
@@ -154,13 +154,13 @@ class SettingsPage(Page):
             self.app.theme = str(message.key)
 
     def searched_in(self) -> TextView:
-        """The list."""
+        """Return the list."""
         return self.text
 
     # Changing.
 
     def handlers(self) -> dict[str, Handler]:
-        """Add the page's own."""
+        """Add the page's own commands."""
         return {**super().handlers(), "look": self.do_look, "open": self.do_open}
 
     def do_look(self) -> None:
@@ -182,7 +182,7 @@ class SettingsPage(Page):
             await self._change_limit(next(live for live in LIVE_LIMITS if live.name == key))
 
     def on_row_list_opened(self) -> None:
-        """A double click is Enter."""
+        """Treat a double click as Enter."""
         self.action_invoke("open")
 
     async def _change_setting(self, key: str) -> None:

@@ -52,7 +52,7 @@ class WhyPage(Page):
     text = getters.query_one("#text", TextView)
 
     def __init__(self, library: JournalLibrary) -> None:
-        """Nothing is read yet."""
+        """Read nothing yet."""
         super().__init__()
         self._library = library
         self._known: _Known | None = None
@@ -93,7 +93,7 @@ class WhyPage(Page):
         return _Known(self._library.refresh(progress), project.look().breaker)
 
     def progressed(self, group: str, at: int, size: int) -> None:
-        """Only the first reading takes long enough to say how far it is."""
+        """Show how far the first reading is."""
         del group
         if self._known is None and size:
             self.text.border_subtitle = f"reading the journal: {at / size:.0%}"
@@ -167,11 +167,11 @@ class WhyPage(Page):
         return super().not_now(name)
 
     def handlers(self) -> dict[str, Handler]:
-        """Add the page's own."""
+        """Add the page's own commands."""
         return {**super().handlers(), "look": self.do_look, "reset_breaker": self.do_reset_breaker}
 
     def do_look(self) -> None:
-        """The next view."""
+        """Show the next view."""
         self.tabs.next()
 
     async def do_reset_breaker(self) -> None:
