@@ -1,4 +1,4 @@
-"""The loop: what happens next is decided here, by Python.
+"""Decide what happens next: the loop, its phases, sessions, limits and verification.
 
 What lives here: selection, prompts, the gate, budgets and limits at work, hand-off, controls.
 May not: import the SDK, Textual or Typer; know what a screen looks like.

@@ -1,4 +1,4 @@
-"""What every part of a run shares."""
+"""Hold what every part of a run shares."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -22,12 +22,12 @@ SpecFor = Callable[[float], SessionSpec]
 
 
 def _nothing_noted(_: ToolCall) -> None:
-    """Nobody asks what a call may write."""
+    """Ignore the call: nobody asks what it may write."""
 
 
 @dataclass(frozen=True)
 class RunContext:
-    """The parts one run of the loop is made of.
+    """What every part of one run shares.
 
     Attributes:
         project_state: The documents on disk.
@@ -64,7 +64,7 @@ class RunContext:
 
 
 def session_meter(run: RunContext, spent: CostMeter) -> Meter:
-    """The meter of a fresh session, on top of what was `spent` before it."""
+    """Return the meter of a fresh session, on top of what was `spent` before it."""
     context = run.settings.context
     capacity = 200_000 if context.capacity_tokens == "auto" else context.capacity_tokens
     budget = ContextBudget(

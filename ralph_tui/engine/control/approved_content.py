@@ -1,4 +1,4 @@
-"""What a decision is about: the name of each part that the person was shown, and the hash of what it says."""
+"""Identify what a decision is about: each part that the person was shown, by name and hash."""
 
 import asyncio
 import hashlib
@@ -14,7 +14,7 @@ Content = Mapping[str, str]
 
 
 def plan_content(plan: ImplementationPlan) -> Content:
-    """What the person agrees to in a plan: every open task, by what it asks for."""
+    """Return what the person agrees to in a plan: every open task, by what it asks for."""
     return {
         f"task {task.id}": _hash(_asked(task))
         for task in plan.tasks
@@ -28,12 +28,12 @@ def _asked(task: Task) -> str:
 
 
 async def specs_content(project: Project) -> Content:
-    """What the person agrees to in the specs: the text of each."""
+    """Return what the person agrees to in the specs: the text of each."""
     return await asyncio.to_thread(_specs, project)
 
 
 async def result_content(project: Project, report: ValidationReport, files: str) -> Content:
-    """What the person agrees to in a validated result: the report, the specs and the project's `files`.
+    """Return what the person agrees to in a validated result: the report, the specs and the project's `files`.
 
     `files` stands for their contents; empty in a project too large to be read.
     """
@@ -50,7 +50,7 @@ def _hash(text: str) -> str:
 
 
 def changes(before: Content, now: Content) -> str:
-    """What is different from what a decision was about, in words; empty when nothing is."""
+    """Describe what has changed since a decision; empty when nothing has."""
     told = [
         *(f"{name} changed" for name in now if before.get(name, now[name]) != now[name]),
         *(f"{name} is new" for name in now if name not in before),

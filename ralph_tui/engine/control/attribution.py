@@ -1,4 +1,4 @@
-"""What the person did to the plan through this process: known again when it is read from the disk.
+"""Attribute changes of the plan on disk to the person, when they were made through this process.
 
 Everybody who follows the project sees a change on disk, and cannot see who made it. Here it is noted before
 it is written, so that it is never told as somebody else's.
@@ -22,7 +22,7 @@ KEPT = 64
 
 
 class Attribution:
-    """The latest changes of a plan, and the words for each."""
+    """Remembers the latest changes of a plan made here, and the words for each."""
 
     def __init__(self) -> None:
         """Nothing was done yet."""
@@ -30,7 +30,7 @@ class Attribution:
         self._orders: deque[tuple[str, ...]] = deque(maxlen=KEPT)
 
     def note(self, before: ImplementationPlan, after: ImplementationPlan, words: str) -> None:
-        """What is about to be written; `words` say it of each task that is another then."""
+        """Note a change about to be written; `words` describe what happens to each changed task."""
         known = {task.id: task for task in before.tasks}
         pairs = ((known.get(task.id), task) for task in after.tasks)
         changed = [task for was, task in pairs if was is not task and was != task]
@@ -38,7 +38,7 @@ class Attribution:
         self._orders.append(tuple(task.id for task in after.tasks))
 
     def told(self, event: "Event") -> "Event":
-        """The event, saying of what was done here that the person did it."""
+        """Return the event, naming the person as the author of what was done here."""
         # Only a screen needs the events, and every command has the controls.
         from ralph_tui.domain.events import PlanLoaded, TaskChanged
 
@@ -60,7 +60,7 @@ class Attribution:
 
 
 def breaker_words(before: CircuitBreaker, after: CircuitBreaker) -> str:
-    """Why the breaker is another on disk: a reset carries its reason; its limit of money is told elsewhere."""
+    """Say why the breaker changed on disk: the reason of a reset; empty for a new cost limit, which is told elsewhere."""
     if after == before.reset(after.reset_reason):
         return f"reset by hand: {after.reset_reason}"
     raised = before.model_copy(update={"max_cost_usd": after.max_cost_usd})

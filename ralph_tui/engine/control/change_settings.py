@@ -1,4 +1,4 @@
-"""Reads and changes settings for a person, in any face: the same checks, the same file."""
+"""Read and change settings for a person, with the same checks in every face."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -23,7 +23,7 @@ class Changed(NamedTuple):
 
 
 def effective(root: Path) -> tuple[Effective, ...]:
-    """Every setting with its value and where that comes from; files of the project by their short names.
+    """List every setting with its value and source; files of the project by their short names.
 
     Raises:
         ConfigError: A settings file is wrong.
@@ -39,7 +39,7 @@ def effective(root: Path) -> tuple[Effective, ...]:
 
 
 def _plain(value: object) -> str:
-    """A value as a person types it: a text without quotes."""
+    """Format a value as a person types it: a text without quotes."""
     return value if isinstance(value, str) else yaml_value(value)
 
 
@@ -66,14 +66,14 @@ def change_setting(root: Path, key: str, typed: str) -> Changed:
 
 
 def value_of(settings: object, key: str) -> object:
-    """A setting by its dotted name."""
+    """Return a setting by its dotted name."""
     for part in key.split("."):
         settings = getattr(settings, part)
     return settings
 
 
 def _given(key: str, value: str) -> object:
-    """A value as it would stand in the file: a list or a mapping may be written as one."""
+    """Parse a typed value as the file would hold it: a list or a mapping may be written as one."""
     field = known_keys().get(key)
     mapping = field is not None and is_mapping(key)
     default = field.get_default(call_default_factory=True) if field else None

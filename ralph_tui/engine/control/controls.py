@@ -1,4 +1,4 @@
-"""What a person may ask of a loop, from any process: every request is a change on disk."""
+"""Take a person's requests to a loop, from any process: every request is a change on disk."""
 
 import signal
 from collections.abc import Callable, Mapping, Sequence
@@ -72,7 +72,7 @@ class Controls:
         return self._project.transact(change).state.pause
 
     def resume(self) -> None:
-        """Go on, or withdraw a pause that was asked for.
+        """Resume, or withdraw a requested pause.
 
         Raises:
             RalphError: No loop is running.
@@ -81,7 +81,7 @@ class Controls:
         self._project.transact(lambda docs: docs.with_state(pause=StopMode.NONE, paused=False))
 
     def stop(self, *, now: bool = False, why: str = "") -> StopMode:
-        """Stop after this iteration; `now` or asked again, at once. `why`: what asks, if no person.
+        """Stop after this iteration; at once with `now` or when asked again. `why` names what asks, if no person does.
 
         Raises:
             RalphError: No loop is running.
@@ -138,7 +138,7 @@ class Controls:
         self._project.transact(lambda docs: docs.with_state(retry_now=True))
 
     def open_questions(self) -> tuple[AskedQuestion, ...]:
-        """Questions that wait for the person, oldest first."""
+        """List the questions that wait for the person, oldest first."""
         return self._project.load().questions.open()
 
     def decide(self, *, approved: bool, reason: str = "", by: str = "person") -> Approval:
@@ -180,7 +180,7 @@ class Controls:
     # The plan.
 
     def skip(self, task_id: str) -> Task:
-        """Block a task so that the loop goes on with the next; returns the blocked task.
+        """Block a task so that the loop continues with the next; returns the blocked task.
 
         Raises:
             RalphError: There is no such task, or it is complete.
@@ -188,7 +188,7 @@ class Controls:
         return self._changed(task_id, "you skipped it", skipped)
 
     def complete(self, task_id: str, reason: str) -> Task:
-        """Call a task complete without a check, on the person's word; returns it.
+        """Mark a task complete without a check, on the person's word; returns it.
 
         Raises:
             RalphError: There is no such task, it is complete, no reason is given, or an agent asks for it.
@@ -205,7 +205,7 @@ class Controls:
         )
 
     def retry(self, task_id: str) -> Task:
-        """Put a blocked task back to pending with its retries at zero.
+        """Queue a blocked task again with its retries at zero; returns it.
 
         Raises:
             RalphError: There is no such task, or it is not blocked.
@@ -213,7 +213,7 @@ class Controls:
         return self._changed(task_id, "you put it back", retried)
 
     def hold(self, task_id: str) -> Task:
-        """Have a task not chosen until it is released; work on it ends. Returns the held task.
+        """Put a task on hold and end work on it; returns the held task.
 
         Raises:
             RalphError: There is no such task, it is held already, or it is complete or blocked.
@@ -221,7 +221,7 @@ class Controls:
         return self._changed(task_id, "you held it", held)
 
     def release(self, task_id: str) -> Task:
-        """Let a held task be chosen again; returns it.
+        """Release a held task; returns it.
 
         Raises:
             RalphError: There is no such task, or it is not held.
@@ -240,7 +240,7 @@ class Controls:
         )
 
     def add_task(self, fields: TaskFields) -> Task:
-        """Put one more task into the plan, under an id that is free; returns it.
+        """Add a task to the plan, under a free id; returns it.
 
         Raises:
             RalphError: It has no description, a field is not what it may be, or the plan would not work.
@@ -248,7 +248,7 @@ class Controls:
         return self._replanned("you added it", lambda plan: added(plan, fields))[1].tasks[-1]
 
     def move_task(self, task_id: str, step: int) -> bool:
-        """Have an open task worked one place sooner (`step` -1) or later (1); whether there was one.
+        """Move an open task one place sooner (`step` -1) or later (1); returns whether there was a place.
 
         Raises:
             RalphError: There is no such task, or it is complete.
@@ -257,7 +257,7 @@ class Controls:
         return after != before
 
     def drop_task(self, task_id: str) -> Task:
-        """Take a task out of the plan; returns it as it was.
+        """Drop a task from the plan; returns it as it was.
 
         Raises:
             RalphError: There is no such task, it is complete, or others depend on it.
@@ -266,7 +266,7 @@ class Controls:
         return find(before, task_id)
 
     def split_task(self, task_id: str, parts: Sequence[str]) -> tuple[Task, ...]:
-        """Put several tasks in the place of one, each building on the one before; returns them.
+        """Split a task into several, each depending on the one before; returns them.
 
         Raises:
             RalphError: There is no such task, it is complete or being worked, or a part is empty.
@@ -298,7 +298,7 @@ class Controls:
 
 
 def _settled(asked: AskedQuestion) -> str:
-    """Why a question takes no answer any more; somebody else was quicker, most likely."""
+    """Say why a question takes no answer any more: most likely somebody else was quicker."""
     what = one_line(asked.question.header or asked.question.question, 60)
     if asked.withdrawn:
         return f"{what} ({asked.id}) is not asked any more: its session has ended."

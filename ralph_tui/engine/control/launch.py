@@ -1,4 +1,4 @@
-"""Everything a face needs to run or watch the loop of one project."""
+"""Describe everything a face needs to run or watch the loop of one project."""
 
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # with it comes the sandbox, and the screen is to stand first
 
 @dataclass(frozen=True)
 class Remaining:
-    """What a run in another process is to do.
+    """What a run in another process should do.
 
     Attributes:
         whole: It goes the whole way, because of a request typed on the screen.
@@ -33,7 +33,7 @@ class Remaining:
 
 
 class AutoResponder(Protocol):
-    """Answers what the loop asks when the person does not, as the demo does, unless they touch it."""
+    """Answers the loop's questions until the person takes over, as the demo does."""
 
     @property
     def seconds_left(self) -> float | None:
@@ -41,7 +41,7 @@ class AutoResponder(Protocol):
         ...
 
     def stand_back(self) -> None:
-        """Leave what is open to the person."""
+        """Leave the open questions to the person."""
         ...
 
 

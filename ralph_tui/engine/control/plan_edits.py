@@ -1,4 +1,4 @@
-"""What a person changes in a plan, as pure functions; a change that would break the plan is refused."""
+"""Change a plan for a person, as pure functions; a change that would break the plan is refused."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ NOTHING_CHANGED = "Nothing was changed."
 
 
 def find(plan: ImplementationPlan, task_id: str) -> Task:
-    """The task with this id.
+    """Return the task with this id.
 
     Raises:
         RalphError: There is none; names the nearest.
@@ -34,13 +34,13 @@ def find(plan: ImplementationPlan, task_id: str) -> Task:
 
 
 def _known(plan: ImplementationPlan, task_id: str) -> str:
-    """What to write instead of an id that no task has."""
+    """Suggest what to write instead of an unknown id."""
     near = get_close_matches(task_id, [t.id for t in plan.tasks], n=1)
     return f"Did you mean {near[0]}?" if near else "`ralph tasks` lists the ids."
 
 
 def find_open(plan: ImplementationPlan, task_id: str) -> Task:
-    """The task with this id, which is not complete.
+    """Return the task with this id, which must not be complete.
 
     Raises:
         RalphError: There is none, or it is complete.
@@ -52,7 +52,7 @@ def find_open(plan: ImplementationPlan, task_id: str) -> Task:
 
 
 def moved(plan: ImplementationPlan, task_id: str, step: int) -> ImplementationPlan:
-    """The plan with an open task worked one place sooner (`step` -1) or later (1); unchanged at the end.
+    """Return the plan with an open task one place sooner (`step` -1) or later (1); unchanged at either end.
 
     It takes its neighbour's priority and, where that alone would carry it too far, its place.
 
@@ -85,7 +85,7 @@ SKIPPED = "skipped by the person"
 
 
 def skipped(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
-    """The plan with a task blocked because the person wants another first.
+    """Return the plan with a task blocked because the person skipped it.
 
     Raises:
         RalphError: There is no such task, or it is complete.
@@ -98,7 +98,7 @@ def skipped(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
 def completed(
     plan: ImplementationPlan, task_id: str, rests: TaskVerification
 ) -> ImplementationPlan:
-    """The plan with a task complete because the person says so.
+    """Return the plan with a task marked complete by the person.
 
     Raises:
         RalphError: There is no such task, or it is complete.
@@ -116,7 +116,7 @@ def completed(
 
 
 def retried(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
-    """The plan with a blocked task pending again, its retries at zero.
+    """Return the plan with a blocked task pending again, its retries at zero.
 
     Raises:
         RalphError: There is no such task, or it is not blocked.
@@ -131,7 +131,7 @@ def retried(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
 
 
 def held(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
-    """The plan with a task that is not chosen until it is released; one being worked is put back.
+    """Return the plan with a task on hold; a running task goes back to the queue.
 
     Raises:
         RalphError: There is no such task, it is held already, or it is complete or blocked.
@@ -145,7 +145,7 @@ def held(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
 
 
 def released(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
-    """The plan with a held task that can be chosen again.
+    """Return the plan with a held task released.
 
     Raises:
         RalphError: There is no such task, or it is not held.
@@ -156,7 +156,7 @@ def released(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
 
 
 def dropped(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
-    """The plan without a task.
+    """Return the plan without a task.
 
     Raises:
         RalphError: There is no such task, it is complete, or others depend on it.
@@ -170,7 +170,7 @@ def dropped(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
 
 
 def split(plan: ImplementationPlan, task_id: str, parts: Sequence[str]) -> ImplementationPlan:
-    """The plan with a task in parts, each building on the one before; the last keeps the criteria.
+    """Return the plan with a task split in parts, each depending on the one before; the last keeps the criteria.
 
     Raises:
         RalphError: There is no such task, it is complete or being worked, or a part is empty.
@@ -206,7 +206,7 @@ def split(plan: ImplementationPlan, task_id: str, parts: Sequence[str]) -> Imple
 
 
 def sound(before: ImplementationPlan, after: ImplementationPlan) -> ImplementationPlan:
-    """The changed plan, unless the change brings a problem that was not there."""
+    """Return the changed plan, unless the change adds a problem."""
     old = before.problems()
     new = [problem for problem in after.problems() if problem not in old]
     if new:
@@ -219,7 +219,7 @@ def sound(before: ImplementationPlan, after: ImplementationPlan) -> Implementati
 
 @dataclass(frozen=True, slots=True)
 class TaskFields:
-    """What a person sets of a task; what is None stays, or is left to ralph in a new one."""
+    """The fields a person sets of a task; None keeps a field, or leaves it to ralph in a new task."""
 
     description: str | None = None
     priority: int | None = None
@@ -241,7 +241,7 @@ class TaskFields:
 
 
 def edited(plan: ImplementationPlan, task_id: str, fields: TaskFields) -> ImplementationPlan:
-    """The plan with a task changed.
+    """Return the plan with a task changed.
 
     Raises:
         RalphError: There is no such task, it is complete, a field is not what it may be, or the plan
@@ -252,7 +252,7 @@ def edited(plan: ImplementationPlan, task_id: str, fields: TaskFields) -> Implem
 
 
 def added(plan: ImplementationPlan, fields: TaskFields) -> ImplementationPlan:
-    """The plan with one more task, its last, under an id that is free.
+    """Return the plan with one more task at its end, under a free id.
 
     Raises:
         RalphError: It has no description, a field is not what it may be, or the plan would not work.
@@ -264,7 +264,7 @@ def added(plan: ImplementationPlan, fields: TaskFields) -> ImplementationPlan:
 
 
 def _changes(task: Task, fields: TaskFields) -> dict[str, object]:
-    """Its fields by name, as they are to be."""
+    """Return the changed fields of a task by name."""
     changes: dict[str, object] = {}
     if fields.description is not None:
         if not fields.description.strip():
@@ -301,7 +301,7 @@ def _model_name(typed: str) -> str | None:
 
 
 def _kept(task: Task, lines: Sequence[str]) -> tuple[Criterion, ...]:
-    """The criteria these lines mean: one that is typed as it was shown stays what it is."""
+    """Return the criteria these lines mean; a line typed as it was shown keeps its criterion."""
     known: dict[str, Criterion] = {}
     for criterion in task.verification_criteria:
         description = "" if isinstance(criterion, str) else criterion.description

@@ -1,4 +1,4 @@
-"""What a person started: the request, how far to go, and who is there to answer."""
+"""Describe what a person started: the request, how far to go, and who can answer."""
 
 from dataclasses import dataclass, field
 
@@ -11,7 +11,7 @@ REPLAN = "Make the plan anew from the specs and from what is there now."
 
 @dataclass(frozen=True)
 class RunRequest:
-    """One run, as it was asked for.
+    """One run, as the person asked for it.
 
     Attributes:
         text: What the person wants; empty to go on with what is there.

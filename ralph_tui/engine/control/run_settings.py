@@ -1,4 +1,4 @@
-"""What a person may change of a loop beside its tasks: limits, models, the breaker.
+"""Change limits, models and the breaker of a running loop for a person.
 
 From any process: a change is on disk, and the loop sees it before its next step.
 """
@@ -38,7 +38,7 @@ def reset_breaker(root: Path, reason: str) -> CircuitBreaker:
 
 
 def adjust(root: Path, wanted: Adjusted) -> Adjusted:
-    """Change limits or models of the run that goes on; what is None stays. What holds now.
+    """Change limits or models of the current run; None keeps a value. Returns what holds now.
 
     Iterations and money count at once; a model from the next session on.
 
@@ -65,7 +65,7 @@ def adjust(root: Path, wanted: Adjusted) -> Adjusted:
 
 
 def adjusted_settings(settings: Settings, adjusted: Adjusted | None) -> Settings:
-    """The settings with what was changed for this run."""
+    """Return the settings with what was changed for this run."""
     if adjusted is None:
         return settings
     given = adjusted.model_dump(exclude_none=True)

@@ -68,7 +68,7 @@ class EventBus:
             self.emit(Notice(level="error", text=text))
 
     async def written(self) -> StoreError | None:
-        """Wait until all that was emitted is on disk; the failure when it is not."""
+        """Wait until everything emitted is on disk; return the failure when it is not."""
         await self._idle.wait()
         return self.failure
 
@@ -92,7 +92,7 @@ class EventBus:
 
 
 def without_secrets(event: Event) -> Event:
-    """The event without keys and passwords, in commands and hand-written plans too."""
+    """Return the event without keys and passwords, also in commands and hand-written plans."""
     if event.transient:
         return event  # live text was made inert, and the finished text follows
     # One search through the whole is a hundred times cheaper than one through every field.

@@ -1,4 +1,4 @@
-"""Why a run ends, as a value."""
+"""Say why a run ends, as a value."""
 
 import errno
 from collections.abc import Callable, Sequence
@@ -28,7 +28,7 @@ _USED_UP = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN})
 
 
 class End(Model):
-    """Why the loop is over."""
+    """Why a run is over."""
 
     status: LoopStatus
     reason: str
@@ -39,17 +39,17 @@ class End(Model):
 
 
 def stopped(reason: str, hint: str) -> End:
-    """A limit, the breaker, or a plan that cannot go on."""
+    """Return the end by a limit, the breaker, or a plan that cannot continue."""
     return End(status=LoopStatus.STOPPED, reason=reason, hint=hint, exit_code=ExitCode.STOPPED)
 
 
 def complete(reason: str, hint: str = "") -> End:
-    """Everything asked for is done."""
+    """Return the end of a run that did everything it was asked to."""
     return End(status=LoopStatus.COMPLETE, reason=reason, hint=hint, exit_code=ExitCode.COMPLETE)
 
 
 def interrupted(state: RalphState) -> End:
-    """The stop that was asked for."""
+    """Return the end by a requested stop."""
     reason = asked_by(state)
     return End(
         status=LoopStatus.INTERRUPTED,
@@ -60,25 +60,25 @@ def interrupted(state: RalphState) -> End:
 
 
 def asked_by(state: RalphState) -> str:
-    """Who or what asked for the stop."""
+    """Say who or what asked for the stop."""
     return state.stop_why or "stopped by the person"
 
 
 def waiting(reason: str, hint: str) -> End:
-    """A decision is waited for that nobody here can make."""
+    """Return the end of a run that waits for a decision nobody here can make."""
     code = ExitCode.WAITING_FOR_APPROVAL
     return End(status=LoopStatus.WAITING, reason=reason, hint=hint, exit_code=code)
 
 
 def failed(error: RalphError) -> End:
-    """Something a person must put right."""
+    """Return the end by an error that a person must fix."""
     return End(
         status=LoopStatus.ERROR, reason=error.message, hint=error.hint, exit_code=error.exit_code
     )
 
 
 def used_up(error: OSError) -> End:
-    """The machine has no more of something.
+    """Return the end by an exhausted resource: disk, memory, descriptors or processes.
 
     Raises:
         OSError: It is about something else, which nobody expected.
@@ -101,7 +101,7 @@ def used_up(error: OSError) -> End:
 
 
 def failure_told(failure: Failure) -> AgentFailed:
-    """The event that tells a failure; what to do about one that passes is said when it ends the run."""
+    """Return the event that reports a failure; the hint for a passing one is shown when it ends the run."""
     return AgentFailed(
         failure=failure.kind,
         message=failure.message,
@@ -111,7 +111,7 @@ def failure_told(failure: Failure) -> AgentFailed:
 
 
 def fatal(failure: Failure | None, *, outage: str = "") -> End | None:
-    """The end a failure means, or None when another iteration may get past it.
+    """Return the end that a failure means, or None when another iteration may get past it.
 
     `outage` is how long the API could not be used, where that has lasted longer than it may.
     """
@@ -125,14 +125,14 @@ def fatal(failure: Failure | None, *, outage: str = "") -> End | None:
 
 
 def all_done(plan: ImplementationPlan) -> str:
-    """That every task is complete, and which of them nothing has verified."""
+    """Say that every task is complete, and which of them nothing has verified."""
     count = len(plan.tasks)
     said = f"all {count} tasks are complete" if count > 1 else "the only task is complete"
     return f"{said}{unverified_told(plan)}"
 
 
 def unverified_told(plan: ImplementationPlan) -> str:
-    """What the last line of a run adds about tasks that are unverified or changed their checks; else nothing."""
+    """Say which tasks are unverified or changed their checks, for the last line of a run; empty when none did."""
     unverified = [task.id for task in plan.tasks if task.is_unverified]
     changed = [task.id for task in plan.tasks if task.changed_checks]
     told = f", {len(unverified)} unverified ({_first(unverified)})" if unverified else ""
@@ -149,7 +149,7 @@ SHOWN_TASKS = 3
 
 
 def nothing_ready(plan: ImplementationPlan) -> End:
-    """No task is ready, yet the plan is not finished: which tasks are in the way, why, and what to do."""
+    """Return the end of an unfinished plan without a ready task: which tasks are in the way, why, and what to do."""
     blocked = [t for t in plan.tasks if t.status is TaskStatus.BLOCKED]
     held = [t for t in plan.tasks if t.is_held]
     waiting = [t for t in plan.tasks if t.status is TaskStatus.PENDING and not t.held]

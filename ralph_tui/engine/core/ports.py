@@ -1,4 +1,4 @@
-"""The engine's plugs: the agent it drives, and what an agent asks of it while it works."""
+"""Define the engine's ports: the agent it drives, and what the agent asks of it while it works."""
 
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
@@ -133,7 +133,7 @@ class Supervisor(Protocol):
     """What the engine answers while the agent works. Every method must return quickly or await."""
 
     async def review_tool(self, call: ToolCall) -> Verdict:
-        """Whether a tool call may run; anything raised here is a denial."""
+        """Judge whether a tool call may run; anything raised here is a denial."""
         ...
 
     async def call_tool(self, name: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:
@@ -141,7 +141,7 @@ class Supervisor(Protocol):
         ...
 
     async def after_tool(self, call: ToolCall, output: ToolOutput) -> AfterTool:
-        """What to add after a tool ran; `output` is that of MCP tools only."""
+        """Return what to add after a tool ran; `output` is that of MCP tools only."""
         ...
 
     async def ask(self, questions: tuple[Question, ...]) -> QuestionReply:
@@ -149,7 +149,7 @@ class Supervisor(Protocol):
         ...
 
     async def permit(self, call: ToolCall, wanted: Permission) -> Ruling:
-        """Whether a call that is asked about may run; may take as long as the person does."""
+        """Ask the person whether a call may run; may take as long as the person does."""
         ...
 
     @property
@@ -158,7 +158,7 @@ class Supervisor(Protocol):
         ...
 
     async def on_stop(self, last_message: str) -> str | None:
-        """What is still missing when the model wants to end its turn; None lets it end."""
+        """Return what is still missing when the model wants to end its turn; None lets it end."""
         ...
 
 
@@ -190,7 +190,7 @@ class Agent(Protocol):
     """Makes sessions."""
 
     async def open(self, spec: SessionSpec, supervisor: Supervisor) -> AgentSession:
-        """A fresh session; a standby one is used when its spec is equal.
+        """Open a fresh session; a standby session is used when its spec is equal.
 
         Raises:
             CliStartError: The CLI died or stayed silent while it started.

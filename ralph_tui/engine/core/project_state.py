@@ -1,4 +1,4 @@
-"""The project's documents as last seen, and the events that say how they changed.
+"""Keep the project's documents as last seen, and emit events for their changes.
 
 Our own changes and other programs' edits pass through the same comparison under one lock, so each
 change is told exactly once and nobody's private copy is ever written back (DESIGN law 1).
@@ -31,7 +31,7 @@ QUIET_SECONDS = 0.5
 
 
 class PartialFiles:
-    """Remembers since when files are not whole, and what was told of it."""
+    """Remembers since when files are incomplete, and what was told of it."""
 
     def __init__(self, emit: EventSink, clock: Callable[[], float] = time.monotonic) -> None:
         """Tell `emit`; `clock` counts seconds."""
@@ -46,7 +46,7 @@ class PartialFiles:
         return self._since is not None and not self._told
 
     def look(self, names: tuple[str, ...]) -> None:
-        """These are not whole now."""
+        """Note which files are incomplete now."""
         now = self._clock()
         self._since = (self._since if self._since is not None else now) if names else None
         if self._since is not None and not self._told and now - self._since < QUIET_SECONDS:
@@ -105,7 +105,7 @@ class ProjectState:
         return self._docs
 
     async def open(self) -> Documents:
-        """Read everything and tell the whole plan.
+        """Read everything and emit the whole plan.
 
         Raises:
             StoreError: The documents cannot be read.
@@ -132,7 +132,7 @@ class ProjectState:
     async def transact(
         self, change: Callable[[Documents], Documents], reason: str = ""
     ) -> Documents:
-        """Change the documents on disk and tell what changed.
+        """Change the documents on disk and emit what changed.
 
         Who is cancelled meanwhile leaves the change to be made and told: what is begun on disk cannot be
         called back.
@@ -158,7 +158,7 @@ class ProjectState:
         return Outcome(documents, returning.value)
 
     def _tell_failure(self, work: asyncio.Future[Documents]) -> None:
-        """Nobody waits any more for what could not be written."""
+        """Report a failed write that nobody waits for any more."""
         error = None if work.cancelled() else work.exception()
         if error is not None:
             self._emit(ev.Notice(level="error", text=str(error)))
@@ -180,7 +180,15 @@ class ProjectState:
     async def record_usage(
         self, costs: CostMeter, context: ContextBudget, *, tokens: int, requests: int, now: datetime
     ) -> None:
-        """Write down what was spent, how full the context is, and how many more tokens and requests it took."""
+        """Write down what was spent, how full the context is, and how many more tokens and requests it took.
+
+        Args:
+            costs: What was spent so far, in US dollars.
+            context: How full the session's context is.
+            tokens: How many more tokens it took.
+            requests: How many more requests to the model it took.
+            now: When they were made, in UTC.
+        """
 
         def change(docs: Documents) -> Documents:
             state = docs.state
@@ -206,7 +214,7 @@ class ProjectState:
         await asyncio.to_thread(self.project.append_learning, category, text)
 
     async def refresh(self) -> None:
-        """Look at the disk and tell what changed; a loop is told of a broken file once.
+        """Read the disk and emit what changed; a loop hears of a broken file once.
 
         Raises:
             StoreError: The documents cannot be read, and no loop runs.
@@ -226,7 +234,7 @@ class ProjectState:
             self._publish(docs, CHANGED_ON_DISK)
 
     def _look(self) -> Documents:
-        """The documents on disk; a loop first undoes what its agent's commands changed in them."""
+        """Return the documents on disk; a loop first undoes what its agent's commands changed in them."""
         if self._standing is None:
             self.project.undo_agents_edits()
         return self.project.look()
@@ -239,7 +247,7 @@ class ProjectState:
                 await self._read_whole()
 
     async def _read_whole(self) -> None:
-        """What is not whole is looked at until that was said; then it is read when it is another."""
+        """Read again until incomplete files are whole or reported; a later change triggers the next read."""
         await self.refresh()
         while self._unfinished.is_pending:
             await asyncio.sleep(AGAIN_SECONDS)
@@ -305,7 +313,7 @@ class ProjectState:
                 self._emit(ev.QuestionAnswered(question=question))
 
     def _tell_approval(self, before: Approval | None, after: Approval | None) -> None:
-        """The decision that waits on disk while no loop is here to ask for it."""
+        """Emit the decision that waits on disk while no loop is here to ask for it."""
         waited = before is not None and before.approved is None
         waits = after is not None and after.approved is None and after.kind in REASONED
         if after is not None and waits and before != after:
@@ -341,7 +349,7 @@ class ProjectState:
             self._emit(ev.Notice(level="error", text=message))
 
     def take_undone(self) -> str:
-        """The first change of the agent that was undone since this was asked last; empty without one."""
+        """Return the first undone change of the agent since the last call; empty without one."""
         first, self._undone = self._undone, ""
         return first
 
@@ -352,7 +360,7 @@ Asked = tuple[AskedQuestion, ...]
 async def answered(
     project_state: ProjectState, asked: Asked, *, gives_up: Callable[[], bool] = lambda: False
 ) -> Asked:
-    """Ask, and wait until none of them is open, or the loop `gives_up`; what was answered is not asked again."""
+    """Ask, and wait until no question is open or the loop `gives_up`; answered questions are not asked again."""
     await ask(project_state, asked)
     while True:
         log = project_state.docs.questions
@@ -366,7 +374,7 @@ async def answered(
 
 
 async def ask(project_state: ProjectState, asked: Sequence[AskedQuestion]) -> None:
-    """Write questions down; one that is there already stays as it is."""
+    """Write questions down; those already there stay as they are."""
 
     def change(docs: Documents) -> Documents:
         new = [question for question in asked if docs.questions.find(question.id) is None]

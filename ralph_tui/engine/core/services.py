@@ -1,4 +1,4 @@
-"""What a face brings to a run."""
+"""Describe what a face brings to a run."""
 
 import os
 from collections.abc import Callable, Coroutine, Mapping
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
 
 
 def _nothing() -> None:
-    """The default preflight and warm-up."""
+    """Do nothing: the default preflight and warm-up."""
 
 
 def _as_it_is(event: Event) -> Event:
-    """Nobody here does anything to the plan."""
+    """Return the event unchanged: nobody here changes the plan."""
     return event
 
 
 async def nobody(_: "EventSink") -> None:
-    """The default beside the loop."""
+    """Do nothing beside the loop: the default."""
 
 
 @dataclass(frozen=True)
 class RunServices:
-    """What a face brings to a run.
+    """Describe what a face brings to a run.
 
     Attributes:
         make_agent: Makes the agent; called in a thread, because it imports the SDK.

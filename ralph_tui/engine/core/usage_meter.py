@@ -1,4 +1,4 @@
-"""Context and money at work: every usage report is held against the budget and the limits."""
+"""Count the context and money of a session from every usage report."""
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.costs import CostLevel, CostLimits, CostMeter
@@ -7,12 +7,19 @@ from ralph_tui.engine.core.ports import TurnUsage
 
 
 class Meter:
-    """The figures of one agent session on top of what was spent before it."""
+    """Counts one agent session on top of what was spent before it."""
 
     def __init__(
         self, spent: CostMeter, limits: CostLimits, budget: ContextBudget, *, follow_model: bool
     ) -> None:
-        """Count from `spent`; the capacity follows the model's window when `follow_model`."""
+        """Count from `spent`; the capacity follows the model's window when `follow_model`.
+
+        Args:
+            spent: What was spent before the session.
+            limits: The cost limits in US dollars.
+            budget: The capacity of the context and its thresholds.
+            follow_model: Whether the capacity follows the model's own window.
+        """
         self._spent = spent.next_iteration()
         self._follow_model = follow_model
         self.limits = limits
@@ -23,7 +30,7 @@ class Meter:
         self.requests = 0
 
     def count(self, usage: TurnUsage) -> ev.UsageReported:
-        """Take in one report; the event to tell."""
+        """Take in one usage report; returns the event to emit."""
         self.costs = self._spent.add(usage.session_cost_usd)
         self.tokens = usage.session_tokens
         self.output_tokens = usage.session_output_tokens
@@ -40,7 +47,7 @@ class Meter:
         )
 
     def beside(self, usd: float) -> ev.UsageReported:
-        """Add what a session beside this one cost, such as a reviewer's; the event to tell."""
+        """Add what another session cost, such as a reviewer's; returns the event to emit."""
         self._spent = self._spent.add(usd)
         self.costs = self.costs.add(usd)
         return ev.UsageReported(

@@ -1,4 +1,4 @@
-"""Questions and approvals: they stand on disk, and whoever answers there answers the loop.
+"""Ask the person questions and for approvals, on disk: whoever answers there answers the loop.
 
 The screen, another terminal's `ralph answer` and a file of prepared answers all end in the same
 document, so a crash loses no question and no answer reaches the wrong one.
@@ -44,7 +44,14 @@ class QuestionChannel:
     """Puts the model's questions to the person and counts them."""
 
     def __init__(self, run: RunContext, request: RunRequest, phase: Phase, *, most: int) -> None:
-        """Ask at most `most` questions in this phase."""
+        """Ask at most `most` questions in this phase.
+
+        Args:
+            run: The parts of the run.
+            request: Says whether a person is here, and which answers were prepared.
+            phase: The phase that asks.
+            most: How many questions the phase may ask.
+        """
         self._run = run
         self._request = request
         self._phase = phase
@@ -61,7 +68,7 @@ class QuestionChannel:
         return max(0, self._most - len(asked))
 
     async def ask(self, questions: tuple[Question, ...]) -> QuestionReply:
-        """Ask, wait for every answer, and say them as the model reads them."""
+        """Ask, wait for every answer, and return them as the model reads them."""
         settings = self._run.settings.phases.discovery
         if self._request.no_input or not settings.human_in_loop:
             return QuestionReply(refused=NOBODY)
@@ -81,7 +88,7 @@ class QuestionChannel:
         return QuestionReply(answers={q.question.question: _told(q) for q in replies})
 
     def _batch(self, questions: tuple[Question, ...]) -> tuple[AskedQuestion, ...]:
-        """The questions as they are written down, those that a file answers with their answer."""
+        """Return the questions as they are written down, with the answers prepared in a file."""
         batch = uuid.uuid4().hex[:8]
         now = self._run.clock()
         return tuple(
@@ -116,7 +123,7 @@ def _told(question: AskedQuestion) -> str:
 
 
 def answers_so_far(docs: Documents, phase: Phase) -> tuple[str, ...]:
-    """What the person answered since the request, for a session that did not ask it itself."""
+    """Return what the person has answered since the request, for a session that did not ask it itself."""
     asked = docs.questions.asked_in(phase, docs.state.requested_at)
     return tuple(
         f"{one_line(q.question.question, 500)} → {one_line(_told(q), 1_000)}"
@@ -128,7 +135,7 @@ def answers_so_far(docs: Documents, phase: Phase) -> tuple[str, ...]:
 async def left_open(
     run: RunContext, request: RunRequest, phase: Phase
 ) -> tuple[AskedQuestion, ...]:
-    """The questions a run without a person left open; those that prepared answers settle are answered first."""
+    """Return the questions that a run without a person left open, after applying prepared answers."""
     since = run.project_state.docs.state.requested_at
     now = run.clock()
 
@@ -145,7 +152,7 @@ async def left_open(
 
 
 def waiting_for_answer(questions: tuple[AskedQuestion, ...]) -> End:
-    """The end of a run that cannot continue without an answer."""
+    """Return the end of a run that cannot continue without an answer."""
     first = one_line(questions[0].question.question, 200)
     more = f" (and {len(questions) - 1} more)" if len(questions) > 1 else ""
     return waiting(
@@ -155,7 +162,7 @@ def waiting_for_answer(questions: tuple[AskedQuestion, ...]) -> End:
 
 
 async def withdraw_open_questions(run: RunContext) -> None:
-    """Questions of a session that is gone are asked again by the next one, not answered to it."""
+    """Withdraw the open questions of a session that is gone; the next session asks them again."""
 
     def change(docs: Documents) -> Documents:
         if not docs.questions.open():
@@ -170,7 +177,7 @@ ContentOf = Callable[[], Awaitable[Content]]
 
 
 async def nothing() -> Content:
-    """A decision that is about no document."""
+    """Return the content of a decision that is about no document."""
     return {}
 
 
@@ -183,12 +190,19 @@ async def decide(
     content: ContentOf = nothing,
     wait: Callable[[], Awaitable[None]] | None = None,
 ) -> Approval | End:
-    """The person's decision; an end when nobody here can make it, or the loop is to stop.
+    """Return the person's decision; an end when nobody here can make it or the loop must stop.
 
     A decision made while no loop ran (`ralph approve`) is taken at once. It counts for the `content` it was
     made about: what was approved and has changed since is asked about again. A decision about specs, a plan
-    or a result stays on disk until what follows from it is there, too; others are used up here. `wait`
-    returns when it is worth looking again; by default, when a document changed.
+    or a result stays on disk until what follows from it is there, too; others are used up here.
+
+    Args:
+        run: The parts of the run.
+        request: Says whether a person is here, and whether `--yes` approves.
+        kind: What is decided.
+        summary: What the person reads.
+        content: Reads what the decision is about, as it is now.
+        wait: Returns when it is worth looking again; by default, when a document changed.
     """
     if request.assume_yes and kind in (ApprovalKind.SPECS, ApprovalKind.PLAN):
         there = _decision(run, kind)
@@ -228,7 +242,7 @@ async def decide(
 async def _decided(
     run: RunContext, kind: ApprovalKind, summary: str, content: ContentOf
 ) -> Approval | None:
-    """The decision; an approval of what has changed since is none, and is asked for again."""
+    """Return the decision, or None; an approval of something that has changed since is asked for again."""
     made = _decision(run, kind)
     if made is None or not made.approved or kind not in REASONED:
         return made
@@ -237,7 +251,7 @@ async def _decided(
 
 
 async def _request(run: RunContext, kind: ApprovalKind, summary: str, about: Content) -> None:
-    """Ask for a decision, unless one about exactly this is asked for or made already."""
+    """Ask for a decision, unless the same one is pending or made already."""
     now = run.clock()
 
     def change(docs: Documents) -> Documents:
@@ -256,7 +270,7 @@ async def _request(run: RunContext, kind: ApprovalKind, summary: str, about: Con
 
 
 def _is_of_another(there: Approval, about: Content) -> bool:
-    """Whether a request or a decision is about something else than this.
+    """Return whether a request or decision is about something else.
 
     What was said against specs or a result is worked on in any case; a plan that the person has changed
     after rejecting it is theirs, and is not to be replaced.
@@ -268,7 +282,14 @@ def _is_of_another(there: Approval, about: Content) -> bool:
 
 
 def requested(kind: ApprovalKind, summary: str, about: Content, now: datetime) -> Approval:
-    """A request for a decision about `about`."""
+    """Return a request for a decision about `about`.
+
+    Args:
+        kind: What is decided.
+        summary: What the person reads.
+        about: The name and hash of each part that the decision is about.
+        now: When it is asked for, in UTC.
+    """
     return Approval(kind=kind, summary=summary, requested_at=now, content=dict(about))
 
 
@@ -285,7 +306,7 @@ async def clear_decision(run: RunContext) -> None:
 
 
 def with_approval(docs: Documents, approval: Approval | None) -> Documents:
-    """The documents with this request or decision; one for the moment does not displace one that lasts."""
+    """Return the documents with this request or decision; a momentary one does not displace a lasting one."""
     there, lasting = docs.state.approval, docs.state.decision
     momentary = there is not None and there.kind not in REASONED
     if approval is None and momentary:

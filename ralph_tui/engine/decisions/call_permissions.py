@@ -1,4 +1,4 @@
-"""Permission for single calls: asked on disk like every other question, held for one session at most."""
+"""Ask for permission for single calls, on disk like every other question; it lasts one session at most."""
 
 import asyncio
 import uuid
@@ -38,7 +38,7 @@ SHUT = (
 def permission_of(
     call: ToolCall, verdict: Verdict | None, *, asked: str, said: str, check: bool = False
 ) -> Permission:
-    """What is to be asked about a call, as it will run.
+    """Return what to ask about a call, as it will run.
 
     Args:
         call: With the input that will be used.
@@ -69,7 +69,7 @@ def permission_of(
 
 
 def argument_of(call: ToolCall) -> str:
-    """All that a person must see of a call; inert."""
+    """Return everything a person must see of a call, made inert."""
     if call.name == "Bash":
         return inert(str(call.input.get("command", "")))
     if len(call.input) == 1:
@@ -82,7 +82,7 @@ def _lines(tool_input: Mapping[str, JsonValue]) -> list[str]:
 
 
 class CallPermissions:
-    """Asks for the calls of one agent session; what was allowed for it ends with it."""
+    """Asks about the calls of one agent session; its permissions end with it."""
 
     def __init__(self, run: RunContext, task_id: str | None = None) -> None:
         """Nothing is allowed yet."""
@@ -99,7 +99,7 @@ class CallPermissions:
         return self._waiting > 0
 
     async def permit(self, wanted: Permission) -> Ruling:
-        """Ask, one call after the other, and wait; an answer that covers the call is not asked for again."""
+        """Ask about one call at a time and wait; a call covered by an earlier answer is not asked about."""
         if refused := self._refused_at_once(wanted):
             return Ruling(allowed=False, reason=refused, by=NOBODY)
         self._waiting += 1
@@ -116,7 +116,7 @@ class CallPermissions:
             self._waiting -= 1
 
     async def permit_check(self, command: str, verdict: Verdict) -> Ruling:
-        """The ruling on a command that checks a claim and is on the person's list."""
+        """Return the ruling on a command that checks a claim and is on the person's list."""
         if self.known(verdict).decision != "ask":
             return Ruling(allowed=True, scope="again")
         runs = {"command": verdict.command or command}
@@ -124,7 +124,7 @@ class CallPermissions:
         return await self.permit(permission_of(call, verdict, asked=command, said="", check=True))
 
     def known(self, verdict: Verdict) -> Verdict:
-        """The verdict without its question where an earlier answer covers all of it.
+        """Return the verdict without its question where an earlier answer covers all of it.
 
         It is not said to be allowed: the CLI's own rules may want the person to be asked all the same.
         """
@@ -134,7 +134,7 @@ class CallPermissions:
         return verdict.model_copy(update={"decision": decision})
 
     def _refused_at_once(self, wanted: Permission) -> str:
-        """Why there is no asking; empty when there is."""
+        """Say why nobody is asked; empty when somebody is."""
         settings = self._run.settings
         if wanted.tool == NETWORK and NETWORK not in settings.safety.ask_commands:
             return SHUT

@@ -1,4 +1,4 @@
-"""Waiting that is no failure: a usage limit resets, a busy service recovers, an hour's requests pass.
+"""Wait without failing: until a usage limit resets, a service recovers or an hour's requests pass.
 
 An outage of the API or of the network is waited out with growing pauses, up to `limits.max_outage_minutes`.
 The end of a wait is a time of the wall clock, so that a laptop that slept wakes up right; the monotonic
@@ -44,7 +44,15 @@ async def wait_until(
     ends: Callable[[StopMode], bool] = lambda stop: stop is not StopMode.NONE,
     monotonic: Callable[[], float] = time.monotonic,
 ) -> str:
-    """Wait and tell it; why it ended. `ends` says which stop that was asked for ends it."""
+    """Wait and report it; returns why the wait ended.
+
+    Args:
+        run: The parts of the run.
+        until: When the wait is over, in UTC.
+        message: Why it is waited, for the person.
+        ends: Whether a requested stop ends the wait.
+        monotonic: Seconds of a clock that nobody sets; it bounds the wait.
+    """
     run.emit(ev.LimitWait(until=until, message=message))
     why = "interrupted"
     try:
@@ -104,7 +112,14 @@ class Backoff:
         chance: Callable[[], float] = random.random,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Wait by the settings of `run`; `request` says whether somebody can be asked."""
+        """Wait by the settings of `run`; `request` says whether somebody can be asked.
+
+        Args:
+            run: The parts of the run; its settings say how long to wait.
+            request: Says whether somebody can be asked.
+            chance: A number from 0 to 1 that spreads the pauses.
+            monotonic: Seconds of a clock that nobody sets.
+        """
         self._chance = chance
         self._monotonic = monotonic
         self._run = run
@@ -114,7 +129,7 @@ class Backoff:
         self._outage: Outage | None = None
 
     async def after(self, failure: Failure | None) -> bool:
-        """Wait where waiting helps; whether it was waited out, so that the iteration does not count."""
+        """Wait where waiting helps; returns whether the failure was waited out, so that the iteration does not count."""
         if failure is None:
             self._waited = timedelta()
         if failure is None or not failure.kind.is_outage:
@@ -131,7 +146,7 @@ class Backoff:
         return duration(self._monotonic() - self._outage.since) if self._outage else ""
 
     async def _wait_for_service(self, failure: Failure) -> bool:
-        """Pause, longer each time; False when the outage would last longer than it may."""
+        """Pause, longer each time; returns False when the outage would exceed its maximum."""
         outage = self._outage or Outage(self._monotonic())
         self._outage = Outage(outage.since, outage.pauses + 1)
         pause = timedelta(seconds=self._limits.backoff_seconds) * 2 ** min(outage.pauses, 16)
@@ -164,7 +179,7 @@ class Backoff:
         return self._run.project_state.docs.state.stop is StopMode.NONE
 
     async def _may_wait(self, failure: Failure, until: datetime) -> bool:
-        """Ask; where nobody is there the run ends, as with `exit`."""
+        """Ask whether to wait; without a person the run ends, as with `exit`."""
         if not self._request.interactive:
             return False
         left = duration((until - self._run.clock()).total_seconds())
@@ -180,17 +195,17 @@ class Backoff:
 
 
 def _noted(pause: Pause | None) -> Callable[[Documents], Documents]:
-    """For who looks from another terminal."""
+    """Note the wait for whoever looks from another terminal."""
     return lambda docs: docs.with_state(waits=pause)
 
 
 def forget_retry(docs: Documents) -> Documents:
-    """What the person asked for is done."""
+    """Return the documents without the request to retry."""
     return docs.with_state(retry_now=False)
 
 
 async def forgive(run: RunContext) -> None:
-    """A limit that is waited out was no iteration."""
+    """Uncount the iteration of a failure that was waited out."""
 
     def change(docs: Documents) -> Documents:
         return docs.with_state(iteration_count=max(0, docs.state.iteration_count - 1))

@@ -1,4 +1,4 @@
-"""What an open breaker leads to: a new plan, the end, or one more try.
+"""Handle an open breaker: make a new plan, end the run, or try once more.
 
 Whether to try is the person's to say. While they are waited for the cool-down runs; when it is over the
 clock says it in their place, so that a loop left alone for the night is not dead until the morning.
@@ -25,21 +25,21 @@ SET_BY = timedelta(seconds=5)
 
 
 def steady_seconds() -> float:
-    """A clock that nobody sets and that does not stand still while the machine sleeps."""
+    """Return the seconds of a clock that nobody sets and that runs while the machine sleeps."""
     return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
 async def change_breaker(
     run: RunContext, change: Callable[[CircuitBreaker], CircuitBreaker], reason: str
 ) -> None:
-    """Put the breaker into another state, with the reason told."""
+    """Change the breaker's state, and report the reason."""
     await run.project_state.transact(
         lambda docs: docs.replacing(breaker=change(docs.breaker)), reason
     )
 
 
 def _try_one(breaker: CircuitBreaker) -> CircuitBreaker:
-    """Half-open, unless somebody has closed it meanwhile."""
+    """Half-open the breaker, unless somebody has closed it meanwhile."""
     return breaker.half_open() if breaker.state is BreakerState.OPEN else breaker
 
 
@@ -50,10 +50,15 @@ async def get_past_open(
     *,
     steady: Callable[[], float] = steady_seconds,
 ) -> End | None:
-    """Recover by policy; None when an iteration may run, which half-open is exactly one.
+    """Recover by policy; returns None when one iteration may run (half-open).
 
-    `limit` would end the run before the next iteration, so that there is nothing to ask about, and nor
-    is there where no task can be tried; `steady` counts the seconds of the cool-down.
+    Where no task can be tried there is nothing to ask about either.
+
+    Args:
+        run: The parts of the run.
+        request: Says whether somebody can be asked, and whether one phase runs alone.
+        limit: What would end the run before the next iteration, so that there is nothing to ask about.
+        steady: Counts the seconds of the cool-down.
     """
     docs = run.project_state.docs
     action = recovery_for(docs.plan, docs.breaker)
@@ -73,14 +78,14 @@ async def get_past_open(
 
 
 def _is_stuck(plan: ImplementationPlan) -> bool:
-    """Whether an iteration would have nothing to work on."""
+    """Return whether an iteration would have nothing to work on."""
     return bool(plan.tasks) and not plan.ready() and plan.get_current_task() is None
 
 
 async def _ask(
     run: RunContext, request: RunRequest, reason: str, no: End, cooling: "Cooling | None"
 ) -> End | None:
-    """One more try when the person or the clock says so; `no` when the person does not."""
+    """Ask for one more try; returns None for yes, by the person or the clock, and `no` otherwise."""
     summary = (
         f"{reason[:1].upper()}{reason[1:]}. Try one more iteration? The loop continues if it completes "
         "a task; otherwise it asks again. No ends this run, and nothing is lost."
@@ -99,7 +104,7 @@ _WHY_TRIED = "the person lets one iteration try"
 
 
 async def _cool(run: RunContext, reason: str) -> datetime | None:
-    """Begin the cool-down, or go on with the one of a run that was killed; when it is over."""
+    """Begin the cool-down, or continue that of a killed run; returns when it is over."""
     breaker = run.project_state.docs.breaker
     until = cool_until(breaker, run.settings.circuit_breaker.cooldown_minutes, run.clock())
     if until != breaker.half_open_at:
@@ -108,7 +113,7 @@ async def _cool(run: RunContext, reason: str) -> datetime | None:
 
 
 def cool_until(breaker: CircuitBreaker, minutes: float, now: datetime) -> datetime | None:
-    """When an open breaker tries by itself; None: never.
+    """Return when an open breaker retries automatically; None for never.
 
     A time that was set before holds, but no clock that was set back makes a cool-down longer than it is.
     """
@@ -138,7 +143,7 @@ class Cooling:
         return f" Without an answer, ralph tries one at {self._until:%Y-%m-%d %H:%M:%S} UTC."
 
     async def wait(self) -> None:
-        """Until something changed; at the end there is a decision on disk, unless the loop is paused."""
+        """Wait until something changes; after the cool-down, decide on disk unless the loop is paused."""
         left = self._ends - self._steady()
         state = self._run.project_state.docs.state
         if state.retry_now:
@@ -161,7 +166,7 @@ class Cooling:
             )
 
     async def _say_yes(self, reason: str, by: str) -> None:
-        """As a person would from another terminal; whoever was quicker has decided."""
+        """Approve, as a person would from another terminal; an earlier decision stands."""
 
         def change(docs: Documents) -> Documents:
             open_ = docs.state.approval
@@ -178,7 +183,7 @@ def _is_decided(approval: Approval) -> bool:
 
 
 def end_of_open(breaker: CircuitBreaker) -> End:
-    """The end of a run that an open breaker stops."""
+    """Return the end of a run that an open breaker stops."""
     return stopped(_why_open(breaker), _what_to_do(breaker))
 
 

@@ -1,4 +1,4 @@
-"""Watches how much of a subscription's windows is used, and says when the person's share of it is."""
+"""Watch how much of a subscription's windows is used, and end the run at the person's share."""
 
 from datetime import datetime
 
@@ -10,7 +10,7 @@ from ralph_tui.engine.core.outcome import End
 
 
 class QuotaWatch:
-    """The windows as last reported; a window that has reset meanwhile is forgotten."""
+    """Knows the windows as last reported; a window that has reset meanwhile is forgotten."""
 
     def __init__(self, *, stop_at_percent: int) -> None:
         """Stop at this share of a window; 0 percent never stops."""
@@ -23,7 +23,7 @@ class QuotaWatch:
             self._known[event.allowance.window] = event.allowance
 
     def used_up(self, now: datetime) -> End | None:
-        """An end when the person's share of a window is used."""
+        """Return an end when the person's share of a window is used."""
         current = [a for a in self._known.values() if a.resets_at is None or a.resets_at > now]
         over = [a for a in current if a.used_up(self._stop_at)]
         if not over:

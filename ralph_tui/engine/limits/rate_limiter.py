@@ -1,4 +1,4 @@
-"""Keeps the model requests of an hour below the person's limit, by waiting before the next one."""
+"""Keep the model requests of an hour below the person's limit, by waiting before the next one."""
 
 import asyncio
 from datetime import datetime
@@ -33,7 +33,7 @@ class RateLimiter:
         return self._run.project_state.docs.state.requests.free_at(self._limit, self._run.clock())
 
     async def _wait(self, until: datetime, *, in_session: bool) -> bool:
-        """Whether the time is over; the person may stop, or go on and have the count begin anew."""
+        """Wait; returns whether the time is over. The person may stop, or retry with the count at zero."""
         state = self._run.project_state.docs.state
         count = state.requests.in_hour(self._run.clock())
         message = f"{count} model requests in the last hour; rate_limit_per_hour is {self._limit}."

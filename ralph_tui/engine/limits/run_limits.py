@@ -1,4 +1,4 @@
-"""What is looked at before money is spent on another iteration, in every phase."""
+"""Check the limits of a run before money is spent on another iteration, in every phase."""
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.costs import CostMeter
@@ -27,7 +27,14 @@ class RunLimits:
         repository_guard: RepositoryGuard,
         quota: QuotaWatch,
     ) -> None:
-        """Let iterations begin while the repository stays as it was and no limit is reached."""
+        """Let iterations begin while the repository stays as it was and no limit is reached.
+
+        Args:
+            run: The parts of the run.
+            request: What the person asked for.
+            repository_guard: Ends the run when the repository changed.
+            quota: Ends the run when the person's share of the allowance is used.
+        """
         self.done = 0
         self._run = run
         self._request = request
@@ -38,7 +45,7 @@ class RunLimits:
         self._paused = False
 
     async def reason_to_stop(self) -> End | None:
-        """Wait while paused; then the stop that was asked for or the limit reached, or None."""
+        """Wait while paused; then return the requested stop or the limit reached, or None."""
         await self._wait_while_paused()
         if self._state.stop is not StopMode.NONE:
             return interrupted(self._state)
@@ -59,7 +66,7 @@ class RunLimits:
         return self._limit_reached() or await self._allowed()
 
     async def _allowed(self) -> End | None:
-        """Wait while the hour's requests are used up; an end when the allowance is."""
+        """Wait while the hour's requests are used up; return an end when the quota is."""
         used_up = self._quota.used_up(self._run.clock())
         if used_up is not None:
             return used_up
@@ -71,7 +78,7 @@ class RunLimits:
         return self._run.project_state.docs.state
 
     async def after(self, failure: Failure | None) -> End | None:
-        """Wait where waiting helps; an end when another iteration cannot get past the failure."""
+        """Wait where waiting helps; return an end when another iteration cannot get past the failure."""
         if await self._backoff.after(failure):
             self.done -= 1
             await forgive(self._run)
@@ -82,7 +89,7 @@ class RunLimits:
         return fatal(failure, outage=self._backoff.outlasted)
 
     def costs(self) -> CostMeter:
-        """What was spent before the next iteration."""
+        """Return what was spent before the next iteration."""
         state = self._run.project_state.docs.state
         return CostMeter(session=state.session_cost_usd, total=state.total_cost_usd)
 

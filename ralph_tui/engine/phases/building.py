@@ -1,4 +1,4 @@
-"""The loop: select, prompt, session, gate, record; and the reasons to stop."""
+"""Build the plan: select a task, prompt, run a session, verify, record; and know when to stop."""
 
 import asyncio
 from collections.abc import Awaitable, Sequence
@@ -41,7 +41,7 @@ _NAMED_TASKS = 5
 
 
 async def take_baseline(run: RunContext, contents: Fingerprinter) -> None:
-    """Know what is red before the first task, and say so.
+    """Learn which checks fail before the first task, and say so.
 
     Once an attempt at an open task was made, what is red may be its doing: then the baseline from before
     that attempt holds, and where there is none nothing is excused.
@@ -85,7 +85,7 @@ async def _tell(run: RunContext, open_tasks: Sequence[Task]) -> None:
 
 
 async def unless_stopped(run: RunContext, work: Awaitable[T]) -> T | None:
-    """The result of checks that may take long; None when the person stops the run at once meanwhile."""
+    """Return the result of long checks; None when the person stops the run at once meanwhile."""
     running = asyncio.ensure_future(work)
     try:
         while not running.done():
@@ -115,7 +115,14 @@ class BuildLoop:
         run_limits: RunLimits,
         finished: FinishedWork | None = None,
     ) -> None:
-        """Run while `run_limits` lets it; `finished` knows which checks passed earlier in this run."""
+        """Run while `run_limits` lets it; `finished` knows which checks passed earlier in this run.
+
+        Args:
+            run: The parts of the run.
+            spec_for: Makes the spec of a session for what may still be spent.
+            run_limits: Says whether another iteration may begin.
+            finished: Knows which checks passed earlier in this run.
+        """
         self._finished = finished or FinishedWork(run.project_state.project.root)
         self._run = run
         self._spec_for = spec_for
@@ -150,7 +157,7 @@ class BuildLoop:
                 return end
 
     async def _step(self) -> End | None:
-        """One task, or what there is to do instead; an end when nothing is left."""
+        """Work on one task, or do what comes first; returns an end when nothing is left."""
         plan = self._docs.plan
         if plan.is_finished:
             return None if await self._finished.reopen(self._run) else complete(all_done(plan))
@@ -172,7 +179,7 @@ class BuildLoop:
         return await self._iterate(task)
 
     async def _can_complete(self, task: Task) -> bool:
-        """Whether something can judge a claim on the task, or the person allows that nothing does."""
+        """Return whether something can verify a claim on the task, or the person allows that nothing does."""
         building = self._run.settings.phases.building
         if may_be_unverified(task, building):
             return True
@@ -190,7 +197,7 @@ class BuildLoop:
         await self._run.project_state.transact(change, "no check can run for it")
 
     def _stuck(self) -> End:
-        """No task is ready: a plan whose tasks this run gave up may be made anew."""
+        """Return the end without a ready task; a plan whose tasks this run gave up may be replanned."""
         end = nothing_ready(self._docs.plan)
         action = recovery_of_plan(self._docs.plan) if self._gave_up else RecoveryAction.NONE
         return end.model_copy(update={"recovery": action})
@@ -200,7 +207,7 @@ class BuildLoop:
         return self._run.project_state.docs
 
     async def _iterate(self, task: Task) -> End | None:
-        """One iteration and its record; a reason to stop when another cannot help."""
+        """Run and record one iteration; returns an end when another cannot help."""
         begun = await self._begin(task.id)
         if begun is None:
             return None  # the person was quicker: choose again
@@ -293,7 +300,7 @@ class BuildLoop:
         return await asyncio.to_thread(build)
 
     def _close_later(self, session: AgentSession) -> None:
-        """Ending a CLI takes a moment that the next iteration need not wait for."""
+        """Close a session in the background: ending a CLI takes a moment that the next iteration need not wait for."""
         task = asyncio.create_task(session.close(), name="ralph-close-session")
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
@@ -316,7 +323,7 @@ class BuildLoop:
             self._run.emit(ev.Notice(level="warning", text=given_up))
 
     async def _put_back(self, why: str) -> None:
-        """No task is left in progress that nobody works: at the end, or by an editor with an older plan."""
+        """Queue again a task left in progress: at the end, or by an editor with an older plan."""
         if self._docs.plan.get_current_task() is not None:
 
             def change(docs: Documents) -> Documents:

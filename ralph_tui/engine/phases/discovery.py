@@ -1,4 +1,4 @@
-"""Discovery: a request becomes specifications, in conversation with the person."""
+"""Run discovery: turn a request into specifications, in conversation with the person."""
 
 import asyncio
 
@@ -59,7 +59,7 @@ async def run(stage: Stage) -> End | None:
 
 
 async def _unanswered(stage: Stage, *, fresh: bool) -> End | None:
-    """The end of a run that cannot answer what the last one left open; else nothing stays open."""
+    """Return the end of a run that cannot answer what the last one left open; else no question stays open."""
     if not fresh and not stage.request.interactive and _may_ask(stage):
         questions = await left_open(stage.run, stage.request, stage.phase)
         if questions:
@@ -69,7 +69,7 @@ async def _unanswered(stage: Stage, *, fresh: bool) -> End | None:
 
 
 async def _take_request(stage: Stage) -> bool:
-    """Keep the request on disk; whether it is a new one."""
+    """Keep the request on disk; returns whether it is new."""
     request = stage.request.text.strip()
     known = stage.docs.state.request
     if not request or request == known:
@@ -83,12 +83,12 @@ async def _take_request(stage: Stage) -> bool:
 
 
 async def read_specs(stage: Stage) -> tuple[Spec, ...]:
-    """The specs as they are on disk now."""
+    """Return the specs as they are on disk now."""
     return await asyncio.to_thread(stage.run.project_state.project.read_specs)
 
 
 async def missing_specs(stage: Stage) -> str | None:
-    """What the specs lack, as an order to the model; None when every one is whole."""
+    """Return what the specs lack, as an order to the model; None when every one is complete."""
     specs = await read_specs(stage)
     if not specs:
         return "There is no spec yet. Write at least one `specs/<topic>.md` with the four sections."

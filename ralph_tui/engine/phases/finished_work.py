@@ -1,4 +1,4 @@
-"""Finished work stays finished: the own checks of complete tasks run again, and what is red is opened again."""
+"""Run the checks of complete tasks again, and reopen tasks whose checks fail."""
 
 import asyncio
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ MOST_NAMED = 5
 
 
 async def accept_marked_by_hand(run: RunContext) -> None:
-    """Record what the person marked complete in the plan file as their decision, and say so once.
+    """Record tasks that the person marked complete in the plan file as their decision, and say so once.
 
     What a command of the agent marked is undone before anything is read here.
     """
@@ -66,7 +66,7 @@ _NAMED_TASKS = 3
 
 
 class FinishedWork:
-    """Checks complete tasks again during one run; what passed with the same files is not run twice."""
+    """Checks complete tasks again during one run; a check that passed with the same files is not repeated."""
 
     def __init__(self, root: Path) -> None:
         """Nothing has passed yet."""
@@ -80,7 +80,7 @@ class FinishedWork:
             self._passed[check.command] = contents
 
     async def reopen(self, run: RunContext) -> bool:
-        """Run the own checks of all complete tasks again; whether any task was opened again or blocked.
+        """Run the checks of all complete tasks again; returns whether any task was reopened or blocked.
 
         Raises:
             StoreError: The plan could not be written.
@@ -105,7 +105,7 @@ class FinishedWork:
         return True
 
     async def _red(self, run: RunContext) -> dict[str, tuple[Receipt, ...]]:
-        """The red checks of each complete task that has some."""
+        """Return the failing checks of each complete task that has some."""
         tasks = [t for t in run.project_state.docs.plan.tasks if _is_checked_again(t)]
         own = await asyncio.to_thread(lambda: {t.id: run.gate.own_checks(t) for t in tasks})
         now = await asyncio.to_thread(self._contents.digest)
@@ -144,13 +144,13 @@ def _begins(tasks: int, commands: int) -> str:
 
 
 async def _twice(run: RunContext, check: Check) -> Receipt:
-    """The receipt of a check; a red one is run once more, because a flaky test is no reason to open a task."""
+    """Return the receipt of a check; a failing check runs once more, because a flaky test must not reopen a task."""
     receipt = await run.gate.run_alone(check)
     return await run.gate.run_alone(check) if receipt.status in RED else receipt
 
 
 def _is_checked_again(task: Task) -> bool:
-    """Whether a task rests on checks, and not on a decision of the person."""
+    """Return whether a task was completed by checks, and not by a decision of the person."""
     decided = (
         task.verification is not None and task.verification.outcome is VerificationOutcome.ACCEPTED
     )
@@ -160,7 +160,7 @@ def _is_checked_again(task: Task) -> bool:
 def reopened(
     plan: ImplementationPlan, task_id: str, receipts: Sequence[Receipt]
 ) -> ImplementationPlan:
-    """The plan with a task to be worked again, or blocked when that has happened too often; pure."""
+    """Return the plan with a task reopened, or blocked when that has happened too often."""
     task = plan.task(task_id)
     if task is None or task.status is not TaskStatus.COMPLETE:
         return plan
@@ -190,7 +190,7 @@ def reopened(
 
 
 def _completed_after(plan: ImplementationPlan, task: Task) -> tuple[str, ...]:
-    """The last tasks that were completed after this one, the latest first."""
+    """Return the last tasks that were completed after this one, the latest first."""
     since = task.completed_at
     if since is None:
         return ()

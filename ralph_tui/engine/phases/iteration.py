@@ -1,4 +1,4 @@
-"""One iteration: one task, one fresh session, one outcome."""
+"""Run one iteration: one task, one fresh session, one outcome."""
 
 import asyncio
 import json
@@ -29,7 +29,7 @@ Declared = Mapping[str, frozenset[str]]
 
 
 def declared(root: Path) -> Declared:
-    """What the manifests of a project declare; one that cannot be read declares nothing."""
+    """Return the dependencies that a project's manifests declare; an unreadable one declares nothing."""
     found: dict[str, frozenset[str]] = {}
     for name, reading in _MANIFESTS.items():
         try:
@@ -47,7 +47,7 @@ def declared(root: Path) -> Declared:
 
 
 def added(before: Declared, after: Declared) -> tuple[str, ...]:
-    """The commands that add what is declared now and was not before."""
+    """Return the commands that add what is declared now and was not before."""
     return tuple(
         f"{command} {name}"
         for command, names in after.items()
@@ -68,7 +68,7 @@ def _pyproject(text: str) -> Mapping[str, Iterable[str]]:
 
 
 def _names(requirements: Iterable[str]) -> list[str]:
-    """The names of requirements such as `httpx[http2]>=0.27`."""
+    """Return the names of requirements such as `httpx[http2]>=0.27`."""
     return [match.group() for one in requirements if (match := _NAME.match(one.strip()))]
 
 
@@ -112,7 +112,15 @@ class Iteration:
     def __init__(
         self, run: RunContext, task: Task, *, number: int, spec: SessionSpec, meter: Meter
     ) -> None:
-        """Attempt `task` in a session made to `spec`, with the task's own model where it has one."""
+        """Attempt `task` in a session made to `spec`, with the task's own model where it has one.
+
+        Args:
+            run: The parts of the run.
+            task: The task to attempt, in progress.
+            number: The iteration's number.
+            spec: What the session is made to; the task's own model goes before.
+            meter: Counts what the session uses.
+        """
         self._run = run
         self._number = number
         self._usual = spec
@@ -172,7 +180,7 @@ class Iteration:
             self._run.agent.prepare(fitted(self._usual, following))
 
     def _why_hand_off(self, ended: TurnEnded, interrupted: InterruptReason) -> str:
-        """Why the session is to be summed up before it ends; empty when it is not."""
+        """Say why the session is handed off before it ends; empty when it is not."""
         budget = self._meter.budget
         full = f"context {budget.percent:.0f} % full"
         if not self._supervisor.working:
@@ -186,7 +194,7 @@ class Iteration:
         return full if budget.at_turn_end() is BudgetDecision.HAND_OFF else self._supervisor.ending
 
     def _has_filled(self, failure: Failure) -> bool:
-        """Whether work has filled the context; a first prompt that is too long leaves nothing to hand off."""
+        """Return whether work has filled the context; a first prompt that is too long leaves nothing to hand off."""
         return failure.kind is FailureClass.CONTEXT_FULL and self._meter.tokens > 0
 
     async def _hand_off(self, talk: Conversation, why: str) -> None:
@@ -202,12 +210,12 @@ class Iteration:
         self._run.emit(ev.HandoffFinished(path=path, summarised=summarised))
 
     async def _added(self) -> tuple[str, ...]:
-        """What the project depends on since the session began."""
+        """Return the dependencies added since the session began."""
         now = await asyncio.to_thread(declared, self._run.project_state.project.root)
         return added(self._declared, now)
 
     def _result(self, ended: TurnEnded, interrupted: InterruptReason) -> IterationResult:
-        """The outcome, from the facts on disk first and the turn's end second."""
+        """Return the outcome, from the facts on disk first and the turn's end second."""
         task = self._supervisor.task
         if task.settled is TaskStatus.COMPLETE:
             return _result(IterationOutcome.COMPLETE, self._supervisor.tools.told)
@@ -250,7 +258,7 @@ class Iteration:
 
 
 def fitted(spec: SessionSpec, task: Task) -> SessionSpec:
-    """The spec of a session that works this task: with its own model where it has one."""
+    """Return the spec of a session for this task, with the task's own model where it has one."""
     return spec.model_copy(update={"model": task.model}) if task.model else spec
 
 

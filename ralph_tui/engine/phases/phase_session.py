@@ -1,4 +1,4 @@
-"""One session of a phase without tasks, told and recorded like an iteration."""
+"""Run one session of a phase without tasks, reported and recorded like an iteration."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from ralph_tui.store.project import Documents
 
 @dataclass(frozen=True)
 class Stage:
-    """A phase at work: the parts of the run, and which phase it is."""
+    """A phase at work: the parts of the run, and which phase runs."""
 
     run: RunContext
     run_limits: RunLimits
@@ -39,7 +39,7 @@ class Stage:
 
 
 def no_findings() -> int:
-    """A session whose work sends nothing back."""
+    """Return 0: the session's work sends nothing back."""
     return 0
 
 
@@ -52,7 +52,7 @@ async def run_session(
     why: str,
     findings: Callable[[], int] = no_findings,
 ) -> End | None:
-    """Talk once; an end when nothing further can help, else None (the caller looks at the result).
+    """Run one session; returns an end when nothing further can help, else None (the caller reads the result).
 
     Args:
         stage: The phase at work.

@@ -1,4 +1,4 @@
-"""Planning: the gap between specs and code becomes a plan that the person agrees to."""
+"""Run planning: turn the gap between specs and code into a plan that the person approves."""
 
 import asyncio
 
@@ -63,7 +63,7 @@ async def run(stage: Stage, feedback: str = "") -> End | None:
 
 
 async def decide_plan(stage: Stage) -> Approval | End:
-    """The person's decision about the plan as it is."""
+    """Ask for the person's decision about the plan as it is."""
     rules = await asyncio.to_thread(stage.run.gate.rules)
     lacking = _uncovered(stage, stage.docs.plan, rules)
     summary = _summary(stage, stage.docs.plan, rules)
@@ -79,7 +79,7 @@ async def decide_plan(stage: Stage) -> Approval | End:
 
 
 async def undecided(stage: Stage) -> End | None:
-    """Why a plan that the model made must not be built; None once the person agreed to it."""
+    """Say why a plan that the model made must not be built; None once the person approved it."""
     asked = stage.docs.state.decision
     if asked is None or asked.kind is not ApprovalKind.PLAN:
         return None
@@ -94,7 +94,7 @@ async def undecided(stage: Stage) -> End | None:
 
 
 def _with_rejection(stage: Stage, feedback: str) -> str:
-    """What the new plan is to follow: also why the person rejected what was shown last.
+    """Return what the new plan must follow, with the person's reason for rejecting the last one.
 
     A rejected plan alone is looked at before it is replaced: the person may have changed it since.
     """
@@ -108,7 +108,7 @@ def _with_rejection(stage: Stage, feedback: str) -> str:
 
 
 def _summary(stage: Stage, plan: ImplementationPlan, rules: GateRules) -> str:
-    """How much there is to do, and which tasks no check can verify: the person reads of them before they agree."""
+    """Summarize how much there is to do, and which tasks no check can verify."""
     told, lacking = plan_size(plan.tasks), _uncovered(stage, plan, rules)
     if lacking:
         who = "It" if len(lacking) == 1 else "They"
@@ -138,7 +138,7 @@ async def _missing_plan(stage: Stage) -> str | None:
 
 
 async def _talk(stage: Stage, feedback: str) -> End | None:
-    """One session; on feedback the old plan is archived and what is not complete is replaced."""
+    """Run one session; on feedback, archive the old plan and replace what is not complete."""
     handed_in = False
     if feedback:
         await asyncio.to_thread(stage.run.project_state.project.archive_plan)
@@ -216,7 +216,7 @@ def _only_done(plan: ImplementationPlan) -> ImplementationPlan:
 def _handed_in(
     stage: Stage, docs: Documents, plan: ImplementationPlan, rules: GateRules
 ) -> Documents:
-    """The model's plan, undecided from the first moment: not even a crash has it built unseen."""
+    """Return the documents with the model's plan, undecided from the start, so that a crash cannot have it built unseen."""
     summary, about = _summary(stage, plan, rules), plan_content(plan)
     asked = requested(ApprovalKind.PLAN, summary, about, stage.run.clock())
     return with_approval(docs.replacing(plan=plan), asked)
@@ -232,7 +232,7 @@ WITHOUT_DEPENDENCIES = "\nLeave `dependencies` empty in every task: the person w
 def plan_problems(
     plan: ImplementationPlan, new: tuple[Task, ...], settings: PlanningSettings
 ) -> list[str]:
-    """Why tasks are sent back: an unsound plan, or a task too big for one context."""
+    """Say why tasks are sent back: an unsound plan, or a task too big for one context."""
     problems = [problem.message for problem in plan.problems()]
     limit = settings.task_size_tokens
     for task in new:

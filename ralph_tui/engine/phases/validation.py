@@ -1,4 +1,4 @@
-"""Validation: Python's checks, the model's findings on every criterion, the person's approval."""
+"""Run validation: Python's checks, the model's findings on every criterion, the person's approval."""
 
 import asyncio
 import json
@@ -38,7 +38,7 @@ LEFT_OUT = "[a picture was left out: no PNG, JPEG, GIF or WebP, too large, or to
 
 
 class Sights:
-    """Collects what extra tools return; the first looks count, later ones are counted only."""
+    """Collects the pictures that extra tools return: keeps the first ones and counts the rest."""
 
     def __init__(self, project: Project, round_number: int) -> None:
         """Keep the pictures of this round in `project`."""
@@ -91,7 +91,7 @@ class Back(StrEnum):
 
 
 async def run(stage: Stage) -> End | Back:
-    """Validate once: the end, or back to building with a task for each failure.
+    """Validate once; returns the end, or goes back to building with a task for each failure.
 
     A report that the person was shown, and about which nothing has changed, is not made a second time.
     """
@@ -122,7 +122,7 @@ async def run(stage: Stage) -> End | Back:
 
 
 async def _shown(stage: Stage) -> ValidationReport | None:
-    """The report that was shown to the person, when it and what it is about are as they were."""
+    """Return the report that was shown to the person, when it and its content are unchanged."""
     asked = stage.docs.state.decision
     if asked is None or asked.kind is not ApprovalKind.VALIDATION:
         return None
@@ -145,7 +145,7 @@ async def _result(project: Project, report: ValidationReport) -> Content:
 
 
 async def take_rejection(stage: Stage) -> bool:
-    """Make the person's rejection of the result a task, once; whether there was one."""
+    """Turn the person's rejection of the result into a task, once; returns whether there was one."""
     made = stage.docs.state.decision
     if made is None or made.kind is not ApprovalKind.VALIDATION or made.approved is not False:
         return False
@@ -202,12 +202,12 @@ async def _back(stage: Stage, tasks: tuple[Task, ...], number: int) -> None:
 
 
 async def _new_rounds(stage: Stage) -> None:
-    """Whoever runs it again, or asks for something else, has all rounds before them."""
+    """Reset the validation rounds, for whoever runs again or asks for something else."""
     await stage.run.project_state.transact(lambda docs: docs.with_state(validation_round=0))
 
 
 async def _report(stage: Stage, number: int) -> ValidationReport | End:
-    """Python's receipts and, where there are specs, the model's findings."""
+    """Make the report: Python's receipts and, where there are specs, the model's findings."""
     checks = await stage.run.gate.run(CHECKS, "validation")
     specs = tuple(spec for spec in await read_specs(stage) if spec.criteria)
     report = ValidationReport(round=number, created_at=stage.run.clock(), checks=checks.receipts)

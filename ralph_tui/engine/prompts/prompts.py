@@ -1,4 +1,4 @@
-"""Prompts: templates filled with what varies, so that everything else stays in the cached prefix."""
+"""Fill prompt templates with what varies, so that everything else stays in the cached prefix."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ class PromptParts(Model):
 
 
 def builtin_template(name: str) -> str:
-    """A template shipped with ralph."""
+    """Return a template shipped with ralph."""
     return files("ralph_tui.engine.prompts").joinpath(name).read_text(encoding="utf-8")
 
 
@@ -53,7 +53,7 @@ PLACE_LIMIT = 40_000
 
 
 def building_prompt(template: str, parts: PromptParts, *, source: str) -> str:
-    """The user message of a building iteration.
+    """Return the user message of a building iteration.
 
     Args:
         template: Text with `{{name}}` places; the seeds' `{{#each}}` over criteria works too.
@@ -88,7 +88,7 @@ def _filled(template: str, places: Mapping[str, str], source: str) -> str:
 
 
 def _bounded(text: str) -> str:
-    """A part of a prompt that leaves room for the work, whatever somebody wrote into a file."""
+    """Bound a part of a prompt, so that a long file leaves room for the work."""
     if len(text) <= PLACE_LIMIT:
         return text
     return f"{text[:PLACE_LIMIT]}\n(cut here, after {PLACE_LIMIT:,} of {len(text):,} characters)\n"
@@ -99,7 +99,7 @@ def _mentions(template: str, name: str) -> bool:
 
 
 def _missing_part(name: str, places: Mapping[str, str]) -> str:
-    """An overriding template may leave places out; what the loop relies on is added at the end."""
+    """Return what the loop relies on and an overriding template leaves out."""
     if name == "task.id":
         return f"\nTask ID: {places['task.id']}\n"
     return _bounded(places[name])
@@ -122,22 +122,22 @@ def _places(parts: PromptParts, criteria: Sequence[str]) -> dict[str, str]:
 
 
 def said_by_person(guidance: Sequence[str]) -> str:
-    """The part of a prompt with what the person said; empty when they said nothing."""
+    """Return the part of a prompt with the person's guidance; empty without any."""
     return section("Guidance from the person (follow it)", bullets(guidance))
 
 
 def bullets(lines: Sequence[str]) -> str:
-    """Lines as a Markdown list."""
+    """Format lines as a Markdown list."""
     return "\n".join(f"- {line}" for line in lines)
 
 
 def section(title: str, body: str) -> str:
-    """A part of a prompt; empty when there is nothing to say."""
+    """Return a titled part of a prompt; empty without text."""
     return f"\n## {title}\n{body.strip()}\n" if body.strip() else ""
 
 
 def _memory(parts: PromptParts) -> str:
-    """Notes left during another task must not be taken for orders."""
+    """Return the memory part, marked so that notes of another task are not taken for orders."""
     match = _NOTED_TASK.search(parts.memory)
     if match is None or match[1] == parts.task.id:
         return parts.memory
@@ -178,7 +178,14 @@ _EVERY_READING_GIT = "status, log, diff, show, blame, ls-files, rev-parse, branc
 def system_prompt(
     phase: Phase, claude_md: str, git: Sequence[str] = (), checks: ProjectChecks = NO_CHECKS
 ) -> str:
-    """What is appended to the system prompt: the rules of the phase, and the project's CLAUDE.md."""
+    """Return what is appended to the system prompt: the rules of the phase, and the project's CLAUDE.md.
+
+    Args:
+        phase: The phase whose rules are given.
+        claude_md: The text of the project's CLAUDE.md; empty without one.
+        git: The git operations that are allowed.
+        checks: How the project is checked.
+    """
     rules = builtin_template(_SYSTEM[phase]).strip()
     known = _EVERY_READING_GIT if EVERY_READING in git else ", ".join(git)
     rules = rules.replace("{{git}}", known or "no commands")
@@ -206,7 +213,7 @@ _DECLARED = (
 
 
 def project_commands(checks: ProjectChecks) -> str:
-    """How this project is checked and how it gets its dependencies, as a list."""
+    """List how this project is checked and how it gets its dependencies."""
     lines = [
         f"- {word}: `{checks.line(kind)}`" for kind, word in _KINDS.items() if checks.line(kind)
     ]
@@ -223,7 +230,7 @@ def project_commands(checks: ProjectChecks) -> str:
 
 
 def example_criterion(checks: ProjectChecks) -> str:
-    """A verification criterion as this project would have it."""
+    """Return an example of a verification criterion for this project."""
     if checks.of(CheckKind.TESTS):
         first = checks.of(CheckKind.TESTS)[0]
         return f"`{first.command}{_EXAMPLES.get(first.runner, '')}`"
@@ -235,7 +242,7 @@ _EXAMPLES = {"pytest": " tests/test_x.py", "npm": " -- x.test.js", "cargo": " x:
 
 
 def handoff_prompt(why: str) -> str:
-    """The request for a summary before a session ends."""
+    """Return the request for a summary before a session ends."""
     return (
         f"{HANDOFF_MARK} this session ends here: {why}. "
         "Do no further work on the task. Call `ralph_update_memory` once with what the next session "
@@ -245,7 +252,7 @@ def handoff_prompt(why: str) -> str:
 
 
 def wrap_up_note(percent: float) -> str:
-    """What a working model is told when the window gets full mid-turn."""
+    """Return what a working model is told when its window gets full mid-turn."""
     return (
         f"Your context is {percent:.0f} % full. Bring the step you are at to a safe end now: leave the "
         "files consistent, start nothing new, claim if the task is done, else stop."
@@ -253,7 +260,7 @@ def wrap_up_note(percent: float) -> str:
 
 
 def reminder(task_id: str, red_gate: str) -> str:
-    """What a model that stops without a claim is told, once."""
+    """Return what a model that stops without a claim is told, once."""
     if red_gate:
         return (
             f"Task {task_id} is not complete: the last claim was refused.\n{red_gate}\n"
@@ -266,7 +273,7 @@ def reminder(task_id: str, red_gate: str) -> str:
 
 
 def phase_prompt(template: str, places: Mapping[str, str], *, source: str) -> str:
-    """The user message of a phase session.
+    """Return the user message of a phase session.
 
     Raises:
         ConfigError: The template names a place that does not exist.

@@ -1,4 +1,4 @@
-"""The sub-agents of the seeds: expensive reading and testing in contexts of their own."""
+"""Define the sub-agents: expensive reading and testing in contexts of their own."""
 
 import re
 from collections.abc import Mapping
@@ -73,7 +73,7 @@ class SubAgentRules:
         """The call that runs, by what there may be one of."""
 
     def review(self, call: ToolCall) -> Verdict | None:
-        """A denial, or None; a build or test that is not denied is running now."""
+        """Return a denial or None; an allowed build or test counts as running."""
         if call.name in AGENT_TOOLS and _kind(call) not in _NAMES:
             return Verdict(
                 decision="deny",
@@ -97,7 +97,7 @@ class SubAgentRules:
         )
 
     def ended(self, call: ToolCall) -> None:
-        """The call is over, however it ended."""
+        """Note that a call is over, however it ended."""
         self._running = {
             s: running for s, running in self._running.items() if running != call.tool_id
         }
@@ -112,7 +112,7 @@ def _kind(call: ToolCall) -> str:
 
 
 def _slot(call: ToolCall) -> str:
-    """What there may be only one of, that this call is; empty for any other call."""
+    """Return the exclusive slot that a call takes, such as a build; empty for any other call."""
     if call.name in AGENT_TOOLS:
         return _AGENT if _kind(call) == TEST_EXECUTION.name else ""
     by_sub_agent = call.agent_id is not None and call.name == "Bash"

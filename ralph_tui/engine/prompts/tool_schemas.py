@@ -1,4 +1,4 @@
-"""The `ralph_*` tools: input validated, state changed only through the store, answers to act on."""
+"""Define the `ralph_*` tools: their schemas, validated input, and the answers the model acts on."""
 
 import json
 from collections.abc import Mapping
@@ -200,12 +200,12 @@ INPUTS: Mapping[str, type[ToolInput]] = {name: entry[2] for name, entry in _ALL.
 
 
 def tool_specs(phase: Phase = Phase.BUILDING) -> tuple[ToolSpec, ...]:
-    """The tools of a phase as the model sees them; constant, for the prompt cache."""
+    """Return the tools of a phase as the model sees them; constant, for the prompt cache."""
     return _specs(PHASE_RALPH_TOOLS[phase])
 
 
 def review_tool_specs() -> tuple[ToolSpec, ...]:
-    """The tool of a reviewer."""
+    """Return the tool of a reviewer."""
     return _specs(tuple(entry[0] for entry in _REVIEW_TOOLS))
 
 
@@ -256,7 +256,7 @@ def _schema(model: type[ToolInput]) -> dict[str, JsonValue]:
 
 
 def parse(name: str, arguments: Mapping[str, JsonValue]) -> ToolInput | ToolAnswer:
-    """The validated input of a tool, or the error to answer."""
+    """Return the validated input of a tool, or the error to answer with."""
     model = INPUTS.get(name)
     if model is None:
         return error(f"There is no tool {name}.")
@@ -270,7 +270,7 @@ def parse(name: str, arguments: Mapping[str, JsonValue]) -> ToolInput | ToolAnsw
 
 
 def _inert(value: JsonValue) -> JsonValue:
-    """Whatever the model says ends up in files and on screens."""
+    """Make text inert: whatever the model says ends up in files and on screens."""
     if isinstance(value, str):
         return inert(value)
     if isinstance(value, list):
@@ -281,23 +281,23 @@ def _inert(value: JsonValue) -> JsonValue:
 
 
 def error(text: str) -> ToolAnswer:
-    """An answer that says what to do differently."""
+    """Return an answer that says what to do differently."""
     return ToolAnswer(text=text, is_error=True)
 
 
 def answer(values: Mapping[str, object]) -> ToolAnswer:
-    """A JSON answer."""
+    """Return a JSON answer."""
     return ToolAnswer(text=json.dumps(values, ensure_ascii=False, default=str))
 
 
 def task_json(task: Task) -> dict[str, object]:
-    """A task as the model reads it."""
+    """Return a task as the model reads it."""
     data = task.model_dump(mode="json", exclude_none=True, exclude={"begun"})
     return {key: data[key] for key in data if data[key] != []}
 
 
 def plan_summary(plan: ImplementationPlan) -> ToolAnswer:
-    """Every task in one line, with the counts."""
+    """Return every task in one line, with the counts."""
     counts = {status.value: number for status, number in plan.counts().items()}
     done = plan.complete_ids()
     tasks = [
@@ -315,7 +315,7 @@ def plan_summary(plan: ImplementationPlan) -> ToolAnswer:
 
 
 def new_task(plan: ImplementationPlan, wanted: NewTask) -> Task | ToolAnswer:
-    """The task to add, or why the plan would not work with it."""
+    """Return the task to add, or why the plan would not work with it."""
     task = Task.model_validate(wanted.model_dump())
     problems = plan.adding([task]).problems()
     mine = [problem.message for problem in problems if task.id in (problem.task_id, *problem.path)]
@@ -323,7 +323,7 @@ def new_task(plan: ImplementationPlan, wanted: NewTask) -> Task | ToolAnswer:
 
 
 def after_failed_attempt(task: Task, reason: str, *, is_counted: bool = False) -> dict[str, object]:
-    """How a task changes when an attempt failed: back to pending, the third blocks it.
+    """Return how a task changes after a failed attempt: pending again, blocked after the last.
 
     `is_counted`: the agent has counted the attempt already.
     """

@@ -1,4 +1,4 @@
-"""Makes what a face can start; the engine itself is imported when it is first wanted, after the first paint."""
+"""Make what a face can start; the engine itself is imported at first use, after the first paint."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

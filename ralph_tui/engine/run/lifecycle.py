@@ -1,4 +1,4 @@
-"""The way through the phases: Python decides every transition, and says why."""
+"""Lead a run through its phases: decide every transition, and say why."""
 
 import asyncio
 from collections.abc import Callable
@@ -44,7 +44,7 @@ _NEEDS = {
 
 
 def first_phase(project: Project, docs: Documents, request: RunRequest) -> Phase:
-    """Where a run begins.
+    """Return the phase where a run begins.
 
     Raises:
         PlanError: There is nothing to work on, or the plan cannot be worked.
@@ -61,7 +61,7 @@ def first_phase(project: Project, docs: Documents, request: RunRequest) -> Phase
 
 
 def require_request(docs: Documents, request: RunRequest) -> None:
-    """Discovery needs something to discover.
+    """Refuse discovery without a request.
 
     Raises:
         PlanError: There is no request, neither now nor from before.
@@ -101,7 +101,7 @@ class Lifecycle:
         self._finished: FinishedWork | None = None
 
     def _finished_work(self, stage: Stage) -> FinishedWork:
-        """What this run knows of checks that passed."""
+        """Return what this run knows of checks that passed."""
         if self._finished is None:
             self._finished = FinishedWork(stage.run.project_state.project.root)
         return self._finished
@@ -125,7 +125,7 @@ class Lifecycle:
             phase = outcome
 
     async def _run_phase(self, stage: Stage) -> End | Phase:
-        """An end, or the phase that follows."""
+        """Run one phase; returns an end, or the phase that follows."""
         if stage.phase is Phase.BUILDING:
             return await self._build(stage)
         if stage.phase is Phase.VALIDATION:
@@ -146,7 +146,7 @@ class Lifecycle:
         return await _done_alone(stage)
 
     async def _validate(self, stage: Stage) -> End | validation.Back:
-        """Validate what is finished, unless a finished task is not finished any more."""
+        """Validate the result, unless the check of a finished task fails now."""
         if await self._finished_work(stage).reopen(stage.run):
             return validation.Back.REOPENED
         return await validation.run(stage)
@@ -172,7 +172,7 @@ class Lifecycle:
         return end
 
     async def _may_plan_anew(self, end: End) -> bool:
-        """A plan that stands still is made anew, once in a run, where there are specs to plan from.
+        """Return whether to replan: once in a run that stagnates, where there are specs to plan from.
 
         And where somebody can agree to the new plan: else the run ends with what stopped the old one.
         """
@@ -184,7 +184,7 @@ class Lifecycle:
 
 
 def can_ask(request: RunRequest) -> bool:
-    """Whether somebody is there to agree to what only the person can allow."""
+    """Return whether a person is there to allow what only they can."""
     return request.interactive and not request.no_input
 
 
@@ -219,14 +219,14 @@ def _allowing(docs: Documents, tasks: tuple[Task, ...]) -> Documents:
 
 
 async def _done_alone(stage: Stage) -> End:
-    """Where one phase alone was asked for: it is left, so that nobody is asked to agree to it again."""
+    """Leave a phase that was run alone, so that nobody is asked to approve it again."""
     following = _NEXT[stage.phase]
     await _move(stage, following, _WHY[following])
     return complete(f"{stage.phase.value} is done", _then(stage.phase))
 
 
 def _back_alone(verdict: validation.Back) -> End:
-    """Validation alone ends where the whole way would go back to building."""
+    """Return the end of validation run alone, where a whole run would go back to building."""
     if verdict is validation.Back.REJECTED:
         return stopped(f"{verdict}; the reason is a task now", "`ralph build` works it.")
     if verdict is validation.Back.REOPENED:
@@ -241,7 +241,7 @@ def _then(phase: Phase) -> str:
 
 
 async def _move(stage: Stage, phase: Phase, reason: str) -> None:
-    """Enter the next phase on disk, then tell it; a crash between the two repeats nothing."""
+    """Enter the next phase on disk, then report it; a crash between the two repeats nothing."""
 
     def change(docs: Documents) -> Documents:
         # What was agreed to led here. A result that was approved stays approved.
@@ -254,7 +254,7 @@ async def _move(stage: Stage, phase: Phase, reason: str) -> None:
 
 
 async def _remember(stage: Stage) -> None:
-    """The phase memory, captured by Python at the transition (seeds, "Memory Capture Boundaries")."""
+    """Write the phase memory at the transition (seeds, "Memory Capture Boundaries")."""
     docs = stage.docs
     project = stage.run.project_state.project
     counts = docs.plan.counts()

@@ -1,4 +1,4 @@
-"""A project seen from outside: its files while nothing runs, the journal while another process runs the loop.
+"""Watch a project from outside: its files while nothing runs, the journal while another process runs the loop.
 
 As soon as somebody owns the lock, the journal of that run is told and then every new line of it; when
 the owner is gone, the files are looked at again. What cannot be read is said, and tried again.
@@ -62,7 +62,7 @@ AGAIN_SECONDS = 0.5
 
 
 async def follow_project(root: Path, sink: EventSink, settings: Settings | None = None) -> None:
-    """Tell what happens in a project, whoever makes it happen, until cancelled.
+    """Emit what happens in a project, whoever causes it, until cancelled.
 
     A loop of another process is told from its start; `LoopFound` says that its past has been told, and
     `LoopLost` that it ended or died. `ProjectUnreadable` says once what is wrong; what was told before
@@ -79,14 +79,14 @@ async def follow_project(root: Path, sink: EventSink, settings: Settings | None 
 
 @dataclass
 class _Place:
-    """How far the journal of a run was told."""
+    """How far the journal of a run was emitted."""
 
     run_id: str
     offset: int
 
 
 class _Seen:
-    """What was told of a project, so that it goes on there after trouble."""
+    """Remembers what was emitted of a project, so that watching continues there after an error."""
 
     def __init__(self, project: Project, sink: EventSink, settings: Settings) -> None:
         self._project = project
@@ -144,7 +144,7 @@ class _Seen:
         await _until(_owner_is_not(self._lock, owner), _tail(path, self._place, self._sink))
 
     async def _take_leave(self, owner: Owner) -> None:
-        """Its last words may not have been noticed yet; nor, while there was trouble, that it is gone."""
+        """Emit the last events of a loop that is gone, which may have been missed, and that it is gone."""
         if self._place is not None:
             await _tell_past(self._project.layout.events, self._place, owner, self._sink)
         self._met = None
@@ -153,7 +153,7 @@ class _Seen:
 
 
 def _beginning(path: Path, owner: Owner) -> int:
-    """Where the owner's run begins in the journal; its end when that run has said nothing yet."""
+    """Return where the owner's run begins in the journal; the journal's end when that run wrote nothing yet."""
     found = last_run(path)
     if found is not None and found[1].run_id == owner.run_id:
         return found[0]
@@ -161,7 +161,7 @@ def _beginning(path: Path, owner: Owner) -> int:
 
 
 async def _tell_past(path: Path, place: _Place, owner: Owner, sink: EventSink) -> None:
-    """Tell what stands in the journal now; a million events would take minutes to be shown."""
+    """Emit what the journal holds now; a million events would take minutes to show, so of the older ones only those with lasting effect."""
     size = await asyncio.to_thread(_size, path)
     is_long = size - place.offset > LONG
     if is_long:

@@ -1,4 +1,4 @@
-"""A run under the project's lock: the parts put together, and everything put away again."""
+"""Run the loop under the project's lock: put its parts together, and end everything afterwards."""
 
 import asyncio
 import contextlib
@@ -127,7 +127,7 @@ class Running:
             return used_up(error)
 
     async def _after_all(self, end: End) -> End:
-        """The end, unless the last session did what ends a loop, or was not written down."""
+        """Return the end, or the one that the last session's changes or an unwritten journal force."""
         await self._project_state.refresh()  # with everything ended that a command started
         self._activity.end_all()
         try:
@@ -142,7 +142,7 @@ class Running:
         return changed if changed is not None and end.exit_code is ExitCode.COMPLETE else end
 
     def _noting(self, review: Review) -> Review:
-        """The guard's review, which also notes what is about to run."""
+        """Return the guard's review, which also notes what is about to run."""
 
         async def reviewed(call: ToolCall) -> Verdict:
             verdict = await review(call)
@@ -181,7 +181,7 @@ class Running:
 
     @contextlib.asynccontextmanager
     async def _parts(self) -> AsyncIterator[None]:
-        """The agent, the watcher and the watchdog; all of them ended however the run ends."""
+        """Start the agent, the watcher and the watchdog; end all of them however the run ends."""
         watchdog = Watchdog(self._run_id)
         watchdog.start()
         follower = asyncio.create_task(self._project_state.follow(), name="ralph-follow")
@@ -201,7 +201,7 @@ class Running:
                 companion.result()  # a bug in it must not end in silence
 
     async def _put_away(self, watchdog: Watchdog) -> None:
-        """End what was started, from the last to the first, each whatever became of the one before."""
+        """End everything started, last first, each even when the one before failed."""
         async with contextlib.AsyncExitStack() as left:
             left.push_async_callback(watchdog.stop)
             if self._checks is not None:
@@ -268,7 +268,7 @@ class Running:
         return gate
 
     def _spec_maker(self, phase: Phase, policy: Policy) -> SpecFor:
-        """What the sessions of a phase are made to."""
+        """Return what makes the specs of a phase's sessions."""
         inherited = self._services.everything
         environment = {
             **self._services.environment,
@@ -281,11 +281,11 @@ class Running:
         )
 
     def _settings_now(self) -> Settings:
-        """The settings with what the person changed for this run."""
+        """Return the settings with what the person changed for this run."""
         return adjusted_settings(self._settings, self._project_state.docs.state.adjusted)
 
     def _context(self, guard: Guard, gate: Gate, spec_for: SpecFor) -> RunContext:
-        """What the parts of a phase share."""
+        """Return what the parts of a phase share."""
         if self._agent is None:
             msg = "the parts were not made"
             raise RuntimeError(msg)

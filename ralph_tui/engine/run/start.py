@@ -1,4 +1,4 @@
-"""The runs a face can start: checked before anything is spent, under the lock, told to the journal."""
+"""Start a run for a face: check before anything is spent, take the lock, open the journal."""
 
 import asyncio
 import os
@@ -31,6 +31,12 @@ async def run_loop(
     root: Path, services: RunServices, request: RunRequest, sink: EventSink
 ) -> LoopFinished:
     """Run the loop to its end.
+
+    Args:
+        root: The project directory.
+        services: What the face brings.
+        request: What the person asked for.
+        sink: Takes every event, on the caller's event loop.
 
     Raises:
         RalphError: Something is wrong that was found before anything was started or spent.
@@ -91,7 +97,7 @@ def _require_checks(
 
 
 def _require_a_name(root: Path) -> None:
-    """Refuse a directory the CLI cannot be told of: it ends at once, and does not say why.
+    """Refuse a directory whose name the CLI cannot take: it would end at once, without saying why.
 
     Raises:
         SetupError: The path is not valid UTF-8.

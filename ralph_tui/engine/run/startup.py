@@ -1,4 +1,4 @@
-"""How a run begins on disk, and what is told of it."""
+"""Begin a run on disk, and describe the project to the faces."""
 
 import asyncio
 import os
@@ -17,9 +17,14 @@ from ralph_tui.store.project import Documents, Outcome, Project
 async def begin(
     project: Project, settings: Settings, run_id: str, phase: Phase, *, waits: bool = False
 ) -> tuple[Documents, tuple[str, ...]]:
-    """A fresh session on disk: figures at zero, requests of an earlier run gone, no stale tasks.
+    """Begin a run on disk: figures at zero, requests of an earlier run gone, stale tasks queued again.
 
-    `waits`: for a person, and so for the rest of a cool-down, too.
+    Args:
+        project: The project on disk; its lock is held.
+        settings: The project's settings.
+        run_id: The run's id.
+        phase: The phase where the run begins.
+        waits: Whether the run waits for a person, and so for the rest of a cool-down.
     """
 
     def change(docs: Documents) -> Outcome[tuple[str, ...]]:
@@ -54,7 +59,7 @@ async def begin(
 def fresh_breaker(
     breaker: CircuitBreaker, settings: Settings, *, waits: bool = False
 ) -> CircuitBreaker:
-    """The breaker at the start of a run: starting again is the person's reset; limits are today's.
+    """Return the breaker at the start of a run: reset, because the person started again, with the current thresholds.
 
     A run that was killed while it cooled down said no last word, so the next one goes on with that.
     """
@@ -67,7 +72,7 @@ def fresh_breaker(
 
 
 def within(breaker: CircuitBreaker, settings: Settings) -> CircuitBreaker:
-    """The breaker with the thresholds of today."""
+    """Return the breaker with the current thresholds."""
     limits = settings.circuit_breaker
     return breaker.model_copy(
         update={
@@ -84,7 +89,14 @@ def within(breaker: CircuitBreaker, settings: Settings) -> CircuitBreaker:
 
 
 def started(project: Project, settings: Settings, docs: Documents, run_id: str) -> ev.LoopStarted:
-    """What a face must know of a run from its first moment."""
+    """Return what a face must know of a run from its first moment.
+
+    Args:
+        project: The project on disk.
+        settings: The project's settings.
+        docs: The documents as the run began.
+        run_id: The run's id.
+    """
     shared = {
         name: value
         for name, value in project_read(project, settings, docs)
@@ -94,7 +106,7 @@ def started(project: Project, settings: Settings, docs: Documents, run_id: str) 
 
 
 def project_read(project: Project, settings: Settings, docs: Documents) -> ev.ProjectRead:
-    """Where a project stands that nobody works on."""
+    """Return the state of a project that no loop works on."""
     from ralph_tui.engine.verification.detection.project_checks import (
         checks_of,  # not before the first paint
     )
@@ -121,7 +133,7 @@ def project_read(project: Project, settings: Settings, docs: Documents) -> ev.Pr
 
 
 def _is_finished(project: Project, docs: Documents) -> bool:
-    """Whether the last validation found nothing to do, and nobody is asked about it."""
+    """Return whether the last validation found nothing to do, and no approval is pending."""
     if docs.state.current_phase is not Phase.VALIDATION or docs.state.awaits_decision:
         return False
     report = project.read_report()

@@ -1,4 +1,4 @@
-"""Run the gate for a task by hand: the same checks, held the same way, and nothing is written down."""
+"""Run the gate for a task by hand: the same checks in the same sandbox; nothing is recorded."""
 
 import asyncio
 import os
@@ -21,7 +21,7 @@ from ralph_tui.store.project import Project
 
 
 def task_to_verify(plan: ImplementationPlan, task_id: str | None) -> Task:
-    """The task that was named, or the one being worked, or the next one.
+    """Return the named task, or the one in progress, or the next one.
 
     Raises:
         RalphError: There is no such task.
@@ -39,6 +39,12 @@ def task_to_verify(plan: ImplementationPlan, task_id: str | None) -> Task:
 
 async def verify_by_hand(root: Path, settings: Settings, task: Task, emit: EventSink) -> GateResult:
     """Run the gate of a task as a claim would.
+
+    Args:
+        root: The project directory.
+        settings: The project's settings.
+        task: The task whose checks run.
+        emit: Takes the gate's events.
 
     Raises:
         RalphError: The sandbox is required and does not work.

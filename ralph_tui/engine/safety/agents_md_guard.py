@@ -1,4 +1,4 @@
-"""Keeps an agent from letting AGENTS.md grow: its own edits are refused, other ways are told to it."""
+"""Keep AGENTS.md short: refuse the agent's edits that make it too long, and tell it of other growth."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ READ_BYTES = 1_000_000
 
 
 class AgentsFile:
-    """AGENTS.md during one session."""
+    """Watches AGENTS.md during one session."""
 
     def __init__(self, path: Path) -> None:
         """Remember how long it is now."""
@@ -21,7 +21,7 @@ class AgentsFile:
         self._lines = lines_of(self._text())
 
     def review(self, call: ToolCall) -> Verdict | None:
-        """A denial of an edit that makes it too long; None for everything else."""
+        """Deny an edit that makes it too long; None for everything else."""
         named = str(call.input.get("file_path", ""))
         if call.name not in ("Write", "Edit") or not self._is_it(named):
             return None
@@ -34,7 +34,7 @@ class AgentsFile:
         )
 
     def note(self, call: ToolCall) -> str:
-        """What to say after a command that made it too long; said again only when it grew again."""
+        """Return what to say after a command made it too long; repeated only when it grows again."""
         if call.name != "Bash":
             return ""
         lines, before = lines_of(self._text()), self._lines

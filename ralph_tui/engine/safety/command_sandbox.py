@@ -52,7 +52,7 @@ class Confinement:
 
 
 def confine(root: Path, safety: SafetySettings, environ: Mapping[str, str]) -> Confinement:
-    """Look whether the sandbox the settings want works here.
+    """Check whether the sandbox that the settings want works here.
 
     Raises:
         SetupError: It is required and does not.
@@ -107,7 +107,7 @@ Prefix = Callable[[str, tuple[Path, ...]], tuple[str, ...]]
 
 
 def unheld(command: str, writable: tuple[Path, ...]) -> tuple[str, ...]:
-    """The prefix where nothing holds commands."""
+    """Return the empty prefix: no sandbox holds commands."""
     del command, writable
     return ()
 
@@ -128,7 +128,7 @@ async def require_held() -> None:
 
 
 class CommandSandbox:
-    """One run's sandbox for whatever executes text that a model wrote, except in the agent's session.
+    """Sandboxes, for one run, whatever executes text that a model wrote outside of the agent's session.
 
     The gate, later steps and hooks all start their commands through `prefix`.
     """
@@ -166,13 +166,13 @@ class CommandSandbox:
             await self._relays.serve_port(directory / str(port), port)
 
     async def close(self) -> None:
-        """Remove all of it."""
+        """Remove the directory and close the ways out."""
         await self._relays.close()
         if self._directory is not None:
             await asyncio.to_thread(shutil.rmtree, self._directory, ignore_errors=True)
 
     def prefix(self, command: str, writable: tuple[Path, ...] = ()) -> tuple[str, ...]:
-        """The words that start this command; looks at files, so call it in a thread."""
+        """Return the words that start this command; reads files, so call it in a thread."""
         if self._held is None:
             return ()
         if self._directory is None:

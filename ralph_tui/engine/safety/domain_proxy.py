@@ -1,4 +1,4 @@
-"""The way out of the sandbox: a proxy on a Unix socket that leads to the allowed hosts only."""
+"""Lead out of the sandbox: a proxy on a Unix socket that reaches the allowed hosts only."""
 
 import asyncio
 import base64
@@ -42,7 +42,7 @@ class Asked:
 
 
 def allowed(host: str, domains: tuple[str, ...]) -> bool:
-    """Whether a host is one of the domains; `*.example.com` is every host below example.com."""
+    """Return whether a host is one of the domains; `*.example.com` is every host below example.com."""
     return any(
         host.endswith(d[1:]) if d.startswith("*.") else host == d
         for d in (domain.lower() for domain in domains)

@@ -1,4 +1,4 @@
-"""Processes of a run that died with its watchdog: found at the next start, ended when the person says so."""
+"""Find processes of a run that died with its watchdog, and end them when the person says so."""
 
 import asyncio
 import os
@@ -38,7 +38,7 @@ class OrphanProcess:
 
 
 def find_orphans(root: Path) -> tuple[OrphanProcess, ...]:
-    """What earlier runs of this project left; call it only when no loop of the project runs."""
+    """Return the processes that earlier runs of this project left; call it only while no loop of the project runs."""
     import psutil
 
     here = os.path.realpath(root)
@@ -56,13 +56,13 @@ def find_orphans(root: Path) -> tuple[OrphanProcess, ...]:
 
 
 def end_orphans(strays: tuple[OrphanProcess, ...]) -> None:
-    """End them and what they start meanwhile; told apart by their mark, never by a pid alone."""
+    """End orphans and what they start meanwhile, identified by their mark, never by a pid alone."""
     for run_id in {stray.run_id for stray in strays}:
         end_marked(RUN_MARK, run_id)
 
 
 def described(strays: tuple[OrphanProcess, ...]) -> str:
-    """Who they are, in one sentence."""
+    """Describe orphans in one sentence."""
     names = ", ".join(stray.shown for stray in strays[:_SHOWN])
     more = f" and {len(strays) - _SHOWN} more" if len(strays) > _SHOWN else ""
     one = len(strays) == 1
@@ -73,9 +73,15 @@ def described(strays: tuple[OrphanProcess, ...]) -> str:
 async def settle_orphans(
     root: Path, project_state: ProjectState, emit: EventSink, request: RunRequest
 ) -> None:
-    """Before anything is started: end what a dead run left, if the person says so.
+    """End what a dead run left before anything is started, if the person says so.
 
     Somebody who can decide is asked; `--yes` is a decision; else it is only told.
+
+    Args:
+        root: The project directory.
+        project_state: Where the person is asked.
+        emit: Takes what is told.
+        request: Says whether a person is here, and whether `--yes` decides.
     """
     strays = await asyncio.to_thread(find_orphans, root)
     if not strays:
@@ -94,7 +100,7 @@ async def settle_orphans(
 
 
 async def _ask(project_state: ProjectState, request: RunRequest, told: str) -> bool:
-    """Whether the person wants them ended; a request to stop is no."""
+    """Ask whether to end them; a request to stop counts as no."""
     question = Question(
         question=f"{told} End them before the loop starts?",
         header="Strays",

@@ -1,4 +1,4 @@
-"""The extra MCP servers and skills of a phase: checked before a run, made ready for its sessions."""
+"""Check the extra MCP servers and skills of a phase before a run, and prepare them for its sessions."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -18,7 +18,7 @@ SKILL_FILE = "SKILL.md"
 
 
 def extras_of(settings: Settings, phase: Phase) -> PhaseExtras:
-    """What the person gave a phase."""
+    """Return the extensions that the person gave a phase."""
     phases = settings.phases
     return {
         Phase.DISCOVERY: phases.discovery,
@@ -29,19 +29,25 @@ def extras_of(settings: Settings, phase: Phase) -> PhaseExtras:
 
 
 def skill_directories(extras: PhaseExtras, root: Path) -> tuple[Path, ...]:
-    """Where the skills of a phase are."""
+    """Return the directories of a phase's skills."""
     return tuple((root / Path(name).expanduser()).resolve() for name in extras.skills)
 
 
 def skill_names(extras: PhaseExtras, root: Path) -> tuple[str, ...]:
-    """What the model calls them."""
+    """Return the names by which the model knows a phase's skills."""
     return tuple(f"{OWN_SERVER}:{path.name}" for path in skill_directories(extras, root))
 
 
 def check_extras(
     settings: Settings, phases: Iterable[Phase], root: Path, environ: Mapping[str, str]
 ) -> None:
-    """Refuse what would be found missing only when the phase begins.
+    """Refuse extensions that would be found missing only when the phase begins.
+
+    Args:
+        settings: The project's settings.
+        phases: The phases that the run may enter.
+        root: The project directory.
+        environ: The environment that has the variables' values.
 
     Raises:
         ConfigError: A variable is not set, or a skill is not there.
@@ -70,7 +76,7 @@ def check_extras(
 
 
 def prepared_servers(extras: PhaseExtras) -> dict[str, McpServer]:
-    """The servers as the CLI gets them: it puts the variables in, so that no argument holds a secret."""
+    """Return the servers as the CLI gets them: the CLI fills in variables, so that no argument holds a secret."""
 
     def renamed(texts: Mapping[str, str]) -> dict[str, str]:
         return {n: REFERENCE.sub(rf"${{{PREFIX}\g<name>}}", text) for n, text in texts.items()}
@@ -84,13 +90,13 @@ def prepared_servers(extras: PhaseExtras) -> dict[str, McpServer]:
 
 
 def extra_environment(extras: PhaseExtras, environ: Mapping[str, str]) -> dict[str, str]:
-    """What the CLI needs in its environment for them."""
+    """Return what the CLI needs in its environment for the servers."""
     wanted = {v for server in extras.mcp_servers.values() for v in server.variables}
     given = {f"{PREFIX}{name}": environ.get(name, "") for name in sorted(wanted)}
     return given | {NAMES: " ".join(given)} if given else {}
 
 
 def extra_values(settings: Settings, environ: Mapping[str, str]) -> tuple[str, ...]:
-    """What the variables of all phases hold; it is shown nowhere."""
+    """Return the values of all phases' variables, which must be shown nowhere."""
     found = (extra_environment(extras_of(settings, phase), environ) for phase in Phase)
     return tuple(v for given in found for n, v in given.items() if n != NAMES and len(v) >= 8)

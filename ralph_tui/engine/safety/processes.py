@@ -1,4 +1,4 @@
-"""Processes of our own: how they are marked, and how every one of them is ended.
+"""Mark the processes of a run, and end every one of them.
 
 A mark is an environment variable that children inherit, also those that detach with setsid or nohup
 (SDK-FACTS section 6.8), so a scan finds them whoever their parent is by then.
@@ -26,7 +26,7 @@ ROUNDS = 5
 
 
 def marked(name: str, value: str) -> list[int]:
-    """Process ids, other than ours, that carry the mark in their environment."""
+    """Return the process ids, other than ours, that carry the mark in their environment."""
     import psutil
 
     found = []
@@ -40,7 +40,7 @@ def marked(name: str, value: str) -> list[int]:
 
 
 def end_marked(name: str, value: str, *, grace: float = GRACE_SECONDS) -> int:
-    """Terminate, then kill, every process with the mark; how many there were.
+    """Terminate, then kill, every process with the mark; returns how many there were.
 
     Scans again until none is left, because a process may fork while it is being ended.
     """
@@ -107,7 +107,7 @@ class Watchdog:
 
 
 def _watch(run_id: str) -> None:
-    """The watcher's whole life: block on the pipe, then clean up."""
+    """Watch: block on the pipe, then clean up."""
     for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(name, signal.SIG_IGN)  # it must outlive what it watches
     while sys.stdin.buffer.read(4096):

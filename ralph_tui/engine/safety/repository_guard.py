@@ -66,7 +66,7 @@ class RepositoryGuard:
             self._busy.append((started, self._clock()))
 
     async def begin(self) -> None:
-        """Remember the repository as it is, and tell what is unusual about it.
+        """Remember the repository as it is, and report what is unusual about it.
 
         Raises:
             SetupError: git cannot read it.
@@ -77,7 +77,7 @@ class RepositoryGuard:
                 self._emit(notice)
 
     async def check(self) -> End | None:
-        """Tell what changed since the last look; an end unless it was surely the person.
+        """Report what changed since the last look; returns an end unless it was surely the person.
 
         Raises:
             SetupError: git cannot read the repository any more.

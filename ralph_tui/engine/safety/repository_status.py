@@ -1,4 +1,4 @@
-"""How the person left the repository: said before anything is spent, because it decides what a change means."""
+"""Report how the person left the repository, before anything is spent: it decides what a change means."""
 
 import os
 import subprocess
@@ -27,7 +27,7 @@ _UNDER_WAY = {
 
 
 def standing(root: Path) -> tuple[Notice, ...]:
-    """What is worth knowing of the repository `root` is in; nothing where there is none. Blocks."""
+    """Return what to know of the repository that `root` is in; empty without one. Blocks."""
     status = _git(root, "status", "--porcelain=v2", "--branch", "--untracked-files=no")
     directory = _git(root, "rev-parse", "--absolute-git-dir").strip()
     if not status or not directory:
@@ -51,7 +51,7 @@ def standing(root: Path) -> tuple[Notice, ...]:
 
 
 def _where(root: Path) -> Iterator[str]:
-    """Where the project stands in its repository, and what of it no fingerprint covers."""
+    """Describe where the project is in its repository, and what of it no fingerprint covers."""
     asked = _git(root, "rev-parse", "--show-toplevel", "--show-superproject-working-tree")
     top, _, above = asked.rstrip("\n").partition("\n")
     if above:
@@ -70,7 +70,7 @@ def _where(root: Path) -> Iterator[str]:
 
 
 def _inner(root: Path) -> Iterator[Path]:
-    """Repositories below the project that are no submodules of it, as far as a short look finds them."""
+    """Yield repositories below the project that are not its submodules, as far as a short look finds them."""
     known = {line.split("\t", 1)[-1] for line in _links(root)}
     left = deque([(root, 0)])
     for _ in range(_LOOKED_AT):
@@ -96,7 +96,7 @@ def _inner(root: Path) -> Iterator[Path]:
 
 
 def _links(root: Path) -> list[str]:
-    """The lines of the index that are submodules; their paths are from the project on."""
+    """Return the lines of the index that are submodules, with paths relative to the project."""
     listed = _git(root, "ls-files", "-s", "-z").split("\0")
     return [line for line in listed if line.startswith("160000 ")]
 
@@ -111,7 +111,7 @@ def _unfinished(directory: Path, *, conflicts: int) -> str:
 
 
 def _git(root: Path, *arguments: str) -> str:
-    """What git says; nothing when it is missing, slow or refuses."""
+    """Return git's output; empty when git is missing, slow or refuses."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     words = ["git", "--no-optional-locks", "-c", "core.fsmonitor=false", *arguments]
     try:

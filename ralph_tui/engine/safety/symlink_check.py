@@ -1,4 +1,4 @@
-"""Where a file that a tool wrote has really gone: a link may be changed between the guard's look and the write.
+"""Check where a written file has really gone: a link may change between the guard's look and the write.
 
 The CLI opens files itself, so no flag of ours can hold the path it was allowed; what is left is to look
 again. It gives nobody new rights (whoever can change the link can write as the same user), but is told.

@@ -1,4 +1,4 @@
-"""What a person says to the next iteration: taken under the lock, told, given back when nobody heard it."""
+"""Take guidance for an iteration, and give it back when the iteration did not hear it."""
 
 from collections.abc import Collection
 
@@ -11,14 +11,14 @@ Injections = tuple[Injection, ...]
 
 
 def taken(docs: Documents, ids: Collection[str] | None = None) -> Documents:
-    """The documents once what waits, or these `ids` of it, was said; kept until the iteration has an outcome."""
+    """Return the documents with pending guidance, or these `ids`, taken; it is kept until the iteration has an outcome."""
     said = tuple(i for i in docs.pending if ids is None or i.id in ids)
     left = tuple(i for i in docs.pending if i not in said)
     return docs.with_state(given=(*docs.state.given, *said)).replacing(pending=left)
 
 
 def used_up(docs: Documents, *, heard: bool) -> Documents:
-    """The documents once that iteration is over; what nobody heard to the end waits for the next one."""
+    """Return the documents after the iteration; guidance it did not hear to the end waits for the next one."""
     if not docs.state.given:
         return docs
     pending = docs.pending if heard else (*docs.state.given, *docs.pending)
@@ -26,7 +26,7 @@ def used_up(docs: Documents, *, heard: bool) -> Documents:
 
 
 def tell_consumed(run: RunContext, waiting: Injections, iteration: int) -> None:
-    """Which iteration got it."""
+    """Report which iteration got the guidance."""
     if waiting:
         ids = tuple(injection.id for injection in waiting)
         run.emit(ev.InjectionConsumed(ids=ids, iteration=iteration))

@@ -20,7 +20,15 @@ async def write_handoff(
     meter: Meter,
     dependencies: tuple[str, ...],
 ) -> str:
-    """Write MEMORY.md and the session memory; the path of MEMORY.md, relative to the project."""
+    """Write MEMORY.md and the session memory; returns the path of MEMORY.md, relative to the project.
+
+    Args:
+        run: The parts of the run.
+        supervisor: Knows the task, its files and the model's summary.
+        iteration: The iteration's number.
+        meter: What the session has used.
+        dependencies: The commands that add what the session declared.
+    """
     docs = run.project_state.docs
     task, result = supervisor.task.task, supervisor.tools.gate_result
     facts = SessionFacts(

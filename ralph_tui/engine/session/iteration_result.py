@@ -37,7 +37,7 @@ NOT_THE_TASKS_FAULT = frozenset(
 
 
 def is_the_tasks(failure: Failure | None) -> bool:
-    """Whether an iteration that ended so says something about its task."""
+    """Return whether an iteration with this failure says something about its task."""
     return failure is None or failure.kind not in NOT_THE_TASKS_FAULT
 
 
@@ -75,12 +75,12 @@ _NOT_COUNTED = (IterationOutcome.INTERRUPTED, IterationOutcome.SKIPPED)
 
 
 def waited_out(result: IterationResult) -> bool:
-    """Whether only waiting helps; that says nothing about the work, so the breaker does not count it."""
+    """Return whether only waiting helps; the breaker does not count that."""
     return result.failure is not None and result.failure.kind.passes
 
 
 def told(number: int, task_id: str, result: IterationResult) -> tuple[Event, ...]:
-    """The events that tell how an iteration ended, of a task or of a phase without tasks."""
+    """Return the events that report how an iteration ended."""
     finished = IterationFinished(
         iteration=number,
         task_id=task_id,
@@ -97,7 +97,7 @@ def told(number: int, task_id: str, result: IterationResult) -> tuple[Event, ...
 
 
 def phase_recorded(docs: Documents, phase: Phase, result: IterationResult) -> Documents:
-    """The documents after a session of a phase without tasks; pure."""
+    """Return the documents after a session of a phase without tasks."""
     complete = result.outcome in (IterationOutcome.COMPLETE, IterationOutcome.SENT_BACK)
     verdict = IterationVerdict(
         is_failure=not complete,
@@ -110,7 +110,7 @@ def phase_recorded(docs: Documents, phase: Phase, result: IterationResult) -> Do
 
 
 def recorded(docs: Documents, task_id: str, result: IterationResult) -> Documents:
-    """The documents after an iteration; pure."""
+    """Return the documents after an iteration on a task."""
     complete = result.outcome is IterationOutcome.COMPLETE
     verdict = IterationVerdict(
         is_failure=result.outcome in _FAILURES,
@@ -139,13 +139,13 @@ def recorded(docs: Documents, task_id: str, result: IterationResult) -> Document
 
 
 def _blocked_now(before: ImplementationPlan, after: ImplementationPlan, task_id: str) -> bool:
-    """Whether ralph has just given the task up; one that the agent blocked was blocked before."""
+    """Return whether ralph has just given the task up; a task the agent blocked was blocked before."""
     was, task = before.task(task_id), after.task(task_id)
     return was is not None and task is not None and was.status is not task.status is _BLOCKED
 
 
 def blocked_told(before: ImplementationPlan, after: ImplementationPlan, task_id: str) -> str:
-    """What to tell when ralph has given the task up; empty when it has not."""
+    """Say that ralph has given the task up; empty when it has not."""
     task = after.task(task_id)
     if task is None or not _blocked_now(before, after, task_id):
         return ""
@@ -157,7 +157,7 @@ def blocked_told(before: ImplementationPlan, after: ImplementationPlan, task_id:
 def _counted(
     docs: Documents, name: str, result: IterationResult, verdict: IterationVerdict
 ) -> Documents:
-    """The breaker counts what says something about the work; guidance is used up, the context's use kept."""
+    """Count the iteration in the breaker, use up its guidance and keep the context's use."""
     breaker = docs.breaker
     if result.outcome not in _NOT_COUNTED and not waited_out(result):
         # One meter counts the project's money; the breaker shows what it says.
@@ -267,7 +267,16 @@ async def record_iteration(
 def iteration_memory(
     number: int, task_id: str, title: str, result: IterationResult, phase: Phase, now: datetime
 ) -> str:
-    """What Python writes down of an iteration (seeds, "What Gets Captured"), and what the model did."""
+    """Return what is written down of an iteration (seeds, "What Gets Captured"), with the model's own notes.
+
+    Args:
+        number: The iteration's number.
+        task_id: The task that was worked.
+        title: The task's title.
+        result: What the iteration came to.
+        phase: The phase at work; only building has a task.
+        now: When the iteration ended, in UTC.
+    """
     progress = "yes" if result.outcome.value == "complete" else "no"
     files = ", ".join(result.files) or "none"
     about = f"{task_id}: {one_line(title, 120)}" if phase is Phase.BUILDING else "none"
@@ -288,7 +297,14 @@ def iteration_memory(
 def session_record(
     number: int, task_id: str, result: IterationResult, phase: Phase = Phase.BUILDING
 ) -> SessionRecord:
-    """The archive's line for the session that an iteration used; only building completes tasks."""
+    """Return the archive's line for the session of an iteration; only building completes tasks.
+
+    Args:
+        number: The iteration's number.
+        task_id: The task that was worked, or the name of a phase.
+        result: What the iteration came to.
+        phase: The phase at work.
+    """
     building = phase is Phase.BUILDING
     done = "task_complete" if building else "phase_complete"
     full = result.reason.startswith("context ")

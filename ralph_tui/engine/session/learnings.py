@@ -1,4 +1,4 @@
-"""Recording what a model learned; what recurs is offered to AGENTS.md, which every prompt has."""
+"""Record what a model learned; what recurs is offered to AGENTS.md, which every prompt has."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""The memory of a prompt, made from what is on disk; the same for the model and for the person."""
+"""Make the memory of a prompt from what is on disk, the same for the model and the person."""
 
 from ralph_tui.domain.documents.learning_selection import choose, words_of, words_of_task
 from ralph_tui.domain.documents.memory import (
@@ -23,7 +23,7 @@ ALL_LEARNINGS = 100_000
 
 
 def memory_for(project: Project, docs: Documents, task: Task | None) -> ActiveMemory:
-    """The memory that a prompt about `task` has."""
+    """Return the memory of a prompt about `task`."""
     words = words_of_task(task) if task else words_of(docs.state.request)
     return active_memory(
         MemorySources(
@@ -37,17 +37,17 @@ def memory_for(project: Project, docs: Documents, task: Task | None) -> ActiveMe
 
 
 def learnings_for(project: Project, *texts: str) -> tuple[str, ...]:
-    """The learnings for a prompt that is about these texts."""
+    """Return the learnings for a prompt about these texts."""
     return choose(project.read_learnings(ALL_LEARNINGS), words_of(*texts)).told
 
 
 def next_memory(project: Project, docs: Documents) -> ActiveMemory:
-    """The memory of the next prompt, for a person to look at."""
+    """Return the memory of the next prompt, for a person to look at."""
     return memory_for(project, docs, docs.plan.get_current_task() or docs.plan.get_next_task())
 
 
 def phase_decisions(project: Project, docs: Documents, phase: Phase) -> str:
-    """The decisions of a phase as a section of its memory: the person's, and those the model wrote down."""
+    """Return the decisions of a phase as a section of its memory: the person's, and those the model wrote down."""
     asked = docs.questions.asked_in(phase)
     lines = [
         f"{one_line(q.question.question, 200)} {_answered(q.answer)}" for q in asked if q.answer

@@ -1,4 +1,4 @@
-"""What an agent session of a phase is given, and what the guard holds it to."""
+"""Specify an agent session of a phase: what it is given, and what the guard allows it."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -32,7 +32,7 @@ _LONGEST = 1000
 
 
 def shielding_own(policy: Policy) -> Policy:
-    """The policy, with the numbers and command lines of this process and its parents."""
+    """Return the policy with the pids and command lines of this process and its parents, which no agent may signal."""
     import psutil
 
     pids, lines = [], []
@@ -64,7 +64,7 @@ MOST_FILES = 20_000
 
 
 def guard_policy(project: Project, settings: Settings, phase: Phase) -> Policy:
-    """What the guard holds an agent of a phase to."""
+    """Return the policy that the guard holds an agent of a phase to."""
     extras = extras_of(settings, phase)
     checks = checks_of(project.root, settings)
     # The CLI is given its system prompt as an argument, so `pkill -f` finds the prompt's words there.
@@ -106,9 +106,16 @@ def spec_maker(
     *,
     sandbox: Sandbox | None,
 ) -> SpecFor:
-    """Specs that are equal from one iteration to the next, so that standby sessions fit.
+    """Return what makes specs that are equal from one iteration to the next, so that standby sessions fit.
 
     Models and limits are asked for each time: a person may change them while the loop runs.
+
+    Args:
+        project: The project on disk.
+        settings_now: The settings with what the person changed for this run.
+        environment: Added to the environment of the CLI.
+        phase: The phase whose sessions are made.
+        sandbox: What holds the agent's commands; None where nothing does.
     """
     settings = settings_now()
     checks = checks_of(project.root, settings)
@@ -150,7 +157,7 @@ def _has_notebooks(root: Path) -> bool:
 
 
 def review_spec(spec: SessionSpec, directory: Path, settings: Settings) -> SessionSpec:
-    """The spec of a reviewer's session: it reads in `directory`, and has nothing else of a worker's."""
+    """Return the spec of a reviewer's session, which only reads in `directory`."""
     return spec.model_copy(
         update={
             "cwd": directory,

@@ -85,7 +85,7 @@ class SessionSupervisor(Supervisor):
         return ""
 
     def notes(self, call: ToolCall) -> tuple[str, ...]:
-        """What the model is told with the result of a call."""
+        """Return what the model is told with the result of a call."""
         del call
         return ()
 
@@ -173,7 +173,7 @@ class TaskSupervisor(SessionSupervisor):
         self.task.mind_edits()
 
     def own_rules(self, call: ToolCall) -> Verdict | None:
-        """During a hand-off only the summary may be written; AGENTS.md may not grow."""
+        """Deny everything but the summary during a hand-off, and edits that make AGENTS.md too long."""
         self._on_work()
         if self.handing_off and call.name != HANDOFF_TOOL:
             return Verdict(
@@ -208,7 +208,7 @@ class TaskSupervisor(SessionSupervisor):
         return "The task is settled." if done else ""
 
     def notes(self, call: ToolCall) -> tuple[str, ...]:
-        """What changed of the task, and what AGENTS.md may hold."""
+        """Return what changed of the task, and a warning when AGENTS.md is too long."""
         news = "" if call.agent_id is not None or self.handing_off else self.task.news()
         return news, self._agents_file.note(call)
 

@@ -1,4 +1,4 @@
-"""What the model's `ralph_*` tools do about the one task of a session."""
+"""Answer the model's `ralph_*` tools about the one task of a session."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -28,7 +28,7 @@ PermitChange = Callable[[Permission], Awaitable[Ruling]]
 
 
 async def unasked_change(wanted: Permission) -> Ruling:
-    """The ruling where there is nobody to ask."""
+    """Return the ruling where there is nobody to ask."""
     del wanted
     return Ruling(allowed=False, reason=UNASKED, by=NOBODY)
 
@@ -359,5 +359,5 @@ class TaskTools:
 
 
 def _not_yet(news: str) -> ToolAnswer:
-    """A claim made in ignorance of the person's edit."""
+    """Refuse a claim that was made without knowing the person's edit."""
     return rt.error(f"NOT YET: {news}\nDo what is missing, then claim again.")

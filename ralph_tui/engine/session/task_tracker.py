@@ -1,4 +1,4 @@
-"""The task of a session while others edit the plan: where it stands, what is told of an edit, what may change it."""
+"""Track a session's task while others edit the plan: its state, what is told of an edit, what may change it."""
 
 from collections.abc import Callable, Mapping
 
@@ -57,7 +57,7 @@ class TaskTracker:
         return self._made if self._made is not None and self.status is self._made else None
 
     def is_called(self, name: str) -> bool:
-        """Whether this is its name, or was when the agent was told of it."""
+        """Return whether this is the task's name, or was when the agent was told of it."""
         return name in self._names
 
     # What the person does to it.
@@ -88,7 +88,7 @@ class TaskTracker:
             self._untold = task_matching.in_its_words(task)
 
     def news(self) -> str:
-        """What the agent must know of an edit, once; empty when it knows the task as it is."""
+        """Return what the agent must know of an edit, once; empty when it knows the task as it is."""
         self.mind_edits()
         words, self._untold = self._untold, ""
         return (
@@ -108,7 +108,7 @@ class TaskTracker:
     async def settle(
         self, reason: str, status: TaskStatus, *, judged: Task | None = None, **changes: object
     ) -> bool:
-        """As `change`, for good; whether it is settled, now or before."""
+        """Complete or block the task; returns whether it is settled, now or before."""
         before, is_mine = self._made, False
 
         def note(changed: str) -> None:
@@ -120,7 +120,7 @@ class TaskTracker:
         return self.settled is not None
 
     async def change(self, reason: str, **changes: object) -> bool:
-        """Change the task while it is ours; whether that was done."""
+        """Change the task while it is ours; returns whether that was done."""
         return await self._change(reason, None, changes)
 
     async def _change(

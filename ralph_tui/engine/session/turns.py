@@ -1,4 +1,4 @@
-"""One agent session under the loop's eyes: money and context counted, requests obeyed, time bounded."""
+"""Run the turns of one agent session: count money and context, obey the person's requests, bound the time."""
 
 import asyncio
 import time
@@ -54,7 +54,7 @@ class NeverOpened:
 
 
 async def open_again(run: RunContext, spec: SessionSpec, supervisor: Supervisor) -> AgentSession:
-    """A session; a CLI that dies while it starts is started again, after a longer pause each time.
+    """Open a session; a CLI that dies while it starts is started again, after a longer pause each time.
 
     Raises:
         CliStartError: It keeps dying.
@@ -78,7 +78,7 @@ async def open_again(run: RunContext, spec: SessionSpec, supervisor: Supervisor)
 async def open_unless(
     opening: "asyncio.Task[AgentSession]", asked: Awaitable[object]
 ) -> AgentSession:
-    """The session, or `NeverOpened` when `asked` was done first; a session nobody gets is closed.
+    """Return the session, or `NeverOpened` when `asked` was done first; a session nobody gets is closed.
 
     Raises:
         SetupError: No session could be started.
@@ -115,7 +115,7 @@ class InterruptReason(StrEnum):
 
 
 def interrupt_told(interrupted: InterruptReason, meter: Meter, seconds: float) -> str:
-    """Why a turn was interrupted, with the limit that it reached, as a clause."""
+    """Say why a turn was interrupted, with the limit that it reached, as a clause."""
     match interrupted:
         case InterruptReason.COST:
             spent = cost_limit_reached(meter.costs, meter.limits)
@@ -194,7 +194,7 @@ class Conversation:
             raise broken  # who watches the person's requests must not end in silence
 
     async def say(self, prompt: str) -> TurnEnded:
-        """One turn: events told, usage counted; how it ended."""
+        """Run one turn: emit events, count usage; returns how it ended."""
         ended = TurnEnded()
         await self._keep(prompt)
         self._talking = True
@@ -212,7 +212,7 @@ class Conversation:
         return ended
 
     def measured(self, result: IterationResult) -> IterationResult:
-        """The result with what the session has used and how long it took."""
+        """Return the result with what the session has used and how long it took."""
         return result.model_copy(
             update={
                 "session_id": self.session_id,
@@ -234,14 +234,14 @@ class Conversation:
             self.interrupt(InterruptReason.UNANSWERED)
 
     async def _keep(self, prompt: str) -> None:
-        """The first words of a session are kept, for a person to read exactly what the model was given."""
+        """Keep the first prompt of a session, for a person to read exactly what the model was given."""
         if not self._kept:
             self._kept = True
             layout = self._run.project_state.project.layout
             await asyncio.to_thread(write_last_prompt, layout, self._spec.system_prompt, prompt)
 
     async def _count(self, usage: TurnUsage) -> None:
-        """Money and tokens are written down as they are spent, so that a kill -9 forgets none of it.
+        """Write money and tokens down as they are spent, so that a kill -9 forgets none of it.
 
         Raises:
             StoreError: It, or the journal, cannot be written; then nothing more may be spent.
@@ -320,7 +320,7 @@ class Conversation:
             await self._run.project_state.wait_changed()
 
     async def _hurry(self) -> None:
-        """Who stops at once does not wait for a CLI that heeds no interrupt."""
+        """End the session when its CLI ignores an interrupt: stopping at once does not wait for it."""
         await asyncio.sleep(STOP_SECONDS)
         await self.session.close()
 
