@@ -239,7 +239,7 @@ def _belongs(command: str, manifest: str) -> bool:
 
 
 def _by_target(files: ProjectFiles) -> Iterator[CheckCommand]:
-    """Return the targets of make and just with the usual names."""
+    """Yield the targets of make and just with the usual names."""
     names = files.names()
     for file, program in _RUNNER_FILES:
         if file not in names:

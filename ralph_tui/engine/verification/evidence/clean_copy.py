@@ -3,16 +3,14 @@
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ralph_tui.domain.base import Model
 from ralph_tui.engine.core.project_tree import NOT_THE_PROJECT
+from ralph_tui.engine.verification.evidence.python_environment import editable_paths
 
 _LINKED = frozenset({".venv", "venv", "node_modules", ".tox", ".nox"})
 """Installed things: reached through a link, because copying them takes long and changes nothing."""
-
-_QUOTED_PATH = re.compile(r"""['"](/[^'"\n]+)['"]""")
 
 
 class CleanCopy(Model):
@@ -92,35 +90,3 @@ def _environment(root: Path, target: Path) -> dict[str, str]:
     if paths:
         found["PYTHONPATH"] = ":".join(paths)
     return found
-
-
-def editable_paths(root: Path) -> Iterator[Path]:
-    """Yield the project's directories from which its own environments import it."""
-    for site in site_packages(root):
-        for pth in site.glob("*.pth"):
-            for line in _text(pth).splitlines():
-                if line.startswith("/"):
-                    yield Path(line.strip())
-        for finder in site.glob("__editable__*_finder.py"):
-            yield from (Path(path).parent for path in _QUOTED_PATH.findall(_text(finder)))
-
-
-def site_packages(root: Path) -> Iterator[Path]:
-    """Yield the `site-packages` of the project's own environments."""
-    for name in (".venv", "venv"):
-        yield from sorted((root / name / "lib").glob("python*/site-packages"))
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")[:1_000_000]
-    except OSError:
-        return ""
-
-
-def with_path(environment: Mapping[str, str], added: Mapping[str, str]) -> dict[str, str]:
-    """Return a merged environment in which added `PYTHONPATH` directories come first."""
-    joined = {**environment, **added}
-    if environment.get("PYTHONPATH") and added.get("PYTHONPATH"):
-        joined["PYTHONPATH"] = f"{added['PYTHONPATH']}:{environment['PYTHONPATH']}"
-    return joined

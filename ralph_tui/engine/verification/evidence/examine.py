@@ -22,12 +22,12 @@ from ralph_tui.engine.verification.evidence.check_paths import (
     is_code,
     is_test_file,
 )
-from ralph_tui.engine.verification.evidence.clean_copy import CleanCopy, copy_project, with_path
+from ralph_tui.engine.verification.evidence.clean_copy import CleanCopy, copy_project
+from ralph_tui.engine.verification.evidence.python_environment import environment_faults
 from ralph_tui.engine.verification.evidence.reports import TestReport, go_text, read_reports
 from ralph_tui.engine.verification.evidence.runners import (
     SCRIPT_WRAPPER,
-    environment_faults,
-    report_environment,
+    join_environments,
     report_from,
 )
 
@@ -270,7 +270,7 @@ class Examiner:
         directory = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="ralph-report-"))
         cwd = copy.root if copy else self._root
         command = copy.command(check, self._root) if copy else check
-        own = with_path(self._environment, copy.environment) if copy else dict(self._environment)
+        own = join_environments(self._environment, copy.environment if copy else {})
         writable = (directory, copy.root.parent) if copy else (directory,)
         run = CommandRun(command=command, check=check, cwd=cwd, environment=own, writable=writable)
         try:
@@ -278,7 +278,7 @@ class Examiner:
             reads_output = {Runner.CARGO, Runner.GO} & {*reporting.runners}
             told = {
                 "command": reporting.command,
-                "environment": report_environment(own, reporting.environment),
+                "environment": join_environments(own, reporting.environment),
                 "keep": _OUTPUT_BYTES if reads_output else 0,
             }
             result = await self._run(run.model_copy(update=told))

@@ -6,14 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.engine.verification.evidence.check_files import (
-    CheckFiles,
-    only_adds_tests,
-    steering_part,
-    with_original,
-)
+from ralph_tui.engine.verification.evidence.check_files import CheckFiles, only_adds_tests
 from ralph_tui.engine.verification.evidence.check_paths import Watched, walk
 from ralph_tui.engine.verification.evidence.clean_copy import copy_project
+from ralph_tui.engine.verification.evidence.runner_settings import steering_part, with_original
 from tests.engine.verification.evidence.projects import PROJECT, Changes, write
 
 COMMANDS = ("uv run pytest", "sh scripts/check.sh", "make test")

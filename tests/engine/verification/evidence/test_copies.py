@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.engine.verification.evidence.clean_copy import copy_project, with_path
-from ralph_tui.engine.verification.evidence.runners import environment_faults
+from ralph_tui.engine.verification.evidence.clean_copy import copy_project
+from ralph_tui.engine.verification.evidence.python_environment import environment_faults
+from ralph_tui.engine.verification.evidence.runners import join_environments
 from tests.engine.verification.evidence.projects import write
 
 SITE = ".venv/lib/python3.11/site-packages"
@@ -26,7 +27,9 @@ def test_a_copy_imports_its_own_code_from_an_editable_install(tmp_path: Path) ->
     copy = copy_project(root)
     try:
         command = copy.command(f"{root}/.venv/bin/python -c '{CODE}'", root)
-        environment = with_path({"PATH": "/usr/bin:/bin", "PYTHONPATH": "/x"}, copy.environment)
+        environment = join_environments(
+            {"PATH": "/usr/bin:/bin", "PYTHONPATH": "/x"}, copy.environment
+        )
         assert environment["PYTHONPATH"] == f"{copy.root}/src:/x"
         done = subprocess.run(
             ["bash", "-c", command], cwd=copy.root, env=environment, capture_output=True, text=True,

@@ -14,8 +14,8 @@ from ralph_tui.engine.verification.evidence.judge import weaker
 from ralph_tui.engine.verification.evidence.reports import TestReport, go_text, read_reports
 from ralph_tui.engine.verification.evidence.runners import (
     JEST_REPORT,
+    join_environments,
     recognized,
-    report_environment,
     report_from,
 )
 from tests.engine.verification.evidence.projects import write
@@ -69,7 +69,7 @@ def test_runners_are_told_to_report(tmp_path: Path, command: str, told: str) -> 
 
 
 def test_what_reports_need_is_added_to_an_environment() -> None:
-    joined = report_environment({"PYTHONPATH": "a", "B": "1"}, {"PYTHONPATH": "r"})
+    joined = join_environments({"PYTHONPATH": "a", "B": "1"}, {"PYTHONPATH": "r"})
     assert joined == {"PYTHONPATH": "r:a", "B": "1"}
 
 
