@@ -13,7 +13,7 @@ import pytest
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import FailureClass
-from tests.agent.test_endpoint import self_signed
+from tests.agent.test_tls_check import self_signed
 from tests.harness.model import serving
 from tests.harness.projects import make_project, task, task_of
 from tests.harness.scenarios import finishes, scenario, works_forever
