@@ -105,7 +105,7 @@ class Launcher:
             self._directory = None
 
 
-async def start(client: "ClaudeSDKClient", mark: str, seconds: float) -> None:
+async def connect_cli(client: "ClaudeSDKClient", mark: str, seconds: float) -> None:
     """Connect, and end a CLI that is cancelled or takes too long before the SDK waits for it.
 
     Raises:
@@ -124,7 +124,7 @@ async def start(client: "ClaudeSDKClient", mark: str, seconds: float) -> None:
     await connecting
 
 
-async def leave(client: "ClaudeSDKClient", mark: str, *, well: bool, tools_running: bool) -> None:
+async def end_cli(client: "ClaudeSDKClient", mark: str, *, well: bool, tools_running: bool) -> None:
     """End the CLI and everything with its mark. Run it in a task that nobody cancels.
 
     Args:

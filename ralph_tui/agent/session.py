@@ -27,7 +27,7 @@ from ralph_tui.agent.failures import failure, silence, why_lost
 from ralph_tui.agent.hooks import Hooks
 from ralph_tui.agent.mcp_server import SERVER_NAME, tool_server
 from ralph_tui.agent.options import key_hiding, session_options
-from ralph_tui.agent.process import continue_when_stopped, leave, start
+from ralph_tui.agent.process import connect_cli, continue_when_stopped, end_cli
 from ralph_tui.agent.translate import Translator
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import CliStartError, SetupError, StoreError
@@ -67,7 +67,7 @@ _ONE_FAILED = "bwrap: "
 """The command itself may have said this, so it only gives reason to look."""
 
 
-def suspects(items: list[AgentItem]) -> str:
+def sandbox_complaint(items: list[AgentItem]) -> str:
     """Return a failed command's message about the sandbox, or an empty string."""
     for item in items:
         if isinstance(item, ev.ToolFinished) and item.outcome is ToolOutcome.ERROR:
@@ -182,7 +182,7 @@ class ClaudeSession:
             SetupError: The CLI is missing.
         """
         try:
-            await start(self._client, self._mark, START_SECONDS)
+            await connect_cli(self._client, self._mark, START_SECONDS)
         except CLINotFoundError as error:
             message = "The Claude Code CLI is missing."
             raise SetupError(message, "Reinstall ralph-tui: the CLI comes with it.") from error
@@ -307,7 +307,7 @@ class ClaudeSession:
 
     async def _held(self, items: list[AgentItem]) -> list[AgentItem]:
         """End the turn when commands no longer run in the sandbox."""
-        said = suspects(items) if self.spec.sandbox is not None else ""
+        said = sandbox_complaint(items) if self.spec.sandbox is not None else ""
         found = await lost_sandbox(said) if said else None
         if found is None:
             return items
@@ -347,7 +347,7 @@ class ClaudeSession:
             self._translator.tools_running,
         )
         self._inbox.put_nowait(_Lost("it was closed"))  # a turn that still runs ends
-        await leave(self._client, self._mark, well=well, tools_running=bool(tools))
+        await end_cli(self._client, self._mark, well=well, tools_running=bool(tools))
         running = [task for task in (self._reader, self._watch) if task is not None]
         for task in running:
             task.cancel()

@@ -48,10 +48,10 @@ def _root(context: typer.Context) -> Path | None:
 
 
 def _tasks(context: typer.Context) -> "tuple[Task, ...]":
-    from ralph_tui.store.summary import glance_at_tasks
+    from ralph_tui.store.summary import read_tasks
 
     root = _root(context)
-    return glance_at_tasks(root) if root else ()
+    return read_tasks(root) if root else ()
 
 
 def _titles(tasks: "Iterable[Task]") -> Iterator[tuple[str, str]]:
@@ -77,10 +77,10 @@ def held_tasks(context: typer.Context, incomplete: str) -> Offers:
 
 def open_questions(context: typer.Context, incomplete: str) -> Offers:
     """Offer open questions and permissions."""
-    from ralph_tui.store.summary import glance_at_questions
+    from ralph_tui.store.summary import read_open_questions
 
     root = _root(context)
-    asked = glance_at_questions(root) if root else ()
+    asked = read_open_questions(root) if root else ()
     return _offered(
         ((one.id, one.question.header or one.question.question) for one in asked), incomplete
     )
@@ -88,10 +88,10 @@ def open_questions(context: typer.Context, incomplete: str) -> Offers:
 
 def sessions(context: typer.Context, incomplete: str) -> Offers:
     """Offer the latest sessions, newest first."""
-    from ralph_tui.store.summary import glance_at_sessions
+    from ralph_tui.store.summary import read_ended_sessions
 
     root = _root(context)
-    ended = glance_at_sessions(root) if root else ()
+    ended = read_ended_sessions(root) if root else ()
     newest = reversed(ended[-_SESSIONS:])
     found = ((one.session_id, f"iteration {one.iteration} {one.task_id or ''}") for one in newest)
     return _offered(found, incomplete)

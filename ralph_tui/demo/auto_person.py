@@ -25,7 +25,7 @@ BY = "demo"
 
 
 @dataclass(frozen=True)
-class Matter:
+class OpenMatter:
     """What the loop waits for: a question or a decision."""
 
     key: str
@@ -40,7 +40,7 @@ class Matter:
         return self.key, self.question.id if self.question else ""
 
 
-def matter_of(docs: Documents) -> Matter | None:
+def open_matter(docs: Documents) -> OpenMatter | None:
     """Return what the loop waits for now; None while the person has paused or stopped it.
 
     After trouble only a real person decides how to continue.
@@ -49,12 +49,12 @@ def matter_of(docs: Documents) -> Matter | None:
     if state.pause is not StopMode.NONE or state.stop is not StopMode.NONE:
         return None
     if asked := docs.questions.open():
-        return Matter(asked[0].batch, question=asked[0])
+        return OpenMatter(asked[0].batch, question=asked[0])
     approval = state.approval
     if approval is None or approval.approved is not None or approval.kind is ApprovalKind.RECOVERY:
         return None
     tasks = docs.plan.tasks if approval.kind is ApprovalKind.PLAN else ()
-    return Matter(f"{approval.kind} {approval.requested_at}", tasks=tasks)
+    return OpenMatter(f"{approval.kind} {approval.requested_at}", tasks=tasks)
 
 
 class AutoPerson:
@@ -83,7 +83,7 @@ class AutoPerson:
         self._controls = Controls(project.root)
         self._patience = (persona.at_screen if on_screen else persona.after) / speed
         self._clock = clock
-        self._matter: Matter | None = None
+        self._matter: OpenMatter | None = None
         self._due = 0.0
         self._left_alone = ""
         self._said: set[Guidance] = set()
@@ -145,7 +145,7 @@ class AutoPerson:
 
     def _consider(self, docs: Documents, emit: EventSink) -> None:
         """Look at the open matter, and announce the automatic answer."""
-        before, self._matter = self._matter, matter_of(docs)
+        before, self._matter = self._matter, open_matter(docs)
         now = self._matter
         if now is None or now.key == self._left_alone:
             return
@@ -165,7 +165,7 @@ class AutoPerson:
                 self._said.add(guidance)
                 await self._attempt(lambda g=guidance: self._controls.inject(g.say), emit)  # type: ignore[misc]  # the default binds the loop's value
 
-    async def _answer(self, matter: Matter, emit: EventSink) -> None:
+    async def _answer(self, matter: OpenMatter, emit: EventSink) -> None:
         if await self._attempt(lambda: self._send(matter), emit):
             return
         self._left_alone = matter.key
@@ -179,7 +179,7 @@ class AutoPerson:
             return False
         return True
 
-    def _send(self, matter: Matter) -> None:
+    def _send(self, matter: OpenMatter) -> None:
         asked = matter.question
         if asked is not None:
             self._controls.answer(asked.id, self._persona.answer(asked.question))

@@ -123,7 +123,7 @@ class Project:
         for directory in upwards(here):
             if os.path.lexists(Layout(directory).dot):
                 return cls(directory)
-            if (lost := mirror.gone(directory)) is not None:
+            if (lost := mirror.missing_state(directory)) is not None:
                 raise lost
         raise StoreError(
             f"No ralph project in {here} or above it.",
@@ -402,7 +402,7 @@ class Project:
 
     def _require_dot(self) -> None:
         """Refuse unless `.ralph` is a directory inside the project; a missing one is never recreated."""
-        lost = None if os.path.lexists(self.layout.dot) else mirror.gone(self.root)
+        lost = None if os.path.lexists(self.layout.dot) else mirror.missing_state(self.root)
         if lost is not None:
             raise lost
         project_dir.require(self.layout)

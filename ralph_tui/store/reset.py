@@ -4,7 +4,7 @@ import re
 import shutil
 from pathlib import Path
 
-from ralph_tui.store.backup.mirror import Mirror, holds_work
+from ralph_tui.store.backup.mirror import Mirror, has_work
 from ralph_tui.store.documents.multi_file_commit import Tell
 from ralph_tui.store.io.files import explained
 from ralph_tui.store.io.rotation import older
@@ -70,7 +70,7 @@ def reset(layout: Layout, found: tuple[Path, ...], tell: Tell) -> bool:
                     shutil.rmtree(path)
                 else:
                     path.unlink(missing_ok=True)
-        is_kept = holds_work(layout.root)
+        is_kept = has_work(layout.root)
         if is_kept:  # else one of nothing would take the place of the copy of an earlier reset
             mirror.renew()
     return is_kept

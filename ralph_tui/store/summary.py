@@ -19,7 +19,7 @@ from ralph_tui.store.text_files import read_sessions
 _UNREADABLE = (StoreError, DamagedError, ValidationError)
 
 
-def glance_at_tasks(root: Path) -> tuple[Task, ...]:
+def read_tasks(root: Path) -> tuple[Task, ...]:
     """Return the plan's tasks."""
     try:
         plan = read_regular(Layout(root).plan)
@@ -28,7 +28,7 @@ def glance_at_tasks(root: Path) -> tuple[Task, ...]:
         return ()
 
 
-def glance_at_questions(root: Path) -> tuple[AskedQuestion, ...]:
+def read_open_questions(root: Path) -> tuple[AskedQuestion, ...]:
     """Return the open questions."""
     try:
         log = read_regular(Layout(root).questions)
@@ -37,7 +37,7 @@ def glance_at_questions(root: Path) -> tuple[AskedQuestion, ...]:
         return ()
 
 
-def glance_at_sessions(root: Path) -> tuple[SessionRecord, ...]:
+def read_ended_sessions(root: Path) -> tuple[SessionRecord, ...]:
     """Return the ended sessions, oldest first."""
     try:
         return read_sessions(Layout(root))[0]

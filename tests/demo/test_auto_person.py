@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.cli.composition import launch_demo
-from ralph_tui.demo.auto_person import AutoPerson, matter_of
+from ralph_tui.demo.auto_person import AutoPerson, open_matter
 from ralph_tui.demo.scenario import Guidance, Persona
 from ralph_tui.domain.documents.questions import Answer, AskedQuestion, Option, Permission, Question
 from ralph_tui.domain.errors import StoreError
@@ -149,7 +149,7 @@ async def test_whoever_touches_it_keeps_it_and_the_next_matter_is_a_new_one(tmp_
         moment[0] = NEVER
         Controls(stage.project.root).answer("q-0", Answer(labels=("French",), by="screen"))
         stage.request(ApprovalKind.PLAN)
-        await until(lambda: matter_of(stage.docs) and len(stage.docs.questions.open()) == 1)
+        await until(lambda: open_matter(stage.docs) and len(stage.docs.questions.open()) == 1)
         Controls(stage.project.root).answer("q-1", Answer(other="Ada", by="screen"))
         await until(lambda: stage.person.seconds_left == 3, what="the next countdown")
         assert [asked.answer.by for asked in stage.docs.questions.questions if asked.answer] == [
@@ -182,7 +182,7 @@ async def test_nothing_is_answered_while_the_loop_is_paused(tmp_path: Path) -> N
 async def test_after_trouble_only_a_real_person_decides(tmp_path: Path) -> None:
     async with beside(tmp_path, AT_ONCE) as stage:
         stage.request(ApprovalKind.RECOVERY)
-        assert matter_of(stage.docs) is None
+        assert open_matter(stage.docs) is None
 
 
 async def test_guidance_is_said_once_when_its_task_is_worked(tmp_path: Path) -> None:
@@ -221,7 +221,7 @@ async def test_a_plan_that_cannot_be_read_for_a_moment_is_waited_for(
         stage.state(request="something changes")
         await until(lambda: failed, what="a look at the plan that cannot be read")
         stage.request(ApprovalKind.PLAN)
-        await until(lambda: matter_of(stage.docs) is None, what="the approval")
+        await until(lambda: open_matter(stage.docs) is None, what="the approval")
 
 
 def test_permission_is_given_once_unless_the_scenario_says_no_and_why() -> None:

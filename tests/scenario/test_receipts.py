@@ -118,7 +118,7 @@ async def test_what_the_person_decides_is_recorded_and_believed(tmp_path: Path) 
     assert rests["word"] is not None
     assert rests["word"].reason == "Tried it myself"
     book = ReceiptBook(Project(project).layout)
-    assert all(book.vouches_for(t) for t in plan_of(project).tasks)
+    assert all(book.has_record_of(t) for t in plan_of(project).tasks)
 
 
 def test_a_word_without_a_reason_is_refused(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.store.journal import journal as journal_module
 from ralph_tui.store.journal.journal import JournalWriter, read_events, tail_events
-from ralph_tui.store.journal.journal_location import real_journal, settle_journal
+from ralph_tui.store.journal.journal_location import move_journal, real_journal
 from ralph_tui.store.project import Project
 from tests.harness.waiting import PATIENCE
 from tests.store.helpers import NOW, process, read_line
@@ -247,7 +247,7 @@ def test_a_journal_that_was_taken_away_is_put_back_and_said(
     project.transact(lambda docs: docs)
     path = project.layout.events
     if is_moved_out:
-        assert settle_journal(project.layout) == real_journal(path) != path
+        assert move_journal(project.layout) == real_journal(path) != path
     writer = JournalWriter(path)
     notices(writer, "one")
     path.rename(project.root / "aside")
@@ -284,7 +284,7 @@ def test_the_journal_follows_a_project_that_moves_and_a_copy_gets_its_own(
 ) -> None:
     def settled(there: Project) -> Path:
         there.transact(lambda docs: docs)
-        return settle_journal(there.layout)
+        return move_journal(there.layout)
 
     first = settled(project)
     writer = JournalWriter(project.layout.events)

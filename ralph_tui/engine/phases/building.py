@@ -27,9 +27,9 @@ from ralph_tui.engine.session.iteration_result import (
 )
 from ralph_tui.engine.session.prompt_memory import memory_for
 from ralph_tui.engine.verification.coverage import (
+    blocked_without_check,
     can_complete,
     may_be_unverified,
-    without_check,
 )
 from ralph_tui.engine.verification.fingerprint import Fingerprinter
 from ralph_tui.engine.verification.work_done import look
@@ -192,7 +192,7 @@ class BuildLoop:
             now = docs.plan.task(task.id)
             if now is None or now.status is not TaskStatus.PENDING:
                 return docs
-            return docs.replacing(plan=without_check(docs.plan, now))
+            return docs.replacing(plan=blocked_without_check(docs.plan, now))
 
         await self._run.project_state.transact(change, "no check can run for it")
 

@@ -26,12 +26,12 @@ from ralph_tui.engine.session.prompt_memory import learnings_for
 from ralph_tui.engine.verification.coverage import (
     allowing_unverified,
     uncovered,
-    what_is_uncovered,
+    uncovered_notice,
 )
 from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.engine.verification.evidence.allowed_changes import (
     allowing_check_changes,
-    wishes_to_change_checks,
+    check_change_notice,
 )
 from ralph_tui.store.project import Documents, Outcome
 
@@ -112,9 +112,9 @@ def _summary(stage: Stage, plan: ImplementationPlan, rules: GateRules) -> str:
     told, lacking = plan_size(plan.tasks), _uncovered(stage, plan, rules)
     if lacking:
         who = "It" if len(lacking) == 1 else "They"
-        told += f". {what_is_uncovered(lacking)} {who} would complete as unverified."
+        told += f". {uncovered_notice(lacking)} {who} would complete as unverified."
     if asking := [task.id for task in plan.tasks if task.asks_to_change_checks]:
-        told += f" {wishes_to_change_checks(asking)}"
+        told += f" {check_change_notice(asking)}"
     return told
 
 

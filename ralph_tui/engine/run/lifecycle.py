@@ -21,10 +21,10 @@ from ralph_tui.engine.phases.phase_session import Stage
 from ralph_tui.engine.session.prompt_memory import phase_decisions
 from ralph_tui.engine.verification.coverage import (
     allowing_unverified,
-    how_to_cover,
+    coverage_hint,
     require_checks,
     uncovered,
-    what_is_uncovered,
+    uncovered_notice,
 )
 from ralph_tui.store.project import Documents, Project
 
@@ -202,14 +202,14 @@ async def agree_to_unverified(stage: Stage) -> End | None:
     if not can_ask(stage.request):
         require_checks(tasks)
     summary = (
-        f"{what_is_uncovered(tasks)} Yes builds them all the same, and they complete as unverified. "
-        f"No ends this run. {how_to_cover(tasks)}"
+        f"{uncovered_notice(tasks)} Yes builds them all the same, and they complete as unverified. "
+        f"No ends this run. {coverage_hint(tasks)}"
     )
     decided = await decide(run, stage.request, ApprovalKind.UNVERIFIED, summary)
     if isinstance(decided, End):
         return decided
     if not decided.approved:
-        return stopped(what_is_uncovered(tasks).rstrip("."), how_to_cover(tasks))
+        return stopped(uncovered_notice(tasks).rstrip("."), coverage_hint(tasks))
     await run.project_state.transact(lambda now: _allowing(now, tasks))
     return None
 

@@ -22,7 +22,7 @@ from ralph_tui.engine.verification.detection.project_checks import ChecksOfRun
 from ralph_tui.guard.repository.watcher import GitWatch
 from ralph_tui.guard.sandbox.environ_block import blank_keys
 from ralph_tui.store.journal.journal import JournalWriter
-from ralph_tui.store.journal.journal_location import settle_journal
+from ralph_tui.store.journal.journal_location import move_journal
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Project
 
@@ -69,7 +69,7 @@ async def run_loop(
 
 def _open_journal(project: Project) -> JournalWriter:
     project.transact(lambda docs: docs)  # the place of ralph's own copies is there from now on
-    settle_journal(project.layout)
+    move_journal(project.layout)
     return JournalWriter(project.layout.events)
 
 

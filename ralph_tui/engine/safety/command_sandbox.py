@@ -106,7 +106,7 @@ Prefix = Callable[[str, tuple[Path, ...]], tuple[str, ...]]
 """The words that start a command in what holds it, and lets it write to more directories; empty where nothing does."""
 
 
-def unheld(command: str, writable: tuple[Path, ...]) -> tuple[str, ...]:
+def unconfined(command: str, writable: tuple[Path, ...]) -> tuple[str, ...]:
     """Return the empty prefix: no sandbox holds commands."""
     del command, writable
     return ()

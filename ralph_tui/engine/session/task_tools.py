@@ -18,7 +18,7 @@ from ralph_tui.engine.prompts import tool_schemas as rt
 from ralph_tui.engine.session.learnings import record_learning
 from ralph_tui.engine.session.task_tracker import TaskTracker
 from ralph_tui.engine.verification.coverage import may_be_unverified
-from ralph_tui.engine.verification.evidence.allowed_changes import as_they_are, paths_of
+from ralph_tui.engine.verification.evidence.allowed_changes import agreed_changes, paths_of
 from ralph_tui.engine.verification.failure_report import failure_report
 from ralph_tui.engine.verification.gate import Permit, receipt_text, unasked
 from ralph_tui.store.project import Documents, Outcome
@@ -309,7 +309,7 @@ class TaskTools:
             return rt.error(
                 "No check file differs from how it was, so there is nothing to ask. Make the change first."
             )
-        shown = await asyncio.to_thread(as_they_are, paths, root)
+        shown = await asyncio.to_thread(agreed_changes, paths, root)
         ruling = await self._permit_change(check_change_permission(paths, diff, wanted.reason))
         if ruling.allowed:
             allowed = (*task.allowed_check_changes, *shown)

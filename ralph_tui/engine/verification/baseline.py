@@ -42,7 +42,7 @@ class RedBefore(Model):
     def excuses(self, now: Examined, inspection: Inspection) -> bool:
         """Return whether the check, failing again, got no worse; anything unclear counts as worse."""
         code = now.result.exit_code
-        if not code or inspection.open or now.foul:
+        if not code or inspection.open or now.run_faults:
             return False
         if self.outcomes or now.outcomes:
             return self._tests_no_worse(now)

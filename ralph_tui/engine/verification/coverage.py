@@ -63,7 +63,7 @@ def may_be_unverified(task: Task, building: BuildingSettings) -> bool:
     return building.allow_unverified or task.may_be_unverified
 
 
-def what_is_uncovered(tasks: Sequence[Task]) -> str:
+def uncovered_notice(tasks: Sequence[Task]) -> str:
     """Return a sentence that names these tasks."""
     names = ", ".join(task.id for task in tasks[:SHOWN_TASKS])
     more = f" and {len(tasks) - SHOWN_TASKS} more" if len(tasks) > SHOWN_TASKS else ""
@@ -71,7 +71,7 @@ def what_is_uncovered(tasks: Sequence[Task]) -> str:
     return f"{len(tasks)} {noun} {verb} no check that can run: {names}{more}."
 
 
-def how_to_cover(tasks: Sequence[Task]) -> str:
+def coverage_hint(tasks: Sequence[Task]) -> str:
     """Return a sentence on how to give these tasks a check."""
     return (
         f"Give each a command: `ralph edit {tasks[0].id} --criterion '$ ./check.sh'`, or set "
@@ -87,7 +87,7 @@ def require_checks(tasks: Sequence[Task]) -> None:
     """
     if tasks:
         instead = "To build them unverified, run again with --allow-unverified."
-        raise PlanError(what_is_uncovered(tasks), f"{how_to_cover(tasks)} {instead}")
+        raise PlanError(uncovered_notice(tasks), f"{coverage_hint(tasks)} {instead}")
 
 
 def allowing_unverified(plan: ImplementationPlan, tasks: Sequence[Task]) -> ImplementationPlan:
@@ -97,7 +97,7 @@ def allowing_unverified(plan: ImplementationPlan, tasks: Sequence[Task]) -> Impl
     return plan
 
 
-def without_check(plan: ImplementationPlan, task: Task) -> ImplementationPlan:
+def blocked_without_check(plan: ImplementationPlan, task: Task) -> ImplementationPlan:
     """Return the plan with a task blocked because it was added during the run and has no check."""
     blocker = (
         f"{NO_CHECK}. Give it one: `ralph edit {task.id} --criterion '$ ./check.sh'`, then "

@@ -20,7 +20,7 @@ from ralph_tui.domain.verification.verification import (
     ReceiptStatus,
     criterion_text,
 )
-from ralph_tui.engine.safety.command_sandbox import NOT_HELD, Prefix, require_held, unheld
+from ralph_tui.engine.safety.command_sandbox import NOT_HELD, Prefix, require_held, unconfined
 from ralph_tui.engine.verification.baseline import Baseline
 from ralph_tui.engine.verification.command import CommandResult, run_command
 from ralph_tui.engine.verification.detection.project_checks import GateRules
@@ -127,7 +127,7 @@ class Gate:
         environment: Mapping[str, str],
         review: Review,
         emit: EventSink,
-        prefix: Prefix = unheld,
+        prefix: Prefix = unconfined,
     ) -> None:
         """Check claims in the project at `root`.
 

@@ -67,7 +67,7 @@ def previous_of(root: Path) -> Path:
     return directory.with_name(f"{directory.name}{PREVIOUS}")
 
 
-def bring_back_previous(root: Path) -> None:
+def restore_previous_copy(root: Path) -> None:
     """Replace a copy without work by the copy from before the last reset."""
     previous = previous_of(root)
     if previous.is_dir():
@@ -101,7 +101,7 @@ class Mirror:
                 self._copy(path, directory / name, name)
             journal = directory / self._layout.events.name
             if not (journal.exists() or self._layout.events.is_symlink()):  # else it is there
-                link(self._layout.events, journal)
+                give_second_name(self._layout.events, journal)
         except (OSError, StoreError) as error:
             reason = error.message if isinstance(error, StoreError) else error.strerror or error
             self._tell(
@@ -167,7 +167,7 @@ _OF_THE_PERSON = frozenset({ORIGIN, ".ralph--config.yaml", "AGENTS.md"})
 """In a copy although nothing was done in its project; a reset leaves them where they are."""
 
 
-def holds_work(root: Path) -> bool:
+def has_work(root: Path) -> bool:
     """Return whether a project's copy holds anything that a reset removes."""
     try:
         with os.scandir(mirror_of(root)) as entries:
@@ -179,7 +179,7 @@ def holds_work(root: Path) -> bool:
         return False
 
 
-def kept_since(root: Path) -> datetime | None:
+def copied_at(root: Path) -> datetime | None:
     """Return when the copy of the plan or state was last written, or None when there is no copy."""
     try:
         directory = mirror_of(root)
@@ -193,9 +193,9 @@ def kept_since(root: Path) -> datetime | None:
     return datetime.fromtimestamp(max(times), UTC) if times else None
 
 
-def gone(root: Path) -> StoreError | None:
+def missing_state(root: Path) -> StoreError | None:
     """Return the error for a project whose `.ralph` is missing although a copy exists, else None."""
-    since = kept_since(root)
+    since = copied_at(root)
     if since is None:
         return None
     return StoreError(
@@ -204,7 +204,7 @@ def gone(root: Path) -> StoreError | None:
     )
 
 
-def link(source: Path, target: Path) -> None:
+def give_second_name(source: Path, target: Path) -> None:
     """Give a file a second name. Do nothing where that is impossible, such as across file systems."""
     try:
         info = source.stat()

@@ -68,7 +68,7 @@ class ReceiptBook:
         if not self.can_be_kept:
             return ()
         complete = (task for task in plan.tasks if task.status is TaskStatus.COMPLETE)
-        return tuple(task for task in complete if not self.vouches_for(task))
+        return tuple(task for task in complete if not self.has_record_of(task))
 
     @property
     def can_be_kept(self) -> bool:
@@ -78,7 +78,7 @@ class ReceiptBook:
         except StoreError:
             return False
 
-    def vouches_for(self, task: Task) -> bool:
+    def has_record_of(self, task: Task) -> bool:
         """Return whether the record contains the completion that the plan claims."""
         rests = task.verification
         found = self._read().get(rests.receipt) if rests is not None else None

@@ -8,12 +8,12 @@ from pathlib import Path
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.store import project_dir
 from ralph_tui.store.backup.mirror import (
-    bring_back_previous,
-    holds_work,
+    give_second_name,
+    has_work,
     is_copy,
-    link,
     mirror_of,
     previous_of,
+    restore_previous_copy,
 )
 from ralph_tui.store.io.files import explained, sync_directory, write_atomic
 from ralph_tui.store.layout import Layout
@@ -32,9 +32,9 @@ def restore_from_mirror(root: Path) -> tuple[str, ...]:
     directory = mirror_of(layout.root)
     bare = not any(os.path.lexists(path) for path in (layout.plan, layout.state, layout.events))
     with explained("restore", layout.dot):
-        if bare and not holds_work(layout.root):
-            bring_back_previous(layout.root)
-        if not holds_work(layout.root):
+        if bare and not has_work(layout.root):
+            restore_previous_copy(layout.root)
+        if not has_work(layout.root):
             raise StoreError(f"No copy of the state of {layout.root} is kept.", "Run `ralph init`.")
         inside, beside = _kept(directory)
         names: list[str] = []
@@ -73,7 +73,7 @@ def _restore_into(layout: Layout, directory: Path, names: list[str]) -> list[str
 def _put_journal(layout: Layout, directory: Path, target: Path) -> None:
     journal, made = directory / layout.events.name, target / layout.events.name
     if journal.is_file() and not made.exists():
-        link(journal, made)
+        give_second_name(journal, made)
         if not made.exists():
             shutil.copyfile(journal, made)
 

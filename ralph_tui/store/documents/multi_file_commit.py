@@ -198,7 +198,7 @@ def _finish_one(rename: _Rename, tell: Tell) -> None:
     )
 
 
-def sweep(layout: Layout, tell: Tell) -> None:
+def remove_leftovers(layout: Layout, tell: Tell) -> None:
     """Remove what dead writers left. Hold the write lock."""
     finish(layout, tell)
     with explained("clean up", layout.dot):

@@ -109,7 +109,7 @@ class Snapshots:
             StoreError: A file changed under every try for `PATIENCE_SECONDS`, or cannot be written.
         """
         if not self._swept:
-            multi_file_commit.sweep(self._layout, self._tell)
+            multi_file_commit.remove_leftovers(self._layout, self._tell)
             self._swept = True
         started, pause = time.monotonic(), 0.001
         while True:

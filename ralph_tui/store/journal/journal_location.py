@@ -29,7 +29,7 @@ def real_journal(path: Path) -> Path:
     return target if is_ours else path
 
 
-def settle_journal(layout: Layout) -> Path:
+def move_journal(layout: Layout) -> Path:
     """Move the journal out of the work tree; return its path. Only the owner of the loop may call this.
 
     A journal that was put into `.ralph` by hand counts: the one before is kept beside it. Where nothing can

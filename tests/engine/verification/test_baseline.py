@@ -71,7 +71,7 @@ def test_changed_check_files_and_a_runner_that_is_not_the_installed_one_are_no_e
     weakened = Inspection(changes=CheckChanges(changed=("test_a.py",)))
     assert not known.excuses(now, weakened)
     assert known.excuses(now, weakened.model_copy(update={"allowed": ("test_a.py",)}))
-    assert not known.excuses(now.model_copy(update={"foul": ("shadowed",)}), NOTHING)
+    assert not known.excuses(now.model_copy(update={"run_faults": ("shadowed",)}), NOTHING)
 
 
 def test_what_was_put_right_is_not_excused_again(tmp_path: Path) -> None:

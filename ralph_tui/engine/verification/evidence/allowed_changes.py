@@ -27,12 +27,12 @@ def allowed_changes(task: Task, changes: CheckChanges, root: Path) -> tuple[str,
     return tuple(path for path in paths_of(changes) if (path, digest_of(root / path)) in agreed)
 
 
-def as_they_are(paths: Iterable[str], root: Path) -> tuple[AllowedCheckChange, ...]:
+def agreed_changes(paths: Iterable[str], root: Path) -> tuple[AllowedCheckChange, ...]:
     """Return the permission for these files in their current content. Blocks."""
     return tuple(AllowedCheckChange(path=path, digest=digest_of(root / path)) for path in paths)
 
 
-def wishes_to_change_checks(task_ids: Sequence[str]) -> str:
+def check_change_notice(task_ids: Sequence[str]) -> str:
     """Return the sentence that tells the person about a plan that wants to change tests."""
     names, verb = ", ".join(task_ids), "asks" if len(task_ids) == 1 else "ask"
     return f"{names} {verb} to change tests that exist; approving the plan allows that."

@@ -90,7 +90,7 @@ class Examined(Model):
 
     result: CommandResult
     faults: tuple[str, ...] = ()
-    foul: tuple[str, ...] = ()
+    run_faults: tuple[str, ...] = ()
     """What is wrong with how the tests of a red check were run."""
     counts: TestCounts | None = None
     before: TestCounts | None = None
@@ -186,7 +186,7 @@ class Examiner:
         return Examined(
             result=result,
             faults=found,
-            foul=judge.foul(report, (self._root,), inspection.trusted) if red else (),
+            run_faults=judge.run_faults(report, (self._root,), inspection.trusted) if red else (),
             counts=report.counts if report.runners else None,
             before=TestReport(outcomes=dict(before)).counts if before else None,
             failing=report.failing_named,

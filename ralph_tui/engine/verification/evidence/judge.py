@@ -29,10 +29,12 @@ def faults(
     early = tuple(_ended_early(report, roots, {*trusted, *changed}))
     if not report.runners:
         return (*report.faults, *early)
-    return early + tuple(dict.fromkeys((*_results(report), *foul(report, roots, trusted))))
+    return early + tuple(dict.fromkeys((*_results(report), *run_faults(report, roots, trusted))))
 
 
-def foul(report: TestReport, roots: tuple[Path, ...], trusted: Collection[str]) -> tuple[str, ...]:
+def run_faults(
+    report: TestReport, roots: tuple[Path, ...], trusted: Collection[str]
+) -> tuple[str, ...]:
     """Return what is wrong with how the tests ran, whatever their outcome; the arguments are those of `faults`."""
     return (
         *report.faults,
