@@ -1,4 +1,4 @@
-"""Money: the three limits and the meter that is held against them."""
+"""Money: the three limits, and the meter that counts towards them."""
 
 import math
 from enum import StrEnum
@@ -17,22 +17,22 @@ MOST = 1e12
 
 
 def micros(usd: float) -> int:
-    """An amount in US dollars as whole micro-dollars; more than nothing is at least one, because a limit of zero is no limit."""
+    """Return US dollars as whole micro-dollars; more than nothing is at least one, because a limit of zero is no limit."""
     return max(1, round(min(usd, MOST) * MICROS)) if usd > 0 else 0
 
 
 def dollars(amount: int) -> float:
-    """Whole micro-dollars as US dollars."""
+    """Return whole micro-dollars as US dollars."""
     return amount / MICROS
 
 
 def plus(*amounts: float) -> float:
-    """The exact sum of amounts in US dollars."""
+    """Return the exact sum of amounts in US dollars."""
     return dollars(sum(map(micros, amounts)))
 
 
 def minus(usd: float, other: float) -> float:
-    """What is left of an amount in US dollars; never below zero."""
+    """Subtract an amount in US dollars; the result is never below zero."""
     return dollars(max(0, micros(usd) - micros(other)))
 
 
@@ -60,7 +60,7 @@ class CostLimits(Model):
     total: Money = 200.0
 
     def of(self, level: CostLevel) -> float:
-        """The limit for one scope."""
+        """Return the limit for one scope."""
         return {
             CostLevel.ITERATION: self.per_iteration,
             CostLevel.SESSION: self.per_session,
@@ -76,7 +76,7 @@ class CostMeter(Model):
     total: Money = 0.0
 
     def add(self, usd: float) -> "CostMeter":
-        """A copy with `usd` more at every level.
+        """Return a copy with `usd` more at every level.
 
         Raises:
             ValueError: `usd` is negative, NaN or infinite.
@@ -91,11 +91,11 @@ class CostMeter(Model):
         )
 
     def next_iteration(self) -> "CostMeter":
-        """A copy with the iteration's figure at zero."""
+        """Return a copy with the iteration's figure at zero."""
         return self.model_copy(update={"iteration": 0.0})
 
     def of(self, level: CostLevel) -> float:
-        """What was spent in one scope."""
+        """Return what was spent in one scope."""
         return {
             CostLevel.ITERATION: self.iteration,
             CostLevel.SESSION: self.session,
@@ -103,11 +103,11 @@ class CostMeter(Model):
         }[level]
 
     def exceeded(self, limits: CostLimits) -> CostLevel | None:
-        """The widest limit that is used up, or None."""
+        """Return the widest limit that is used up, or None."""
         widest_first = (CostLevel.TOTAL, CostLevel.SESSION, CostLevel.ITERATION)
         return next((lv for lv in widest_first if 0 < limits.of(lv) <= self.of(lv)), None)
 
     def remaining(self, limits: CostLimits) -> float:
-        """What the next response may cost before the narrowest limit is used up; infinite without one."""
+        """Return what the next response may cost before the narrowest limit is used up; infinite without one."""
         limited = [level for level in CostLevel if limits.of(level) > 0]
         return min((minus(limits.of(level), self.of(level)) for level in limited), default=math.inf)

@@ -1,4 +1,4 @@
-"""How long something takes, as people read it; one form wherever a duration is shown."""
+"""Formats durations, in one form wherever a duration is shown."""
 
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
 
@@ -23,5 +23,5 @@ def duration(seconds: float, *, tenths: bool = False) -> str:
 
 
 def took(seconds: float) -> str:
-    """The duration of something that may have ended in no time."""
+    """Format a duration that may be zero."""
     return duration(seconds, tenths=True)

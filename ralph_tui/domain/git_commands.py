@@ -1,4 +1,4 @@
-"""Which of git an agent may use: what the settings can name and the guard judges."""
+"""Which git commands an agent may use: what the settings can name and the guard judges."""
 
 GIT_READ_ONLY = (
     "annotate", "apply", "archive", "bisect", "blame", "branch", "bundle", "cat-file", "check-attr",

@@ -1,4 +1,4 @@
-"""Names people read for the ends of runs and for why the agent could not go on."""
+"""Names that people read for the ends of runs and for failures of the agent."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

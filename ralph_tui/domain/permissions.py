@@ -55,7 +55,7 @@ class Ruling(Model):
 
 
 def question_of(permission: Permission) -> Question:
-    """The question as every face can put it, with the three answers there are."""
+    """Return the question as every face can show it, with its three answers."""
     argument = one_line(permission.argument, SHOWN)
     who = "a sub-agent" if permission.sub_agent else "the agent"
     what = {"Bash": f"run `{argument}`", NETWORK: f"reach {argument} from the sandbox"}.get(
@@ -89,20 +89,20 @@ def question_of(permission: Permission) -> Question:
 
 
 def check_change_permission(paths: Sequence[str], diff: str, reason: str) -> Permission:
-    """What the person is asked about changed check files: exactly this diff."""
+    """Ask the person about changed check files, with exactly this diff."""
     return Permission(
         tool=CHECK_FILES, argument=diff, rule=CHECK_CHANGE, reason=reason, patterns=tuple(paths)
     )
 
 
 def covered(permission: Permission) -> str:
-    """What "for this session" holds for, in words."""
+    """Say in words what "for this session" applies to."""
     shown = " and ".join(f"`{one_line(text, SHOWN)}`" for text in permission.patterns)
     return f"every further {shown}" if shown else "exactly this call"
 
 
 def ruling_of(answer: Answer) -> Ruling:
-    """What an answer means; whatever is not plainly an allowance is a denial."""
+    """Return what an answer means; whatever is not plainly an allowance is a denial."""
     if answer.labels == (ONCE,):
         return Ruling(allowed=True, by=answer.by)
     if answer.labels == (SESSION,):
@@ -111,7 +111,7 @@ def ruling_of(answer: Answer) -> Ruling:
 
 
 def answer_told(asked: AskedQuestion) -> str:
-    """The answer to any question in words; of an open one, nothing."""
+    """Return the answer to any question in words; nothing for an open one."""
     if asked.answer is None:
         return ""
     if asked.permission is not None:

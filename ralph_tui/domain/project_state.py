@@ -32,7 +32,7 @@ class StopMode(StrEnum):
     NOW = "now"
 
     def again(self) -> "StopMode":
-        """The request made once more: first after the iteration, then at once."""
+        """Return the stronger request when it is made again: first after the iteration, then at once."""
         return StopMode.AFTER_ITERATION if self is StopMode.NONE else StopMode.NOW
 
 

@@ -1,7 +1,7 @@
-"""Keys, tokens and passwords: how they are recognised, and how they are taken out of a text.
+"""Recognizes keys, tokens and passwords, and takes them out of a text.
 
-Recognised by their form wherever they come from, and by their value when it was in the environment
-under a name that says it is secret; those values are made known once, at the start.
+A secret is recognized by its form wherever it comes from, and by its value when it was in the environment
+under a name that says it is secret; those values are registered once, at the start.
 """
 
 import re
@@ -50,18 +50,18 @@ _hidden: list[str] = []
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether an environment variable says by its name that its value is secret."""
+    """Return whether an environment variable says by its name that its value is secret."""
     return bool(re.fullmatch(_NAME, name, re.IGNORECASE)) and name.upper() not in _DIRECTORIES
 
 
 def secret_values(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """The values that must not be shown."""
+    """Return the values that must not be shown."""
     stripped = (value.strip() for name, value in environment.items() if is_secret_name(name))
     return tuple(v for v in stripped if len(v) >= MIN_VALUE and not _WORD.fullmatch(v))
 
 
 def hide(values: Iterable[str]) -> None:
-    """Have `redact` take these values out from now on, for the whole process."""
+    """Have `redact` remove these values from now on, for the whole process."""
     _hidden[:] = sorted({*_hidden, *values}, key=len, reverse=True)  # one may be part of another
 
 
@@ -74,13 +74,13 @@ _LAST = (
 
 
 def unfinished(text: str) -> int:
-    """From where on a text may hold the begin of a secret that goes on in the next piece."""
+    """Return the position from which a text may hold the start of a secret that continues in the next piece."""
     match = re.search(_LAST, text, re.DOTALL)
     return match.start() if match else len(text)
 
 
 def redact(text: str) -> str:
-    """The text without keys, tokens and passwords."""
+    """Return the text without keys, tokens and passwords."""
     for value in _hidden:
         if value in text:
             text = text.replace(value, REDACTED)

@@ -1,4 +1,4 @@
-"""Text of others made fit to keep and show: control characters and secrets out, length bounded (law 6)."""
+"""Makes other people's text fit to keep and show: removes control characters and secrets, bounds the length (law 6)."""
 
 import re
 
@@ -25,7 +25,7 @@ _EMOJI_STYLE = "\ufe0f"
 
 
 def inert(text: str) -> str:
-    """Text without escape sequences, control and bidi characters, and without keys and passwords.
+    """Remove escape sequences, control and bidi characters, keys and passwords.
 
     Secrets go last: a control character inside one must not hide it.
     """
@@ -33,7 +33,7 @@ def inert(text: str) -> str:
 
 
 def unarmed(text: str) -> str:
-    """Text that moves and changes nothing on a terminal; what a person typed themselves may hold secrets.
+    """Remove what moves or changes anything on a terminal; what a person typed themselves may hold secrets.
 
     Tabs and newlines stay. A sign of one cell stays one, so that frames around it hold in every terminal.
     """
@@ -46,7 +46,7 @@ def unarmed(text: str) -> str:
 
 
 def one_line(text: str, limit: int = 200) -> str:
-    """Inert text on one line of at most `limit` characters."""
+    """Return inert text on one line of at most `limit` characters."""
     if len(text) <= limit and text.isprintable() and "  " not in text:
         flat = redact(text).strip()  # it is one already
     else:
@@ -55,12 +55,12 @@ def one_line(text: str, limit: int = 200) -> str:
 
 
 def tail(text: str, limit: int = 4000) -> str:
-    """The end of a long inert text, with a mark where it was cut."""
+    """Return the end of a long inert text, with a mark where it was cut."""
     clean = inert(text[-limit * 2 :])
     return clean if len(clean) <= limit else "…" + clean[-(limit - 1) :]
 
 
 def head(text: str, limit: int = 4000) -> str:
-    """The beginning of a long inert text, with a mark where it was cut."""
+    """Return the beginning of a long inert text, with a mark where it was cut."""
     clean = inert(text[: limit * 2])
     return clean if len(clean) <= limit and len(text) <= limit * 2 else clean[: limit - 1] + "…"

@@ -1,4 +1,4 @@
-"""AGENTS.md goes into every prompt, so it is kept short."""
+"""Keeps AGENTS.md short, because it goes into every prompt."""
 
 from collections.abc import Sequence
 
@@ -6,12 +6,12 @@ MAX_LINES = 60
 
 
 def lines_of(text: str) -> int:
-    """How many lines it has."""
+    """Count its lines."""
     return len(text.splitlines())
 
 
 def shown(text: str) -> str:
-    """What of it goes into a prompt."""
+    """Return the part that goes into a prompt."""
     count = lines_of(text)
     if count <= MAX_LINES:
         return text
@@ -23,7 +23,7 @@ def shown(text: str) -> str:
 
 
 def complaint(before: str, after: str) -> str:
-    """Why a change is refused; empty when it is short enough or makes it no longer."""
+    """Return why a change is refused; empty when the file is short enough or becomes no longer."""
     count = lines_of(after)
     if count <= MAX_LINES or count <= lines_of(before):
         return ""
@@ -39,7 +39,7 @@ _PLACEHOLDER = "[Ralph will append discoveries here]"
 
 
 def with_learned(text: str, patterns: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-    """The file with these patterns as items of its section; also those for which there is no room."""
+    """Return the file with these patterns added to its section, and the patterns for which there is no room."""
     lines = [line for line in text.rstrip().splitlines() if line.strip() != _PLACEHOLDER]
     if not any(map(_is_learned, lines)):
         lines += [*([""] if lines else []), LEARNED]

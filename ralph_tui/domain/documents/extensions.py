@@ -42,7 +42,7 @@ class McpServer(Model):
         return self
 
     def _no_secrets(self) -> None:
-        """A secret on a command line is in every list of processes, one in the file is stored."""
+        """Refuse secrets: on a command line every process list shows them, and in the file they are stored."""
         for text in (self.command, *self.args, self.url):
             if REFERENCE.search(text):
                 raise ValueError("${NAME} may stand in env and headers only, where nobody sees it")
@@ -64,7 +64,7 @@ class McpServer(Model):
 
 
 def variables_in(text: str) -> Iterator[str]:
-    """The variables a text refers to."""
+    """Return the variables a text refers to."""
     return (match["name"] for match in REFERENCE.finditer(text))
 
 

@@ -1,4 +1,4 @@
-"""Which lines of progress.txt go into a prompt: the newest always, then those that share most words."""
+"""Chooses lines of progress.txt for a prompt: the latest always, then those that share most words with the task."""
 
 import re
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ class Recurring(Model):
 
 
 def recurring(learnings: Sequence[str], agents_md: str) -> tuple[Recurring, ...]:
-    """What was learned again and is not in AGENTS.md yet, the most frequent first."""
+    """Return what was learned repeatedly and is not in AGENTS.md yet, the most frequent first."""
     groups: list[tuple[frozenset[str], list[str]]] = []
     for line in learnings:
         text = _STAMP.sub("", line).strip()
@@ -68,7 +68,7 @@ def recurring(learnings: Sequence[str], agents_md: str) -> tuple[Recurring, ...]
 
 
 def times_learned(learnings: Sequence[str], text: str) -> int:
-    """How often the same was learned, in whatever words."""
+    """Count how often the same was learned, in whatever words."""
     words = words_of(text)
     return sum(_alike(words, words_of(_STAMP.sub("", line))) for line in learnings)
 
@@ -93,19 +93,19 @@ class Chosen(Model):
 
 
 def words_of(*texts: str) -> frozenset[str]:
-    """The words that tell one subject from another; parts of names and paths are words too."""
+    """Return the words that tell one subject from another, including parts of names and paths."""
     found = (match.group().casefold() for text in texts for match in _WORD.finditer(text))
     return frozenset(found) - _COMMON
 
 
 def words_of_task(task: Task) -> frozenset[str]:
-    """The words of a task: its description and criteria, and so the files they name."""
+    """Return the words of a task: its description and criteria, and so the files they name."""
     criteria = (criterion_text(c) for c in task.verification_criteria)
     return words_of(task.id, task.description, *criteria)
 
 
 def choose(learnings: Sequence[str], words: frozenset[str]) -> Chosen:
-    """The newest, then as many as fit of those that share most words with `words`, newer first."""
+    """Choose the latest, then as many as fit of those that share most words with `words`, newer first."""
     numbered = list(enumerate(learnings))
     newest = numbered[-NEWEST:]
     shared = {n: len(words & words_of(_STAMP.sub("", text))) for n, text in numbered}

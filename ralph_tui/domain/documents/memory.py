@@ -1,4 +1,4 @@
-"""MEMORY.md and the iteration memories: what Python writes down so that a fresh context can go on."""
+"""MEMORY.md and the iteration memories: what Python writes down for the next context."""
 
 import re
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ class MemoryNote(Model):
     dependencies: tuple[str, ...] = ()
 
     def completed_by(self, later: "MemoryNote") -> "MemoryNote":
-        """Both notes of one session: what is listed adds up, the later progress counts."""
+        """Merge two notes of one session: lists are joined, the later progress counts."""
         lists = {
             name: tuple(_distinct((*getattr(self, name), *getattr(later, name))))
             for name in ("completed", "decisions", "files", "blockers", "notes", "dependencies")
@@ -62,7 +62,7 @@ class SessionFacts(Model):
 
 
 def render_memory(facts: SessionFacts, note: MemoryNote | None) -> str:
-    """MEMORY.md in the seeds' form: the model's words completed with what Python knows."""
+    """Render MEMORY.md in the seeds' form: the model's words, completed with what Python knows."""
     said = note or MemoryNote()
     files = _distinct((*said.files, *facts.files))[:LISTED_FILES]
     progress = said.progress or "The model left no summary; see the files modified."
@@ -101,7 +101,7 @@ def render_memory(facts: SessionFacts, note: MemoryNote | None) -> str:
 
 
 def said_sections(note: MemoryNote | None, dependencies: Sequence[str]) -> str:
-    """What the model wrote down of an iteration that was not handed off, for its memory."""
+    """Return what the model wrote down about an iteration that was not handed off."""
     said = note or MemoryNote()
     sections = (
         (COMPLETED, said.completed),
@@ -116,7 +116,7 @@ def said_sections(note: MemoryNote | None, dependencies: Sequence[str]) -> str:
 
 
 def decisions_in(text: str) -> tuple[str, ...]:
-    """The decisions that a memory file lists."""
+    """Return the decisions that a memory file lists."""
     _, _, after = text.partition(f"## {DECISIONS}\n")
     lines = after.partition("\n\n")[0].splitlines()
     found = (line.removeprefix("- ").strip() for line in lines if line.startswith("- "))
@@ -129,10 +129,10 @@ _TASK_ID = re.compile(r"^Task ID: (.+)$", re.MULTILINE)
 def handoff_now(
     text: str, written_at: datetime | None, plan: ImplementationPlan, task: Task | None
 ) -> str:
-    """What of a hand-off holds for a session about `task`.
+    """Return the part of a hand-off that still applies to a session about `task`.
 
-    All of it while its task is still that one, or while nothing was completed since it was written;
-    else only the decisions it lists, because the work it describes is over.
+    All of it while its task is still that one, or while nothing was completed since it was written.
+    Otherwise only the decisions it lists, because the work it describes is over.
     """
     named = _TASK_ID.search(text)
     if task is not None and named is not None and named[1].strip() == task.id:
@@ -145,7 +145,7 @@ def handoff_now(
 
 
 def _dependencies(facts: Sequence[str], said: Sequence[str]) -> list[str]:
-    """What was added: in the model's words, which say what for, and what it does not mention."""
+    """List added dependencies: in the model's words, which say what for, and those it does not mention."""
     told = " ".join(said).casefold()
     silent = (f"`{command}`" for command in facts if command.split()[-1].casefold() not in told)
     return [f"- {line}" for line in _distinct((*said, *silent))]
@@ -189,7 +189,7 @@ _HEADINGS = 80
 
 
 def active_memory(sources: MemorySources) -> ActiveMemory:
-    """The memory of the next prompt (seeds, "Active Memory Construction"), at most 8,000 characters.
+    """Build the memory of the next prompt (seeds, "Active Memory Construction"), at most 8,000 characters.
 
     The figures and the learnings are bounded; of the rest the oldest is cut first, so the newest is
     never dropped.
@@ -207,7 +207,7 @@ def active_memory(sources: MemorySources) -> ActiveMemory:
 
 
 def figures(plan: ImplementationPlan, state: RalphState, task: Task | None) -> str:
-    """The plan's state and the run's metrics, for the memory."""
+    """Return the plan's state and the run's metrics, for the memory."""
     counts = plan.counts()
     done, blocked = counts[TaskStatus.COMPLETE], counts[TaskStatus.BLOCKED]
     unverified = sum(task.is_unverified for task in plan.tasks)

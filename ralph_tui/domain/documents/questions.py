@@ -1,6 +1,6 @@
-"""Questions to the person: what was asked, by whom it was answered, and what that means to the model.
+"""Questions to the person: what was asked, who answered, and what the answer means to the model.
 
-A question is told apart by its id, never by its text, so no answer reaches another question.
+A question is identified by its id, never by its text, so no answer reaches another question.
 """
 
 from collections.abc import Mapping, Sequence
@@ -103,11 +103,11 @@ class QuestionLog(Record):
     questions: tuple[AskedQuestion, ...] = ()
 
     def open(self) -> tuple[AskedQuestion, ...]:
-        """Questions that wait for the person, oldest first."""
+        """Return the questions that wait for the person, oldest first."""
         return tuple(q for q in self.questions if q.is_open)
 
     def asked_in(self, phase: Phase, since: Timestamp | None = None) -> tuple[AskedQuestion, ...]:
-        """The model's questions of a phase since then, oldest first; those withdrawn do not count."""
+        """Return the model's questions of a phase since then, oldest first, without the withdrawn ones."""
         return tuple(
             q
             for q in self.questions
@@ -118,26 +118,26 @@ class QuestionLog(Record):
         )
 
     def asking(self, questions: Sequence[AskedQuestion]) -> "QuestionLog":
-        """A copy with more questions."""
+        """Return a copy with more questions."""
         return self.model_copy(update={"questions": (*self.questions, *questions)})
 
     def answering(self, question_id: str, answer: Answer, when: Timestamp) -> "QuestionLog":
-        """A copy in which one open question is answered; others are untouched."""
+        """Return a copy in which one open question is answered; others are untouched."""
         return self.changing(question_id, answer=answer, answered_at=when)
 
     def withdrawing_open(self) -> "QuestionLog":
-        """A copy in which no question waits; for sessions that are gone."""
+        """Return a copy in which no question waits, for sessions that are gone."""
         log = self
         for question in self.open():
             log = log.changing(question.id, withdrawn=True)
         return log
 
     def find(self, question_id: str) -> AskedQuestion | None:
-        """The question with this id, or None."""
+        """Return the question with this id, or None."""
         return next((q for q in self.questions if q.id == question_id), None)
 
     def changing(self, question_id: str, **changes: object) -> "QuestionLog":
-        """A copy in which one open question has `changes`."""
+        """Return a copy in which one open question has `changes`."""
         changed = tuple(
             q.model_copy(update=changes) if q.id == question_id and q.is_open else q
             for q in self.questions
@@ -151,13 +151,13 @@ class GivenAnswers(Model):
     answers: Mapping[str, str] = Field(default_factory=dict)
 
     def to(self, question: Question) -> Answer | None:
-        """The prepared answer to a question, found by its text, then by its header."""
+        """Return the prepared answer to a question, found by its text, then by its header."""
         text = self.answers.get(question.question) or self.answers.get(question.header)
         return parse_answer(question, text, by="file") if text else None
 
 
 def parse_answer(question: Question, text: str, *, by: Answerer) -> Answer:
-    """An answer typed by a person: option numbers, labels (commas for several), or free words."""
+    """Parse an answer typed by a person: option numbers, labels (commas for several), or free words."""
     words = text.strip()
     if question.is_closed:
         return _reasoned(question, words, by)
@@ -169,7 +169,7 @@ def parse_answer(question: Question, text: str, *, by: Answerer) -> Answer:
 
 
 def slip(question: Question, text: str) -> str:
-    """A list of choices with a number that no option has, in words; empty when there is none.
+    """Describe a list of choices with a number that no option has; empty when there is none.
 
     A number alone may be an answer of one's own ("12" to "How many?"); where only the options are
     answers, it is a slip like any other word.
@@ -199,7 +199,7 @@ def _numbered(question: Question) -> str:
 
 
 def _reasoned(question: Question, words: str, by: Answerer) -> Answer:
-    """An option, and the words after the one that takes a reason: `3 not on a Friday`, `deny: no`."""
+    """Split an option from the reason after it: `3 not on a Friday`, `deny: no`."""
     if (label := _label(question, words)) is not None:
         return Answer(labels=(label,), by=by)
     for number, option in enumerate(question.options, 1):
@@ -215,7 +215,7 @@ _BETWEEN = " :,.\n"
 
 
 def _label(question: Question, part: str) -> str | None:
-    """The option meant by its number or its label; None when it is neither."""
+    """Return the option with this number or label; None when it is neither."""
     if part.isdecimal() and 1 <= int(part) <= len(question.options):
         return question.options[int(part) - 1].label
     return next((o.label for o in question.options if o.label.lower() == part.lower()), None)
@@ -226,7 +226,7 @@ MOST_SETTLED = 200
 
 
 def bounded(log: QuestionLog) -> QuestionLog:
-    """A copy with every open question and the newest of the settled ones; the same one if none is too many."""
+    """Return a copy with every open question and the latest settled ones; the same one if none is too many."""
     settled = [q.id for q in log.questions if not q.is_open]
     if len(settled) <= MOST_SETTLED:
         return log

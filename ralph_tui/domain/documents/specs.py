@@ -1,4 +1,4 @@
-"""Specifications: the four sections each must have, and the criteria found in them."""
+"""Specifications: the four sections each must have, and the criteria in them."""
 
 import re
 
@@ -24,7 +24,7 @@ class Spec(Model):
         return tuple(match.strip() for match in _CHECK.findall(body))
 
     def problems(self) -> tuple[str, ...]:
-        """What is missing, each as something to do."""
+        """Return what is missing, each as something to do."""
         checks = (
             (
                 r"problem statement",
@@ -51,7 +51,7 @@ class Spec(Model):
 
 
 def _section(text: str, title: re.Pattern[str]) -> str | None:
-    """The body under the first heading that matches, up to the next heading."""
+    """Return the body under the first heading that matches, up to the next heading."""
     headings = list(_HEADING.finditer(text))
     for number, heading in enumerate(headings):
         if title.search(heading[1]):

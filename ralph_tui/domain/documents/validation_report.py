@@ -1,4 +1,4 @@
-"""The validation report: what was checked, with which evidence, and what is left to do."""
+"""The validation report: what was checked, with which evidence, and what remains to be done."""
 
 from collections.abc import Container, Sequence
 
@@ -78,14 +78,14 @@ class ValidationReport(Record):
         return calls + shown if self.seen else ""
 
     def settles(self, plan: ImplementationPlan) -> bool:
-        """Whether it passed, and was made when the plan as it is was complete."""
+        """Return whether it passed, and was made when this plan was complete."""
         made = self.created_at
         if made is None or not self.passed or not plan.is_finished:
             return False
         return all(task.completed_at is None or task.completed_at <= made for task in plan.tasks)
 
     def failures(self) -> tuple[str, ...]:
-        """Everything that did not pass, as sentences."""
+        """Return everything that did not pass, as sentences."""
         failed = [f"check failed: {r.command}" for r in self.checks if not r.ok]
         for result in self.specs:
             failed += [
@@ -98,7 +98,7 @@ class ValidationReport(Record):
 
 
 def report_problems(results: Sequence[SpecResult], specs: Sequence[Spec]) -> tuple[str, ...]:
-    """Why a report is refused: a spec or a criterion left out, or no evidence."""
+    """Return why a report is refused: a spec or a criterion left out, or no evidence."""
     problems: list[str] = []
     by_name = {result.spec.removeprefix("specs/"): result for result in results}
     for spec in specs:
@@ -121,7 +121,7 @@ def _folded(text: str) -> str:
 
 
 def repair_tasks(report: ValidationReport, plan: ImplementationPlan) -> tuple[Task, ...]:
-    """A task for each failure, after everything else in the plan."""
+    """Make a task for each failure, after everything else in the plan."""
     last = max((task.priority for task in plan.tasks), default=0)
     known = {task.id for task in plan.tasks}
     tasks: list[Task] = []
@@ -140,7 +140,7 @@ def repair_tasks(report: ValidationReport, plan: ImplementationPlan) -> tuple[Ta
 
 
 def rejection_task(reason: str, number: int, plan: ImplementationPlan) -> Task:
-    """What the person misses in the result of this round, as a task that comes next."""
+    """Make a task, the next one, of what the person misses in this round's result."""
     return Task(
         id=_free(f"rejected-r{number}", {task.id for task in plan.tasks}),
         description=f"The person rejected the result: {reason}",
@@ -150,7 +150,7 @@ def rejection_task(reason: str, number: int, plan: ImplementationPlan) -> Task:
 
 
 def _free(task_id: str, known: Container[str]) -> str:
-    """An id like this that no task has: the rounds of another request are counted from one again."""
+    """Return an id like this that no task has, because each request counts its rounds from one."""
     while task_id in known:
         task_id += "x"
     return task_id

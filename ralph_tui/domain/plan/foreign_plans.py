@@ -1,7 +1,7 @@
-"""Plans of other tools in the place of ralph's: found by their shape and their field names.
+"""Finds plans of other tools in the place of ralph's, by their shape and their field names.
 
 A field that ralph does not read is kept, unless losing it would lose what a task must do or when it is
-done: such a plan is refused, because its tasks would run without their criteria. Pure functions.
+done. Such a plan is refused, because its tasks would run without their criteria. Pure functions.
 """
 
 import re
@@ -94,7 +94,7 @@ _TOP_LEVEL: Mapping[str, str] = {
 
 
 def foreign_part(document: Mapping[str, JsonValue]) -> ForeignPart | None:
-    """The first part of a plan file that would be lost although the plan depends on it, or None."""
+    """Return the first part of a plan file that the plan depends on and ralph would lose, or None."""
     if (whole := _foreign_shape(document)) is not None:
         return whole
     known = ImplementationPlan.model_fields
@@ -106,26 +106,26 @@ def foreign_part(document: Mapping[str, JsonValue]) -> ForeignPart | None:
 
 
 def foreign_list(items: Sequence[JsonValue]) -> ForeignPart | None:
-    """The same for a file that is a list; None when there is no task in it."""
+    """Do the same for a file that is a list; None when there is no task in it."""
     if not any(isinstance(item, dict) for item in items):
         return None
     return _not_ours((), "is a list of tasks, as other tools write it")
 
 
 def foreign_lines(first: Mapping[str, JsonValue]) -> ForeignPart:
-    """The same for a file with one JSON object on each line, of which `first` is the first."""
+    """Do the same for a file with one JSON object on each line, of which `first` is the first."""
     whose = "beads" if "issue_type" in first else "beads or ralph-orchestrator"
     return _not_ours((), f"has one JSON object on each line, as {whose} write them")
 
 
 def _not_ours(place: tuple[str | int, ...], why: str) -> ForeignPart:
-    """A whole file of another tool."""
+    """Refuse a whole file of another tool."""
     message = f"{why}, and is not a plan of ralph's"
     return ForeignPart(place=place, message=message, hint=f"{SHAPE} {PLAN_FROM_FILE}")
 
 
 def _foreign_shape(document: Mapping[str, JsonValue]) -> ForeignPart | None:
-    """Another tool's file as a whole: its top level tells."""
+    """Recognize another tool's file as a whole by its top level."""
     for name, whose in _TOP_LEVEL.items():
         if _has_objects(document.get(name)):
             return _not_ours((name,), f"has {name!r} at its top level like {whose}")
@@ -182,7 +182,7 @@ def _foreign_in_criterion(
 
 
 def _refused(unknown: Mapping[str, str], index: int) -> ForeignPart:
-    """What to say of a task's fields that must not be lost: the first is named, the hint has them all."""
+    """Refuse a task's fields that must not be lost: name the first, list all in the hint."""
     first = next(iter(unknown))
     whose = _FOREIGN_FIELDS.get(_plain(first), ("", ""))[0]
     names = " and ".join(f"{_quoted(name)} to {ours}" for name, ours in list(unknown.items())[:5])
@@ -195,7 +195,7 @@ def _refused(unknown: Mapping[str, str], index: int) -> ForeignPart:
 
 
 def _refused_above(name: str) -> ForeignPart:
-    """The same of a field beside `tasks`."""
+    """Refuse a field beside `tasks`."""
     return ForeignPart(
         place=(name,),
         message=f"has a field {_quoted(name)} beside 'tasks', which ralph does not read",
@@ -204,7 +204,7 @@ def _refused_above(name: str) -> ForeignPart:
 
 
 def _ours(name: str, *, described: bool) -> str:
-    """What ralph calls a field of a task that it does not know; empty where nothing is lost with it."""
+    """Return ralph's name for an unknown field of a task; empty where nothing is lost with it."""
     plain = _plain(name)
     if plain in _FOREIGN_FIELDS:
         return _FOREIGN_FIELDS[plain][1]
@@ -219,13 +219,13 @@ def _ours(name: str, *, described: bool) -> str:
 
 
 def _meaning(name: str) -> str:
-    """What a name says by the words in it; empty where it says nothing."""
+    """Return what a name means by the words in it; empty where it means nothing."""
     plain = re.sub(_INNOCENT, "", _plain(name))
     return next((ours for stem, ours in _TELLING if stem in plain), "")
 
 
 def _plain(name: str) -> str:
-    """A name without capitals, underscores and the like: `acceptanceCriteria` is `acceptance_criteria`."""
+    """Strip capitals, underscores and the like: `acceptanceCriteria` is `acceptance_criteria`."""
     return "".join(c for c in name.casefold() if c.isalnum())
 
 

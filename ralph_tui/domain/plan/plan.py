@@ -117,19 +117,19 @@ class ImplementationPlan(Record):
     last_modified: Timestamp | None = None
 
     def task(self, task_id: str) -> Task | None:
-        """The task with this id, or None."""
+        """Return the task with this id, or None."""
         return next((task for task in self.tasks if task.id == task_id), None)
 
     def get_next_task(self) -> Task | None:
-        """Pending, not held, dependencies complete, lowest priority number, then plan order."""
+        """Choose the next task: pending, not held, dependencies complete, lowest priority number, then plan order."""
         return min(self.ready(), key=lambda task: task.priority, default=None)
 
     def get_current_task(self) -> Task | None:
-        """The task in progress, or None."""
+        """Return the task in progress, or None."""
         return next((t for t in self.tasks if t.status is TaskStatus.IN_PROGRESS), None)
 
     def ready(self) -> tuple[Task, ...]:
-        """Pending tasks that are not held and whose dependencies are all complete, in plan order."""
+        """Return pending tasks that are not held and whose dependencies are all complete, in plan order."""
         done = self.complete_ids()
         return tuple(
             task
@@ -140,16 +140,16 @@ class ImplementationPlan(Record):
         )
 
     def complete_ids(self) -> frozenset[str]:
-        """Ids of the tasks that are complete."""
+        """Return the ids of the tasks that are complete."""
         return frozenset(t.id for t in self.tasks if t.status is TaskStatus.COMPLETE)
 
     def waiting_on(self, task: Task, done: frozenset[str] | None = None) -> tuple[str, ...]:
-        """Dependencies of `task` that are not complete yet; whoever asks for many gives `complete_ids`."""
+        """Return the dependencies of `task` that are not complete; pass `complete_ids` when asking for many."""
         done = self.complete_ids() if done is None else done
         return tuple(dep for dep in task.dependencies if dep not in done)
 
     def counts(self) -> Counter[TaskStatus]:
-        """How many tasks have each status."""
+        """Count the tasks of each status."""
         return Counter(task.status for task in self.tasks)
 
     @property
@@ -163,7 +163,7 @@ class ImplementationPlan(Record):
         return bool(self.tasks) and all(t.status is TaskStatus.COMPLETE for t in self.tasks)
 
     def with_task(self, task_id: str, **changes: Any) -> "ImplementationPlan":
-        """A copy in which the named task has `changes`; unchanged when there is no such task."""
+        """Return a copy in which the named task has `changes`; unchanged when there is no such task."""
         return self.model_copy(
             update={
                 "tasks": tuple(
@@ -173,11 +173,11 @@ class ImplementationPlan(Record):
         )
 
     def adding(self, tasks: Iterable[Task]) -> "ImplementationPlan":
-        """A copy with `tasks` at the end."""
+        """Return a copy with `tasks` at the end."""
         return self.model_copy(update={"tasks": (*self.tasks, *tasks)})
 
     def reset_stale(self) -> tuple["ImplementationPlan", tuple[str, ...]]:
-        """Put tasks a dead session left in progress back to pending; also their ids."""
+        """Put tasks that a dead session left in progress back to pending; return their ids, too."""
         stale = tuple(t.id for t in self.tasks if t.status is TaskStatus.IN_PROGRESS)
         plan = self
         for task_id in stale:
@@ -185,11 +185,11 @@ class ImplementationPlan(Record):
         return plan, stale
 
     def problems(self) -> tuple[PlanProblem, ...]:
-        """Everything that makes this plan unworkable; empty when it can be worked."""
+        """Return everything that makes this plan unworkable; empty when it can be worked."""
         return plan_problems([(task.id, task.dependencies) for task in self.tasks])
 
     def why_unworkable(self) -> str:
-        """The first of these problems in words."""
+        """Return the first of these problems in words."""
         return " ".join(problem.message for problem in self.problems()[:5])
 
 
@@ -198,7 +198,7 @@ _NUMBERED = r"(.*?)([0-9]{1,9})"
 
 
 def free_id(plan: ImplementationPlan) -> str:
-    """An id for one more task: the next number of the ids that most tasks have, such as task-004."""
+    """Return an id for one more task: the next number in the form that most tasks have, such as task-004."""
     plain = (task.id for task in plan.tasks if len(task.id) < MAX_ID and not odd_id(task.id))
     counted = [found.groups() for id_ in plain if (found := re.fullmatch(_NUMBERED, id_))]
     stems = Counter(stem for stem, _ in counted)
@@ -213,20 +213,20 @@ def free_id(plan: ImplementationPlan) -> str:
 
 
 def in_order(tasks: Iterable[Task]) -> list[Task]:
-    """Tasks that are not complete, in the order of their priorities."""
+    """Return the tasks that are not complete, by priority."""
     left = (task for task in tasks if task.status is not TaskStatus.COMPLETE)
     return sorted(left, key=lambda task: task.priority)
 
 
 def plan_size(tasks: Iterable[Task]) -> str:
-    """How much is left to do, for the person who is asked to approve it."""
+    """Say how much is left to do, for the person who is asked to approve it."""
     left = in_order(tasks)
     tokens = sum(t.estimated_tokens or 0 for t in left)
     return f"{len(left)} task{'' if len(left) == 1 else 's'}, about {tokens:,} tokens"
 
 
 def why_chosen(plan: ImplementationPlan, task: Task) -> str:
-    """One sentence that says why the selection rule picked `task`."""
+    """Say in one sentence why the selection rule picked `task`."""
     ready = plan.ready()
     if len(ready) <= 1:
         return f"priority {task.priority}, the only task that is ready"

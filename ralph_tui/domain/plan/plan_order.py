@@ -1,4 +1,4 @@
-"""The order in which a loop would work a plan, what waits for what included."""
+"""The order in which a loop would work a plan, including tasks that still wait."""
 
 from collections.abc import Iterable
 from heapq import heapify, heappop, heappush
@@ -7,10 +7,9 @@ from ralph_tui.domain.plan.plan import Task, TaskStatus
 
 
 def work_order(tasks: Iterable[Task]) -> list[Task]:
-    """The order in which the loop would take them.
+    """Return the order in which the loop would take the tasks.
 
-    What waits in a circle, or for a task that is not there, comes when
-    nothing else is left.
+    Tasks in a cycle, or that wait for a missing one, come last.
     """
     every = list(tasks)
     place = {task.id: (task.priority, at) for at, task in enumerate(every)}
@@ -35,7 +34,7 @@ def work_order(tasks: Iterable[Task]) -> list[Task]:
 
 
 def needing(tasks: Iterable[Task]) -> dict[str, list[str]]:
-    """By id, who waits for it."""
+    """Return, by id, which tasks wait for it."""
     waiting: dict[str, list[str]] = {}
     for task in tasks:
         for dep in dict.fromkeys(task.dependencies):
@@ -44,7 +43,7 @@ def needing(tasks: Iterable[Task]) -> dict[str, list[str]]:
 
 
 def open_order(tasks: Iterable[Task]) -> list[Task]:
-    """The same of what is left to do; what is complete holds nobody up."""
+    """Return the same for open tasks; complete ones block nobody."""
     every = list(tasks)
     done = {task.id for task in every if task.status is TaskStatus.COMPLETE}
     left = {task.id: task for task in every if task.id not in done}

@@ -1,4 +1,4 @@
-"""What makes a plan unworkable, found before money is spent: ids, dependencies, circles. Pure functions."""
+"""Finds what makes a plan unworkable before money is spent: ids, dependencies, cycles. Pure functions."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
@@ -20,7 +20,7 @@ class PlanProblem(Model):
 
 
 def plan_problems(tasks: Sequence[tuple[str, tuple[str, ...]]]) -> tuple[PlanProblem, ...]:
-    """Everything that is wrong with tasks, each given as its id and the ids that it waits for."""
+    """Return everything that is wrong with tasks, each given as its id and its dependencies."""
     known = {task_id for task_id, _ in tasks}
     return (
         *_id_problems(task_id for task_id, _ in tasks),
@@ -40,12 +40,12 @@ def plan_problems(tasks: Sequence[tuple[str, tuple[str, ...]]]) -> tuple[PlanPro
 
 
 def _blank(task_id: str) -> bool:
-    """Whether nothing of an id is left to see and to type; most are plain, which is seen sooner."""
+    """Return whether nothing of an id can be seen and typed; the plain form is checked first, as most are plain."""
     return not (task_id if task_id.isprintable() else inert(task_id)).strip()
 
 
 def odd_id(task_id: str) -> str:
-    """Why nobody could name a task by this id, in a command or a tool call; empty when they can."""
+    """Return why nobody could type this id in a command or a tool call; empty when they can."""
     if len(task_id) > MAX_ID:
         return f"an id of {len(task_id)} characters, more than {MAX_ID}"
     plain = task_id.isprintable() or not set(task_id) & {"\n", "\t"}
@@ -82,7 +82,7 @@ def _id_problems(ids: Iterable[str]) -> list[PlanProblem]:
 
 
 def _cycle_problems(graph: Mapping[str, tuple[str, ...]]) -> list[PlanProblem]:
-    """Each cycle once, as a path that ends where it began; iterative, so depth costs no stack."""
+    """Return each cycle once, as a path that ends where it began; iterative, so depth costs no stack."""
     found: list[PlanProblem] = []
     finished: set[str] = set()
     for start in graph:

@@ -42,11 +42,11 @@ class Tasks(Mapping[str, Task]):  # noqa: PLW1641 - like every mapping it has no
         return f"tasks_of({list(self.values())!r})"
 
     def values(self) -> ValuesView[Task]:
-        """In the order of the plan."""
+        """Return the tasks in the order of the plan."""
         return self.whole.values()
 
     def items(self) -> ItemsView[str, Task]:
-        """In the order of the plan."""
+        """Return ids and tasks in the order of the plan."""
         return self.whole.items()
 
     @cached_property
@@ -55,7 +55,7 @@ class Tasks(Mapping[str, Task]):  # noqa: PLW1641 - like every mapping it has no
         return {**self.base, **self.news}
 
     def having(self, task: Task) -> "Tasks":
-        """The same with this task in its place, or at the end."""
+        """Return the map with this task in its place, or at the end."""
         old = self.get(task.id)
         news = {**self.news, task.id: task}
         complete = self.complete + _done(task) - (old is not None and _done(old))
@@ -64,9 +64,9 @@ class Tasks(Mapping[str, Task]):  # noqa: PLW1641 - like every mapping it has no
         return Tasks(self.base, news, complete)
 
     def told_anew(self, tasks: Iterable[Task]) -> "Tasks":
-        """These instead, or itself when they are the same in the same order.
+        """Return a map of these tasks, or this one when they are the same in the same order.
 
-        One that is as it was stays the same object, which is compared at once.
+        A task that did not change stays the same object, which is compared at once.
         """
         pairs = ((self.get(task.id), task) for task in tasks)
         told = [task if known is None or known != task else known for known, task in pairs]
@@ -74,7 +74,7 @@ class Tasks(Mapping[str, Task]):  # noqa: PLW1641 - like every mapping it has no
         return self if same else tasks_of(told)
 
     def changed_since(self, before: "Tasks") -> list[Task] | None:
-        """The tasks that are not as they were; None when others came, went or moved."""
+        """Return the tasks that changed; None when tasks were added, removed or moved."""
         if self.base is before.base:
             names = self.news.keys() | before.news.keys()
             pairs = [(self[name], before[name]) for name in names]
@@ -85,7 +85,7 @@ class Tasks(Mapping[str, Task]):  # noqa: PLW1641 - like every mapping it has no
         return [now for now, then in pairs if now is not then and now != then]
 
     def is_ordered_like(self, before: "Tasks") -> bool:
-        """Whether nothing has changed that decides the order of work: names, places, what waits for what."""
+        """Return whether everything that decides the order of work is the same: names, places, dependencies."""
         changed = self.changed_since(before)
         return changed is not None and all(
             (task.priority, task.dependencies)
@@ -95,7 +95,7 @@ class Tasks(Mapping[str, Task]):  # noqa: PLW1641 - like every mapping it has no
 
 
 def tasks_of(tasks: Iterable[Task]) -> Tasks:
-    """The tasks of a plan; of two with the same id the later counts."""
+    """Return the tasks of a plan; of two with the same id the later counts."""
     base = {task.id: task for task in tasks}
     return Tasks(base, complete=sum(map(_done, base.values())))
 
@@ -112,7 +112,7 @@ class Checked:
     problems: tuple[PlanProblem, ...] = ()
 
     def again(self, tasks: Tasks) -> "Checked":
-        """The same of the plan as it is now."""
+        """Check the plan as it is now; where its order is the same, so are its problems."""
         if tasks.is_ordered_like(self.tasks):
             return Checked(tasks, self.problems)
         return Checked(tasks, ImplementationPlan(tasks=tuple(tasks.values())).problems())

@@ -1,7 +1,7 @@
-"""The task that is being worked, when somebody edits the plan meanwhile; pure.
+"""Finds the current task again when somebody edits the plan meanwhile; pure.
 
-What was promised is the task as its attempt began. The person's edit wins over it: a renamed task is the
-same task, one that was taken away or has to wait now is left, other words count from the edit on.
+The task is promised as it was when its attempt began. The person's edit wins: a renamed task is the
+same task, a removed one or one that has to wait now is left, and new words count from the edit on.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from ralph_tui.domain.verification.verification import criterion_text
 
 
 def found(plan: ImplementationPlan, began: Task) -> Task | None:
-    """The task as it stands now, under another id when it was renamed; None when it cannot be told."""
+    """Return the task as it stands now, under another id when it was renamed; None when that is unknown."""
     named = [task for task in plan.tasks if task.id == began.id]
     if not named and began.begun is not None:
         # Only one task is worked at a time, and what it began with is its own.
@@ -20,7 +20,7 @@ def found(plan: ImplementationPlan, began: Task) -> Task | None:
 
 
 def why_taken(plan: ImplementationPlan, began: Task) -> str:
-    """Why the task is not to be worked any further; empty while it is."""
+    """Return why work on the task must end; empty while it may go on."""
     now = found(plan, began)
     if now is None:
         number = sum(task.id == began.id for task in plan.tasks)
@@ -32,7 +32,7 @@ def why_taken(plan: ImplementationPlan, began: Task) -> str:
 
 
 def reworded(before: Task, now: Task) -> str:
-    """What of the work itself is in other words; empty when nothing is."""
+    """Return which words about the work itself changed; empty when none did."""
     changed = {
         "its description": before.description != now.description,
         "its criteria": before.verification_criteria != now.verification_criteria,
@@ -41,7 +41,7 @@ def reworded(before: Task, now: Task) -> str:
 
 
 def in_its_words(task: Task) -> str:
-    """What is to be done, as the agent reads it after an edit."""
+    """Return what is to be done, as the agent reads it after an edit."""
     return "\n".join(_lines(task))
 
 

@@ -158,7 +158,7 @@ class CircuitBreaker(Record):
     """What the last iterations left, to see when they go round in circles."""
 
     def signals(self) -> tuple[Signal, ...]:
-        """Every counter as n/threshold."""
+        """Return every counter as n/threshold."""
         counted = (
             ("failures", self.failure_count, self.max_consecutive_failures),
             ("stagnation", self.stagnation_count, self.max_stagnation_iterations),
@@ -175,7 +175,7 @@ class CircuitBreaker(Record):
         )
 
     def record_iteration(self, verdict: IterationVerdict) -> "CircuitBreaker":
-        """A copy after one more iteration, opened when a threshold is reached."""
+        """Return a copy after one more iteration, opened when a threshold is reached."""
         progress = verdict.tasks_completed > 0
         counts = {
             "failures": self._tasks("failures", self.failure_count, verdict, on=verdict.is_failure),
@@ -212,7 +212,7 @@ class CircuitBreaker(Record):
         return counted._opened(verdict, tried=self.state is BreakerState.HALF_OPEN)  # noqa: SLF001
 
     def _opened(self, verdict: IterationVerdict, *, tried: bool) -> "CircuitBreaker":
-        """A copy that is open when a threshold is reached or the trial iteration failed."""
+        """Return a copy that is open when a threshold is reached or the trial iteration failed."""
         signal = self.tripped()
         trial_failed = tried and (verdict.is_failure or not verdict.tasks_completed)
         if signal is not None:
@@ -224,7 +224,7 @@ class CircuitBreaker(Record):
         )
 
     def opened(self, cause: str) -> "CircuitBreaker":
-        """A copy that stops the loop."""
+        """Return a copy that stops the loop."""
         update = {"state": BreakerState.OPEN, "half_open_at": None, "opened_by": cause}
         return self.model_copy(update=update)
 
@@ -238,13 +238,13 @@ class CircuitBreaker(Record):
         return count + 1 if now == before else 1
 
     def _tasks(self, name: str, count: int, verdict: IterationVerdict, *, on: bool) -> int:
-        """One more, unless this task is counted already: failing again costs it another attempt."""
+        """Count one more, unless this task is counted already: another failure costs it another attempt."""
         if count and on and verdict.task and verdict.task in self.blamed.get(name, ()):
             return count
         return _next(count, on=on)
 
     def _blamed(self, counts: Mapping[str, int], task: str) -> dict[str, tuple[str, ...]]:
-        """The tasks behind each signal that stands above zero."""
+        """Return the tasks behind each signal above zero."""
         blamed: dict[str, tuple[str, ...]] = {}
         for name, count in counts.items():
             before = self.blamed.get(name, ()) if count > 1 else ()
@@ -253,17 +253,17 @@ class CircuitBreaker(Record):
         return blamed
 
     def _is_one_tasks(self, signal: Signal) -> bool:
-        """Whether one task alone is behind a signal that others would have to confirm."""
+        """Return whether one task alone is behind a signal that others would have to confirm."""
         blamed = self.blamed.get(signal.name, ())
         alone = len(blamed) == 1 and NOBODYS not in blamed
         return alone and signal.name in _CAUSES_OF_ONE
 
     def given_up(self) -> Signal | None:
-        """The first signal that reached its threshold because of one task alone, or None."""
+        """Return the first signal that reached its threshold because of one task alone, or None."""
         return next((s for s in self.signals() if s.reached and self._is_one_tasks(s)), None)
 
     def without_blocked(self) -> "CircuitBreaker":
-        """A copy that holds the task that was just blocked against the plan as one iteration only."""
+        """Return a copy whose stagnation counts the task that was just blocked as one iteration only."""
         tasks = len(self.blamed.get("stagnation", ()))
         return self.model_copy(update={"stagnation_count": min(self.stagnation_count, tasks)})
 
@@ -272,7 +272,7 @@ class CircuitBreaker(Record):
         return said is not None and said < COLLAPSE * self.usual_output
 
     def _usual(self, verdict: IterationVerdict) -> float:
-        """A collapse does not become the new usual."""
+        """Return the usual output in tokens, averaged over iterations; a collapse does not count."""
         said = verdict.output_tokens
         if said is None or self._collapsed(verdict):
             return self.usual_output
@@ -281,7 +281,7 @@ class CircuitBreaker(Record):
     def _with_evidence(
         self, counts: Mapping[str, int], verdict: IterationVerdict
     ) -> dict[str, tuple[str, ...]]:
-        """What counted for each signal that stands above zero."""
+        """Return what counted for each signal above zero."""
         kept: dict[str, tuple[str, ...]] = {}
         for name, count in counts.items():
             if count:
@@ -293,7 +293,7 @@ class CircuitBreaker(Record):
         return kept
 
     def _seen(self, name: str, verdict: IterationVerdict) -> str:
-        """What counted for one signal; it begins with the task, as the verdict's evidence does."""
+        """Return what counted for one signal, beginning with the task, as the verdict's evidence does."""
         details = {
             "denials": f"denied: {verdict.denied}",
             "output collapse": f"{verdict.output_tokens} output tokens, usual {self.usual_output:.0f}",
@@ -302,7 +302,7 @@ class CircuitBreaker(Record):
         return f"{verdict.evidence} ({details[name]})" if details.get(name) else verdict.evidence
 
     def tripped(self) -> Signal | None:
-        """The first signal that opens the breaker, or None; one task alone does not."""
+        """Return the first signal that opens the breaker, or None; one task alone does not."""
         return next((s for s in self.signals() if s.reached and not self._is_one_tasks(s)), None)
 
     @property
@@ -316,15 +316,15 @@ class CircuitBreaker(Record):
         return self.state is BreakerState.OPEN and self.half_open_at is not None
 
     def cooling(self, until: datetime | None) -> "CircuitBreaker":
-        """A copy that lets one iteration try at `until`; None: not by itself."""
+        """Return a copy that tries one iteration at `until`; None: not automatically."""
         return self.model_copy(update={"half_open_at": until})
 
     def half_open(self) -> "CircuitBreaker":
-        """A copy that lets exactly one iteration through."""
+        """Return a copy that lets exactly one iteration through."""
         return self._cleared(BreakerState.HALF_OPEN)
 
     def reset(self, reason: str) -> "CircuitBreaker":
-        """A closed copy with its counters at zero and the reason kept."""
+        """Return a closed copy with its counters at zero and the reason."""
         cleared = self._cleared(BreakerState.CLOSED)
         return cleared.model_copy(update={"evidence": {}, "reset_reason": reason, "left": ()})
 
@@ -352,7 +352,7 @@ REGENERATE_BELOW = 0.5
 
 
 def recovery_for(plan: ImplementationPlan, breaker: CircuitBreaker) -> RecoveryAction:
-    """The seeds' order: a new plan where the loop stands still, else a person decides."""
+    """Choose a recovery in the seeds' order: replan where the loop makes no progress, otherwise a person decides."""
     signal = breaker.tripped()
     if signal is not None and signal.name == "stagnation":
         return recovery_of_plan(plan)
@@ -360,7 +360,7 @@ def recovery_for(plan: ImplementationPlan, breaker: CircuitBreaker) -> RecoveryA
 
 
 def recovery_of_plan(plan: ImplementationPlan) -> RecoveryAction:
-    """What to do about a plan that leads no further."""
+    """Choose what to do about a plan that cannot continue."""
     if plan.completion_percentage < REGENERATE_BELOW:
         return RecoveryAction.REGENERATE_PLAN
     return RecoveryAction.MANUAL_INTERVENTION

@@ -74,11 +74,11 @@ class ContextBudget(Record):
         return Zone.SMART if self.percent >= self.smart_zone_min_percent else Zone.UNDER
 
     def using(self, tokens: int) -> "ContextBudget":
-        """A copy in which `tokens` are in use."""
+        """Return a copy in which `tokens` are in use."""
         return self.model_copy(update={"current_usage": max(0, tokens)})
 
     def recording(self, number: int, task_id: str, *, context: int, tokens: int) -> "ContextBudget":
-        """A copy that keeps what an iteration used."""
+        """Return a copy that keeps what an iteration used."""
         use = IterationUse(
             iteration=number,
             task_id=task_id,
@@ -89,12 +89,12 @@ class ContextBudget(Record):
         return self.model_copy(update={"iterations": (*self.iterations, use)[-MOST_ITERATIONS:]})
 
     def at_turn_end(self) -> BudgetDecision:
-        """Between turns: hand off before more work from the budget percentage on."""
+        """Decide between turns: hand off before more work from the budget percentage on."""
         over = self.percent >= self.budget_percent
         return BudgetDecision.HAND_OFF if over else BudgetDecision.CONTINUE
 
     def mid_turn(self) -> BudgetDecision:
-        """While the model works: ask it to wrap up, then interrupt."""
+        """Decide while the model works: ask it to wrap up, then interrupt."""
         if self.percent >= self.interrupt_percent:
             return BudgetDecision.INTERRUPT
         if self.percent >= self.handoff_threshold_percent:

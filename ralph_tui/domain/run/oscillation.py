@@ -1,4 +1,4 @@
-"""Going round in circles: an iteration that leaves the files as they were before, or as one before it did."""
+"""Detects oscillation: an iteration that leaves the files as they were before, or as an earlier one did."""
 
 from collections.abc import Sequence
 
@@ -25,7 +25,7 @@ class Files(Model):
 
 
 def came_back(left: Sequence[Left], now: Files) -> int | None:
-    """The iteration after which the files were as they are now, though others changed them since."""
+    """Return the iteration after which the files were as they are now, though others changed them since."""
     if not now.after or now.after == now.before:
         return None
     known = (seen.iteration for seen in reversed(left) if seen.files == now.after)
@@ -33,7 +33,7 @@ def came_back(left: Sequence[Left], now: Files) -> int | None:
 
 
 def seen(left: Sequence[Left], now: Files) -> str:
-    """What the files say against progress, in words; empty when they do not."""
+    """Say how the files speak against progress; empty when they do not."""
     if now.after and now.after == now.before:
         return "no file changed"
     number = came_back(left, now)
@@ -43,7 +43,7 @@ def seen(left: Sequence[Left], now: Files) -> str:
 
 
 def leaving(left: Sequence[Left], now: Files) -> tuple[Left, ...]:
-    """What is remembered after an iteration; the first one remembers what it began with, too."""
+    """Remember the files after an iteration; the first one remembers the start, too."""
     if not now.after:
         return tuple(left)
     first = () if left else (Left(iteration=max(0, now.iteration - 1), files=now.before),)

@@ -1,4 +1,4 @@
-"""Model requests of the last hour, counted by the minute so that a restart forgets none of them."""
+"""Counts model requests of the last hour by the minute, so that a restart forgets none of them."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -17,7 +17,7 @@ class RequestRate(Record):
     minutes: Mapping[int, Count] = Field(default_factory=dict)
 
     def counting(self, requests: int, now: datetime) -> "RequestRate":
-        """A copy with `requests` more, made now; what is older than the hour is forgotten."""
+        """Return a copy with `requests` more, made now; older than an hour is forgotten."""
         if requests <= 0:
             return self
         minute = _minute(now)
@@ -25,11 +25,11 @@ class RequestRate(Record):
         return RequestRate(minutes={**kept, minute: kept.get(minute, 0) + requests})
 
     def in_hour(self, now: datetime) -> int:
-        """Requests of the last hour; a minute that is partly in it counts whole."""
+        """Count the requests of the last hour; a minute that is partly in it counts whole."""
         return sum(n for m, n in self.minutes.items() if _counts(m, now))
 
     def free_at(self, limit: int, now: datetime) -> Timestamp | None:
-        """When fewer than `limit` are left in the hour; None when that is so now, or 0 is no limit."""
+        """Return when fewer than `limit` are left in the hour; None when that is so now, or 0 is no limit."""
         over = self.in_hour(now) - limit
         if limit <= 0 or over < 0:
             return None
@@ -45,6 +45,6 @@ def _minute(now: datetime) -> int:
 
 
 def _counts(minute: int, now: datetime) -> bool:
-    """A clock that was set back must not keep requests of the future for ever."""
+    """Return whether a minute counts; a clock that was set back must not keep requests of the future for ever."""
     current = _minute(now)
     return current - 60 <= minute <= current + 60

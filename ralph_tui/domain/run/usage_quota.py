@@ -23,7 +23,7 @@ class Allowance(Model):
         return WINDOWS.get(self.window, self.window.replace("_", " "))
 
     def used_up(self, share: int) -> str:
-        """That the person's `share` of it, in percent, is used, in words; 0 is no bound."""
+        """Say that the person's `share`, in percent, is used; 0 is no limit."""
         if not 0 < share <= self.percent:
             return ""
         return f"{self.percent:.0f} % of the {self.name} allowance is used, the limit is {share} %"

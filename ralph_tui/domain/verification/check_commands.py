@@ -81,11 +81,11 @@ class ProjectChecks(Model):
         return self.python == "uv"
 
     def of(self, kind: CheckKind) -> tuple[CheckCommand, ...]:
-        """The commands of one kind."""
+        """Return the commands of one kind."""
         return tuple(command for command in self.commands if command.kind is kind)
 
     def line(self, kind: CheckKind) -> str:
-        """The commands of one kind as one shell line; empty when there is none."""
+        """Return the commands of one kind as one shell line; empty when there is none."""
         return " && ".join(command.command for command in self.of(kind))
 
     @property
@@ -114,12 +114,12 @@ class ProjectChecks(Model):
         return found
 
     def begins(self, line: str) -> bool:
-        """Whether a line is one of the project's commands, alone or with more arguments."""
+        """Return whether a line is one of the project's commands, alone or with more arguments."""
         known = (command.command for command in self.commands)
         return any(line == command or line.startswith(f"{command} ") for command in known)
 
     def exactly(self, line: str) -> str:
-        """The line with `uv run TOOL` as this project runs it.
+        """Return the line with `uv run TOOL` as this project runs it.
 
         Where pytest is in an extra or in a group of its own, plain `uv run pytest` would run whatever
         pytest is on the PATH.
@@ -138,7 +138,7 @@ _BACKTICKED = re.compile(r"^`([^`]+)`(?:\s+(?:passes|pass|succeeds|is green|exit
 
 
 def runnable_command(criterion: Criterion, checks: ProjectChecks = NO_CHECKS) -> str | None:
-    """The command a criterion stands for, or None when it is prose.
+    """Return the command a criterion stands for, or None when it is prose.
 
     Names such as `tests` and `lint` stand for the commands of this project, which `checks` holds.
     """

@@ -84,7 +84,7 @@ class Review(Model):
     def verification(
         self, at: datetime, basis: str, changed_checks: tuple[str, ...]
     ) -> TaskVerification:
-        """What the task's completion rests on, for the plan; `basis` says it in one line."""
+        """Return what the task's completion rests on, for the plan; `basis` says it in one line."""
         return TaskVerification(
             outcome=VerificationOutcome.REVIEWED,
             at=at,
@@ -99,7 +99,7 @@ def review_problems(
     criteria: Sequence[str],
     read: Callable[[str], str | None],
 ) -> list[str]:
-    """What is wrong with a review, as orders to the reviewer; empty when it can be taken.
+    """Return what is wrong with a review, as instructions to the reviewer; empty when it is accepted.
 
     Args:
         verdicts: What the reviewer handed in.
@@ -134,17 +134,17 @@ def _quote_problem(number: int, quote: Quote, read: Callable[[str], str | None])
 
 
 def _lines(text: str) -> list[str]:
-    """Lines without indentation and without empty ones, so that only the words must agree."""
+    """Return the lines without indentation and without empty ones, so that only the words must agree."""
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
 def criteria_count(criteria: Sequence[str]) -> str:
-    """How many criteria: `1 criterion`, `2 criteria`."""
+    """Format how many criteria: `1 criterion`, `2 criteria`."""
     return "1 criterion" if len(criteria) == 1 else f"{len(criteria)} criteria"
 
 
 def evidence_lines(review: Review) -> list[str]:
-    """Each verdict with where its evidence is, one line each."""
+    """Return each verdict with the place of its evidence, one line each."""
     lines = []
     for verdict in review.verdicts:
         where = ", ".join(f"{quote.file}:{quote.line}" for quote in verdict.evidence)

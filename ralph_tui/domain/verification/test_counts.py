@@ -1,4 +1,4 @@
-"""What a test runner counted, and what two counts say about each other."""
+"""What a test runner counted, and how two counts compare."""
 
 from enum import StrEnum
 

@@ -47,7 +47,7 @@ class TaskVerification(Record):
 
     @classmethod
     def decided_by_person(cls, reason: str, at: Timestamp) -> "TaskVerification":
-        """What a completion rests on that the person decided."""
+        """Return what a completion rests on that the person decided."""
         return cls(outcome=VerificationOutcome.ACCEPTED, at=at, by="person", reason=reason)
 
 
@@ -131,7 +131,7 @@ _PLACES = {Place.HERE: "in place", Place.COPY: "in place and in a clean copy"}
 
 
 def receipt_facts(receipt: Receipt) -> tuple[str, ...]:
-    """What a receipt rests on beside its outcome, as a person reads it; nothing where no command ran."""
+    """Return what a receipt rests on beside its outcome, as a person reads it; nothing where no command ran."""
     if receipt.inputs is None or receipt.place is None:
         return ()
     counted = receipt.counts.text if receipt.counts else "known by its exit status only"
@@ -227,7 +227,7 @@ class GateResult(Model):
         return self.basis if self.verified else f"unverified: {self.basis}"
 
     def verification(self, at: datetime) -> TaskVerification:
-        """What the task's completion rests on, for the plan."""
+        """Return what the task's completion rests on, for the plan."""
         verified = VerificationOutcome.VERIFIED if self.verified else VerificationOutcome.UNVERIFIED
         return TaskVerification(
             outcome=verified, at=at, reason=self.basis, changed_checks=self.changed_checks
@@ -235,7 +235,7 @@ class GateResult(Model):
 
 
 def criterion_text(criterion: Criterion) -> str:
-    """A criterion as a person reads it."""
+    """Return a criterion as a person reads it."""
     if isinstance(criterion, CommandCriterion):
         return criterion.description or criterion.command
     return criterion

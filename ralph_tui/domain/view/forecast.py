@@ -1,4 +1,4 @@
-"""When the plan may be finished, and what that may cost; always with what it is based on."""
+"""Estimates when the plan will be finished and what it will cost, always with the basis of the estimate."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -50,7 +50,7 @@ class Forecast(Model):
 
 
 def forecast(tries: Sequence[Tried], open_tasks: int) -> Forecast:
-    """What the open tasks will take, failed tries included."""
+    """Estimate what the open tasks will take, failed attempts included."""
     spent: list[Tried] = []
     finished = 0
     for tried in reversed(tries):

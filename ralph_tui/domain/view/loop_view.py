@@ -1,6 +1,6 @@
-"""What a person sees of the loop, folded from events by `reducer.reduce`.
+"""The loop as a person sees it, folded from events by `reducer.reduce`.
 
-The view is small and bounded: the stream of tool calls is not in it; each face keeps as much of that
+The view is small and bounded. The stream of tool calls is not in it; each face keeps as much of that
 as it shows.
 """
 

@@ -1,4 +1,4 @@
-"""The seeds' seven success metrics (section 13), computed from the journal's events.
+"""Computes the seeds' seven success metrics (section 13) from the journal's events.
 
 Each says how it is defined and what it was divided by. What never happened is unknown, not zero.
 """
@@ -62,7 +62,7 @@ class _Tally:
     good_builds: int = 0
 
     def complete(self, task_id: str) -> bool:
-        """Whether the task is complete as last told."""
+        """Return whether the task was last reported complete."""
         task = self.tasks.get(task_id)
         return task is not None and task.status is TaskStatus.COMPLETE
 
@@ -71,7 +71,7 @@ class Meter:
     """Counts what happens; not safe to share between threads."""
 
     def __init__(self) -> None:
-        """Nothing happened yet."""
+        """Start with nothing counted."""
         self._tally = _Tally()
 
     def feed(self, event: ev.Event) -> None:
@@ -86,7 +86,7 @@ class Meter:
 
 
 def measure(events: Iterable[ev.Event]) -> tuple[Metric, ...]:
-    """The seven metrics of a journal, in the seeds' order."""
+    """Compute the seven metrics of a journal, in the seeds' order."""
     meter = Meter()
     for event in events:
         meter.feed(event)

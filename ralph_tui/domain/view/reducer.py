@@ -1,4 +1,4 @@
-"""How what happens changes what a person sees: `reduce(view, event) -> view`, pure."""
+"""Folds events into what a person sees: `reduce(view, event) -> view`, pure."""
 
 from collections.abc import Callable
 from typing import Any
@@ -22,7 +22,7 @@ from ralph_tui.domain.view.loop_view import (
 
 
 def reduce(view: LoopView, event: ev.Event) -> LoopView:
-    """The view after one more event; pure, total over the event union."""
+    """Return the view after one more event; pure, total over the event union."""
     handler = _HANDLERS.get(type(event))
     return view.model_copy(update=handler(view, event)) if handler else view
 
@@ -67,7 +67,7 @@ def _loop_started(view: LoopView, e: ev.LoopStarted) -> _Changes:
 
 
 def _project_read(view: LoopView, e: ev.ProjectRead) -> _Changes:
-    """A run that has ended stays in sight with its figures."""
+    """Take what was read from disk; keep the figures of a run that has ended in sight."""
     seen: _Changes = {"sight": Sight.ALL, "trouble": "", "unworkable": e.unworkable}
     seen |= {"finished": e.finished}
     keeps = view.run_state in ENDED and view.is_known
@@ -219,7 +219,7 @@ def _approval_given(view: LoopView, e: ev.ApprovalGiven) -> _Changes:
 
 
 def _waiting(view: LoopView) -> RunState:
-    """What waits on disk while no loop runs makes none run."""
+    """Return the state while something waits for the person; what waits on disk makes no loop run."""
     over = view.run_state in ENDED or view.run_state is RunState.IDLE
     return view.run_state if over else _unless_halting(view, RunState.WAITING)
 
@@ -288,7 +288,7 @@ def _limits_changed(view: LoopView, e: ev.LimitsChanged) -> _Changes:
 
 
 def _unless_halting(view: LoopView, state: RunState) -> RunState:
-    """A pause or stop that was asked for stays in sight while the iteration goes on."""
+    """Return `state`, but keep a requested pause or stop in sight while the iteration continues."""
     halting = view.run_state in (RunState.PAUSING, RunState.STOPPING)
     return view.run_state if halting else state
 

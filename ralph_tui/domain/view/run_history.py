@@ -1,6 +1,6 @@
 """What happened in a project, run by run and iteration by iteration: a fold of the journal.
 
-Each iteration knows where it stands in the journal, so that a screen can read it alone.
+Each iteration knows its place in the journal, so that a screen can read it alone.
 """
 
 from collections.abc import Callable, Collection
@@ -113,11 +113,11 @@ class Chronicle(Model):
     breaker: tuple[BreakerStep, ...] = ()
 
     def iteration(self, number: int) -> Iteration | None:
-        """The last iteration of this number: a reset starts counting anew."""
+        """Return the last iteration of this number, because a reset counts from one again."""
         return next((i for i in reversed(self.iterations) if i.number == number), None)
 
     def over(self, at: int) -> "Chronicle":
-        """The same where nothing runs any more: what has no end was cut off at the journal's end."""
+        """Return the history when nothing runs any more: what has no end was cut off at the journal's end."""
         its, runs = self.iterations, self.runs
         if its and not its[-1].end:
             its = (*its[:-1], its[-1].model_copy(update={"end": at}))
@@ -126,7 +126,7 @@ class Chronicle(Model):
         return self.model_copy(update={"iterations": its, "runs": runs})
 
     def find(self, wanted: str) -> Iteration | None:
-        """An iteration by number, by the beginning of its session's or run's id, or the last.
+        """Find an iteration by number, by the beginning of its session's or run's id, or the last.
 
         `@` and a place in the journal means exactly one.
         """
@@ -193,7 +193,7 @@ class Chronicler:
             handler(start, end, event)
 
     def _change(self, **changes: Any) -> None:
-        """Change the iteration that goes on."""
+        """Change the current iteration."""
         if self._current is not None:
             old = self._iterations[self._current]
             self._iterations[self._current] = old.model_copy(update=changes)
@@ -213,7 +213,7 @@ class Chronicler:
             self._runs[-1] = self._runs[-1].model_copy(update={"finished": e, "end": end})
 
     def _end_current(self, at: int) -> None:
-        """An iteration that was never finished ends where the next thing begins."""
+        """End an iteration that was never finished where the next thing begins."""
         if self._current is not None:
             self._change(end=at, open_tasks=len(self._open))
             self._current = None
