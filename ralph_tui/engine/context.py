@@ -13,7 +13,7 @@ from ralph_tui.domain.tool_calls import ToolCall, Verdict
 from ralph_tui.engine.control.run_settings import adjusted_settings
 from ralph_tui.engine.core.ports import Agent, SessionSpec
 from ralph_tui.engine.core.project_state import ProjectState
-from ralph_tui.engine.core.usage_meter import Meter
+from ralph_tui.engine.core.usage_meter import UsageMeter
 from ralph_tui.engine.verification.gate import Gate, Review
 from ralph_tui.engine.verification.review.reviewer import Reviewer
 
@@ -63,7 +63,7 @@ class RunContext:
         return adjusted_settings(self.configured, self.project_state.docs.state.adjusted)
 
 
-def session_meter(run: RunContext, spent: CostMeter) -> Meter:
+def session_meter(run: RunContext, spent: CostMeter) -> UsageMeter:
     """Return the meter of a fresh session, on top of what was `spent` before it."""
     context = run.settings.context
     capacity = 200_000 if context.capacity_tokens == "auto" else context.capacity_tokens
@@ -73,4 +73,4 @@ def session_meter(run: RunContext, spent: CostMeter) -> Meter:
         handoff_threshold_percent=context.handoff_threshold_percent,
     )
     follows = context.capacity_tokens == "auto"
-    return Meter(spent, run.settings.safety.cost_limits, budget, follow_model=follows)
+    return UsageMeter(spent, run.settings.safety.cost_limits, budget, follow_model=follows)

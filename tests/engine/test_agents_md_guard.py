@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain.tool_calls import ToolCall
-from ralph_tui.engine.safety.agents_md_guard import AgentsFile
+from ralph_tui.engine.safety.agents_md_guard import AgentsMdGuard
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def call(name: str, **arguments: str | bool) -> ToolCall:
 
 
 def test_an_edit_that_makes_it_too_long_is_refused(path: Path) -> None:
-    agents = AgentsFile(path)
+    agents = AgentsMdGuard(path)
     here = str(path)
     assert agents.review(call("Write", file_path=here, content="x\n" * 60)) is None
     verdict = agents.review(call("Write", file_path=here, content="x\n" * 61))
@@ -38,7 +38,7 @@ def test_an_edit_that_makes_it_too_long_is_refused(path: Path) -> None:
 
 
 def test_a_command_that_made_it_too_long_is_remarked_on_once(path: Path) -> None:
-    agents = AgentsFile(path)
+    agents = AgentsMdGuard(path)
     bash = call("Bash", command="cat notes >> AGENTS.md")
     assert agents.note(bash) == ""
     path.write_text("x\n" * 70, encoding="utf-8")
@@ -49,7 +49,7 @@ def test_a_command_that_made_it_too_long_is_remarked_on_once(path: Path) -> None
 
 def test_a_long_file_of_the_persons_own_is_left_in_peace(path: Path) -> None:
     path.write_text("x\n" * 90, encoding="utf-8")
-    agents = AgentsFile(path)
+    agents = AgentsMdGuard(path)
     assert agents.note(call("Bash", command="ls")) == ""
     path.unlink()
     assert agents.note(call("Bash", command="rm AGENTS.md")) == ""

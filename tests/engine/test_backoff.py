@@ -15,7 +15,7 @@ from ralph_tui.domain.events import Event, FailureClass
 from ralph_tui.domain.project_state import Pause
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.control.request import RunRequest
-from ralph_tui.engine.core.outcome import fatal
+from ralph_tui.engine.core.outcome import fatal_end
 from ralph_tui.engine.core.ports import Failure
 from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.limits import backoff
@@ -132,7 +132,7 @@ async def test_an_outage_is_bounded_and_what_works_in_between_ends_it(
     clocks.mono += 2 * 60
     assert not await pauses.after(down)
     assert pauses.outlasted == "11m 00s"
-    end = fatal(down, outage=pauses.outlasted)
+    end = fatal_end(down, outage=pauses.outlasted)
     assert end is not None
     assert (end.exit_code, end.reason) == (3, "the API could not be used for 11m 00s: m")
 

@@ -22,7 +22,7 @@ from ralph_tui.domain.verification.verification import CommandCriterion
 from ralph_tui.engine.control.attribution import CHANGED_ON_DISK
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.plan_edits import SKIPPED, TaskFields, moved
-from ralph_tui.engine.core.outcome import asked_by
+from ralph_tui.engine.core.outcome import who_stopped
 from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Documents, Project
@@ -46,10 +46,10 @@ def test_pause_and_stop_rise_from_after_the_iteration_to_now(root: Path) -> None
         state = Project(root).load().state
         assert (state.pause, state.paused) == (StopMode.NONE, False)
         assert [controls.stop(), controls.stop()] == [StopMode.AFTER_ITERATION, StopMode.NOW]
-        assert asked_by(Project(root).load().state) == "stopped by the person"
+        assert who_stopped(Project(root).load().state) == "stopped by the person"
         controls.stop(now=True, why="asked to end (SIGTERM)")
         controls.stop()
-        assert asked_by(Project(root).load().state) == "asked to end (SIGTERM)"
+        assert who_stopped(Project(root).load().state) == "asked to end (SIGTERM)"
         controls.retry_now()
         assert Project(root).load().state.retry_now
     finally:

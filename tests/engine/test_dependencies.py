@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.engine.phases.iteration import added, declared
+from ralph_tui.engine.phases.iteration import added_dependencies, declared_dependencies
 
 PYPROJECT = """
 [project]
@@ -48,10 +48,10 @@ def test_what_is_declared_now_and_was_not_is_told_as_the_command_that_adds_it(
 ) -> None:
     before, after, commands = MANIFESTS[name]
     (tmp_path / name).write_text(before)
-    begun = declared(tmp_path)
+    begun = declared_dependencies(tmp_path)
     (tmp_path / name).write_text(after)
-    assert added(begun, declared(tmp_path)) == commands
-    assert added(declared(tmp_path), begun) == ()
+    assert added_dependencies(begun, declared_dependencies(tmp_path)) == commands
+    assert added_dependencies(declared_dependencies(tmp_path), begun) == ()
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", '{"dependencies": 5}', "project = 5"])
@@ -60,4 +60,4 @@ def test_a_manifest_that_cannot_be_read_declares_nothing(
     tmp_path: Path, name: str, text: str
 ) -> None:
     (tmp_path / name).write_text(text)
-    assert not any(declared(tmp_path).values())
+    assert not any(declared_dependencies(tmp_path).values())

@@ -15,12 +15,16 @@ from ralph_tui.engine.context import RunContext, SpecFor
 from ralph_tui.engine.core.outcome import End
 from ralph_tui.engine.core.ports import Failure, SessionSpec, TurnEnded
 from ralph_tui.engine.core.project_state import ProjectState
-from ralph_tui.engine.core.usage_meter import Meter
+from ralph_tui.engine.core.usage_meter import UsageMeter
 from ralph_tui.engine.limits.run_limits import RunLimits
 from ralph_tui.engine.phases.building import BuildLoop
-from ralph_tui.engine.run.startup import begin
-from ralph_tui.engine.session.guidance import taken
-from ralph_tui.engine.session.iteration_result import IterationResult, phase_recorded, recorded
+from ralph_tui.engine.run.startup import begin_run
+from ralph_tui.engine.session.guidance import with_guidance_taken
+from ralph_tui.engine.session.iteration_result import (
+    IterationResult,
+    with_phase_iteration,
+    with_task_iteration,
+)
 from ralph_tui.engine.session.supervisor import SessionSupervisor
 from ralph_tui.engine.session.turns import Conversation
 from ralph_tui.store.project import Documents, Project
@@ -49,14 +53,17 @@ def test_guidance_is_used_up_by_whoever_heard_it(
 ) -> None:
     project = Project(make_project(tmp_path, [task("a", status="in_progress")]))
     project.queue_injection("first")
-    docs = taken(project.load())
+    docs = with_guidance_taken(project.load())
     assert said(docs) == []
     later = project.load().pending[0].model_copy(update={"guidance": "second", "id": "2"})
     docs = docs.model_copy(update={"pending": (later,)})
     failure = Failure(kind=FailureClass.NETWORK, message="m")
     failed = failure if outcome is IterationOutcome.FAILED else None
     result = IterationResult(outcome=outcome, reason="r", failure=failed)
-    for after in (recorded(docs, "a", result), phase_recorded(docs, Phase.PLANNING, result)):
+    for after in (
+        with_task_iteration(docs, "a", result),
+        with_phase_iteration(docs, Phase.PLANNING, result),
+    ):
         assert said(after) == (["second"] if heard else ["first", "second"])
         assert after.state.given == ()
 
@@ -94,7 +101,7 @@ async def test_guidance_of_an_iteration_that_was_killed_waits_for_the_next_run(
     with pytest.raises(KilledError):
         await BuildLoop(run, cast("SpecFor", None), run_limits).run()
     assert said(Project(root).load()) == []
-    await begin(Project(root), load_settings(root, environ={}), "r", Phase.BUILDING)
+    await begin_run(Project(root), load_settings(root, environ={}), "r", Phase.BUILDING)
     docs = Project(root).load()
     assert said(docs) == ["Mind the gap"]
     assert docs.state.given == ()
@@ -137,7 +144,7 @@ async def test_guidance_that_a_running_turn_was_told_is_kept_until_that_turn_has
         cast("RunContext", run),
         cast("SessionSupervisor", supervisor),
         cast("SessionSpec", spec),
-        cast("Meter", None),
+        cast("UsageMeter", None),
         seconds=60,
     )
     async with talk:
@@ -154,6 +161,6 @@ async def test_guidance_that_a_running_turn_was_told_is_kept_until_that_turn_has
         failure = Failure(kind=FailureClass.NETWORK, message="m")
         failed = failure if outcome is IterationOutcome.FAILED else None
         result = IterationResult(outcome=outcome, reason="r", failure=failed)
-        assert said(recorded(killed, "a", result)) == ([] if heard else ["Mind the gap"])
-    await begin(Project(root), load_settings(root, environ={}), "r", Phase.BUILDING)
+        assert said(with_task_iteration(killed, "a", result)) == ([] if heard else ["Mind the gap"])
+    await begin_run(Project(root), load_settings(root, environ={}), "r", Phase.BUILDING)
     assert said(Project(root).load()) == ["Mind the gap"]

@@ -19,7 +19,7 @@ from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.control.run_settings import reset_breaker
-from ralph_tui.engine.core.outcome import End, stopped
+from ralph_tui.engine.core.outcome import End, stopped_end
 from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.limits import backoff
 from ralph_tui.engine.limits.open_breaker import cool_until, get_past_open
@@ -186,7 +186,7 @@ async def test_an_end_leaves_no_cool_down_behind(tmp_path: Path, how: str) -> No
 async def test_where_nothing_can_be_tried_nothing_is_waited_for(tmp_path: Path) -> None:
     stage = await opened(tmp_path)
     alone = await stage.gets_past(request=RunRequest())
-    limited = await stage.gets_past(limit=stopped("100 iterations ran", ""))
+    limited = await stage.gets_past(limit=stopped_end("100 iterations ran", ""))
     assert alone == limited
     assert alone is not None
     assert alone.reason == "the circuit breaker opened: 3 failures in a row"

@@ -11,7 +11,13 @@ from ralph_tui.domain.events import FailureClass
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.project_state import RalphState
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
-from ralph_tui.engine.core.outcome import End, fatal, interrupted, nothing_ready, used_up
+from ralph_tui.engine.core.outcome import (
+    End,
+    fatal_end,
+    interrupted_end,
+    nothing_ready,
+    out_of_resources,
+)
 from ralph_tui.engine.core.ports import Failure
 from ralph_tui.engine.limits.cost_limits import cost_limit_reached
 from ralph_tui.engine.limits.open_breaker import end_of_open
@@ -24,7 +30,7 @@ HELD = Task(id="docs", held=True)
 
 
 def ended(failure: Failure | None, outage: str = "") -> End:
-    end = fatal(failure, outage=outage)
+    end = fatal_end(failure, outage=outage)
     assert end is not None
     return end
 
@@ -104,8 +110,12 @@ ENDS: dict[str, tuple[End, tuple[str, ...], str]] = {
         ("model",),
         "models.primary",
     ),
-    "a stop": (interrupted(RalphState()), ("stopped by the person",), "Run again"),
-    "a full disk": (used_up(OSError(errno.ENOSPC, "full", "/x")), ("disk is full",), "Free"),
+    "a stop": (interrupted_end(RalphState()), ("stopped by the person",), "Run again"),
+    "a full disk": (
+        out_of_resources(OSError(errno.ENOSPC, "full", "/x")),
+        ("disk is full",),
+        "Free",
+    ),
 }
 
 

@@ -11,7 +11,7 @@ from ralph_tui.cli.doctor import checks
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import Event
 from ralph_tui.engine.safety.repository_guard import RepositoryGuard
-from ralph_tui.engine.safety.repository_status import standing
+from ralph_tui.engine.safety.repository_status import repository_notices
 
 SETUP = """
 git init -q -b main; git config user.name me; git config user.email me@example.org
@@ -65,7 +65,7 @@ def made(tmp_path: Path, commands: str) -> Path:
 )
 def test_how_the_person_left_the_repository_is_told(tmp_path: Path, name: str) -> None:
     commands, told = STATES[name]
-    notices = standing(made(tmp_path, commands))
+    notices = repository_notices(made(tmp_path, commands))
     assert len(notices) == len(told), notices
     for notice, words in zip(notices, told, strict=True):
         assert words in notice.text

@@ -14,7 +14,7 @@ from ralph_tui.domain.project_state import StopMode
 from ralph_tui.domain.tool_calls import ToolCall
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.project_state import ProjectState
-from ralph_tui.engine.core.usage_meter import Meter
+from ralph_tui.engine.core.usage_meter import UsageMeter
 from ralph_tui.engine.session.supervisor import TaskSupervisor
 from ralph_tui.guard.core.policy import Policy
 from ralph_tui.guard.guard import Guard
@@ -48,7 +48,7 @@ async def test_a_file_that_went_where_it_may_not_stops_the_loop(
     supervisor = TaskSupervisor(
         docs.plan.tasks[0],
         cast("RunContext", run),
-        meter=cast("Meter", None),
+        meter=cast("UsageMeter", None),
         on_work=lambda: None,
     )
     call = ToolCall(tool_id="w", name="Write", input={"file_path": f"{root}/dir/x", "content": "x"})

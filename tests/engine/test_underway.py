@@ -24,7 +24,7 @@ from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.engine.context import RunContext, SpecFor
 from ralph_tui.engine.core.outcome import End
 from ralph_tui.engine.core.project_state import ProjectState
-from ralph_tui.engine.core.usage_meter import Meter
+from ralph_tui.engine.core.usage_meter import UsageMeter
 from ralph_tui.engine.limits.run_limits import RunLimits
 from ralph_tui.engine.phases.building import BuildLoop
 from ralph_tui.engine.session.supervisor import TaskSupervisor
@@ -70,7 +70,7 @@ class Work:
         )
         self.run = cast("RunContext", run)
         self.task = TaskTracker(docs.plan.tasks[0], self.project_state, self.run.emit)
-        self.tools = TaskTools(self.task, self.run, cast("Meter", None))
+        self.tools = TaskTools(self.task, self.run, cast("UsageMeter", None))
         return self
 
     def edit(self, change: Edit) -> None:
@@ -131,7 +131,9 @@ async def test_a_renamed_task_goes_on_under_its_new_name(work: Work) -> None:
 async def test_a_model_that_stops_is_told_of_an_edit_that_it_does_not_know(work: Work) -> None:
     await work.begin()
     task = work.project_state.docs.plan.tasks[0]
-    supervisor = TaskSupervisor(task, work.run, meter=cast("Meter", None), on_work=lambda: None)
+    supervisor = TaskSupervisor(
+        task, work.run, meter=cast("UsageMeter", None), on_work=lambda: None
+    )
     assert "ralph_mark_task_complete" in (await supervisor.on_stop("Done.") or "")
     assert await supervisor.on_stop("Done.") is None, "it was reminded"
     await work.edited(lambda tasks: tasks[0].update(description="Do it well"))

@@ -7,7 +7,7 @@ import pytest
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.view.loop_view import RunState
-from ralph_tui.engine.control.launch import Remaining
+from ralph_tui.engine.control.launch import RemainingWork
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.handlers import start
 from ralph_tui.tui.screens.dialogs.confirm import Confirm
@@ -72,9 +72,9 @@ async def test_a_lost_loop_leaves_nothing_that_seems_to_go_on(
 
 @pytest.mark.parametrize(("key", "asked"), [("d", "stop now"), ("a", "stop")])
 async def test_the_owner_hands_over_what_is_left(key: str, asked: str) -> None:
-    given: list[Remaining] = []
+    given: list[RemainingWork] = []
 
-    def go_on(left: Remaining) -> int:
+    def go_on(left: RemainingWork) -> int:
         given.append(left)
         return 99
 
@@ -89,13 +89,13 @@ async def test_the_owner_hands_over_what_is_left(key: str, asked: str) -> None:
         assert not given, "never two owners"
         script.news.put_nowait(STOPPED.model_copy(update={"iterations": 8, "cost_usd": 1.5}))
         await until(pilot, lambda: app._exit)
-    assert given == [Remaining(whole=False, iterations=42, usd=48.5)]
+    assert given == [RemainingWork(whole=False, iterations=42, usd=48.5)]
     assert app.return_value == 0
     assert "in process 99" in app.last_word
 
 
 async def test_a_hand_over_that_fails_is_said_and_the_screen_stays() -> None:
-    def go_on(_: Remaining) -> int:
+    def go_on(_: RemainingWork) -> int:
         raise RalphError("The process in the background ended at once: no.", "Look.")
 
     script = script_of(feed.running())

@@ -12,7 +12,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import LockedError
 from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.view.loop_view import RunState
-from ralph_tui.engine.control.launch import Remaining
+from ralph_tui.engine.control.launch import RemainingWork
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.dialogs.confirm import Confirm
@@ -148,9 +148,9 @@ async def test_enter_on_the_question_loses_nothing_however_often(
     open_app: Open, *, detachable: bool
 ) -> None:
     script = script_of(feed.running())
-    handed: list[Remaining] = []
+    handed: list[RemainingWork] = []
 
-    def go_on(left: Remaining) -> int:
+    def go_on(left: RemainingWork) -> int:
         handed.append(left)
         return 99
 

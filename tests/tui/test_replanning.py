@@ -6,7 +6,7 @@ import pytest
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.project_state import ApprovalKind
-from ralph_tui.engine.control.launch import Remaining
+from ralph_tui.engine.control.launch import RemainingWork
 from ralph_tui.engine.control.request import REPLAN
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.dashboard import Dashboard
@@ -101,9 +101,9 @@ async def test_after_a_phase_alone_b_goes_on_from_there(open_app: Open) -> None:
 async def test_planning_that_is_detached_goes_on_planning_and_a_plan_handed_in_is_not_made_twice(
     *, handed_in: bool
 ) -> None:
-    given: list[Remaining] = []
+    given: list[RemainingWork] = []
 
-    def go_on(left: Remaining) -> int:
+    def go_on(left: RemainingWork) -> int:
         given.append(left)
         return 99
 

@@ -137,9 +137,11 @@ def _git(start: Path) -> Finding:
     )
     if done.returncode != 0:
         return Finding("git", ok=False, text="not a repository", advice=advice, needed=False)
-    from ralph_tui.engine.safety.repository_status import standing
+    from ralph_tui.engine.safety.repository_status import repository_notices
 
-    if told := " ".join(notice.text for notice in standing(start) if notice.level == "warning"):
+    if told := " ".join(
+        notice.text for notice in repository_notices(start) if notice.level == "warning"
+    ):
         return Finding("git", ok=False, text=told, needed=False)
     return Finding("git", ok=True, text=f"repository {done.stdout.strip()}", needed=False)
 

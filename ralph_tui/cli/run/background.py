@@ -16,7 +16,7 @@ from ralph_tui.domain.sanitize import one_line
 if TYPE_CHECKING:
     from ralph_tui.cli.printer import Printer
     from ralph_tui.domain.events import Event
-    from ralph_tui.engine.control.launch import Remaining
+    from ralph_tui.engine.control.launch import RemainingWork
     from ralph_tui.store.project import Project
 
 LOG = "background.log"
@@ -31,10 +31,10 @@ LOOK_SECONDS = 0.05
 
 def background_starter(
     root: Path, command: str, options: Sequence[str] = ()
-) -> "Callable[[Remaining], int]":
+) -> "Callable[[RemainingWork], int]":
     """Return what continues, in the background, a run that was started as `ralph COMMAND OPTIONS`."""
 
-    def go_on(left: "Remaining") -> int:
+    def go_on(left: "RemainingWork") -> int:
         from ralph_tui.store.project import Project
 
         doing = "plan" if left.replans else command

@@ -13,7 +13,7 @@ from ralph_tui.store.layout import Layout
 from ralph_tui.store.project import Project
 
 
-class Changed(NamedTuple):
+class SettingChange(NamedTuple):
     """A setting that was written."""
 
     value: str
@@ -43,7 +43,7 @@ def _plain(value: object) -> str:
     return value if isinstance(value, str) else yaml_value(value)
 
 
-def change_setting(root: Path, key: str, typed: str) -> Changed:
+def change_setting(root: Path, key: str, typed: str) -> SettingChange:
     """Write a setting into the project's file; its comments stay.
 
     Raises:
@@ -62,7 +62,7 @@ def change_setting(root: Path, key: str, typed: str) -> Changed:
     checked = value_of(settings, key)
     Project(root).write_config(with_setting(read_text(path), key, checked, path))
     source = provenance(root)[key]
-    return Changed(yaml_value(checked), path, "" if source.startswith(f"{path}:") else source)
+    return SettingChange(yaml_value(checked), path, "" if source.startswith(f"{path}:") else source)
 
 
 def value_of(settings: object, key: str) -> object:

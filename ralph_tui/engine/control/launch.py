@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # with it comes the sandbox, and the screen is to stand first
 
 
 @dataclass(frozen=True)
-class Remaining:
+class RemainingWork:
     """What a run in another process should do.
 
     Attributes:
@@ -77,7 +77,7 @@ class Launch:
     label: str = ""
     run_request: "Callable[[str, EventSink], Awaitable[LoopFinished]] | None" = None
     run_replan: "Callable[[str, EventSink], Awaitable[LoopFinished]] | None" = None
-    go_on: Callable[[Remaining], int] | None = None
+    go_on: Callable[[RemainingWork], int] | None = None
     screen: ScreenSettings = field(default_factory=ScreenSettings)
     auto_responder: AutoResponder | None = None
     readiness: Callable[[], Iterable[Notice]] | None = None

@@ -202,10 +202,10 @@ def split(plan: ImplementationPlan, task_id: str, parts: Sequence[str]) -> Imple
     for other in plan.tasks:
         waits = tuple(ids[-1] if dep == task_id else dep for dep in other.dependencies)
         tasks += new if other.id == task_id else [other.model_copy(update={"dependencies": waits})]
-    return sound(plan, plan.model_copy(update={"tasks": tuple(tasks)}))
+    return checked_plan(plan, plan.model_copy(update={"tasks": tuple(tasks)}))
 
 
-def sound(before: ImplementationPlan, after: ImplementationPlan) -> ImplementationPlan:
+def checked_plan(before: ImplementationPlan, after: ImplementationPlan) -> ImplementationPlan:
     """Return the changed plan, unless the change adds a problem."""
     old = before.problems()
     new = [problem for problem in after.problems() if problem not in old]
@@ -248,7 +248,7 @@ def edited(plan: ImplementationPlan, task_id: str, fields: TaskFields) -> Implem
             would not work.
     """
     task = find_open(plan, task_id)
-    return sound(plan, plan.with_task(task_id, **_changes(task, fields)))
+    return checked_plan(plan, plan.with_task(task_id, **_changes(task, fields)))
 
 
 def added(plan: ImplementationPlan, fields: TaskFields) -> ImplementationPlan:
@@ -260,7 +260,7 @@ def added(plan: ImplementationPlan, fields: TaskFields) -> ImplementationPlan:
     last = max((task.priority for task in in_order(plan.tasks)), default=DEFAULT_PRIORITY)
     bare = Task(id=free_id(plan), priority=last)
     wanted = replace(fields, description=fields.description or "")
-    return sound(plan, plan.adding([bare.model_copy(update=_changes(bare, wanted))]))
+    return checked_plan(plan, plan.adding([bare.model_copy(update=_changes(bare, wanted))]))
 
 
 def _changes(task: Task, fields: TaskFields) -> dict[str, object]:

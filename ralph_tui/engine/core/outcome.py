@@ -38,19 +38,19 @@ class End(Model):
     """What could get past it, when the breaker is open."""
 
 
-def stopped(reason: str, hint: str) -> End:
+def stopped_end(reason: str, hint: str) -> End:
     """Return the end by a limit, the breaker, or a plan that cannot continue."""
     return End(status=LoopStatus.STOPPED, reason=reason, hint=hint, exit_code=ExitCode.STOPPED)
 
 
-def complete(reason: str, hint: str = "") -> End:
+def complete_end(reason: str, hint: str = "") -> End:
     """Return the end of a run that did everything it was asked to."""
     return End(status=LoopStatus.COMPLETE, reason=reason, hint=hint, exit_code=ExitCode.COMPLETE)
 
 
-def interrupted(state: RalphState) -> End:
+def interrupted_end(state: RalphState) -> End:
     """Return the end by a requested stop."""
-    reason = asked_by(state)
+    reason = who_stopped(state)
     return End(
         status=LoopStatus.INTERRUPTED,
         reason=reason,
@@ -59,25 +59,25 @@ def interrupted(state: RalphState) -> End:
     )
 
 
-def asked_by(state: RalphState) -> str:
+def who_stopped(state: RalphState) -> str:
     """Say who or what asked for the stop."""
     return state.stop_why or "stopped by the person"
 
 
-def waiting(reason: str, hint: str) -> End:
+def waiting_end(reason: str, hint: str) -> End:
     """Return the end of a run that waits for a decision nobody here can make."""
     code = ExitCode.WAITING_FOR_APPROVAL
     return End(status=LoopStatus.WAITING, reason=reason, hint=hint, exit_code=code)
 
 
-def failed(error: RalphError) -> End:
+def failed_end(error: RalphError) -> End:
     """Return the end by an error that a person must fix."""
     return End(
         status=LoopStatus.ERROR, reason=error.message, hint=error.hint, exit_code=error.exit_code
     )
 
 
-def used_up(error: OSError) -> End:
+def out_of_resources(error: OSError) -> End:
     """Return the end by an exhausted resource: disk, memory, descriptors or processes.
 
     Raises:
@@ -85,14 +85,14 @@ def used_up(error: OSError) -> End:
     """
     if error.errno in (errno.ENOSPC, errno.EDQUOT):  # outside of the store, which says it itself
         where = f" ({error.filename})" if error.filename else ""
-        return failed(
+        return failed_end(
             SetupError(
                 f"The disk is full{where}.", "Free some space, then run again; nothing was lost."
             )
         )
     if error.errno not in _USED_UP:
         raise error
-    return failed(
+    return failed_end(
         SetupError(
             f"The operating system gives ralph no more: {error.strerror}.",
             "End other programs, or raise the limit (`ulimit -a` shows them), then run again.",
@@ -100,7 +100,7 @@ def used_up(error: OSError) -> End:
     )
 
 
-def failure_told(failure: Failure) -> AgentFailed:
+def failure_event(failure: Failure) -> AgentFailed:
     """Return the event that reports a failure; the hint for a passing one is shown when it ends the run."""
     return AgentFailed(
         failure=failure.kind,
@@ -110,7 +110,7 @@ def failure_told(failure: Failure) -> AgentFailed:
     )
 
 
-def fatal(failure: Failure | None, *, outage: str = "") -> End | None:
+def fatal_end(failure: Failure | None, *, outage: str = "") -> End | None:
     """Return the end that a failure means, or None when another iteration may get past it.
 
     `outage` is how long the API could not be used, where that has lasted longer than it may.
@@ -160,7 +160,7 @@ def nothing_ready(plan: ImplementationPlan) -> End:
         parts.append(f"{_count(held, 'task')} on hold: {_named(held)}")
     if waiting:
         parts.append(f"{len(waiting)} waiting for them: {_named(waiting)}")
-    return stopped(f"no task is ready. {'; '.join(parts)}", _how_to_get_past(blocked, held))
+    return stopped_end(f"no task is ready. {'; '.join(parts)}", _how_to_get_past(blocked, held))
 
 
 def _how_to_get_past(blocked: Sequence[Task], held: Sequence[Task]) -> str:

@@ -22,7 +22,7 @@ def _as_it_is(event: Event) -> Event:
     return event
 
 
-async def nobody(_: "EventSink") -> None:
+async def nothing_beside(_: "EventSink") -> None:
     """Do nothing beside the loop: the default."""
 
 

@@ -6,7 +6,7 @@ from ralph_tui.domain.run.context_budget import ContextBudget
 from ralph_tui.engine.core.ports import TurnUsage
 
 
-class Meter:
+class UsageMeter:
     """Counts one agent session on top of what was spent before it."""
 
     def __init__(

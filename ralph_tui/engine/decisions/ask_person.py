@@ -22,7 +22,7 @@ from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.control.approved_content import Content, changes
 from ralph_tui.engine.control.request import RunRequest
-from ralph_tui.engine.core.outcome import End, interrupted, waiting
+from ralph_tui.engine.core.outcome import End, interrupted_end, waiting_end
 from ralph_tui.engine.core.ports import QuestionReply
 from ralph_tui.engine.core.project_state import answered, ask
 from ralph_tui.store.project import Documents
@@ -155,7 +155,7 @@ def waiting_for_answer(questions: tuple[AskedQuestion, ...]) -> End:
     """Return the end of a run that cannot continue without an answer."""
     first = one_line(questions[0].question.question, 200)
     more = f" (and {len(questions) - 1} more)" if len(questions) > 1 else ""
-    return waiting(
+    return waiting_end(
         f"waiting for your answer: {first}{more}",
         f"Answer with `ralph answer {questions[0].id} …`, then run `ralph run`.",
     )
@@ -222,9 +222,11 @@ async def decide(
             run.emit(ev.ApprovalRequested(kind=kind, summary=standing.summary))
         if not request.interactive:
             reason = f"waiting for approval of {DECISIONS[kind]}"
-            return waiting(reason, "`ralph approve` or `ralph reject --reason …`, then run again.")
+            return waiting_end(
+                reason, "`ralph approve` or `ralph reject --reason …`, then run again."
+            )
         if (state := run.project_state.docs.state).stop is not StopMode.NONE:
-            return interrupted(state)
+            return interrupted_end(state)
         await (wait or run.project_state.wait_changed)()
     if kind not in REASONED:
         await clear_decision(run)

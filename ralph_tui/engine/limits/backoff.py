@@ -20,7 +20,7 @@ from ralph_tui.domain.formatting import duration
 from ralph_tui.domain.project_state import ApprovalKind, Pause, StopMode
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.control.request import RunRequest
-from ralph_tui.engine.core.outcome import End, asked_by
+from ralph_tui.engine.core.outcome import End, who_stopped
 from ralph_tui.engine.core.ports import Failure
 from ralph_tui.engine.decisions.ask_person import decide
 from ralph_tui.store.project import Documents
@@ -85,7 +85,7 @@ async def _until(
             return "the wait is over"
         state = run.project_state.docs.state
         if ends(state.stop):
-            return asked_by(state)
+            return who_stopped(state)
         if state.retry_now:
             await run.project_state.transact(forget_retry)
             return RETRIED

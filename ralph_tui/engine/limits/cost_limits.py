@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.costs import CostLevel, CostLimits, CostMeter
-from ralph_tui.engine.core.outcome import End, stopped
+from ralph_tui.engine.core.outcome import End, stopped_end
 
 _WHAT = {
     CostLevel.ITERATION: "the iteration",
@@ -60,7 +60,7 @@ class CostLimitReached:
     def end(self) -> End:
         """The end of the run."""
         hint = f"Raise safety.cost_limits.{_SETTING[self.level]}, then run again."
-        return stopped(self.told, hint)
+        return stopped_end(self.told, hint)
 
 
 def cost_limit_reached(costs: CostMeter, limits: CostLimits) -> CostLimitReached | None:

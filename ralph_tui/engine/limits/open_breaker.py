@@ -13,7 +13,7 @@ from ralph_tui.domain.project_state import Approval, ApprovalKind, Phase, StopMo
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker, RecoveryAction, recovery_for
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.control.request import RunRequest
-from ralph_tui.engine.core.outcome import End, nothing_ready, stopped
+from ralph_tui.engine.core.outcome import End, nothing_ready, stopped_end
 from ralph_tui.engine.decisions.ask_person import decide
 from ralph_tui.engine.limits.backoff import RETRIED, changed_within, forget_retry
 from ralph_tui.store.project import Documents
@@ -73,7 +73,7 @@ async def get_past_open(
     if limit is not None or not request.interactive:
         return end
     until = await _cool(run, reason)
-    cooling = None if until is None else Cooling(run, until, steady)
+    cooling = None if until is None else CoolDown(run, until, steady)
     return await _ask(run, request, reason, end, cooling)
 
 
@@ -83,7 +83,7 @@ def _is_stuck(plan: ImplementationPlan) -> bool:
 
 
 async def _ask(
-    run: RunContext, request: RunRequest, reason: str, no: End, cooling: "Cooling | None"
+    run: RunContext, request: RunRequest, reason: str, no: End, cooling: "CoolDown | None"
 ) -> End | None:
     """Ask for one more try; returns None for yes, by the person or the clock, and `no` otherwise."""
     summary = (
@@ -123,7 +123,7 @@ def cool_until(breaker: CircuitBreaker, minutes: float, now: datetime) -> dateti
     return min(breaker.half_open_at or latest, latest)
 
 
-class Cooling:
+class CoolDown:
     """Waits for the person as long as the cool-down lasts, then decides in their place.
 
     It lasts its time by a clock that nobody sets and that runs while the machine sleeps; the time of the
@@ -184,7 +184,7 @@ def _is_decided(approval: Approval) -> bool:
 
 def end_of_open(breaker: CircuitBreaker) -> End:
     """Return the end of a run that an open breaker stops."""
-    return stopped(_why_open(breaker), _what_to_do(breaker))
+    return stopped_end(_why_open(breaker), _what_to_do(breaker))
 
 
 def _why_open(breaker: CircuitBreaker) -> str:

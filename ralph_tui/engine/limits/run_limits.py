@@ -6,7 +6,7 @@ from ralph_tui.domain.project_state import RalphState, StopMode
 from ralph_tui.domain.run.breaker import BreakerState
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.control.request import RunRequest
-from ralph_tui.engine.core.outcome import End, failed, fatal, interrupted, stopped
+from ralph_tui.engine.core.outcome import End, failed_end, fatal_end, interrupted_end, stopped_end
 from ralph_tui.engine.core.ports import Failure
 from ralph_tui.engine.limits.backoff import Backoff, forgive
 from ralph_tui.engine.limits.cost_limits import cost_limit_reached
@@ -48,10 +48,10 @@ class RunLimits:
         """Wait while paused; then return the requested stop or the limit reached, or None."""
         await self._wait_while_paused()
         if self._state.stop is not StopMode.NONE:
-            return interrupted(self._state)
+            return interrupted_end(self._state)
         unwritten = await self._run.unwritten()
         if unwritten is not None:  # what cannot be written down must not be paid for
-            return failed(unwritten)
+            return failed_end(unwritten)
         changed = await self._repository_guard.check()
         if changed is not None:
             return changed
@@ -71,7 +71,7 @@ class RunLimits:
         if used_up is not None:
             return used_up
         await self._rate_limiter.hold()
-        return interrupted(self._state) if self._state.stop is not StopMode.NONE else None
+        return interrupted_end(self._state) if self._state.stop is not StopMode.NONE else None
 
     @property
     def _state(self) -> RalphState:
@@ -85,8 +85,8 @@ class RunLimits:
             return None
         stopped_meanwhile = self._state.stop is not StopMode.NONE
         if failure and stopped_meanwhile:
-            return interrupted(self._state)
-        return fatal(failure, outage=self._backoff.outlasted)
+            return interrupted_end(self._state)
+        return fatal_end(failure, outage=self._backoff.outlasted)
 
     def costs(self) -> CostMeter:
         """Return what was spent before the next iteration."""
@@ -103,7 +103,7 @@ class RunLimits:
             return None
         count = f"{most} iteration{'' if most == 1 else 's'}"
         reason = f"{count} ran, the maximum of a run"
-        return stopped(reason, "Run again, or raise --max-iterations.")
+        return stopped_end(reason, "Run again, or raise --max-iterations.")
 
     async def _wait_while_paused(self) -> None:
         project_state = self._run.project_state

@@ -13,7 +13,7 @@ from ralph_tui.domain.project_state import Injection, Phase, StopMode
 from ralph_tui.domain.run.breaker import RecoveryAction, recovery_of_plan
 from ralph_tui.domain.run.oscillation import Files, came_back, seen
 from ralph_tui.engine.context import RunContext, SpecFor, session_meter
-from ralph_tui.engine.core.outcome import End, all_done, complete, nothing_ready
+from ralph_tui.engine.core.outcome import End, all_done, complete_end, nothing_ready
 from ralph_tui.engine.core.ports import AgentSession
 from ralph_tui.engine.limits.run_limits import RunLimits
 from ralph_tui.engine.phases.finished_work import FinishedWork, accept_marked_by_hand
@@ -160,7 +160,7 @@ class BuildLoop:
         """Work on one task, or do what comes first; returns an end when nothing is left."""
         plan = self._docs.plan
         if plan.is_finished:
-            return None if await self._finished.reopen(self._run) else complete(all_done(plan))
+            return None if await self._finished.reopen(self._run) else complete_end(all_done(plan))
         end = await self._run_limits.reason_to_stop()
         if end is not None:
             return end

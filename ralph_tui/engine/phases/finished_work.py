@@ -94,7 +94,7 @@ class FinishedWork:
         def change(docs: Documents) -> Documents:
             plan = docs.plan
             for task_id, receipts in red.items():
-                plan = reopened(plan, task_id, receipts)
+                plan = with_reopened(plan, task_id, receipts)
             return docs.replacing(plan=plan)
 
         await run.project_state.transact(change, "a check that had passed fails now")
@@ -157,7 +157,7 @@ def _is_checked_again(task: Task) -> bool:
     return task.status is TaskStatus.COMPLETE and not decided
 
 
-def reopened(
+def with_reopened(
     plan: ImplementationPlan, task_id: str, receipts: Sequence[Receipt]
 ) -> ImplementationPlan:
     """Return the plan with a task reopened, or blocked when that has happened too often."""

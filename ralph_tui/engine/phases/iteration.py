@@ -13,7 +13,7 @@ from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.run.context_budget import BudgetDecision
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.ports import AgentSession, Failure, SessionSpec, TurnEnded
-from ralph_tui.engine.core.usage_meter import Meter
+from ralph_tui.engine.core.usage_meter import UsageMeter
 from ralph_tui.engine.limits.cost_limits import cost_limit_reached
 from ralph_tui.engine.prompts.prompts import handoff_prompt
 from ralph_tui.engine.session.handoff import write_handoff
@@ -24,11 +24,11 @@ from ralph_tui.engine.session.turns import Conversation, InterruptReason, interr
 READ_BYTES = 1_000_000
 _NAME = re.compile(r"[A-Za-z0-9@][\w.@/-]*")
 
-Declared = Mapping[str, frozenset[str]]
+Dependencies = Mapping[str, frozenset[str]]
 """The command that adds a dependency, and the names of those that it would have added."""
 
 
-def declared(root: Path) -> Declared:
+def declared_dependencies(root: Path) -> Dependencies:
     """Return the dependencies that a project's manifests declare; an unreadable one declares nothing."""
     found: dict[str, frozenset[str]] = {}
     for name, reading in _MANIFESTS.items():
@@ -46,7 +46,7 @@ def declared(root: Path) -> Declared:
     return found
 
 
-def added(before: Declared, after: Declared) -> tuple[str, ...]:
+def added_dependencies(before: Dependencies, after: Dependencies) -> tuple[str, ...]:
     """Return the commands that add what is declared now and was not before."""
     return tuple(
         f"{command} {name}"
@@ -110,7 +110,7 @@ class Iteration:
     """Runs one attempt at one task; the task is in progress when it starts."""
 
     def __init__(
-        self, run: RunContext, task: Task, *, number: int, spec: SessionSpec, meter: Meter
+        self, run: RunContext, task: Task, *, number: int, spec: SessionSpec, meter: UsageMeter
     ) -> None:
         """Attempt `task` in a session made to `spec`, with the task's own model where it has one.
 
@@ -129,7 +129,7 @@ class Iteration:
         self._supervisor = TaskSupervisor(task, run, meter=meter, on_work=self._prepare_next)
         self._handed_off = ""
         self._seconds = run.settings.phases.building.iteration_timeout_seconds
-        self._declared: Declared = {}
+        self._declared: Dependencies = {}
 
     @property
     def task_id(self) -> str:
@@ -144,7 +144,7 @@ class Iteration:
             StoreError: The documents could not be read or written.
         """
         root = self._run.project_state.project.root
-        self._declared = await asyncio.to_thread(declared, root)
+        self._declared = await asyncio.to_thread(declared_dependencies, root)
         talk = Conversation(
             self._run, self._supervisor, self._spec, self._meter, seconds=self._seconds
         )
@@ -211,8 +211,8 @@ class Iteration:
 
     async def _added(self) -> tuple[str, ...]:
         """Return the dependencies added since the session began."""
-        now = await asyncio.to_thread(declared, self._run.project_state.project.root)
-        return added(self._declared, now)
+        now = await asyncio.to_thread(declared_dependencies, self._run.project_state.project.root)
+        return added_dependencies(self._declared, now)
 
     def _result(self, ended: TurnEnded, interrupted: InterruptReason) -> IterationResult:
         """Return the outcome, from the facts on disk first and the turn's end second."""

@@ -8,7 +8,7 @@ from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus, pla
 from ralph_tui.domain.project_state import DECISIONS, REASONED, Approval, ApprovalKind
 from ralph_tui.domain.tool_calls import ToolAnswer
 from ralph_tui.engine.control.approved_content import Content, plan_content
-from ralph_tui.engine.core.outcome import End, stopped
+from ralph_tui.engine.core.outcome import End, stopped_end
 from ralph_tui.engine.decisions.ask_person import (
     UNSEEN,
     clear_decision,
@@ -90,7 +90,7 @@ async def undecided(stage: Stage) -> End | None:
         await clear_decision(stage.run)
         return None
     reason = f"the plan was rejected: {decided.reason or 'no reason was given'}"
-    return stopped(reason, "`ralph plan` makes another one that follows it.")
+    return stopped_end(reason, "`ralph plan` makes another one that follows it.")
 
 
 def _with_rejection(stage: Stage, feedback: str) -> str:

@@ -19,7 +19,7 @@ from ralph_tui.domain.project_state import ApprovalKind
 from ralph_tui.domain.sanitize import head, one_line
 from ralph_tui.domain.tool_calls import ToolAnswer, ToolCall
 from ralph_tui.engine.control.approved_content import Content, changes, result_content
-from ralph_tui.engine.core.outcome import End, complete, stopped, unverified_told
+from ralph_tui.engine.core.outcome import End, complete_end, stopped_end, unverified_told
 from ralph_tui.engine.decisions.ask_person import clear_decision, decide
 from ralph_tui.engine.phases.discovery import TEXT_LIMIT, read_specs
 from ralph_tui.engine.phases.phase_session import Stage, run_session
@@ -37,7 +37,7 @@ SIGHT_TEXT_LIMIT = 2_000
 LEFT_OUT = "[a picture was left out: no PNG, JPEG, GIF or WebP, too large, or too many]"
 
 
-class Sights:
+class ValidationImages:
     """Collects the pictures that extra tools return: keeps the first ones and counts the rest."""
 
     def __init__(self, project: Project, round_number: int) -> None:
@@ -82,7 +82,7 @@ class Sights:
 CHECKS = Task(id="validation", description="The project's own checks")
 
 
-class Back(StrEnum):
+class BackToBuilding(StrEnum):
     """Why validation leads back to building."""
 
     FOUND = "validation found something to do"
@@ -90,13 +90,13 @@ class Back(StrEnum):
     REOPENED = "a finished task fails its own check again"
 
 
-async def run(stage: Stage) -> End | Back:
+async def run(stage: Stage) -> End | BackToBuilding:
     """Validate once; returns the end, or goes back to building with a task for each failure.
 
     A report that the person was shown, and about which nothing has changed, is not made a second time.
     """
     if await take_rejection(stage):
-        return Back.REJECTED
+        return BackToBuilding.REJECTED
     number = stage.docs.state.validation_round + 1
     shown = await _shown(stage)
     if shown is not None:
@@ -117,7 +117,7 @@ async def run(stage: Stage) -> End | Back:
         return await _repair(stage, report, number)
     if not stage.run.settings.phases.validation.require_human_approval:
         await _new_rounds(stage)
-        return complete(f"{report.proof}{unverified_told(stage.docs.plan)}")
+        return complete_end(f"{report.proof}{unverified_told(stage.docs.plan)}")
     return await _approve(stage, report)
 
 
@@ -156,7 +156,7 @@ async def take_rejection(stage: Stage) -> bool:
     return True
 
 
-async def _approve(stage: Stage, report: ValidationReport) -> End | Back:
+async def _approve(stage: Stage, report: ValidationReport) -> End | BackToBuilding:
     summary = report.summary or report.proof
     if report.sights:
         summary += f" ({report.sights}: see .ralph/validation_report.json)"
@@ -175,20 +175,20 @@ async def _approve(stage: Stage, report: ValidationReport) -> End | Back:
         if stage.request.only is stage.phase:  # asked for by name, it validates each time
             await clear_decision(stage.run)
         unverified = unverified_told(stage.docs.plan)
-        return complete(f"validated, and approved by {decided.whom}{unverified}")
+        return complete_end(f"validated, and approved by {decided.whom}{unverified}")
     await take_rejection(stage)
-    return Back.REJECTED
+    return BackToBuilding.REJECTED
 
 
-async def _repair(stage: Stage, report: ValidationReport, number: int) -> End | Back:
+async def _repair(stage: Stage, report: ValidationReport, number: int) -> End | BackToBuilding:
     most = stage.run.settings.phases.validation.max_rounds
     await _back(stage, repair_tasks(report, stage.docs.plan), number)
     if number >= most:
         await _new_rounds(stage)
         failures = "; ".join(one_line(f, 120) for f in report.failures()[:3])
         reason = f"validation failed {number} time{'s' if number > 1 else ''}: {failures}"
-        return stopped(reason, "See .ralph/validation_report.json; each failure is a task now.")
-    return Back.FOUND
+        return stopped_end(reason, "See .ralph/validation_report.json; each failure is a task now.")
+    return BackToBuilding.FOUND
 
 
 async def _back(stage: Stage, tasks: tuple[Task, ...], number: int) -> None:
@@ -214,7 +214,7 @@ async def _report(stage: Stage, number: int) -> ValidationReport | End:
     if not specs:
         return report
     found: list[ValidationReport] = []
-    sights = Sights(stage.run.project_state.project, number)
+    sights = ValidationImages(stage.run.project_state.project, number)
 
     async def missing() -> str | None:
         return None if found else "The report is missing. Hand it in with ralph_submit_report."

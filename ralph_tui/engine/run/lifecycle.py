@@ -11,7 +11,7 @@ from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.project_state import ApprovalKind, Phase
 from ralph_tui.domain.run.breaker import RecoveryAction
 from ralph_tui.engine.control.request import RunRequest
-from ralph_tui.engine.core.outcome import End, complete, stopped
+from ralph_tui.engine.core.outcome import End, complete_end, stopped_end
 from ralph_tui.engine.decisions.ask_person import decide
 from ralph_tui.engine.limits.open_breaker import change_breaker
 from ralph_tui.engine.phases import discovery, planning, validation
@@ -145,10 +145,10 @@ class Lifecycle:
             return _NEXT[stage.phase]
         return await _done_alone(stage)
 
-    async def _validate(self, stage: Stage) -> End | validation.Back:
+    async def _validate(self, stage: Stage) -> End | validation.BackToBuilding:
         """Validate the result, unless the check of a finished task fails now."""
         if await self._finished_work(stage).reopen(stage.run):
-            return validation.Back.REOPENED
+            return validation.BackToBuilding.REOPENED
         return await validation.run(stage)
 
     async def _build(self, stage: Stage) -> End | Phase:
@@ -209,7 +209,7 @@ async def agree_to_unverified(stage: Stage) -> End | None:
     if isinstance(decided, End):
         return decided
     if not decided.approved:
-        return stopped(uncovered_notice(tasks).rstrip("."), coverage_hint(tasks))
+        return stopped_end(uncovered_notice(tasks).rstrip("."), coverage_hint(tasks))
     await run.project_state.transact(lambda now: _allowing(now, tasks))
     return None
 
@@ -222,17 +222,17 @@ async def _done_alone(stage: Stage) -> End:
     """Leave a phase that was run alone, so that nobody is asked to approve it again."""
     following = _NEXT[stage.phase]
     await _move(stage, following, _WHY[following])
-    return complete(f"{stage.phase.value} is done", _then(stage.phase))
+    return complete_end(f"{stage.phase.value} is done", _then(stage.phase))
 
 
-def _back_alone(verdict: validation.Back) -> End:
+def _back_alone(verdict: validation.BackToBuilding) -> End:
     """Return the end of validation run alone, where a whole run would go back to building."""
-    if verdict is validation.Back.REJECTED:
-        return stopped(f"{verdict}; the reason is a task now", "`ralph build` works it.")
-    if verdict is validation.Back.REOPENED:
-        return stopped(verdict.value, "`ralph tasks` shows it; `ralph build` works it.")
+    if verdict is validation.BackToBuilding.REJECTED:
+        return stopped_end(f"{verdict}; the reason is a task now", "`ralph build` works it.")
+    if verdict is validation.BackToBuilding.REOPENED:
+        return stopped_end(verdict.value, "`ralph tasks` shows it; `ralph build` works it.")
     reason = f"{verdict}; each failure is a task now"
-    return stopped(reason, "See .ralph/validation_report.json, then `ralph build`.")
+    return stopped_end(reason, "See .ralph/validation_report.json, then `ralph build`.")
 
 
 def _then(phase: Phase) -> str:

@@ -17,17 +17,21 @@ from ralph_tui.engine.context import RunContext, SpecFor
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.control.run_settings import adjusted_settings
 from ralph_tui.engine.core.event_bus import EventBus
-from ralph_tui.engine.core.outcome import End, failed, used_up
+from ralph_tui.engine.core.outcome import End, failed_end, out_of_resources
 from ralph_tui.engine.core.ports import Agent
 from ralph_tui.engine.core.project_state import ProjectState
-from ralph_tui.engine.core.services import RunServices, nobody
+from ralph_tui.engine.core.services import RunServices, nothing_beside
 from ralph_tui.engine.decisions.call_permissions import withdraw_left_over
 from ralph_tui.engine.limits.quota import QuotaWatch
 from ralph_tui.engine.limits.run_limits import RunLimits
 from ralph_tui.engine.phases.phase_session import Stage
 from ralph_tui.engine.run.lifecycle import Lifecycle
-from ralph_tui.engine.run.startup import begin, started
-from ralph_tui.engine.safety.command_sandbox import CommandSandbox, Confinement, tidy
+from ralph_tui.engine.run.startup import begin_run, run_started
+from ralph_tui.engine.safety.command_sandbox import (
+    CommandSandbox,
+    Confinement,
+    remove_empty_directories,
+)
 from ralph_tui.engine.safety.orphan_processes import settle_orphans
 from ralph_tui.engine.safety.phase_extensions import extra_environment, extras_of
 from ralph_tui.engine.safety.processes import RUN_MARK, Watchdog, end_marked
@@ -45,7 +49,7 @@ from ralph_tui.store.journal.agent_activity import ActivityLog
 from ralph_tui.store.project import Project
 
 
-class Running:
+class Runner:
     """One run under the project's lock: its parts, its phases, its outcome."""
 
     def __init__(
@@ -92,10 +96,10 @@ class Running:
     async def run(self, phase: Phase) -> LoopFinished:
         """Run from `phase`; problems after the start end in the event, not in an exception."""
         since = time.monotonic()
-        docs, stale = await begin(
+        docs, stale = await begin_run(
             self._project, self._settings, self._run_id, phase, waits=self._request.interactive
         )
-        self._bus.emit(started(self._project, self._settings, docs, self._run_id))
+        self._bus.emit(run_started(self._project, self._settings, docs, self._run_id))
         await self._project_state.open()
         if stale:
             text = f"Put back to pending after a run that did not end: {', '.join(stale)}."
@@ -108,9 +112,9 @@ class Running:
             async with self._parts():
                 end = await self._work(phase)
         except RalphError as error:
-            end = failed(error)
+            end = failed_end(error)
         except OSError as error:  # also what putting away lacked; what was done is done
-            end = used_up(error)
+            end = out_of_resources(error)
         return self._finished(await self._after_all(end), time.monotonic() - since)
 
     async def _work(self, phase: Phase) -> End:
@@ -122,9 +126,9 @@ class Running:
             )
             return await lifecycle.run(phase)
         except RalphError as error:
-            return failed(error)
+            return failed_end(error)
         except OSError as error:
-            return used_up(error)
+            return out_of_resources(error)
 
     async def _after_all(self, end: End) -> End:
         """Return the end, or the one that the last session's changes or an unwritten journal force."""
@@ -133,12 +137,12 @@ class Running:
         try:
             changed = await self._repository_guard.check()
         except RalphError as error:
-            changed = failed(error)
+            changed = failed_end(error)
         except OSError as error:
-            changed = used_up(error)
+            changed = out_of_resources(error)
         unwritten = await self._bus.written()
         if changed is None and unwritten is not None:
-            changed = failed(unwritten)
+            changed = failed_end(unwritten)
         return changed if changed is not None and end.exit_code is ExitCode.COMPLETE else end
 
     def _noting(self, review: Review) -> Review:
@@ -186,7 +190,7 @@ class Running:
         watchdog.start()
         follower = asyncio.create_task(self._project_state.follow(), name="ralph-follow")
         follower.add_done_callback(self._tell_blindness)
-        beside = self._services.beside or nobody
+        beside = self._services.beside or nothing_beside
         companion = asyncio.create_task(beside(self._bus.emit), name="ralph-beside")
         try:
             await self._sandbox.open()
@@ -206,7 +210,9 @@ class Running:
             left.push_async_callback(watchdog.stop)
             if self._checks is not None:
                 left.push_async_callback(asyncio.to_thread, self._checks.end)
-            left.push_async_callback(asyncio.to_thread, tidy, self._project.root, self._held)
+            left.push_async_callback(
+                asyncio.to_thread, remove_empty_directories, self._project.root, self._held
+            )
             left.push_async_callback(self._sandbox.close)
             left.push_async_callback(asyncio.to_thread, end_marked, RUN_MARK, self._run_id)
             if self._agent is not None:

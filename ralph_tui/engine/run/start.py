@@ -14,7 +14,7 @@ from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.event_bus import EventBus
 from ralph_tui.engine.core.services import RunServices
 from ralph_tui.engine.run.lifecycle import can_ask, first_phase
-from ralph_tui.engine.run.runner import Running
+from ralph_tui.engine.run.runner import Runner
 from ralph_tui.engine.safety.command_sandbox import confine
 from ralph_tui.engine.safety.phase_extensions import check_extras, extra_values
 from ralph_tui.engine.verification.coverage import require_checks, uncovered
@@ -57,7 +57,7 @@ async def run_loop(
         for text in journal.damage:
             bus.emit(ev.Notice(level="warning", text=text))
         try:
-            running = Running(project, services, request, bus, run_id, held)
+            running = Runner(project, services, request, bus, run_id, held)
             finished = await running.run(phase)
             bus.emit(finished)
         finally:

@@ -10,11 +10,11 @@ from ralph_tui.domain.costs import CostMeter
 from ralph_tui.domain.project_state import Phase, StopMode
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.run.context_budget import ContextBudget
-from ralph_tui.engine.session.guidance import used_up
+from ralph_tui.engine.session.guidance import with_guidance_used
 from ralph_tui.store.project import Documents, Outcome, Project
 
 
-async def begin(
+async def begin_run(
     project: Project, settings: Settings, run_id: str, phase: Phase, *, waits: bool = False
 ) -> tuple[Documents, tuple[str, ...]]:
     """Begin a run on disk: figures at zero, requests of an earlier run gone, stale tasks queued again.
@@ -28,7 +28,7 @@ async def begin(
     """
 
     def change(docs: Documents) -> Outcome[tuple[str, ...]]:
-        docs = used_up(docs, heard=False)  # a run that was killed
+        docs = with_guidance_used(docs, heard=False)  # a run that was killed
         plan, stale = docs.plan.reset_stale()
         now = datetime.now(UTC)
         fresh = docs.with_state(
@@ -68,10 +68,10 @@ def fresh_breaker(
     tripped = breaker.state is not BreakerState.CLOSED
     why = "a new run was started" if tripped else breaker.reset_reason
     begun = breaker if cools else breaker.reset(why)
-    return within(begun, settings)
+    return with_thresholds(begun, settings)
 
 
-def within(breaker: CircuitBreaker, settings: Settings) -> CircuitBreaker:
+def with_thresholds(breaker: CircuitBreaker, settings: Settings) -> CircuitBreaker:
     """Return the breaker with the current thresholds."""
     limits = settings.circuit_breaker
     return breaker.model_copy(
@@ -88,7 +88,9 @@ def within(breaker: CircuitBreaker, settings: Settings) -> CircuitBreaker:
     )
 
 
-def started(project: Project, settings: Settings, docs: Documents, run_id: str) -> ev.LoopStarted:
+def run_started(
+    project: Project, settings: Settings, docs: Documents, run_id: str
+) -> ev.LoopStarted:
     """Return what a face must know of a run from its first moment.
 
     Args:
@@ -124,7 +126,7 @@ def project_read(project: Project, settings: Settings, docs: Documents) -> ev.Pr
         wrap_up_percent=context.handoff_threshold_percent,
         limits=settings.safety.cost_limits,
         costs=CostMeter(total=docs.state.total_cost_usd),
-        breaker=within(docs.breaker, settings),
+        breaker=with_thresholds(docs.breaker, settings),
         model=settings.models.planning if thinks else settings.models.primary,
         checks=checks_of(project.root, settings),
         unworkable=docs.plan.why_unworkable() if builds else "",

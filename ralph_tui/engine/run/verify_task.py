@@ -11,7 +11,11 @@ from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.verification.verification import GateResult
-from ralph_tui.engine.safety.command_sandbox import CommandSandbox, confine, tidy
+from ralph_tui.engine.safety.command_sandbox import (
+    CommandSandbox,
+    confine,
+    remove_empty_directories,
+)
 from ralph_tui.engine.session.spec import guard_policy
 from ralph_tui.engine.verification.detection.project_checks import ChecksOfRun
 from ralph_tui.engine.verification.gate import Gate, gate_environment
@@ -61,7 +65,7 @@ async def verify_by_hand(root: Path, settings: Settings, task: Task, emit: Event
     finally:
         await sandbox.close()
         await guard.close()
-        await asyncio.to_thread(tidy, root, held)
+        await asyncio.to_thread(remove_empty_directories, root, held)
 
 
 def _gate(

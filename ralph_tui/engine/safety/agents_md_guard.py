@@ -12,7 +12,7 @@ INSTEAD = (
 READ_BYTES = 1_000_000
 
 
-class AgentsFile:
+class AgentsMdGuard:
     """Watches AGENTS.md during one session."""
 
     def __init__(self, path: Path) -> None:

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from ralph_tui.config.settings import SafetySettings
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.verification.check_commands import SandboxExceptions
-from ralph_tui.engine.safety.domain_proxy import Relays
+from ralph_tui.engine.safety.domain_proxy import SandboxRelays
 from ralph_tui.guard.sandbox.os_sandbox import (
     INSTALL,
     LOST_HINT,
@@ -91,7 +91,7 @@ def confine(root: Path, safety: SafetySettings, environ: Mapping[str, str]) -> C
     return Confinement(sandbox=held, warning=warning, leaves_directory=leaves)
 
 
-def tidy(root: Path, confinement: Confinement) -> None:
+def remove_empty_directories(root: Path, confinement: Confinement) -> None:
     """Remove the empty directories the CLI's sandbox made to have something to protect."""
     if not confinement.leaves_directory:
         return
@@ -141,7 +141,7 @@ class CommandSandbox:
         self._held = None if sys.platform == "darwin" else held
         self._exceptions = {name.strip(): e for name, e in exceptions.items()}
         self._directory: Path | None = None
-        self._relays = Relays(held.domains if held else ())
+        self._relays = SandboxRelays(held.domains if held else ())
         self._ports: dict[int, Path] = {}
         self._proxy: dict[int, Path] = {}
 

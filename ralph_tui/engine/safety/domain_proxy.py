@@ -26,7 +26,7 @@ Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 @dataclass(frozen=True)
-class Asked:
+class ProxyRequest:
     """What a client of the proxy asks for.
 
     Attributes:
@@ -49,7 +49,7 @@ def allowed(host: str, domains: tuple[str, ...]) -> bool:
     )
 
 
-def parse(head: bytes) -> Asked:
+def parse(head: bytes) -> ProxyRequest:
     """Read the head of a request to a proxy.
 
     Raises:
@@ -61,7 +61,7 @@ def parse(head: bytes) -> Asked:
         address = urlsplit(f"//{target}")
         if not address.hostname or not address.port:
             raise ValueError(target)
-        return Asked(tunnel=True, host=address.hostname.lower(), port=address.port)
+        return ProxyRequest(tunnel=True, host=address.hostname.lower(), port=address.port)
     address = urlsplit(target)
     if not address.hostname or address.scheme not in _DEFAULT_PORTS:
         raise ValueError(target)
@@ -73,7 +73,7 @@ def parse(head: bytes) -> Asked:
     ]
     lines = (f"{method} {path} {version}", *kept, "Connection: close", "", "")
     port = address.port or _DEFAULT_PORTS[address.scheme]
-    return Asked(
+    return ProxyRequest(
         tunnel=False,
         host=address.hostname.lower(),
         port=port,
@@ -81,7 +81,7 @@ def parse(head: bytes) -> Asked:
     )
 
 
-class Relays:
+class SandboxRelays:
     """Unix sockets of one run: the proxy, and one per opened port of this machine."""
 
     def __init__(self, domains: tuple[str, ...]) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import Event, EventSink
-from ralph_tui.engine.core.outcome import End, stopped
-from ralph_tui.engine.safety.repository_status import standing
+from ralph_tui.engine.core.outcome import End, stopped_end
+from ralph_tui.engine.safety.repository_status import repository_notices
 from ralph_tui.guard.guard import COMMAND_TOOLS
 from ralph_tui.guard.repository.watcher import SLACK_SECONDS, Change, GitWatch, Snapshot, compare
 from ralph_tui.store.journal.agent_activity import ActivityLog
@@ -73,7 +73,7 @@ class RepositoryGuard:
         """
         self._known = await asyncio.to_thread(self._watch.snapshot)
         if self._known is not None:
-            for notice in await asyncio.to_thread(standing, self._root):
+            for notice in await asyncio.to_thread(repository_notices, self._root):
                 self._emit(notice)
 
     async def check(self) -> End | None:
@@ -104,7 +104,7 @@ def _end(change: Change) -> End:
     if not back or len(back) > HINT_LIMIT:
         back = "the notices above say how."
     who = "" if change.by_agent else "If you did this yourself, run again. If not, "
-    return stopped(
+    return stopped_end(
         f"the repository changed while the agent worked: {change.summary}",
         f"{who}{'put' if who else 'Put'} it back: {back}",
     )

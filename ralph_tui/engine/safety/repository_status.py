@@ -26,7 +26,7 @@ _UNDER_WAY = {
 """What git leaves in its directory while something is not finished."""
 
 
-def standing(root: Path) -> tuple[Notice, ...]:
+def repository_notices(root: Path) -> tuple[Notice, ...]:
     """Return what to know of the repository that `root` is in; empty without one. Blocks."""
     status = _git(root, "status", "--porcelain=v2", "--branch", "--untracked-files=no")
     directory = _git(root, "rev-parse", "--absolute-git-dir").strip()

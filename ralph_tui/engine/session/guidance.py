@@ -10,14 +10,14 @@ from ralph_tui.store.project import Documents
 Injections = tuple[Injection, ...]
 
 
-def taken(docs: Documents, ids: Collection[str] | None = None) -> Documents:
+def with_guidance_taken(docs: Documents, ids: Collection[str] | None = None) -> Documents:
     """Return the documents with pending guidance, or these `ids`, taken; it is kept until the iteration has an outcome."""
     said = tuple(i for i in docs.pending if ids is None or i.id in ids)
     left = tuple(i for i in docs.pending if i not in said)
     return docs.with_state(given=(*docs.state.given, *said)).replacing(pending=left)
 
 
-def used_up(docs: Documents, *, heard: bool) -> Documents:
+def with_guidance_used(docs: Documents, *, heard: bool) -> Documents:
     """Return the documents after the iteration; guidance it did not hear to the end waits for the next one."""
     if not docs.state.given:
         return docs
@@ -25,7 +25,7 @@ def used_up(docs: Documents, *, heard: bool) -> Documents:
     return docs.with_state(given=()).replacing(pending=pending)
 
 
-def tell_consumed(run: RunContext, waiting: Injections, iteration: int) -> None:
+def emit_consumed(run: RunContext, waiting: Injections, iteration: int) -> None:
     """Report which iteration got the guidance."""
     if waiting:
         ids = tuple(injection.id for injection in waiting)

@@ -9,7 +9,7 @@ import asyncio
 from ralph_tui.domain.documents.memory import SessionFacts, render_memory
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.engine.context import RunContext
-from ralph_tui.engine.core.usage_meter import Meter
+from ralph_tui.engine.core.usage_meter import UsageMeter
 from ralph_tui.engine.session.supervisor import TaskSupervisor
 
 
@@ -17,7 +17,7 @@ async def write_handoff(
     run: RunContext,
     supervisor: TaskSupervisor,
     iteration: int,
-    meter: Meter,
+    meter: UsageMeter,
     dependencies: tuple[str, ...],
 ) -> str:
     """Write MEMORY.md and the session memory; returns the path of MEMORY.md, relative to the project.

@@ -14,10 +14,15 @@ from ralph_tui.domain.run.breaker import NOBODYS, IterationVerdict
 from ralph_tui.domain.run.oscillation import Files
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.context import RunContext
-from ralph_tui.engine.core.outcome import failure_told
+from ralph_tui.engine.core.outcome import failure_event
 from ralph_tui.engine.core.ports import Failure
 from ralph_tui.engine.prompts.tool_schemas import after_failed_attempt
-from ralph_tui.engine.session.guidance import Injections, taken, tell_consumed, used_up
+from ralph_tui.engine.session.guidance import (
+    Injections,
+    emit_consumed,
+    with_guidance_taken,
+    with_guidance_used,
+)
 from ralph_tui.store.project import Documents, Outcome
 
 NOT_THE_TASKS_FAULT = frozenset(
@@ -79,7 +84,7 @@ def waited_out(result: IterationResult) -> bool:
     return result.failure is not None and result.failure.kind.passes
 
 
-def told(number: int, task_id: str, result: IterationResult) -> tuple[Event, ...]:
+def iteration_events(number: int, task_id: str, result: IterationResult) -> tuple[Event, ...]:
     """Return the events that report how an iteration ended."""
     finished = IterationFinished(
         iteration=number,
@@ -93,10 +98,10 @@ def told(number: int, task_id: str, result: IterationResult) -> tuple[Event, ...
         handoff=result.handed_off,
         files_changed=result.files,
     )
-    return (finished,) if result.failure is None else (failure_told(result.failure), finished)
+    return (finished,) if result.failure is None else (failure_event(result.failure), finished)
 
 
-def phase_recorded(docs: Documents, phase: Phase, result: IterationResult) -> Documents:
+def with_phase_iteration(docs: Documents, phase: Phase, result: IterationResult) -> Documents:
     """Return the documents after a session of a phase without tasks."""
     complete = result.outcome in (IterationOutcome.COMPLETE, IterationOutcome.SENT_BACK)
     verdict = IterationVerdict(
@@ -109,7 +114,7 @@ def phase_recorded(docs: Documents, phase: Phase, result: IterationResult) -> Do
     return _counted(docs, phase.value, result, verdict)
 
 
-def recorded(docs: Documents, task_id: str, result: IterationResult) -> Documents:
+def with_task_iteration(docs: Documents, task_id: str, result: IterationResult) -> Documents:
     """Return the documents after an iteration on a task."""
     complete = result.outcome is IterationOutcome.COMPLETE
     verdict = IterationVerdict(
@@ -166,7 +171,7 @@ def _counted(
     heard = result.failure is None and result.outcome is not IterationOutcome.INTERRUPTED
     number, context = docs.state.iteration_count, result.context_tokens
     budget = docs.budget.recording(number, name, context=context, tokens=result.tokens)
-    return used_up(docs.replacing(breaker=breaker, budget=budget), heard=heard)
+    return with_guidance_used(docs.replacing(breaker=breaker, budget=budget), heard=heard)
 
 
 def _plan_after(
@@ -214,10 +219,12 @@ async def begin_iteration(
         if started is None:
             return Outcome(docs, None)
         counted = started.with_state(iteration_count=docs.state.iteration_count + 1)
-        return Outcome(taken(counted.replacing(budget=docs.budget.using(0))), docs.pending)
+        return Outcome(
+            with_guidance_taken(counted.replacing(budget=docs.budget.using(0))), docs.pending
+        )
 
     docs, waiting = await run.project_state.transact_returning(change, why)
-    tell_consumed(run, waiting or (), docs.state.iteration_count)
+    emit_consumed(run, waiting or (), docs.state.iteration_count)
     return docs, waiting
 
 
@@ -246,8 +253,8 @@ async def record_iteration(
 
     def change(docs: Documents) -> Documents:
         if phase is Phase.BUILDING:
-            return recorded(docs, task_id, result)
-        return phase_recorded(docs, phase, result)
+            return with_task_iteration(docs, task_id, result)
+        return with_phase_iteration(docs, phase, result)
 
     why = f"iteration {number}: {result.reason}" if phase is Phase.BUILDING else ""
     docs = await run.project_state.transact(change, why)
@@ -259,7 +266,7 @@ async def record_iteration(
         project.archive_session(session_record(number, task_id, result, phase))
 
     await asyncio.to_thread(write)
-    for event in told(number, task_id, result):
+    for event in iteration_events(number, task_id, result):
         run.emit(event)
     return docs
 

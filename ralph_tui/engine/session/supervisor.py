@@ -12,12 +12,12 @@ from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.tool_calls import ToolAnswer, ToolCall, Verdict
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.ports import AfterTool, QuestionReply, Supervisor
-from ralph_tui.engine.core.usage_meter import Meter
+from ralph_tui.engine.core.usage_meter import UsageMeter
 from ralph_tui.engine.decisions.call_permissions import CallPermissions
 from ralph_tui.engine.limits.rate_limiter import RateLimiter
 from ralph_tui.engine.prompts.prompts import reminder
 from ralph_tui.engine.prompts.subagents import SubAgentRules
-from ralph_tui.engine.safety.agents_md_guard import AgentsFile
+from ralph_tui.engine.safety.agents_md_guard import AgentsMdGuard
 from ralph_tui.engine.safety.symlink_check import stop_if_astray
 from ralph_tui.engine.session.task_tools import TaskTools
 from ralph_tui.engine.session.task_tracker import TaskTracker
@@ -138,7 +138,7 @@ class TaskSupervisor(SessionSupervisor):
     """Answers the agent while it works on one task."""
 
     def __init__(
-        self, task: Task, run: RunContext, *, meter: Meter, on_work: Callable[[], None]
+        self, task: Task, run: RunContext, *, meter: UsageMeter, on_work: Callable[[], None]
     ) -> None:
         """Supervise work on `task`; `on_work` is called whenever the model uses a tool."""
         super().__init__(run, task.id)
@@ -151,7 +151,7 @@ class TaskSupervisor(SessionSupervisor):
         self._ran_tests = False
         self._on_work = on_work
         self._reminded = False
-        self._agents_file = AgentsFile(run.project_state.project.layout.agents_md)
+        self._agents_file = AgentsMdGuard(run.project_state.project.layout.agents_md)
 
     @property
     def tests_only(self) -> bool:

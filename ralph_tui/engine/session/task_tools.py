@@ -13,7 +13,7 @@ from ralph_tui.domain.tool_calls import ToolAnswer
 from ralph_tui.domain.verification.review import Review
 from ralph_tui.domain.verification.verification import GateResult, VerificationOutcome
 from ralph_tui.engine.context import RunContext
-from ralph_tui.engine.core.usage_meter import Meter
+from ralph_tui.engine.core.usage_meter import UsageMeter
 from ralph_tui.engine.prompts import tool_schemas as rt
 from ralph_tui.engine.session.learnings import record_learning
 from ralph_tui.engine.session.task_tracker import TaskTracker
@@ -44,7 +44,7 @@ class TaskTools:
         self,
         task: TaskTracker,
         run: RunContext,
-        meter: Meter,
+        meter: UsageMeter,
         permit: Permit = unasked,
         permit_change: PermitChange = unasked_change,
     ) -> None:

@@ -22,11 +22,11 @@ from ralph_tui.engine.core.ports import (
     TurnEnded,
     TurnUsage,
 )
-from ralph_tui.engine.core.usage_meter import Meter
+from ralph_tui.engine.core.usage_meter import UsageMeter
 from ralph_tui.engine.limits.backoff import wait_until
 from ralph_tui.engine.limits.cost_limits import cost_limit_reached
 from ralph_tui.engine.prompts.prompts import wrap_up_note
-from ralph_tui.engine.session.guidance import taken
+from ralph_tui.engine.session.guidance import with_guidance_taken
 from ralph_tui.engine.session.iteration_result import IterationResult
 from ralph_tui.engine.session.supervisor import SessionSupervisor
 from ralph_tui.store.last_prompt import write_last_prompt
@@ -114,7 +114,7 @@ class InterruptReason(StrEnum):
     UNANSWERED = "a question waits for the person"
 
 
-def interrupt_told(interrupted: InterruptReason, meter: Meter, seconds: float) -> str:
+def interrupt_told(interrupted: InterruptReason, meter: UsageMeter, seconds: float) -> str:
     """Say why a turn was interrupted, with the limit that it reached, as a clause."""
     match interrupted:
         case InterruptReason.COST:
@@ -134,7 +134,7 @@ class Conversation:
         run: RunContext,
         supervisor: SessionSupervisor,
         spec: SessionSpec,
-        meter: Meter,
+        meter: UsageMeter,
         *,
         seconds: float,
     ) -> None:
@@ -337,7 +337,7 @@ class Conversation:
             await self.session.steer(f"Guidance from the person: {injection.guidance}")
 
         try:
-            docs = await self._run.project_state.transact(partial(taken, ids=ids))
+            docs = await self._run.project_state.transact(partial(with_guidance_taken, ids=ids))
         except StoreError as error:  # it was heard; only the next iteration will hear it again
             self._run.emit(ev.Notice(level="error", text=str(error)))
             return

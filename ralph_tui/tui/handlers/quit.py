@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from ralph_tui.domain.errors import ExitCode
 from ralph_tui.domain.events import LoopStatus
 from ralph_tui.domain.view.loop_view import RunState
-from ralph_tui.engine.control.launch import Remaining
+from ralph_tui.engine.control.launch import RemainingWork
 from ralph_tui.tui.handlers.command_host import CommandHost
 from ralph_tui.tui.host.workers import attempt
 from ralph_tui.tui.screens.dialogs.confirm import Confirm, ConfirmChoice
@@ -75,7 +75,9 @@ class QuitHandlers:
         go_on = self._app.launch.go_on
         if go_on is not None:
             self._app.say("Starting the loop in the background.")
-            left = Remaining(whole=bool(request) and not replans, replans=replans, request=request)
+            left = RemainingWork(
+                whole=bool(request) and not replans, replans=replans, request=request
+            )
             await attempt(self._app, lambda: go_on(left))
 
     def _leave(self) -> None:
@@ -117,7 +119,7 @@ class QuitHandlers:
             self._app.say("The loop ended by itself, so there is nothing to go on with.")
             return False
         spent, bound = finished.iterations, view.max_iterations
-        left = Remaining(
+        left = RemainingWork(
             whole=self._bridge.whole,
             replans=self._bridge.feedback is not None,
             request=self._bridge.feedback or "",

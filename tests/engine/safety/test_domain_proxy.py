@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.engine.safety.domain_proxy import Relays, allowed, parse
+from ralph_tui.engine.safety.domain_proxy import SandboxRelays, allowed, parse
 
 
 @pytest.mark.parametrize(
@@ -51,8 +51,8 @@ def test_what_is_no_request_to_a_proxy_is_refused(head: bytes) -> None:
 
 
 @asynccontextmanager
-async def relays(path: Path, *domains: str) -> AsyncIterator[Relays]:
-    served = Relays(domains)
+async def relays(path: Path, *domains: str) -> AsyncIterator[SandboxRelays]:
+    served = SandboxRelays(domains)
     await served.serve_proxy(path)
     try:
         yield served

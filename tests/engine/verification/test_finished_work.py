@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
-from ralph_tui.engine.phases.finished_work import MOST_REOPENED, reopened
+from ralph_tui.engine.phases.finished_work import MOST_REOPENED, with_reopened
 
 NOON = datetime(2026, 11, 23, 12, tzinfo=UTC)
 RED = Receipt(
@@ -30,7 +30,7 @@ def done(task_id: str, minutes: int, **fields: object) -> Task:
 
 def test_the_reason_names_the_check_and_what_came_later() -> None:
     plan = ImplementationPlan(tasks=(done("z", -1), done("a", 0), done("b", 1), done("c", 2)))
-    task = reopened(plan, "a", [RED]).task("a")
+    task = with_reopened(plan, "a", [RED]).task("a")
     assert task is not None
     why = "`make a` passed when this task was complete and fails now after c, b."
     assert (task.status, task.completion_notes) == (TaskStatus.PENDING, why)
@@ -43,7 +43,7 @@ def test_the_reason_names_the_check_and_what_came_later() -> None:
 
 def test_what_is_opened_again_too_often_is_blocked() -> None:
     plan = ImplementationPlan(tasks=(done("a", 0, reopened=MOST_REOPENED),))
-    task = reopened(plan, "a", [RED]).task("a")
+    task = with_reopened(plan, "a", [RED]).task("a")
     assert task is not None
     assert task.status is TaskStatus.BLOCKED
     assert task.blockers[-1].endswith("It was opened again 2 times already.")
@@ -51,5 +51,5 @@ def test_what_is_opened_again_too_often_is_blocked() -> None:
 
 def test_what_the_person_changed_meanwhile_stays() -> None:
     plan = ImplementationPlan(tasks=(Task(id="a", status=TaskStatus.BLOCKED),))
-    assert reopened(plan, "a", [RED]) is plan
-    assert reopened(plan, "gone", [RED]) is plan
+    assert with_reopened(plan, "a", [RED]) is plan
+    assert with_reopened(plan, "gone", [RED]) is plan

@@ -35,7 +35,7 @@ from ralph_tui.engine.core.ports import (
     TurnUsage,
 )
 from ralph_tui.engine.core.project_state import ProjectState
-from ralph_tui.engine.core.usage_meter import Meter
+from ralph_tui.engine.core.usage_meter import UsageMeter
 from ralph_tui.engine.prompts import tool_schemas as rt
 from ralph_tui.engine.prompts.prompts import builtin_template, bullets, phase_prompt
 from ralph_tui.engine.verification.coverage import criteria_to_review
@@ -190,7 +190,7 @@ class Reviewer:
         await asyncio.to_thread(self._snapshots.forget, task_id)
 
     async def review(
-        self, task: Task, criteria: tuple[str, ...], gate: GateResult, meter: Meter
+        self, task: Task, criteria: tuple[str, ...], gate: GateResult, meter: UsageMeter
     ) -> Review:
         """Have a claim reviewed.
 
@@ -226,7 +226,7 @@ class Reviewer:
         task: Task,
         criteria: tuple[str, ...],
         gate: GateResult,
-        meter: Meter,
+        meter: UsageMeter,
         directory: Path,
         changes: str,
     ) -> Review:
@@ -277,7 +277,7 @@ class _Spent:
     project_state: ProjectState
     emit: EventSink
     clock: Callable[[], datetime]
-    meter: Meter
+    meter: UsageMeter
     usd: float = 0.0
     tokens: int = 0
     requests: int = 0

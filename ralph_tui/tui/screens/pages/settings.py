@@ -12,7 +12,7 @@ from ralph_tui.config.load import Effective
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.project_state import Adjusted
 from ralph_tui.domain.view.loop_view import LoopView
-from ralph_tui.engine.control.change_settings import Changed, change_setting, effective
+from ralph_tui.engine.control.change_settings import SettingChange, change_setting, effective
 from ralph_tui.engine.control.run_settings import adjust
 from ralph_tui.present.sections.settings_list import (
     LIVE_LIMITS,
@@ -205,7 +205,7 @@ class SettingsPage(Page):
             failed=self._refused,
         )
 
-    def _wrote(self, changed: Changed) -> None:
+    def _wrote(self, changed: SettingChange) -> None:
         stronger = f" {changed.stronger} is stronger." if changed.stronger else ""
         self.app.say(f"Written: {changed.value}, for the next run.{stronger}")
         self._read()
