@@ -1,4 +1,4 @@
-"""The screen in a browser: textual-serve, behind a door that only the person who started it can open.
+"""Serves the screen to a browser: textual-serve, behind a key that only the person who started it has.
 
 Whoever drives the screen can have an agent run commands. So a page needs the key that was printed on
 the terminal, and another web site's page in the same browser gets nothing.
@@ -28,7 +28,7 @@ PATIENCE_SECONDS = 5.0
 """Longest wait for a page's process to end when its page has gone."""
 
 CLOSING_SECONDS = 2.0
-"""Longest wait for a page to take leave."""
+"""Longest wait for a page to close."""
 
 MOST_CELLS = 2000
 
@@ -36,7 +36,7 @@ Cells = Annotated[int, Field(ge=1, le=MOST_CELLS)]
 
 
 class PageSize(BaseModel):
-    """Of the page's terminal."""
+    """The size of the page's terminal."""
 
     width: Cells = 80
     height: Cells = 24
@@ -48,7 +48,7 @@ _Said = (
     | tuple[Literal["focus", "blur"]]
 )
 _SAID: TypeAdapter[_Said] = TypeAdapter(_Said)
-"""What a page says; its pings want no answer, because the socket has its own."""
+"""What a page says; its pings need no answer, because the socket has its own."""
 
 
 class PageProcess(AppService):
@@ -57,7 +57,7 @@ class PageProcess(AppService):
     def __init__(
         self, command: Sequence[str], socket: web.WebSocketResponse, downloads: DownloadManager
     ) -> None:
-        """Nothing runs yet; `exec`, so that the process is the program and not a shell around it."""
+        """Run nothing yet; `exec` makes the process the program and not a shell around it."""
 
         async def close() -> None:
             await socket.close()
@@ -71,7 +71,7 @@ class PageProcess(AppService):
         )
 
     async def take(self, text: str) -> None:
-        """What the page says: keys, its size, whether somebody looks at it."""
+        """Take what the page says: keys, its size, whether it has the focus."""
         try:
             said = _SAID.validate_json(text)
         except ValidationError:
@@ -86,7 +86,7 @@ class PageProcess(AppService):
             await self.blur()
 
     async def stop(self) -> None:
-        """Ask it to end, and end it when it does not: it may be held up by what nobody reads any more.
+        """Ask the process to end, and kill it if it does not: it may be blocked by output that nobody reads.
 
         The server does not wait for ever either: cut off while it waits, this leaves no process behind.
         """
@@ -134,7 +134,7 @@ async def show_page(
 
 
 def _size(request: web.Request) -> PageSize:
-    """As the page was opened; it says at once when it has another."""
+    """Return the size that the page was opened with; it reports a new one at once."""
     try:
         return PageSize.model_validate(dict(request.query))
     except ValidationError:
@@ -192,14 +192,14 @@ class RalphServer(Server):
         self._say = say
         self._pages: set[asyncio.Task[object]] = set()
         self.browser = False
-        """Open a browser once it can connect."""
+        """Whether to open a browser once it can connect."""
         super().__init__(
             "", host, port, title, public_url=f"http://{self._place}", templates_path=STYLES
         )
 
     @property
     def address(self) -> str:
-        """What to open; the key in it lets the page in."""
+        """The address to open, with the key."""
         return f"{self.public_url}/?key={self.key}"
 
     def run(self) -> None:
@@ -223,7 +223,7 @@ class RalphServer(Server):
             ) from error
 
     async def on_startup(self, app: web.Application) -> None:
-        """Nothing yet: nobody can connect before the port is open."""
+        """Do nothing: nobody can connect before the port is open."""
 
     async def on_shutdown(self, _: web.Application) -> None:
         """Close the pages; the server would wait a minute for them to go."""
@@ -258,13 +258,13 @@ class RalphServer(Server):
         return await handler(request)
 
     async def _enter(self, _: web.Request) -> web.StreamResponse:
-        """The key goes into a cookie: out of the address bar, the history and the referrer."""
+        """Put the key into a cookie: out of the address bar, the history and the referrer."""
         answer = web.HTTPFound(f"{self._path}/")
         answer.set_cookie(self._cookie, self.key, path=self._path, httponly=True, samesite="Strict")
         raise answer
 
     async def handle_index(self, request: web.Request) -> web.Response:
-        """The page, which may load and run nothing but its own."""
+        """Return the page, which may load and run nothing but its own files."""
         nonce = secrets.token_urlsafe(12)
         words = {
             "title": self.title,
@@ -283,7 +283,7 @@ class RalphServer(Server):
         return answer
 
     async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
-        """A page's process, for as long as the page is open."""
+        """Run a page's process for as long as the page is open."""
         page = asyncio.current_task()
         assert page is not None
         self._pages.add(page)
@@ -294,7 +294,7 @@ class RalphServer(Server):
 
 
 def _place(host: str, port: int) -> str:
-    """As a browser writes it."""
+    """Return host and port as a browser writes them."""
     name = host if host == "localhost" else str(ipaddress.ip_address(host))
     name = f"[{name}]" if ":" in name else name
     return name if port == HTTP_PORT else f"{name}:{port}"

@@ -1,4 +1,4 @@
-"""What is shown when the terminal has no room for anything useful."""
+"""The screen for a terminal that is too small."""
 
 from textual import getters
 from textual.app import ComposeResult
@@ -14,29 +14,29 @@ MIN_HEIGHT = 16
 
 
 def is_too_small(width: int, height: int) -> bool:
-    """Whether the dashboard cannot be read at this size."""
+    """Return whether the dashboard cannot be read at this size."""
     return width < MIN_WIDTH or height < MIN_HEIGHT
 
 
 class TooSmall(Screen[None]):
-    """Says what it needs and that the loop goes on."""
+    """Says which size is needed, and that the loop continues."""
 
     app = getters.app(Host)
 
     def compose(self) -> ComposeResult:
-        """A few short lines."""
+        """Yield a few short lines."""
         yield Static(id="too-small")
 
     def on_mount(self) -> None:
-        """Keep the state word up to date."""
+        """Follow the view."""
         self.watch(self.app, "view", self.show, init=True)
 
     def on_resize(self) -> None:
-        """Say the size as it is now."""
+        """Show the present size."""
         self.show()
 
     def show(self) -> None:
-        """The loop's state, the size, and the size that is needed."""
+        """Show the loop's state, the size, and the size that is needed."""
         look = look_of(self.app.view)
         size = self.app.size
         self.query_one(Static).update(

@@ -23,17 +23,17 @@ from textual.message import Message
 from ralph_tui.tui.terminal.paste import PasteFilter, text_of
 
 LOOK_SECONDS = 0.1
-"""How often the reader looks whether it is to end, and whether an Escape was a key."""
+"""Seconds between two checks whether to end, and whether an Escape was a key."""
 
 
 class OneReader(LinuxDriver):
-    """Textual's driver; it ends its reader before it starts another, and what is pasted is text."""
+    """Textual's driver, which ends its reader before it starts another, and takes pasted text for text."""
 
     class Gone(Message):
-        """Nobody types here any more: the terminal was closed."""
+        """The terminal was closed."""
 
     def run_input_thread(self) -> None:
-        """As Textual does; but a byte that is no text, as from an old mouse, does not end the screen."""
+        """Read input as Textual does; but invalid bytes, as from an old mouse, do not end the screen."""
         pasted = PasteFilter()
         self._parser = XTermParser(self._debug)
         decode = getincrementaldecoder("utf-8")("replace").decode
@@ -52,7 +52,7 @@ class OneReader(LinuxDriver):
                 self._take(self._parser.tick())
 
     def _read(self) -> bytes:
-        """What has come; nothing when the terminal is gone."""
+        """Return what has come; nothing when the terminal is gone."""
         try:
             return os.read(self.fileno, 4096)
         except OSError:
@@ -70,7 +70,7 @@ class OneReader(LinuxDriver):
             self.process_message(message)
 
     def start_application_mode(self) -> None:
-        """As Textual does, from an orderly state."""
+        """Start as Textual does, after ending a reader that still runs."""
         if self._key_thread is not None and self._key_thread.is_alive():
             self.suspend_application_mode()
             self._must_signal_resume = True

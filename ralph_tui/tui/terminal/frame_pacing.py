@@ -18,44 +18,44 @@ FRAMES = 240
 what it took. How often there is something to draw is for the beat, the keys and the animations to say."""
 
 FRAME_SECONDS = 1.5 / FRAMES
-"""A little more than Textual waits before it draws."""
+"""A little longer than Textual waits before it draws."""
 
 if "TEXTUAL_FPS" not in os.environ:
     # Set there it would come too late for Textual, and the agent's processes would inherit it.
     vars(textual.screen)["UPDATE_PERIOD"] = 1 / FRAMES
 
 REST = 8.0
-"""Times that drawing took, to leave to keys before drawing again: few of them come while it is drawn."""
+"""How many times the length of a drawing is left to keys before the next one."""
 
 TYPING_REST = 20.0
-"""The same while somebody types, though never for longer than the latest."""
+"""The same while somebody types, but never longer than LATEST_SECONDS."""
 
 TYPING_SECONDS = 2.0
-"""After a key for so long, the next one is near."""
+"""Seconds after a key in which the next one is likely."""
 
 ANSWER_SECONDS = 0.06
-"""After a key the stream is not drawn for so long: what the key does is drawn first, and alone."""
+"""Seconds after a key in which the stream is not drawn: the key's effect is drawn first, and alone."""
 
 LATEST_SECONDS = 0.3
-"""After so long it is drawn although somebody types, as when a key is held down."""
+"""Seconds after which the stream is drawn although somebody types, as when a key is held down."""
 
 _LONG_AGO = float("-inf")
 
 
 @dataclass
 class FramePacer:
-    """Told what happens at which time (seconds of one clock), it says when to draw."""
+    """Decides when to draw, from the times of keys and drawings (seconds of one clock)."""
 
     pressed_at: float = _LONG_AGO
     _drawn_at: float = _LONG_AGO
     _took: float = 0.0
 
     def press(self, now: float) -> None:
-        """Somebody pressed a key."""
+        """Note that a key was pressed."""
         self.pressed_at = now
 
     def may_draw(self, now: float) -> bool:
-        """Whether drawing now keeps nobody waiting."""
+        """Return whether drawing now makes no key wait."""
         rested, quiet = now - self._drawn_at, now - self.pressed_at
         rest = REST * self._took
         if quiet < TYPING_SECONDS:
@@ -64,5 +64,5 @@ class FramePacer:
         return rested >= rest and not (is_answering and rested < LATEST_SECONDS)
 
     def draw(self, now: float, took: float) -> None:
-        """It was drawn, which took so long."""
+        """Note a drawing and how long it took."""
         self._drawn_at, self._took = now, took

@@ -22,50 +22,50 @@ from textual.visual import RenderOptions, Visual, visualize
 from ralph_tui.tui.terminal.private import forget_closed
 
 BENEATH_SECONDS = 1.0
-"""How often what moves beneath is looked at, at most."""
+"""Seconds between two looks at what moves beneath, at least."""
 
 Answer = TypeVar("Answer")
 
 
 class FrozenVisual(Visual):
-    """What another visual shows, drawn once for each size."""
+    """Shows what another visual shows, drawn once for each size."""
 
     def __init__(self, moving: Visual) -> None:
-        """Nothing is drawn yet."""
+        """Draw nothing yet."""
         self._moving = moving
         self._drawn: dict[tuple[int, int | None], list[Strip]] = {}
 
     def render_strips(
         self, width: int, height: int | None, style: Style, options: RenderOptions
     ) -> list[Strip]:
-        """The same strips as before, or the first."""
+        """Return the same strips as before, or the first."""
         if (width, height) not in self._drawn:
             strips = self._moving.render_strips(width, height, style, options)
             self._drawn = {(width, height): strips}
         return self._drawn[width, height]
 
     def get_optimal_width(self, rules: RulesMap, container_width: int) -> int:
-        """As wide as what it shows."""
+        """Return the width of what it shows."""
         return self._moving.get_optimal_width(rules, container_width)
 
     def get_height(self, rules: RulesMap, width: int) -> int:
-        """As high."""
+        """Return the height of what it shows."""
         return self._moving.get_height(rules, width)
 
 
 class FrozenBackground(ModalScreen[Answer]):
-    """Looks at what is beneath when it opens, when it comes back, and once in a while."""
+    """A modal screen that draws what is beneath when it opens, when it comes back, and once in a while."""
 
     _still: FrozenVisual | None = None
     _looked = 0.0
     _next_look: Timer | None = None
 
     def on_mount(self) -> None:
-        """Those that were closed since are let go."""
+        """Drop the references to screens that were closed since."""
         forget_closed(self.app)
 
     def render(self) -> FrozenVisual:  # type: ignore[override]  # of a screen Textual says less than of any widget
-        """What is beneath, as it was seen last."""
+        """Return what is beneath, as it was drawn last."""
         if self._still is None:
             self._still = FrozenVisual(visualize(self, super().render()))
             self._looked = monotonic()
@@ -78,7 +78,7 @@ class FrozenBackground(ModalScreen[Answer]):
         layout: bool = False,
         recompose: bool = False,
     ) -> Self:
-        """Draw it; Textual asks with the regions when something beneath has moved."""
+        """Draw the screen; Textual passes regions when something beneath has moved."""
         if not regions:
             return super().refresh(repaint=repaint, layout=layout, recompose=recompose)
         if self._next_look is None:
@@ -94,10 +94,10 @@ class FrozenBackground(ModalScreen[Answer]):
         super().refresh()
 
     def on_screen_resume(self) -> None:
-        """Nobody told it what moved while another screen was above it."""
+        """Draw what is beneath again: it may have moved under another screen."""
         self._still = None
 
     def notify_style_update(self) -> None:
-        """In other colours."""
+        """Draw again in other colors."""
         self._still = None
         super().notify_style_update()

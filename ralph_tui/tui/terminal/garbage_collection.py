@@ -11,23 +11,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 YOUNG = 20_000
-"""Objects made between two looks at the youngest; of so few, one takes a millisecond or two."""
+"""Objects between two collections of the youngest generation, which take a millisecond or two."""
 
 OLDER = 10
-"""Looks at the youngest between two at those that stayed, and of those between two at everything."""
+"""Collections of a generation between two of the next one."""
 
 NEVER = 1_000_000_000
 
 QUIET_SECONDS = 2.0
-"""Without a key for so long, nobody waits for an answer."""
+"""Seconds without a key after which nobody waits for an answer."""
 
 LATEST = 100
-"""Looks at those that stayed after which everything is looked at even while somebody types."""
+"""Collections of the middle generation after which a full one runs even while somebody types."""
 
 
 @contextmanager
 def swept_by_hand() -> Iterator[None]:
-    """Meanwhile the interpreter looks at everything only when `sweep` asks for it."""
+    """Run full collections only when `sweep` asks for them."""
     before = gc.get_threshold()
     gc.set_threshold(YOUNG, OLDER, NEVER)
     try:
@@ -37,7 +37,7 @@ def swept_by_hand() -> Iterator[None]:
 
 
 def sweep(quiet: float) -> bool:
-    """Look at everything if it is time; whether that was done.
+    """Run a full collection if it is time; return whether it ran.
 
     Args:
         quiet: Seconds since somebody pressed a key.

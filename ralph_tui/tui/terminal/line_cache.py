@@ -38,10 +38,10 @@ def draw_scroll_bars(*, unicode: bool) -> None:
 
 
 class CachedScrollBar(ScrollBar):
-    """Textual's bar, whose equal cells are one object: what is made of it for the terminal is kept there."""
+    """Textual's scrollbar with one object for equal cells, which keeps what was made of it for the terminal."""
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """What Textual would draw: a bar has neither border nor padding nor effects."""
+        """Draw what Textual would: a bar has neither border nor padding nor effects."""
         bar = self.render()
         if not isinstance(bar, ScrollBarRender) or not isinstance(bar.style, Style):
             return super().render_lines(crop)
@@ -60,7 +60,7 @@ class CachedScrollBar(ScrollBar):
 
 
 def as_seen(widget: Widget, strips: list[Strip], crop: Region) -> list[Strip]:
-    """Whole lines of a widget in the colours this terminal has, and what of them is asked for."""
+    """Return lines in the colors of this terminal, cropped to what is asked for."""
     background = widget.background_colors[1]
     for line_filter in widget.get_line_filters():
         strips = [strip.apply_filter(line_filter, background) for strip in strips]
@@ -75,39 +75,39 @@ def _one(segment: Segment, base: Style) -> Strip:
 
 
 KEPT = 512
-"""Lines, several screens of them."""
+"""Lines that are kept: several screens of them."""
 
 
 class CachedScrollView(ScrollView):
-    """A scrolling view that keeps its lines between their edges."""
+    """A scrolling view that keeps its lines with their borders."""
 
     _edges: tuple[Strip, Strip] | None = None
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id=id)
         self._framed: LRUCache[int, tuple[Strip, Strip]] = LRUCache(KEPT)
-        """Lines of content by their identity, each with what was made of it."""
+        """Lines of content by identity, each with what was made of it."""
         self._frame: dict[int, tuple[Size, tuple[object, object], Strip]] = {}
         """Rows of the border, each with what it was made of."""
 
     def notify_style_update(self) -> None:
-        """The border may have another colour now."""
+        """Forget all lines: the border may have another color."""
         self._edges = None
         self._frame.clear()
         self._framed.clear()
         super().notify_style_update()
 
     def content_lines(self, ys: range) -> list[Strip]:
-        """Lines of the visible part, as wide as the content; the same object for the same line."""
+        """Return lines of the visible part, as wide as the content; the same object for the same line."""
         raise NotImplementedError
 
     def render_line(self, y: int) -> Strip:
-        """The line, saying of each character where it stands: so the mouse selects text in it."""
+        """Return a line with the place of each character, which the mouse needs to select text."""
         (line,) = self.content_lines(range(y, y + 1))
         return line.apply_offsets(0, y + self.scroll_offset.y)
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """What Textual would draw; it draws the rows of the frame and whatever has an effect on it."""
+        """Draw what Textual would; it draws the border itself, and everything while there is an effect."""
         if not self._is_plain:
             return super().render_lines(crop)
         gutter, height = self.styles.gutter, self.outer_size.height
@@ -122,7 +122,7 @@ class CachedScrollView(ScrollView):
 
     @property
     def vertical_scrollbar(self) -> ScrollBar:
-        """Made when it is first asked for, as Textual does, but quick to draw."""
+        """The scrollbar; made on first use, as Textual does."""
         if self._vertical_scrollbar is None:
             self._vertical_scrollbar = bar = CachedScrollBar(
                 vertical=True, name="vertical", thickness=self.scrollbar_size_vertical
@@ -142,7 +142,7 @@ class CachedScrollView(ScrollView):
         )
 
     def _row_of_frame(self, y: int) -> Strip:
-        """A row above or below the content; its titles are other objects when they are set anew."""
+        """Return a row of the border; new titles are other objects."""
         size, titles = self.outer_size, (self._border_title, self._border_subtitle)
         known = self._frame.get(y)
         if known is not None and known[0] == size and all(map(is_, known[1], titles)):
@@ -152,7 +152,7 @@ class CachedScrollView(ScrollView):
         return strip
 
     def _between_edges(self, content: Strip) -> Strip:
-        """A line of the content with what is left and right of it."""
+        """Return a line of the content with its borders."""
         known = self._framed.get(id(content))
         if known is not None:
             return known[1]

@@ -13,23 +13,23 @@ from ralph_tui.domain.sanitize import unarmed
 START, END = "\x1b[200~", "\x1b[201~"
 _ESCAPE = "\x1b"
 _STANDS_FOR_IT = "\x1a"
-"""Goes through Textual's search for keys."""
+"""Stands for an escape while Textual searches for keys."""
 
 LONGEST_LINE = 5_000
-"""Characters pasted into a field of one line: Textual needs half a minute for a hundred thousand, and with it the loop."""
+"""Most characters pasted into a field of one line: Textual needs half a minute for a hundred thousand, and the loop waits."""
 
 
 class PasteFilter:
-    """Hides the escapes of what is pasted, in input that comes in pieces."""
+    """Hides the escapes of pasted text, in input that comes in pieces."""
 
     def __init__(self) -> None:
-        """Nothing was read yet."""
+        """Begin outside a pasted text."""
         self._inside = False
         self._before = ""
-        """What may be the beginning of a mark: passed on already outside, held back inside."""
+        """What may be the beginning of a marker: passed on already outside, held back inside."""
 
     def hidden(self, data: str) -> str:
-        """The input with only those escapes that are no part of a pasted text."""
+        """Return the input without the escapes of pasted text."""
         out = ""
         while data:
             take = self._take_inside if self._inside else self._take_outside
@@ -57,10 +57,10 @@ class PasteFilter:
 
 
 def text_of(pasted: str) -> str:
-    """What was meant, without colours and control characters."""
+    """Return pasted text without colors and control characters."""
     return unarmed(pasted.replace(_STANDS_FOR_IT, _ESCAPE))
 
 
 def line_of(text: str) -> str:
-    """All of it, for a field of one line; Textual's own takes the first and drops the rest."""
+    """Return pasted text as one line; Textual takes the first line and drops the rest."""
     return " ".join(line.strip() for line in text.splitlines() if line.strip())

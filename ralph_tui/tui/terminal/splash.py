@@ -27,7 +27,7 @@ ENTER, LEAVE = "\x1b[?1049h", "\x1b[?1049l"
 
 _HIDE, _SHOW, _DIM, _PLAIN = "\x1b[?25l", "\x1b[?25h", "\x1b[2m", "\x1b[0m"
 _QUIET = "\x1b[?1000l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?1004l\x1b[?2004l\x1b[<u"
-"""Nothing more is reported: mouse, focus, pasting, keys; Textual may have begun to ask for it."""
+"""Turns off what Textual may have asked for: reports of mouse, focus, pasting, keys."""
 
 _HEAD = 2
 """Rows of the header."""
@@ -36,13 +36,13 @@ _ROUND, _SQUARE = "╭─╮│╰╯", "+-+|++"
 
 
 class Splash:
-    """Drawn, until the screen takes its place."""
+    """The frames that are drawn until the screen takes their place."""
 
     def __init__(self, terminal: TextIO) -> None:
-        """Nothing is drawn yet."""
+        """Draw nothing yet."""
         self._terminal = terminal
         self._waits = False
-        """For the screen."""
+        """Whether it is drawn and waits for the screen."""
 
     def draw(self, text: str) -> None:
         """Put `text` on the terminal's second screen."""
@@ -51,14 +51,14 @@ class Splash:
         self._waits = True
 
     def lower(self) -> None:
-        """No screen follows: back to what was there before."""
+        """Restore the terminal, because no screen follows."""
         if self._waits:
             self._waits = False
             self._terminal.write(LEAVE + _SHOW)
             self._terminal.flush()
 
     def behind(self, driver: type[Any]) -> type[Any]:
-        """A driver that draws over it: to enter the second screen again would blank it on some terminals."""
+        """Return a driver that draws over it: entering the second screen again would blank it on some terminals."""
         splash = self
 
         class Behind(driver):  # type: ignore[misc]  # which one depends on the system
@@ -73,7 +73,7 @@ class Splash:
 
 @contextmanager
 def splash(root: Path) -> Iterator[Splash | None]:
-    """Draw the frames of a project's screen while the body loads it; where that fails, they go.
+    """Draw the frames of a project's screen while the body loads it; remove them if that fails.
 
     None where there is no project or no terminal to draw on, or the screen is a page of a browser.
     """
@@ -86,7 +86,7 @@ def splash(root: Path) -> Iterator[Splash | None]:
     settings = termios.tcgetattr(terminal)
 
     def end(number: int, _: FrameType | None) -> None:
-        """Asked to end: nothing runs yet, and what a module being imported makes of an error is its own affair."""
+        """End at once: nothing runs yet, and a module that is being imported might swallow an error."""
         said = "ralph: interrupted.\n" if number == signal.SIGINT else ""
         os.write(terminal.fileno(), (_QUIET + LEAVE + _SHOW + said).encode())
         termios.tcsetattr(terminal, termios.TCSANOW, settings)
@@ -109,7 +109,7 @@ def splash(root: Path) -> Iterator[Splash | None]:
 
 
 def frames(name: str, width: int, height: int, *, unicode: bool) -> str:
-    """The header and the panes as the dashboard has them at this size, in escapes that place each line."""
+    """Return the dashboard's header and panes at this size, as escapes that place each line."""
     head = f"  {'○' if unicode else 'o'} opening    {one_line(name, max(1, width - 16))}"
     rows = [head[:width], *[""] * (_HEAD - 1)]
     if width >= 140:

@@ -22,18 +22,18 @@ MOST = 2 * 1024 * 1024
 """Bytes that may wait for the terminal; some twenty pictures of a large one."""
 
 PATIENCE_SECONDS = 0.5
-"""Longest wait for the terminal to take the rest before another program draws on it, or we leave."""
+"""Longest wait for the terminal to accept the rest before another program draws on it, or ralph exits."""
 
 
 class TerminalWriter(io.TextIOBase):
-    """A terminal's descriptor as a file, written by a thread; what a stalled one would not take is dropped."""
+    """A terminal's descriptor as a file, written by a thread; drops what a stalled terminal does not accept."""
 
     encoding = "utf-8"
 
     def __init__(
         self, descriptor: int, *, redraw: Callable[[], None], hang_up: Callable[[], None]
     ) -> None:
-        """Write to `descriptor`, which is ours from now on.
+        """Write to `descriptor`, and own it from now on.
 
         Args:
             descriptor: Of a terminal.
@@ -54,15 +54,15 @@ class TerminalWriter(io.TextIOBase):
         threading.Thread(target=self._run, name="terminal", daemon=True).start()
 
     def fileno(self) -> int:
-        """The terminal's descriptor."""
+        """Return the terminal's descriptor."""
         return self._descriptor
 
     def isatty(self) -> bool:
-        """Whether it is one."""
+        """Return whether it is a terminal."""
         return os.isatty(self._descriptor)
 
     def write(self, text: str) -> int:
-        """Have it written; whole or not at all, so that no escape sequence is cut."""
+        """Queue a text; it is written whole or not at all, so that no escape sequence is cut."""
         with self._news:
             if not self._gone:
                 data = text.encode("utf-8", "replace")
@@ -76,7 +76,7 @@ class TerminalWriter(io.TextIOBase):
         return len(text)
 
     def flush(self) -> None:
-        """Wait until the terminal has taken everything, unless it is known to be stalled."""
+        """Wait until the terminal has accepted everything, unless it is known to be stalled."""
         with self._news:
             if not self._stalled:
                 self._stalled = not self._news.wait_for(self._is_idle, PATIENCE_SECONDS)
@@ -85,7 +85,7 @@ class TerminalWriter(io.TextIOBase):
         return self._gone or not (self._waiting or self._busy)
 
     def end(self) -> None:
-        """Write what the terminal still takes, and let go of it."""
+        """Write what the terminal still accepts, and close it."""
         self.flush()
         with self._news:
             self._ending = True
@@ -107,7 +107,7 @@ class TerminalWriter(io.TextIOBase):
         os.close(self._descriptor)
 
     def _next(self) -> bytes | None:
-        """What is to be written now; None when nothing will come any more."""
+        """Return what to write now; None when nothing will come any more."""
         with self._news:
             self._news.wait_for(lambda: self._waiting or self._ending or self._gone)
             data = b"".join(self._waiting)
@@ -117,7 +117,7 @@ class TerminalWriter(io.TextIOBase):
             return data or None
 
     def _put(self, data: bytes) -> bool:
-        """Whether the terminal was there to take it."""
+        """Write; return whether the terminal was there."""
         view = memoryview(data)
         while view:
             try:
@@ -128,20 +128,20 @@ class TerminalWriter(io.TextIOBase):
 
 
 KEPT = 4_000
-"""Characters of stray output said after the screen has closed."""
+"""Characters of stray output that are printed after the screen has closed."""
 
 
 def _nothing() -> None:
-    """For a screen that does not care."""
+    """Do nothing."""
 
 
 @contextmanager
 def quiet_stderr(
     *, redraw: Callable[[], None] = _nothing, hang_up: Callable[[], None] = _nothing
 ) -> Iterator[None]:
-    """Textual draws through a copy of the terminal; strays go to a file and are said afterwards.
+    """Have Textual draw through a copy of the terminal; stray output goes to a file and is printed afterwards.
 
-    `redraw` and `hang_up` are called as `Terminal` has them.
+    `redraw` and `hang_up` are called as `TerminalWriter` has them.
     """
     terminal = os.dup(2)
     before = sys.__stderr__

@@ -1,4 +1,4 @@
-"""Ralph's colours and the style sheets.
+"""Ralph's colors and the style sheets.
 
 May not: name a widget.
 Callers: `app`, and screens that bring sheets of their own.

@@ -1,4 +1,4 @@
-"""Where the style sheets are: inside the package in a wheel, beside it in a checkout."""
+"""Finds the style sheets: inside the package in a wheel, beside it in a checkout."""
 
 from pathlib import Path, PurePath
 from typing import Any
@@ -18,7 +18,7 @@ SHEETS: list[str | PurePath] = [
 
 
 def read_sheets(app: App[Any], screen: Screen[Any]) -> None:
-    """Take in a screen's own sheets before it is opened; Textual would parse all the others again, too."""
+    """Read a screen's own sheets before it opens; Textual would parse all others again, too."""
     new = [path for path in screen.css_path if not app.stylesheet.has_source(str(path), "")]
     if new:
         app.stylesheet.read_all(new)

@@ -1,4 +1,4 @@
-"""Ralph's own two themes; widgets name theme variables, never colours."""
+"""Ralph's own two themes; widgets name theme variables, never colors."""
 
 from textual.theme import Theme
 
@@ -69,7 +69,7 @@ _ANSI = {RALPH_DARK.name: "ansi-dark", RALPH_LIGHT.name: "ansi-light"}
 
 
 def shown_as(theme: str, color_system: str | None, *, no_color: bool) -> str:
-    """The theme that stands in for one that this terminal cannot show well.
+    """Return the theme to use for one that this terminal cannot show well.
 
     The nearest of sixteen colours made keys that cannot be used now as grey as what is behind them; the
     terminal's own theme is made of these. As greys its red can hardly be read.

@@ -1,4 +1,4 @@
-"""A list of blocks that wrap: options of a question, tasks of a plan, a text to read."""
+"""Lists of blocks that wrap: options of a question, tasks of a plan, a text to read."""
 
 from collections.abc import Sequence
 
@@ -14,13 +14,13 @@ MARK = 2
 
 
 class Blocks(RowList):
-    """Draws only what is in sight; says when another block is under the cursor."""
+    """A list of blocks; draws what is visible, and reports which block is under the cursor."""
 
     class Highlighted(Message):
         """Another block is under the cursor."""
 
         def __init__(self, key: Key) -> None:
-            """Say which."""
+            """Say which one."""
             super().__init__()
             self.key = key
 
@@ -29,13 +29,13 @@ class Blocks(RowList):
         self._blocks: Sequence[LineBlock] = ()
         self._rows: list[Row] = []
         self._lines: list[Sequence[Line]] = []
-        """For each row all lines of its block; what is not folded is not made before it is seen."""
+        """For each row all lines of its block; a block is wrapped when it is first seen."""
         self._first: dict[Key, int] = {}
         self._last: dict[Key, int] = {}
         self._width = 0
 
     def show_blocks(self, blocks: Sequence[LineBlock], cursor: Key | None = None) -> None:
-        """Show these iterations; the cursor goes to the given one, or stays."""
+        """Show these blocks; the cursor goes to the given one, or stays."""
         before = list(self._first)
         self._blocks = blocks
         self._lay_out()
@@ -43,7 +43,7 @@ class Blocks(RowList):
         self.move_cursor(wanted if wanted in self._first else self._stand_in(before))
 
     def _stand_in(self, before: list[Key]) -> Key | None:
-        """What is now where the cursor was, when its block went out of the same list; else the first."""
+        """Return the block that is now where the cursor was; else the first."""
         now = list(self._first)
         if self.cursor in before and not self._first.keys().isdisjoint(before):
             return now[min(before.index(self.cursor), len(now) - 1)]
@@ -66,31 +66,31 @@ class Blocks(RowList):
         self.forget_rows()
 
     def on_resize(self) -> None:
-        """Wrap anew when the width changed."""
+        """Wrap again when the width changed."""
         if self.row_width != self._width:
             self._lay_out()
         self.move_cursor(self.cursor)
 
     def content_lines(self, ys: range) -> list[Strip]:
-        """Lines folded to the width they have: Textual draws a new size before it tells of it."""
+        """Return lines wrapped to their width: Textual draws a new size before it reports it."""
         if self.row_width != self._width:
             self._lay_out()
         return super().content_lines(ys)
 
     def row_count(self) -> int:
-        """Lines of all blocks."""
+        """Return the number of lines of all blocks."""
         return len(self._rows)
 
     def row_at(self, y: int) -> Row:
-        """The block a line is of."""
+        """Return the block of a line."""
         return self._rows[y]
 
     def row_of(self, key: Key) -> int | None:
-        """The first line of a block."""
+        """Return the first line of a block."""
         return self._first.get(key)
 
     def row_line(self, y: int, width: int) -> Line:
-        """The line with a sign when its block is chosen."""
+        """Return a line, with a sign when its block is chosen."""
         del width  # the lines are folded already
         key, part = self._rows[y]
         chosen = part == 0 and key is not None and key == self.cursor
@@ -98,7 +98,7 @@ class Blocks(RowList):
         return [Span(sign.ljust(MARK), Tone.ACCENT), *self._lines[y][part]]
 
     def move_cursor(self, key: Key | None) -> None:
-        """Choose a block and bring the whole of it into sight, the first with what is above it."""
+        """Choose a block and scroll to all of it; for the first, to the top."""
         self._strips.clear()
         if key == next(iter(self._first), None):
             self.scroll_to(y=0, animate=False, force=True, immediate=True)
@@ -110,7 +110,7 @@ class Blocks(RowList):
             self.post_message(self.Highlighted(key))
 
     def action_cursor(self, step: int) -> None:
-        """To the next block; first through the rest of one that is taller than the list."""
+        """Go to the next block; first scroll through one that is taller than the list."""
         first, last = self._first.get(self.cursor), self._last.get(self.cursor)
         top, bottom = self.scroll_offset.y, self.scroll_offset.y + self.size.height - 1
         if first is None or last is None or (last > bottom if step > 0 else first < top):
@@ -119,7 +119,7 @@ class Blocks(RowList):
             super().action_cursor(step)
 
     def action_page(self, pages: float) -> None:
-        """By pages; a text without choices only scrolls."""
+        """Move by pages; a text without choices only scrolls."""
         if self._first:
             super().action_page(pages)
         else:

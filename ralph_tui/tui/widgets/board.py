@@ -1,4 +1,4 @@
-"""The task board."""
+"""The task board: tasks by group."""
 
 from textual.content import Content
 from textual.reactive import var
@@ -13,14 +13,14 @@ from ralph_tui.tui.widgets.row_list import Key, Row, SearchableRows
 
 
 class Board(SearchableRows):
-    """Tasks by group; the selected task stays selected and in its place when others move.
+    """Shows tasks by group; the selected task stays selected and in its place when others move.
 
     When it is over, or the person sends it to another group, the cursor stays where it was: on the next.
     """
 
     tasks: var[Tasks] = var(Tasks, init=False, always_update=True)
     why_empty: var[str] = var("", init=False)
-    """What is said where there is no task."""
+    """What is shown where there is no task."""
     only: var[str] = var(ALL, init=False)
     """Which tasks are shown."""
 
@@ -28,7 +28,7 @@ class Board(SearchableRows):
         super().__init__(id=id)
         self._items = Grouping()
         self._texts: dict[str, str] = {}
-        """What is searched in."""
+        """The words of each task, for the search."""
         self._sent: str | None = None
         """The task that the person sends to another group."""
 
@@ -37,22 +37,22 @@ class Board(SearchableRows):
         self.border_title = "tasks"
 
     def row_count(self) -> int:
-        """Headings, tasks and their second lines."""
+        """Return the number of headings, tasks and their second lines."""
         return len(self._items) or len(self._said())
 
     def row_at(self, y: int) -> Row:
-        """Headings cannot be selected."""
+        """Return the task of a row; None for a heading."""
         if not self._items:
             return (None, y)
         item = self._items[y]
         return (item.task.id if item.task else None, 1 if item.extra else 0)
 
     def row_of(self, key: Key) -> int | None:
-        """Where a task is now."""
+        """Return the first row of a task."""
         return self._items.where(key) if isinstance(key, str) else None
 
     def row_line(self, y: int, width: int) -> Line:
-        """A heading, a task, or what it waits for; what all wait for when there is no task."""
+        """Return a heading, a task, or what the task waits for."""
         if not self._items:
             return [Span(self._said()[y], Tone.MUTED)]
         return board_line(self._items[y], width, self.app.glyphs)
@@ -62,31 +62,31 @@ class Board(SearchableRows):
         return wrap(text, self.row_width) if text else []
 
     def watch_why_empty(self) -> None:
-        """Seen only where there is no task."""
+        """Draw again where there is no task."""
         if not self._items:
             self.resize_rows()
             self.forget_rows()
 
     def sift(self) -> str:
-        """The next filter, round and round; its name."""
+        """Switch to the next filter, and return its name."""
         names = self._items.filters()
         at = names.index(self.only) if self.only in names else 0
         self.only = names[(at + 1) % len(names)]
         return self.only
 
     def watch_only(self, only: str) -> None:
-        """The pane's title says that something is left out."""
+        """Show the filter in the pane's title."""
         self.border_title = "tasks" if only == ALL else f"tasks: {only}"
         self.watch_tasks(self.tasks, self.tasks)
         if self.cursor is None:
             self.action_cursor(1)
 
     def send(self, task_id: str | None) -> None:
-        """The person sends this task to another group, so the cursor will not go with it; None: it stays."""
+        """Note that the person moves this task to another group, so that the cursor does not follow; None when it stays."""
         self._sent = task_id
 
     def watch_tasks(self, old: Tasks, tasks: Tasks) -> None:
-        """Follow; keep the cursor's row at the same height on the screen."""
+        """Show the tasks; keep the cursor's row at the same height on the screen."""
         before = self.row_of(self.cursor) if self.cursor is not None else None
         heir = None if before is None else self._heir(before)
         top = self.scroll_offset.y
@@ -112,7 +112,7 @@ class Board(SearchableRows):
         self.forget_rows()
 
     def _leaves(self, old: Tasks, tasks: Tasks) -> bool:
-        """Whether the cursor's task goes without it: it is not shown any more, is over, or was sent away."""
+        """Return whether the cursor lets its task go: it is hidden, done, or was moved by the person."""
         key = self.cursor
         if not isinstance(key, str) or self.row_of(key) is None:
             return True
@@ -122,7 +122,7 @@ class Board(SearchableRows):
         return over or (key == self._sent and now != was)
 
     def _heir(self, y: int) -> Key | None:
-        """What takes the cursor's place when its task goes: of the same group the next, else the one before."""
+        """Return the task that gets the cursor: the next of the same group, else the one before."""
         around = (self._next_key(y, 1), self._next_key(y, -1))
         keys = [key for key in around if key is not None]
         group = self._items[y].group
@@ -131,25 +131,25 @@ class Board(SearchableRows):
         return next(same, next(iter(keys), None))
 
     def _at(self, y: int) -> Key | None:
-        """The item at this row, or the nearest to it."""
+        """Return the item at this row, or the nearest to it."""
         y = min(y, self.row_count() - 1)
         found = (self.row_at(y)[0] if y >= 0 else None, self._next_key(y, 1), self._next_key(y, -1))
         return next((key for key in found if key is not None), None)
 
     def keys_holding(self, words: str) -> list[str]:
-        """Tasks whose id, text, criteria or blockers have the words."""
+        """Return the tasks whose id, text, criteria or blockers have the words."""
         wanted = words.casefold()
         shown = (row.task for row in self._items if row.task is not None and not row.extra)
         return [task.id for task in shown if wanted in self._words_of(task)]
 
     def _words_of(self, task: Task) -> str:
-        """Made once: a person types one letter after the other."""
+        """Return a task's words, made once: a person types one letter after the other."""
         if task.id not in self._texts:
             self._texts[task.id] = _text(task).casefold()
         return self._texts[task.id]
 
     def on_resize(self) -> None:
-        """The width decides where titles are cut."""
+        """Draw again: the width decides where titles are cut."""
         self.resize_rows()
         self.forget_rows()
 

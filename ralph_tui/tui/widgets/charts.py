@@ -1,4 +1,4 @@
-"""What it cost and how it went, as plots over the iterations.
+"""Plots of costs and progress over the iterations.
 
 Charts
 └── Grid
@@ -27,10 +27,10 @@ from ralph_tui.tui.host.workers import do
 from ralph_tui.tui.widgets.styled import StyledWidget
 
 POINTS = 400
-"""More than a wide terminal can show; longer series are drawn as the highest of each stretch."""
+"""Points of a plot, more than a wide terminal shows; of longer series, the highest of each stretch."""
 
 FRAME = 3
-"""Rows that the line above and below the plot and the numbers take."""
+"""Rows of the lines above and below a plot, and of its numbers."""
 
 _ASCII = str.maketrans("─│┌┐└┘┤├┬┴┼", "-|+++++++++")
 """The signs of the frame."""
@@ -56,7 +56,7 @@ class Measure(StrEnum):
 
 
 class Drawing(NamedTuple):
-    """All that a chart's looks depend on; equal ones look alike."""
+    """All that a chart's looks depend on; equal ones look the same."""
 
     series: Series
     measure: Measure
@@ -66,7 +66,7 @@ class Drawing(NamedTuple):
 
 
 def drawn(drawing: Drawing) -> list[str]:
-    """The chart as lines of text without colours."""
+    """Return the chart as lines of text without colors."""
     (xs, ys), width, height = drawing.series, drawing.width, drawing.height
     from textual_plotext.plot import Plot  # nothing on the first paint is plotted
 
@@ -95,26 +95,26 @@ def drawn(drawing: Drawing) -> list[str]:
 def _strokes(
     xs: Sequence[float], ys: Sequence[float], most: int
 ) -> list[tuple[list[float], list[float]]]:
-    """A bar for each iteration, as there is nothing between two; too many of them are one line."""
+    """Yield a bar for each iteration; too many of them are one line."""
     if len(xs) > most:
         return [(list(xs), list(ys))]
     return [([x - HALF, x + HALF], [y, y]) for x, y in zip(xs, ys, strict=True)]
 
 
 def _steps(power: float) -> Iterator[float]:
-    """The steps that people count in, from a power of ten on: 1, 2, 5, 10, 20 and so on."""
+    """Yield round steps from a power of ten on: 1, 2, 5, 10, 20 and so on."""
     return (power * 10**n * factor for n in count() for factor in (1, 2, 5))
 
 
 def iterations(first: int, last: int, most: int) -> list[int]:
-    """At most so many round numbers, two or more, that stand evenly between the first and the last."""
+    """Return evenly spaced round numbers between the first and the last: two or more, at most so many."""
     steps = (int(step) for step in _steps(1))
     step = next(step for step in steps if last // step - (first - 1) // step <= most)
     return list(range(-(-first // step) * step, last + 1, step))
 
 
 def even_ticks(top: float, most: int, *, whole: bool = False) -> list[float]:
-    """From 0 to the first that is not below `top`, in even steps; a `whole` one is not cut in parts."""
+    """Return even ticks from 0 to the first that is not below `top`; whole numbers where `whole`."""
     power = 10.0 ** math.floor(math.log10(top / max(1, most - 1)))
     steps = _steps(max(power, 1) if whole else power)
     step = next(step for step in steps if math.ceil(round(top / step, 9)) < most)
@@ -122,7 +122,7 @@ def even_ticks(top: float, most: int, *, whole: bool = False) -> list[float]:
 
 
 def heights(measure: Measure, top: float, most: int) -> Marks:
-    """Even places from 0 to the first that is not below `top`, each with its unit."""
+    """Return even places from 0 to the first that is not below `top`, each with its unit."""
     unit, sign = _unit(measure, top)
     money = "$" if measure is Measure.MONEY else ""
     whole = measure is Measure.TASKS or (measure is Measure.TIME and unit > 1)
@@ -139,19 +139,19 @@ _UNITS = {
 
 
 def _unit(measure: Measure, top: float) -> tuple[float, str]:
-    """How much one on the axis is, and its sign; twice as much at least, or there was one number to write."""
+    """Return the unit of the axis and its sign."""
     units = _UNITS.get(measure, ((1, ""),))
     return next((unit for unit in units if top >= 2 * unit[0]), units[-1])
 
 
 def _places(step: float, measure: Measure) -> int:
-    """Decimals that tell one tick from the next; cents are two."""
+    """Return the decimals that tell one tick from the next; cents are two."""
     places = max(0, -math.floor(math.log10(step) + 1e-9))
     return max(2, places) if places and measure is Measure.MONEY else places
 
 
 def thinned(xs: Sequence[float], ys: Sequence[float], most: int = POINTS) -> Series:
-    """At most `most` points: the highest of each stretch, so that no peak is lost."""
+    """Return at most `most` points: the highest of each stretch, so that no peak is lost."""
     if len(ys) <= most:
         return tuple(xs), tuple(ys)
     step = -(-len(ys) // most)
@@ -163,19 +163,19 @@ def thinned(xs: Sequence[float], ys: Sequence[float], most: int = POINTS) -> Ser
 
 
 class Chart(StyledWidget):
-    """Shows one series; asks for it to be drawn once it is in sight, and says so when there is nothing to draw."""
+    """Shows one series; asks to be drawn once it is visible."""
 
     class Wanted(Message):
-        """A chart in sight is not drawn as it is now."""
+        """A visible chart is not drawn as it is now."""
 
         def __init__(self, chart: "Chart", drawing: Drawing) -> None:
-            """Say which, and how it is to be drawn."""
+            """Say which chart, and how to draw it."""
             super().__init__()
             self.chart = chart
             self.drawing = drawing
 
     def __init__(self, title: str, said: str, measure: Measure, *, id: str) -> None:  # noqa: A002 - Textual's name
-        """Name what it shows; `said` stands in the lower border."""
+        """Name what it shows; `said` is shown in the lower border."""
         super().__init__(id=id, classes="chart")
         self._title = title
         self._said = said
@@ -192,23 +192,23 @@ class Chart(StyledWidget):
         self.border_subtitle = self._said
 
     def show(self, xs: Sequence[float], ys: Sequence[float], note: str = "") -> None:
-        """Show these points; `note` stands in the lower border."""
+        """Show these points; `note` is shown in the lower border."""
         self._series = thinned(xs, ys)
         self._known = True
         self.border_subtitle = Content(note or self._said)
         self.refresh()
 
     def take(self, drawing: Drawing, lines: Sequence[str]) -> None:
-        """This is what was asked for."""
+        """Show the finished drawing."""
         self._drawing, self._lines = drawing, lines
         self.refresh()
 
     def on_resize(self) -> None:
-        """A chart is as large as its frame."""
+        """Ask for a drawing of the new size."""
         self.refresh()
 
     def render(self) -> Content:
-        """The chart as it was drawn last; one of another size is of no use."""
+        """Return the last drawing, unless it has another size."""
         width, height = self.content_size
         if width < 12 or height < 4:
             return self.content([])
@@ -237,7 +237,7 @@ def _tone_of(letter: str) -> Tone:
 
 
 class Charts(VerticalScroll):
-    """Six of them; the loop of the screen goes on while one is drawn."""
+    """Shows six charts; each is drawn in a thread."""
 
     app = getters.app(Host)
 
@@ -247,7 +247,7 @@ class Charts(VerticalScroll):
         self._busy = False
 
     def compose(self) -> ComposeResult:
-        """Rows of two or three."""
+        """Yield rows of two or three."""
         with Grid(id="chart-grid"):
             yield Chart("cost per iteration", "US dollars", Measure.MONEY, id="cost")
             yield Chart("tokens per iteration", "without cached reads", Measure.TOKENS, id="tokens")
@@ -257,7 +257,7 @@ class Charts(VerticalScroll):
             yield Chart("total cost", "US dollars", Measure.MONEY, id="spent")
 
     def show(self, iterations: Sequence[Iteration]) -> None:
-        """What each iteration says of itself."""
+        """Show what each iteration recorded."""
         done = [it for it in iterations if it.end]
         numbers = [float(it.number) for it in done]
         self._show("cost", numbers, [it.cost_usd for it in done])
@@ -266,7 +266,7 @@ class Charts(VerticalScroll):
         self._show("duration", numbers, [it.seconds for it in done])
 
     def show_sums(self, iterations: Sequence[Iteration], left: Forecast) -> None:
-        """What needs every iteration."""
+        """Show the sums over all iterations."""
         done = [it for it in iterations if it.end]
         note = left.basis if not (left.open_tasks and left.finished) else ""
         planned = [it for it in done if it.phase is Phase.BUILDING]
@@ -279,14 +279,14 @@ class Charts(VerticalScroll):
         self.query_one(f"#{name}", Chart).show(xs, ys, note)
 
     def on_chart_wanted(self, message: Chart.Wanted) -> None:
-        """One is drawn at a time, so that threads are left for the disk."""
+        """Draw one chart at a time, so that threads are left for the disk."""
         self._wanted[message.chart] = message.drawing
         if not self._busy:
             self._busy = True
             do(self, self._draw(), "charts")
 
     async def _draw(self) -> None:
-        """A bug in one drawing is told, and the next time it is tried again."""
+        """Draw a chart in a thread; a bug in it is shown, and tried again the next time."""
         try:
             while self._wanted:
                 chart = next(iter(self._wanted))

@@ -1,4 +1,4 @@
-"""A diff in the colours of its language: one column, or what was beside what is."""
+"""Code and diffs in the colors of their language; a diff in one column or side by side."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
@@ -20,7 +20,7 @@ from ralph_tui.present.text.long_text import (
 from ralph_tui.tui.host.widget_host import Host
 
 AT_ONCE = 5_000
-"""Characters that are coloured while one waits; ten times as many take a tenth of a second."""
+"""Characters that are highlighted at once; ten times as many take a tenth of a second."""
 
 _COLOURS = {
     "Token.Comment": "$text-muted italic",
@@ -31,7 +31,7 @@ _COLOURS = {
     "Token.Name.Decorator": "$text-primary",
     "Token.Name.Function": "$text-primary bold",
 }
-"""Few, so that what was added and removed stays what is seen first in a diff."""
+"""Few colors, so that added and removed lines stay what is seen first in a diff."""
 
 
 class _Colours(HighlightTheme):
@@ -41,7 +41,7 @@ class _Colours(HighlightTheme):
 
 
 def coloured(text: str, language: str) -> Content:
-    """Inert text in colours; never parsed as markup."""
+    """Return inert text in colors; it is never parsed as markup."""
     return highlight(text, language=language, theme=_Colours)
 
 
@@ -50,14 +50,14 @@ _BEHIND = {"+": "on $success 12%", "-": "on $error 12%"}
 
 
 class ParsedDiff:
-    """A unified diff as it is shown; a long one has its colours later."""
+    """A unified diff to show; a long one gets its colors later."""
 
     def __init__(self, body: str, path: str) -> None:
-        """Of the file at `path`, whose name tells the language; both may be hostile, but inert."""
+        """Parse the diff of the file at `path`, whose name tells the language; both may be hostile, but inert."""
         self.sides = diff_lines(body.splitlines())
         self.pairs = diff_rows(self.sides)
         self.is_plain = len(body) > AT_ONCE
-        """The colours are still to come."""
+        """Whether the colors are still to come."""
         self._path = path
         self._before, self._after = texts_before_and_after(self.sides)
         self._colours: tuple[Sequence[Content], Sequence[Content]] = ((), ())
@@ -65,13 +65,13 @@ class ParsedDiff:
             self.colour()
 
     def colour(self) -> None:
-        """Look for the words of the language; may be called in a thread."""
+        """Highlight the language; may be called in a thread."""
         before, after = (_lines(text, self._path) for text in (self._before, self._after))
         self._colours = before, after
         self.is_plain = False
 
     def line(self, side: DiffLine, *, behind: bool) -> Content:
-        """A line of one column, with its sign; `behind`: what is behind it has a colour, too."""
+        """Return a line of one column with its sign; with `behind`, its background has a color, too."""
         if not side.sign:
             return Content("")
         if side.sign == "@":
@@ -84,7 +84,7 @@ class ParsedDiff:
         return line.stylize_before(ground) if ground else line
 
     def views(self, classes: str, *, first: int, split: bool) -> Iterator["DiffView"]:
-        """All of it in pieces that go one below the other, for either way to show it."""
+        """Return widgets that show the diff in pieces, one below the other."""
         most = max(len(self.sides), len(self.pairs))
         for start, end in pairwise([0, *range(first, most, LINES), most]):
             of = classes if end == most else f"{classes} -goes-on"
@@ -92,12 +92,12 @@ class ParsedDiff:
 
 
 class DiffView(Widget):
-    """Says by sign, colour and background what was removed and added."""
+    """Shows by sign, color and background what was removed and added."""
 
     app = getters.app(Host)
 
     split: reactive[bool] = reactive(bool, layout=True)
-    """Side by side."""
+    """Whether the columns are side by side."""
 
     def __init__(self, diff: ParsedDiff, rows: slice, classes: str, *, split: bool) -> None:
         """Show these rows of a diff."""
@@ -109,17 +109,17 @@ class DiffView(Widget):
 
     @property
     def rows(self) -> int:
-        """How many there are at least."""
+        """The least number of rows."""
         return len(self._pairs if self.split else self._sides)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """Beside each other no line is folded."""
+        """Return the number of rows; side by side, no line wraps."""
         if self.split or not self._sides:
             return self.rows
         return super().get_content_height(container, viewport, width)
 
     def render(self) -> Content:
-        """All lines, made once for all that they depend on."""
+        """Return all lines, made once for all that they depend on."""
         behind, width = not self.has_pseudo_class("ansi"), self.split and self.content_size.width
         known = (self.split, width, behind, self._diff.is_plain)
         if self._drawn is None or self._drawn[0] != known:
@@ -144,6 +144,6 @@ class DiffView(Widget):
 
 
 def _lines(text: str, path: str) -> list[Content]:
-    """Each line in the colours of the language that the file's name tells, if it does."""
+    """Return each line in the colors of the file's language, if its name tells one."""
     language = guess_language(text, path or "x")
     return list(coloured(text, language).split("\n", allow_blank=True))

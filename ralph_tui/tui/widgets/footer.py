@@ -1,4 +1,4 @@
-"""The last lines of the screen under a dialog: what its keys do, where those of the dashboard were."""
+"""The footers of dashboard, pages and dialogs: what the keys do."""
 
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
@@ -18,14 +18,14 @@ from ralph_tui.tui.widgets.links import LinkLine
 from ralph_tui.tui.widgets.styled import StyledWidget, pressing
 
 Stage = Literal["", "typing", "found"]
-"""How far a search is: nobody searches, words are typed, words are kept."""
+"""The stage of a search: none, words are typed, words are kept."""
 
 KEYS_OF_STAGE: dict[Stage, tuple[tuple[str, str], ...]] = {
     "": (),
     "typing": (("enter", "keep the words"), ("escape", "end the search")),
     "found": (("n", ""), ("N", "step"), ("escape", "end the search")),
 }
-"""Keys with what they do, the most important first."""
+"""The keys of each stage with what they do, the most important first."""
 
 _PRESS = "press "
 
@@ -33,25 +33,25 @@ Link = tuple[str, Line]
 
 
 def more(keys: Keys) -> Line:
-    """The way to all other commands."""
+    """Return the link to all other commands."""
     label = keys.label("palette").replace("ctrl+", "^")
     return (Span(label, Tone.ACCENT), Span(" more", Tone.MUTED))
 
 
 class FooterLine(LinkLine):
-    """Whole labels only; the least important go first when the line is short."""
+    """A line of keys with whole labels; the least important go first when there is no room."""
 
     can_jump = False
 
     stage: reactive[Stage] = reactive[Stage]("")
-    """How far a search is."""
+    """The stage of a search."""
 
     def commands(self) -> Iterable[Link]:
-        """What can be done where nobody searches, the most important first."""
+        """Return the commands while nobody searches, the most important first."""
         raise NotImplementedError
 
     def links(self, width: int) -> Sequence[Link]:
-        """As many as fit, and the palette for the rest; letters that are typed are no commands."""
+        """Return as many keys as fit, and the palette for the rest; no letters while somebody types."""
         shown = [_key(key, said) for key, said in KEYS_OF_STAGE[self.stage]]
         if self.stage == "typing":
             return shown
@@ -68,7 +68,7 @@ class FooterLine(LinkLine):
         return width_of(link[1]) + len(self.GAP)
 
     def follow(self, name: str) -> None:
-        """A key of the search is pressed; the rest are commands."""
+        """Press a key of the search, or run a command."""
         if name.startswith(_PRESS):
             self.app.action_press(name.removeprefix(_PRESS))
         else:
@@ -81,16 +81,16 @@ def _key(key: str, said: str) -> Link:
 
 
 class DashboardFooter(FooterLine):
-    """Of the dashboard."""
+    """The footer of the dashboard."""
 
     situation: reactive[CommandContext | None] = reactive(None)
 
     def links(self, width: int) -> Sequence[Link]:
-        """None before anything is known."""
+        """Return no keys before anything is known."""
         return super().links(width) if self.situation is not None else []
 
     def commands(self) -> Iterable[Link]:
-        """Those that matter now."""
+        """Return the commands that matter now."""
         now = self.situation
         if now is None:
             return
@@ -107,14 +107,14 @@ class DashboardFooter(FooterLine):
 
 
 def _offered(now: CommandContext) -> list[Command]:
-    """By rank; where there is nothing to run, what can be done instead."""
+    """Return commands by rank; where there is nothing to run, what can be done instead."""
     if is_done(now) or is_empty(now):
         return [BY_NAME[name] for name in (WHEN_DONE if is_done(now) else WHEN_EMPTY)]
     return sorted((c for c in COMMANDS if c.footer), key=lambda c: c.rank)
 
 
 class FooterItem(NamedTuple):
-    """One command of the footer."""
+    """A command in a footer."""
 
     name: str
     key: str
@@ -123,13 +123,13 @@ class FooterItem(NamedTuple):
 
 
 class PageFooter(FooterLine):
-    """Of one page."""
+    """The footer of a page."""
 
     items: reactive[tuple[FooterItem, ...]] = reactive(())
-    """The most important first."""
+    """The commands, the most important first."""
 
     def commands(self) -> Iterable[Link]:
-        """As the page has ranked them."""
+        """Return the commands as the page has ranked them."""
         for item in self.items:
             yield (
                 item.name,
@@ -141,23 +141,23 @@ class PageFooter(FooterLine):
 
 
 class DialogFooter(StyledWidget):
-    """Each key with its word, whole or not at all; a click on it is that key."""
+    """The keys of a dialog with their words, each whole or not at all; a click presses the key."""
 
     keys: reactive[str] = reactive("", layout=True)
-    """Such as `y approve, n reject, esc later`; the most important first."""
+    """The keys, such as `y approve, n reject, esc later`; the most important first."""
 
     def get_content_width(self, container: Size, viewport: Size) -> int:
-        """The whole line."""
+        """Return the width of the line."""
         del viewport
         return container.width
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """As many lines as the keys need."""
+        """Return as many lines as the keys need."""
         del container, viewport
         return len(foot_lines(self.keys, width))
 
     def render(self) -> Content:
-        """All lines."""
+        """Return all lines."""
         lines = foot_lines(self.keys, self.content_size.width)
         return Content("\n").join([self._line(line) for line in lines])
 

@@ -1,4 +1,4 @@
-"""The first line of a page: which pages there are, and what the loop does meanwhile."""
+"""The lines at the top: the dashboard's header and banner, and the head of a page."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -19,12 +19,12 @@ from ralph_tui.tui.widgets.styled import StyledWidget
 
 
 class BannerFrame(StyledWidget):
-    """Hidden while the loop runs."""
+    """Shows the banner; hidden while the loop runs."""
 
     banner: reactive[Banner | None] = reactive(None, layout=True)
 
     def watch_banner(self, banner: Banner | None) -> None:
-        """Show or hide, in the colour of the outcome."""
+        """Show or hide the banner, in the color of the outcome."""
         self.display = banner is not None
         if banner is None:
             return
@@ -34,11 +34,11 @@ class BannerFrame(StyledWidget):
             self.set_class(look.tone is tone, f"-{tone}")
 
     def on_resize(self) -> None:
-        """Long reasons wrap."""
+        """Draw again: long reasons wrap."""
         self.refresh(layout=True)
 
     def render(self) -> Content:
-        """Headline, advice, figures."""
+        """Return headline, advice and figures."""
         if self.banner is None:
             return Content("")
         width = self.content_size.width or self.app.size.width - 4
@@ -50,7 +50,7 @@ SPINNER_SECONDS = 0.25
 
 
 class Header(StyledWidget):
-    """State, project, phase, iteration, elapsed; the current task and why it was chosen."""
+    """Shows state, project, phase, iteration, elapsed time; the current task and why it was chosen."""
 
     view: reactive[LoopView] = reactive(LoopView())
     elapsed: reactive[float] = reactive(0.0)
@@ -60,12 +60,12 @@ class Header(StyledWidget):
     _spinner: Timer | None = None
 
     def on_mount(self) -> None:
-        """The spinner stands still until the loop runs."""
+        """Pause the spinner until the loop runs."""
         if self.app.animation_level != "none":
             self._spinner = self.set_interval(SPINNER_SECONDS, self._turn, pause=True)
 
     def watch_view(self, view: LoopView) -> None:
-        """Turn the spinner only while something is under way."""
+        """Turn the spinner only while the loop runs."""
         if self._spinner is not None:
             if view.run_state in BUSY:
                 self._spinner.resume()
@@ -76,11 +76,11 @@ class Header(StyledWidget):
         self.frame += 1
 
     def on_resize(self) -> None:
-        """Which fields fit depends on the width."""
+        """Draw again: the width decides which fields fit."""
         self.refresh()
 
     def render(self) -> Content:
-        """Two lines."""
+        """Return two lines."""
         facts = Facts(
             view=self.view,
             label=self.app.launch.label,
@@ -98,25 +98,25 @@ BETWEEN = 2
 
 
 class HeaderForm(NamedTuple):
-    """How much the head says of the pages."""
+    """How much the head shows of the pages."""
 
     gap: int = 2
     """Cells before each page's sign."""
     back: bool = True
-    """What `esc` does is said."""
+    """Whether it shows what `esc` does."""
     named: bool = True
-    """The pages that are not in sight have names and not only keys."""
+    """Whether the other pages have names and not only keys."""
 
 
 FORMS = (HeaderForm(), HeaderForm(gap=1), HeaderForm(gap=1, back=False), HeaderForm(named=False))
 """From a wide line to a short one."""
 
 STATE_CELLS = 11
-"""Kept for the loop's state, such as `◆ verifying`, so that the pages stand still while it changes."""
+"""Cells for the loop's state, such as `◆ verifying`, so that the pages do not move while it changes."""
 
 
 class PageHead(LinkLine):
-    """One line; the page in sight is marked, the others can be clicked."""
+    """The pages in one line: the open one is marked, the others can be clicked."""
 
     GAP = ""
 
@@ -124,7 +124,7 @@ class PageHead(LinkLine):
     view: reactive[LoopView] = reactive(LoopView())
 
     def links(self, width: int) -> Sequence[tuple[str, Line]]:
-        """Key and name of each page, as far as the loop's state has room beside them."""
+        """Return key and name of each page, as far as the loop's state leaves room."""
         room = width - BETWEEN - max(STATE_CELLS, width_of([self._look()]))
         forms = (self._links(form) for form in FORMS[:-1])
         fits = (links for links in forms if sum(width_of(line) for _, line in links) <= room)
@@ -145,7 +145,7 @@ class PageHead(LinkLine):
         )
 
     def render(self) -> Content:
-        """The pages at the left, the loop's state at the right."""
+        """Return the pages at the left, the loop's state at the right."""
         width = self.content_size.width
         left = [span for _, line in self.links(width) for span in line]
         room = min(width - width_of(left) - BETWEEN, width // 2)  # of which `row` gives no more
@@ -156,7 +156,7 @@ class PageHead(LinkLine):
         return Span(f"{getattr(self.app.glyphs, look.glyph)} {look.word}", look.tone)
 
     def _state(self, room: int) -> Line:
-        """State, task and cost; dropped whole, the last first."""
+        """Return state, task and cost; the last go first when there is no room."""
         state = self._look()
         task = [Span(f"  {self.view.task_id}", Tone.MUTED)] if self.view.task_id else []
         spent = self.view.costs.session  # nothing is said of a run that is over

@@ -11,46 +11,46 @@ from ralph_tui.tui.widgets.styled import StyledWidget
 
 
 class LinkLine(StyledWidget):
-    """Draws `links(width)` side by side; says which one is followed."""
+    """A line of links that can be clicked."""
 
     GAP = "  "
     can_jump = True
-    """A jump can go to its links."""
+    """Whether a jump can go to its links."""
 
     class Followed(Message):
         """A link was clicked, or jumped to."""
 
         def __init__(self, name: str) -> None:
-            """Say which: the name of a command."""
+            """Say which command."""
             super().__init__()
             self.name = name
 
     def links(self, width: int) -> Sequence[tuple[str, Line]]:
-        """Command names and what stands for them, as many as fit."""
+        """Return command names and their texts, as many as fit."""
         raise NotImplementedError
 
     def on_resize(self) -> None:
-        """How many fit depends on the width."""
+        """Draw again: the width decides how many fit."""
         self.refresh()
 
     def render(self) -> Content:
-        """All links in one line."""
+        """Return all links in one line."""
         spans: list[Span] = []
         for _, line in self.links(self.content_size.width):
             spans += [Span(self.GAP), *line] if spans else line
         return self.content([spans])
 
     def on_click(self, event: events.Click) -> None:
-        """Run what is under the pointer."""
+        """Follow the link under the pointer."""
         if name := self.link_at(event):
             self.follow(name)
 
     def follow(self, name: str) -> None:
-        """Tell the screen what is wanted."""
+        """Post that a link was followed."""
         self.post_message(self.Followed(name))
 
     def places(self) -> list[tuple[int, str]]:
-        """Where each link begins."""
+        """Yield where each link begins."""
         found: list[tuple[int, str]] = []
         start = 0
         for name, line in self.links(self.content_size.width):
@@ -59,7 +59,7 @@ class LinkLine(StyledWidget):
         return found
 
     def link_at(self, event: events.Click) -> str | None:
-        """The command under the pointer."""
+        """Return the command under the pointer."""
         offset = event.get_content_offset(self)
         start = 0
         for name, line in self.links(self.content_size.width):

@@ -1,4 +1,4 @@
-"""Rows drawn line by line: what the board and the stream have in common.
+"""Lists of rows drawn line by line: the base of board, stream and texts.
 
 Only visible rows are rendered, whatever their number; strips are cached until the row, the width or
 the theme changes.
@@ -76,23 +76,23 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
     # What a list must say of itself.
 
     def row_count(self) -> int:
-        """How many rows there are."""
+        """Return the number of rows."""
         raise NotImplementedError
 
     def row_at(self, y: int) -> Row:
-        """The row at an index below the count."""
+        """Return the item and the line of a row."""
         raise NotImplementedError
 
     def row_of(self, key: Key) -> int | None:
-        """The first row of an item."""
+        """Return the first row of an item."""
         raise NotImplementedError
 
     def row_line(self, y: int, width: int) -> Line:
-        """What a row shows."""
+        """Return what a row shows."""
         raise NotImplementedError
 
     def keys_in_sight(self) -> list[tuple[int, Key]]:
-        """The visible items with how far below the upper edge each begins."""
+        """Yield the visible items with how far below the upper edge each begins."""
         top = self.scroll_offset.y
         seen: dict[Key, int] = {}
         for y in range(top, min(self.row_count(), top + self.size.height)):
@@ -105,17 +105,17 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
 
     @property
     def shows_cursor(self) -> bool:
-        """Whether the cursor is drawn: where the keys go."""
+        """Whether the cursor is drawn: while the list has the focus."""
         return self.has_focus
 
     @property
     def row_width(self) -> int:
-        """Cells a row has; the scrollbar's place and a gap are kept free so that nothing jumps."""
+        """The cells of a row; the scrollbar's place and a gap are kept free so that nothing jumps."""
         bar = 0 if self.show_vertical_scrollbar else self.styles.scrollbar_size_vertical
         return max(1, self.scrollable_content_region.width - bar - GAP)
 
     def resize_rows(self) -> None:
-        """Tell the scrollbars how many rows there are; the screen is laid out anew only where that moves something.
+        """Tell the scrollbars how many rows there are; lay the screen out only where that moves something.
 
         Laying it out draws it, too, so that every new row of the stream was drawn twice.
         """
@@ -131,23 +131,23 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
         self.scroll_y = self.validate_scroll_y(self.scroll_y)
 
     def forget_rows(self) -> None:
-        """Draw every row anew."""
+        """Draw every row again."""
         self._strips.clear()
         self.refresh()
 
     def forget_row(self, row: Row) -> None:
-        """Draw this row anew when it is next seen."""
+        """Draw this row again when it is next visible."""
         self._strips.discard(row)
 
     def notify_style_update(self) -> None:
-        """The theme changed."""
+        """Forget all lines: the theme changed."""
         self._strips.clear()
         self._style = None
         self._styles_of_tones.clear()
         super().notify_style_update()
 
     def content_lines(self, ys: range) -> list[Strip]:
-        """Lines of the visible part.
+        """Return lines of the visible part.
 
         The same object for the same line: Textual keeps on it what it made of it for the terminal.
         """
@@ -188,7 +188,7 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
         return Strip(to_segments(line, partial(self._painted, background))).crop(0, width)
 
     def _painted(self, background: Color | None, tone: Tone) -> Style:
-        """The style of a tone on the list's own, or on another background."""
+        """Return the style of a tone on the list's own background, or on another."""
         known = self._styles_of_tones.get((tone, background))
         if known is None:
             known = self._base + self.tone_style(tone, background)
@@ -223,7 +223,7 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
     # Selecting text with the mouse.
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """The text under a mouse selection."""
+        """Return the text under a mouse selection."""
         width = self.row_width
         rows = (self.row_line(y, width) for y in range(self.row_count()))
         return selection.extract("\n".join(flat(plain(row)) for row in rows)), "\n"
@@ -245,7 +245,7 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
             self.scroll_to_region(region, animate=False, force=True, x_axis=False, immediate=True)
 
     def action_cursor(self, step: int) -> None:
-        """Move to the next item in this direction; what the mouse has marked is not meant any more."""
+        """Move to the next item in this direction, and drop the mouse selection."""
         self.screen.clear_selection()
         y = self.row_of(self.cursor) if self.cursor is not None else None
         if y is None:
@@ -279,7 +279,7 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
             self.move_cursor(key)
 
     def _next_key(self, y: int, step: int) -> Key | None:
-        """The first item other than the cursor's after row `y`."""
+        """Return the first item other than the cursor's after row `y`."""
         y += step
         while 0 <= y < self.row_count():
             key, part = self.row_at(y)
@@ -305,34 +305,34 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
             self.post_message((self.Clicked, self.Opened)[event.chain - 1](self, key))
 
     def on_focus(self) -> None:
-        """Put the cursor on the first item in sight; a text without items stays where it is."""
+        """Put the cursor on the first visible item; a text without items stays where it is."""
         key = None if self.cursor is not None else self._next_key(self.scroll_offset.y - 1, 1)
         if key is not None:
             self.move_cursor(key)
 
 
 class SearchableRows(RowList, Searchable):
-    """Finds items, whatever of them is in sight."""
+    """A list whose items can be searched."""
 
     def keys_holding(self, words: str) -> Sequence[Key]:
-        """The items that hold the words, from top to bottom."""
+        """Return the items that have the words, from top to bottom."""
         raise NotImplementedError
 
     def find(self, words: str) -> Sequence[Key]:
-        """The items that hold the words; none for no words."""
+        """Return the items that have the words; none for no words."""
         return self.keys_holding(words) if words else ()
 
     def go_to(self, place: Hashable) -> None:
-        """Put the cursor there."""
+        """Put the cursor on a match."""
         self.move_cursor(place)
 
     @property
     def shows_cursor(self) -> bool:
-        """What was found is marked while somebody still types."""
+        """Whether the cursor is drawn; also while somebody types in the search line."""
         return self.has_focus or bool(self.words)
 
     def next_place(self, places: Sequence[Key], step: int) -> int:
-        """The match at, after or before the cursor."""
+        """Return the match at, after or before the cursor."""
         if self.cursor in places:
             return (places.index(self.cursor) + step) % len(places)
         here = self.row_of(self.cursor) if self.cursor is not None else None

@@ -1,4 +1,4 @@
-"""Texts one below the other that scroll and are searched: details, help, the status panels."""
+"""A column of texts that scrolls and is searched: details, help, the status panels."""
 
 import re
 from collections.abc import Hashable, Iterator, Sequence
@@ -14,7 +14,7 @@ from ralph_tui.tui.widgets.search import Searchable
 
 
 class TextPlace(NamedTuple):
-    """Words in a text: which text, which of its lines before they wrap, and from where to where."""
+    """A match in a text: which text, which of its lines before they wrap, and from where to where."""
 
     text: Widget
     line: int
@@ -23,15 +23,15 @@ class TextPlace(NamedTuple):
 
 
 class ScrollText(VerticalScroll, Searchable):
-    """What was found is selected as if with the mouse, so every text can show it."""
+    """Shows texts; a match is selected as if with the mouse, so that every text can show it."""
 
     def lines_of(self, text: Widget) -> list[str]:
-        """The lines of a text, before they wrap."""
+        """Return the lines of a text before they wrap."""
         shown = text.render()
         return shown.plain.split("\n") if isinstance(shown, Content) else []
 
     def find(self, words: str) -> Sequence[TextPlace]:
-        """Every place; upper and lower case are the same."""
+        """Return every match, regardless of case."""
         return list(self._places(re.compile(re.escape(words), re.IGNORECASE))) if words else ()
 
     def _places(self, words: re.Pattern[str]) -> Iterator[TextPlace]:
@@ -43,7 +43,7 @@ class ScrollText(VerticalScroll, Searchable):
                     )
 
     def go_to(self, place: Hashable) -> None:
-        """Select it, a third of the way down."""
+        """Select a match, a third of the way down."""
         if isinstance(place, TextPlace):
             start, end = Offset(place.start, place.line), Offset(place.end, place.line)
             self.screen.selections = {place.text: Selection(start, end)}
@@ -51,7 +51,7 @@ class ScrollText(VerticalScroll, Searchable):
             self.scroll_to(y=y, animate=False, force=True, immediate=True)
 
     def _row(self, place: TextPlace) -> int:
-        """Where it is among the rows of all texts."""
+        """Return the row of a match among the rows of all texts."""
         text = place.text
         before = self.lines_of(text)[: place.line]
         before.append(self.lines_of(text)[place.line][: place.start])
@@ -61,7 +61,7 @@ class ScrollText(VerticalScroll, Searchable):
         return text.virtual_region.y + text.gutter.top + inside - 1
 
     def search(self, words: str) -> None:
-        """Look for other words; the search that ends takes its mark along."""
+        """Search for other words; a search that ends drops its selection."""
         if self.words and self.is_attached:
             self.screen.clear_selection()
         super().search(words)

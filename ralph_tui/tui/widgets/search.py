@@ -1,4 +1,4 @@
-"""A line to type what to look for; Enter keeps the words, Escape forgets them."""
+"""Searching: panes whose words can be found, and the line to type them in."""
 
 from collections.abc import Hashable, Sequence
 from typing import ClassVar
@@ -16,7 +16,7 @@ from ralph_tui.tui.widgets.footer import Stage
 
 
 class Searchable(Widget, can_focus=True):
-    """Remembers the words; finds them anew at every step, because what it shows goes on changing."""
+    """A pane that can be searched; it searches again at every step, because its contents change."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("n", "match(1)", "Next match", show=False),
@@ -26,15 +26,15 @@ class Searchable(Widget, can_focus=True):
 
     words = ""
     found = 0
-    """How many places hold the words."""
+    """The number of matches."""
     stands: Hashable | None = None
-    """The place that was gone to last."""
+    """The match that was shown last."""
 
     class Found(Message, namespace="searched"):
-        """Another place, or other words."""
+        """Another match, or other words."""
 
         def __init__(self, pane: "Searchable", text: str) -> None:
-            """Say where, and what was found in a few words; empty when the search is over."""
+            """Say in which pane, and what was found in a few words; empty when the search is over."""
             super().__init__()
             self.pane = pane
             self.text = text
@@ -42,41 +42,41 @@ class Searchable(Widget, can_focus=True):
     # What a pane must say of itself.
 
     def find(self, words: str) -> Sequence[Hashable]:
-        """The places that hold the words, from top to bottom; none for no words."""
+        """Return the matches from top to bottom; none for no words."""
         raise NotImplementedError
 
     def go_to(self, place: Hashable) -> None:
-        """Bring a place into sight and mark it."""
+        """Scroll to a match and mark it."""
         raise NotImplementedError
 
     def next_place(self, places: Sequence[Hashable], step: int) -> int:
-        """Which of the places is so many steps from where the search stands."""
+        """Return the match so many steps from the present one."""
         return (places.index(self.stands) + step) % len(places) if self.stands in places else 0
 
     # What is done with it.
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Without words these keys are somebody else's."""
+        """Leave the keys to others while there are no words."""
         if action in ("match", "forget_words"):
             return bool(self.words)
         return super().check_action(action, parameters)
 
     def search(self, words: str) -> None:
-        """Look for other words, from where the search stands."""
+        """Search for other words, from the present match on."""
         self.words = words
         self._go(0)
 
     def look_again(self) -> None:
-        """What is shown has changed under the words; nothing moves."""
+        """Search again, because the contents changed; do not scroll."""
         if self.words:
             self._say(self.find(self.words))
 
     def action_match(self, step: int) -> None:
-        """The next place, or the one before; round and round."""
+        """Go to the next or previous match, and around."""
         self._go(step)
 
     def action_forget_words(self) -> None:
-        """The keys are free again."""
+        """End the search."""
         self.search("")
 
     def _go(self, step: int) -> None:
@@ -97,7 +97,7 @@ class Searchable(Widget, can_focus=True):
 
 
 class SearchLine(Horizontal):
-    """Hidden until it is needed."""
+    """The line to type words in; hidden until it is needed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", show=False)]
 
@@ -107,20 +107,20 @@ class SearchLine(Horizontal):
         """Other words; none when the search is over."""
 
         def __init__(self, words: str) -> None:
-            """Say which."""
+            """Say which one."""
             super().__init__()
             self.words = words
 
     class Stands(Message):
-        """Other keys mean something now."""
+        """The stage of the search has changed."""
 
         def __init__(self, stage: Stage) -> None:
-            """Say how far the search is."""
+            """Say which stage."""
             super().__init__()
             self.stage = stage
 
     def compose(self) -> ComposeResult:
-        """The sign, the words, what was found."""
+        """Yield the sign, the words, what was found."""
         yield Static("/", markup=False, classes="sign")
         area = Input(compact=True, select_on_focus=False)
         area.cursor_blink = self.app.animation_level == "full"
@@ -128,21 +128,21 @@ class SearchLine(Horizontal):
         yield Static("", markup=False, id="found")
 
     def on_mount(self) -> None:
-        """Nobody searches yet."""
+        """Hide the line."""
         self.display = False
 
     @property
     def words(self) -> str:
-        """What is looked for."""
+        """The words of the search."""
         return self.query_one(Input).value if self.display else ""
 
     def enter(self) -> None:
-        """Type here."""
+        """Show the line and focus it."""
         self.display = True
         self.query_one(Input).focus()
 
     def leave(self) -> None:
-        """The search is over."""
+        """End the search, and hide the line."""
         self.query_one(Input).value = ""
         self.display = False
         self.post_message(self.Stands(""))
@@ -150,19 +150,19 @@ class SearchLine(Horizontal):
         self.screen.focus_next()
 
     def on_descendant_focus(self) -> None:
-        """Letters are words."""
+        """Note that letters are typed."""
         self.post_message(self.Stands("typing"))
 
     def on_descendant_blur(self) -> None:
-        """Letters are keys again."""
+        """Note that letters are keys again."""
         self.post_message(self.Stands("found" if self.words else ""))
 
     def action_leave(self) -> None:
-        """Escape."""
+        """End the search on Escape."""
         self.leave()
 
     def say(self, text: str) -> None:
-        """How much was found."""
+        """Show how much was found."""
         self.query_one("#found", Static).update(text)
 
     def on_input_changed(self, event: Input.Changed) -> None:
@@ -180,4 +180,4 @@ class SearchLine(Horizontal):
             self.post_message(self.Kept())
 
     class Kept(Message):
-        """The words stay; the keys are for the page again."""
+        """The words are kept; the keys are the page's again."""

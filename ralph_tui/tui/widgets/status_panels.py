@@ -1,4 +1,4 @@
-"""The pane of the panels: scrolls with the keys of the other panes, is searched and copied as text."""
+"""The status pane and its panels: context, cost, breaker, verification, changed files."""
 
 from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
@@ -43,12 +43,12 @@ from ralph_tui.tui.widgets.styled import StyledWidget
 
 
 class Panel(StyledWidget):
-    """Draws `lines(width)`; a subclass holds its slice of the view in reactives."""
+    """A framed panel of lines; a subclass has its part of the view in reactives."""
 
     TITLE = ""
 
     known: reactive[bool] = reactive(default=False)
-    """The project was read; before that nothing is claimed."""
+    """Whether the project was read; before that, the panel is empty."""
 
     def on_mount(self) -> None:
         """Name the panel."""
@@ -56,31 +56,31 @@ class Panel(StyledWidget):
         self.caption()
 
     def on_resize(self) -> None:
-        """Bars are as wide as the panel."""
+        """Draw again: bars are as wide as the panel."""
         self.refresh()
 
     def render(self) -> Content:
-        """The lines at the present width."""
+        """Return the lines at the present width."""
         return self.content(self.shown(max(16, self.content_size.width or 36)))
 
     def watch_known(self) -> None:
-        """The word in the border is a claim, too."""
+        """Show the word in the border once the project was read."""
         self.caption()
 
     def shown(self, width: int) -> Sequence[Line]:
-        """The lines, or as many empty ones: nothing moves when they come."""
+        """Return the lines, or as many empty ones, so that nothing moves when they come."""
         lines = self.lines(width)
         return lines if self.known else [[Span(" ")] for _ in lines]
 
     def lines(self, width: int) -> Sequence[Line]:
-        """What the panel shows; always the same number of lines for the same slice."""
+        """Return what the panel shows; always the same number of lines for the same part."""
         raise NotImplementedError
 
     def caption(self) -> None:
         """Set the word in the lower border, if there is one."""
 
     def show_look(self, look: Look) -> None:
-        """A state as glyph and word in the lower border, coloured through a class."""
+        """Show a state as glyph and word in the lower border, colored through a class."""
         word = one_line(f"{getattr(self.app.glyphs, look.glyph)} {look.word}", 40)
         self.border_subtitle = Content(word if self.known else "")
         for tone in ("ok", "info", "warn", "bad", "muted"):
@@ -88,55 +88,55 @@ class Panel(StyledWidget):
 
 
 class BreakerPanel(Panel):
-    """The main signals and whichever other is nearest its threshold; Enter shows them all."""
+    """Shows the breaker's main signals and the one nearest its threshold; Enter shows all."""
 
     TITLE = "breaker"
 
     class Opened(Message):
-        """A double click: all of its signals are wanted."""
+        """The panel was double-clicked: show all signals."""
 
     breaker: reactive[CircuitBreaker] = reactive(CircuitBreaker())
 
     def on_click(self, event: events.Click) -> None:
-        """Two are Enter, as in the lists."""
+        """Treat a double click as Enter, as in the lists."""
         if event.chain == 2:
             self.post_message(self.Opened())
 
     def watch_breaker(self) -> None:
-        """The state's word is in the border."""
+        """Show the state in the border."""
         self.caption()
 
     def caption(self) -> None:
-        """Closed, half-open or open."""
+        """Show closed, half-open or open."""
         self.show_look(BREAKER[self.breaker.state])
 
     def lines(self, width: int) -> Sequence[Line]:
-        """Always four, so that nothing below jumps."""
+        """Return four lines, always, so that nothing below jumps."""
         return breaker_lines(self.breaker, width, self.app.glyphs)
 
 
 MAX_LINES = 8
-"""The last ones; the iterations page has them all."""
+"""Files in the panel: the last ones; the iterations page has all."""
 
 
 class ChangedFilesPanel(Panel):
-    """One line per file; it is the last panel, so that it may grow without moving another."""
+    """Shows a line per file; the last panel, so that it may grow without moving another."""
 
     TITLE = "files"
 
     files: reactive[tuple[FileChange, ...]] = reactive((), layout=True)
 
     def watch_files(self) -> None:
-        """How many is in the border."""
+        """Show the number in the border."""
         self.caption()
 
     def caption(self) -> None:
-        """How many were changed."""
+        """Show how many were changed."""
         changed = f"{plural(len(self.files), 'file')} changed" if self.files else "none changed"
         self.show_look(Look("note", changed, Tone.MUTED))
 
     def lines(self, width: int) -> Sequence[Line]:
-        """The files changed last, in the order they were first changed."""
+        """Return the files changed last, in the order they were first changed."""
         if not self.files:
             return [[Span("no file changed in this iteration", Tone.MUTED)]]
         shown = self.files[-MAX_LINES:]
@@ -156,7 +156,7 @@ class ChangedFilesPanel(Panel):
 
 
 class ContextGauge(Panel):
-    """Percent of the capacity, the smart zone, and where hand-off is due."""
+    """Shows the share of the context in use, the smart zone, and where a hand-off is due."""
 
     TITLE = "context"
 
@@ -165,15 +165,15 @@ class ContextGauge(Panel):
     past: reactive[tuple[IterationFinished, ...]] = reactive(())
 
     def watch_budget(self) -> None:
-        """The zone's word is in the border."""
+        """Show the zone in the border."""
         self.caption()
 
     def caption(self) -> None:
-        """The zone in words."""
+        """Show the zone in words."""
         self.show_look(ZONE[self.budget.zone])
 
     def lines(self, width: int) -> Sequence[Line]:
-        """Figures, bar, marks."""
+        """Return figures, bar and marks."""
         budget = self.budget
         used = f"{tokens(budget.current_usage)} of {tokens(budget.total_capacity)}"
         head = row(
@@ -185,11 +185,11 @@ class ContextGauge(Panel):
 
 
 MIN_LINES = 3
-"""The panel keeps this height, so that nothing below or above it jumps when receipts come."""
+"""Rows of the panel, which keeps its height so that nothing jumps when receipts come."""
 
 
 class VerificationPanel(Panel):
-    """What Python ran to check the last claim, and how each ended."""
+    """Shows the checks of the last claim, and how each ended."""
 
     TITLE = "gate"
 
@@ -197,26 +197,26 @@ class VerificationPanel(Panel):
     passed: reactive[bool | None] = reactive(None)
     task_id: reactive[str | None] = reactive(None)
     past: reactive[bool] = reactive(default=False)
-    """The claim was about another task than the one being worked."""
+    """Whether the claim was about another task than the running one."""
 
     def watch_passed(self) -> None:
-        """The verdict is in the border."""
+        """Show the verdict in the border."""
         self.caption()
 
     def watch_task_id(self) -> None:
-        """So is the claim's task."""
+        """Show the claim's task in the border."""
         self.caption()
 
     def watch_past(self) -> None:
-        """And whether it is over."""
+        """Show in the border whether the claim is past."""
         self.caption()
 
     def caption(self) -> None:
-        """Accepted, refused, checking, or nothing yet."""
+        """Show accepted, refused, checking, or nothing yet."""
         self.show_look(gate_look(self.task_id, passed=self.passed, past=self.past))
 
     def lines(self, width: int) -> Sequence[Line]:
-        """One line per receipt."""
+        """Return a line per receipt."""
         shown: list[Line] = [self._receipt(receipt, width) for receipt in self.receipts]
         if not shown:
             text = "checks are running" if self.task_id else "no claim has been checked yet"
@@ -239,7 +239,7 @@ class VerificationPanel(Panel):
 
 
 def gate_look(task_id: str | None, *, passed: bool | None, past: bool) -> Look:
-    """The gate's state, or how the last claim ended when another task is worked or none."""
+    """Return the gate's state, or how the last claim ended when another task runs or none."""
     last = "last: " if past else ""
     if passed is None:
         checking = Look("verifying", f"checking {task_id}", Tone.INFO)
@@ -254,14 +254,14 @@ _FIGURES = 30
 
 
 class TaskCost(NamedTuple):
-    """What a task cost, and which."""
+    """A task and what it cost."""
 
     usd: float
     whose: str
 
 
 class CostPanel(Panel):
-    """Iteration, session and total, each with its limit; the task; what is left to spend."""
+    """Shows the costs of iteration, run and project, each with its limit; the task's; the forecast."""
 
     TITLE = "cost"
 
@@ -271,19 +271,19 @@ class CostPanel(Panel):
     left: reactive[Forecast | None] = reactive(None)
 
     def watch_costs(self) -> None:
-        """The word in the border says how near the nearest limit is."""
+        """Show in the border how near the nearest limit is."""
         self.caption()
 
     def watch_limits(self) -> None:
-        """The same when a limit moved."""
+        """Show it again when a limit changed."""
         self.caption()
 
     def caption(self) -> None:
-        """Within, near or at a limit."""
+        """Show within, near or at a limit."""
         self.show_look(cost_look(self.costs, self.limits))
 
     def lines(self, width: int) -> Sequence[Line]:
-        """One line per level, the task below its iteration, and what is left to spend."""
+        """Return a line per level, the task below its iteration, and the forecast."""
         first, *others = (self._level(level, width) for level in CostLevel)
         glyphs = self.app.glyphs
         task = task_line(self.share, width, glyphs)
@@ -302,7 +302,7 @@ class CostPanel(Panel):
 
 
 def task_cost(view: LoopView) -> TaskCost | None:
-    """What the task has cost in all its tries; between two, what one cost on average."""
+    """Return what the task has cost in all its attempts; between two tasks, the average."""
     task = view.current_task
     if task is not None:
         now = view.costs.iteration if task.status is TaskStatus.IN_PROGRESS else 0.0
@@ -318,7 +318,7 @@ def _mean(tasks: Sequence[Task]) -> float:
 
 
 def task_line(cost: TaskCost | None, width: int, glyphs: Glyphs) -> Line:
-    """The task's own share, whose it is beside it."""
+    """Return the task's own share, with its name."""
     name = Span("task      ", Tone.MUTED)
     if cost is None:
         return [name, Span(" none was worked yet", Tone.MUTED)]
@@ -327,7 +327,7 @@ def task_line(cost: TaskCost | None, width: int, glyphs: Glyphs) -> Line:
 
 
 def forecast_line(left: Forecast | None, width: int, glyphs: Glyphs) -> Line:
-    """What the rest of the plan will take, and how many finished tasks say so."""
+    """Return what the rest of the plan will take, and how many finished tasks say so."""
     name = Span("to finish ", Tone.MUTED)
     if left is None or not left.open_tasks or not left.finished:
         why = "there is no plan yet" if left is None else left.basis.partition(",")[0]
@@ -344,7 +344,7 @@ def _share(spent: float, most: float) -> float:
 
 
 def cost_look(costs: CostMeter, limits: CostLimits) -> Look:
-    """The state of the level that is nearest its limit."""
+    """Return the state of the level that is nearest its limit."""
     share = max(_share(costs.of(level), limits.of(level)) for level in CostLevel)
     if share >= 1:
         return Look("failed", "limit reached", Tone.BAD)
@@ -359,7 +359,7 @@ TEXT_WIDTH = 60
 
 
 class StatusPane(ScrollText):
-    """Panels one below the other."""
+    """Shows the panels one below the other; scrolls, is searched and copied as text."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("k", "scroll_up", show=False),
@@ -371,7 +371,7 @@ class StatusPane(ScrollText):
     ]
 
     def text(self) -> str:
-        """Every panel with its title and what is said in its border."""
+        """Return every panel with its title and what its border says."""
         blocks = []
         for panel in self.query(Panel):
             lines = [plain(line).rstrip() for line in panel.shown(TEXT_WIDTH)]

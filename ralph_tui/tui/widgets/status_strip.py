@@ -1,4 +1,4 @@
-"""The side panels in one line, for narrow terminals; of the costs, those of this run."""
+"""The status panels in one line, for narrow terminals."""
 
 from textual.content import Content
 from textual.reactive import reactive
@@ -13,20 +13,20 @@ from ralph_tui.tui.widgets.styled import StyledWidget
 
 
 class StatusStrip(StyledWidget):
-    """Context, cost, breaker and gate, each as glyph, figure and word; the last go first."""
+    """Shows context, cost of the run, breaker and gate, each as glyph, figure and word; the last go first."""
 
     view: reactive[LoopView] = reactive(LoopView())
 
     def on_resize(self) -> None:
-        """How many fit depends on the width."""
+        """Draw again: the width decides how many fit."""
         self.refresh()
 
     def on_click(self) -> None:
-        """To the panels that it stands for."""
+        """Go to the panels that it stands for."""
         self.post_message(LinkLine.Followed("status"))
 
     def render(self) -> Content:
-        """As many fields as fit whole."""
+        """Return as many fields as fit whole."""
         if not self.view.is_known:
             return Content("")
         width = max(20, self.content_size.width)

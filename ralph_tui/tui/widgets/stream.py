@@ -1,4 +1,4 @@
-"""The live stream: one line per tool call, the model's text, and what the loop did about it."""
+"""The live stream: a line per tool call, the model's text, and what the loop did."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
@@ -15,11 +15,11 @@ from ralph_tui.present.timeline.timeline import Timeline
 from ralph_tui.tui.widgets.row_list import Key, Row, SearchableRows
 
 CORNER = 4
-"""Cells between what the lower border says and the pane's edge, at most."""
+"""Most cells between the text of the lower border and the pane's edge."""
 
 
 class Stream(SearchableRows):
-    """Entries as rows; follows the end until the person scrolls away, and never pulls them back."""
+    """Shows entries; follows the end until the person scrolls away, and never pulls them back."""
 
     def __init__(self, timeline: Timeline | None = None, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
@@ -44,22 +44,22 @@ class Stream(SearchableRows):
     # Rows.
 
     def row_count(self) -> int:
-        """Rows of entries, and of the text being written."""
+        """Return the rows of entries, and of the text being written."""
         return len(self._rows) + len(self._live)
 
     def row_at(self, y: int) -> Row:
-        """The row's entry; text being written has none."""
+        """Return a row's entry; text being written has none."""
         return self._rows[y] if y < len(self._rows) else (None, y - len(self._rows))
 
     def row_of(self, key: Key) -> int | None:
-        """Numbers ascend, so a search by halves finds the row."""
+        """Return the first row of an entry; the numbers ascend, so bisection finds it."""
         if not isinstance(key, int):
             return None
         y = bisect_left(self._rows, (key, 0))
         return y if y < len(self._rows) and self._rows[y][0] == key else None
 
     def row_line(self, y: int, width: int) -> Line:
-        """One line of an entry or of the live text."""
+        """Return a line of an entry or of the live text."""
         glyphs = self.app.glyphs
         if y >= len(self._rows):
             text = self._live[y - len(self._rows)]
@@ -81,7 +81,7 @@ class Stream(SearchableRows):
         self._is_behind = True
 
     def draw(self) -> bool:
-        """Show what was taken in since the last time; whether there was anything."""
+        """Show what was taken in since the last time; return whether there was anything."""
         behind, self._is_behind = self._is_behind, False
         if behind:
             self._lay_out()
@@ -107,7 +107,7 @@ class Stream(SearchableRows):
         self.refresh()
 
     def _drop_old(self) -> None:
-        """Rows of entries that are gone go too; what is in sight stays where it is."""
+        """Drop the rows of entries that are gone; what is visible stays where it is."""
         surplus = bisect_left(self._rows, (self.timeline.first, 0))
         if surplus:
             del self._rows[:surplus]
@@ -123,7 +123,7 @@ class Stream(SearchableRows):
         self._laid_out = self.timeline.end
 
     def _redraw_changed(self) -> None:
-        """A call that has ended may pass where it did not before."""
+        """Draw changed entries again; a call that has ended may pass the filter now."""
         if self.timeline.changed and self.entry_filter is EntryFilter.TROUBLE:
             self._rows, self._laid_out = [], self.timeline.first
             self._append_new(self.row_width)
@@ -132,7 +132,7 @@ class Stream(SearchableRows):
         self.timeline.changed.clear()
 
     def tick(self, now: datetime) -> None:
-        """Calls that run say for how long."""
+        """Update the time of running calls."""
         self.timeline.tick(now)
         self._redraw_changed()
         self.refresh()
@@ -148,29 +148,29 @@ class Stream(SearchableRows):
             self.move_cursor(self._nearest(self.cursor))
 
     def _nearest(self, number: int) -> int | None:
-        """The entry in sight at or after this one, or the last."""
+        """Return the shown entry at or after this one, or the last."""
         y = min(bisect_left(self._rows, (number, 0)), len(self._rows) - 1)
         return self._rows[y][0] if self._rows else None
 
     def show_filter(self) -> None:
-        """The pane's title says that something is left out."""
+        """Show the filter in the pane's title."""
         shown = (
             "activity" if self.entry_filter is EntryFilter.ALL else f"activity: {self.entry_filter}"
         )
         self.border_title = shown
 
     def shown(self) -> list[Entry]:
-        """What passes the filter, oldest first."""
+        """Return the entries that pass the filter, oldest first."""
         return [entry for entry in self.timeline.entries if passes(entry, self.entry_filter)]
 
     def keys_holding(self, words: str) -> list[int]:
-        """Entries in sight whose text, input or output has the words."""
+        """Return the shown entries whose text, input or output has the words."""
         numbers = dict.fromkeys(number for number, _ in self._rows)
         entries = ((number, self.timeline.entry(number)) for number in numbers)
         return [number for number, entry in entries if entry is not None and holds(entry, words)]
 
     def on_resize(self) -> None:
-        """Wrap anew when the width changed; stay at the end when the height did."""
+        """Wrap again when the width changed; stay at the end when the height did."""
         self._lay_out()
         self.call_after_refresh(self._stick)
 
@@ -203,37 +203,37 @@ class Stream(SearchableRows):
         self.set_class(not self.following, "-held")
 
     def move_cursor(self, key: Key | None) -> None:
-        """Looking at an entry ends following, unless it is the last."""
+        """Move the cursor; stop following, unless it goes to the last entry."""
         last = self._rows[-1][0] if self._rows else None
         super().move_cursor(key)
         self._follow(on=key == last and self.is_vertical_scroll_end)
 
     def action_edge(self, direction: int) -> None:
-        """The end is where following begins."""
+        """Go to the first entry, or to the end and follow."""
         super().action_edge(direction)
         self._follow(on=direction > 0)
 
     def on_focus(self) -> None:
-        """While following, the cursor is on the last entry."""
+        """Put the cursor on the last entry while following."""
         if self.following:
             self.cursor = self._rows[-1][0] if self._rows else None
         elif self.cursor is None:
             super().on_focus()
 
     def on_click(self, event: events.Click) -> None:
-        """What the border says of following can be clicked; a Content there takes no clicks."""
+        """Follow when the border's word for it is clicked; a Content there takes no clicks."""
         width, height = self.outer_size
         is_there = event.y == height - 1 and event.x >= width - len(self._follow_text) - CORNER
         if is_there and self._follow_text and not self.following:
             self._follow(on=True)
 
     def on_mouse_scroll_up(self) -> None:
-        """The wheel lets go of the end."""
+        """Stop following."""
         if self.max_scroll_y > 0:
             self._follow(on=False)
 
     def on_mouse_scroll_down(self) -> None:
-        """The wheel takes hold of the end again when it reaches it."""
+        """Follow again when the wheel reaches the end."""
         self.call_after_refresh(self._follow_at_end)
 
     def _follow_at_end(self) -> None:
@@ -241,7 +241,7 @@ class Stream(SearchableRows):
             self._follow(on=True)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Dragging the scrollbar counts as scrolling."""
+        """Treat dragging the scrollbar as scrolling."""
         super().watch_scroll_y(old_value, new_value)
         if self.is_vertical_scrollbar_grabbed:
             self._follow(on=self.is_vertical_scroll_end)
@@ -256,7 +256,7 @@ class Stream(SearchableRows):
         return self.timeline.entry(self.cursor) if isinstance(self.cursor, int) else None
 
     def selected_text(self) -> str:
-        """The selected entry as the stream shows it."""
+        """Return the selected entry as the stream shows it."""
         entry = self.selected
         if entry is None:
             return ""
@@ -266,21 +266,21 @@ class Stream(SearchableRows):
 
 
 class Transcript(Stream):
-    """A stream that somebody fills, holding still until it is played."""
+    """A recorded stream, which holds still until it is played."""
 
     def __init__(self, roots: tuple[str, ...], *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(self._fresh(roots), id=id)
         self._roots = roots
         self.following = False
         self.caption = ""
-        """What the lower border says instead of the stream's own words."""
+        """The text of the lower border, in the place of the stream's own."""
 
     @staticmethod
     def _fresh(roots: tuple[str, ...]) -> Timeline:
         return Timeline(max_entries=50_000, roots=roots)
 
     def restart(self, timeline: Timeline | None = None) -> None:
-        """Forget what is shown and show this, from the first entry."""
+        """Show another timeline from the first entry."""
         self.timeline = timeline or self._fresh(self._roots)
         self._rows, self._laid_out = [], 0
         self._strips.clear()
@@ -291,26 +291,26 @@ class Transcript(Stream):
         self.draw()
 
     def _lay_out(self) -> None:
-        """Who came before the contents has the cursor as who comes after."""
+        """Put the cursor on the first entry when the focus came before the contents."""
         super()._lay_out()
         if self.has_focus and self.cursor is None and not self.following and self._rows:
             self.action_cursor(1)
 
     def folded(self, events: Sequence[Event]) -> Timeline:
-        """A timeline of events; may be called in a thread."""
+        """Return a timeline of events; may be called in a thread."""
         timeline = self._fresh(self._roots)
         for event in events:
             timeline.feed(event)
         return timeline
 
     def play(self, events: Sequence[Event]) -> None:
-        """Show what comes next, at the end."""
+        """Show the next events at the end."""
         self.following = True
         self.absorb(events)
         self.draw()
 
     def show_filter(self) -> None:
-        """The title is the iteration's; the line above says what is left out."""
+        """Show no filter in the title, which is the iteration's."""
 
     def _show_follow(self) -> None:
         self.border_subtitle = Content(getattr(self, "caption", ""))

@@ -1,4 +1,4 @@
-"""Tones to styles, through component classes of the app, so that colours live in the style sheets only.
+"""Turns tones into styles, through component classes of the app, so that colors live in the style sheets only.
 
 The classes are the app's and not each widget's: a style sheet is applied to every component of every
 widget whenever something changes, and nine for each of a dozen widgets was half the time to first paint.
@@ -21,16 +21,16 @@ from ralph_tui.present.text.spans import Line, Span, Tone, flat
 from ralph_tui.tui.host.widget_host import Host
 
 TEXT_CONTRAST = 4.5
-"""What WCAG asks of text, as a ratio."""
+"""The contrast that WCAG asks of text, as a ratio."""
 
 SIGN_CONTRAST = 3.0
-"""What it asks of signs and of what cannot be used now."""
+"""The contrast that WCAG asks of signs and disabled text."""
 
 _STEPS = 20
 
 
 def luminance(color: Color) -> float:
-    """How bright a colour is to the eye, 0 to 1."""
+    """Return how bright a color is to the eye, 0 to 1."""
     red, green, blue = (_linear(part / 255) for part in color.rgb)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
@@ -40,13 +40,13 @@ def _linear(part: float) -> float:
 
 
 def contrast(one: Color, other: Color) -> float:
-    """The ratio of two colours, 1 to 21."""
+    """Return the contrast of two colors, 1 to 21."""
     dark, light = sorted((luminance(one), luminance(other)))
     return (light + 0.05) / (dark + 0.05)
 
 
 def readable(color: Color, background: Color, least: float = TEXT_CONTRAST) -> Color:
-    """The colour, moved towards white or black as far as it takes; a terminal's own are left alone."""
+    """Return the color, moved toward white or black until it can be read; a terminal's own stay."""
     if color.ansi is not None or background.ansi is not None:
         return color
     black, white = Color(0, 0, 0), Color(255, 255, 255)
@@ -64,33 +64,33 @@ class StyledWidget(Widget):
     app = getters.app(Host)
 
     auto_links: Reactive[bool] = Reactive(False)  # noqa: FBT003 - as Textual declares it
-    """Keys that can be clicked look like keys, not like links."""
+    """Off, so that keys that can be clicked look like keys, not like links."""
 
     _tones: dict[tuple[Tone, Color | None], Style] | None = None
 
     def notify_style_update(self) -> None:
-        """The theme or the background changed."""
+        """Forget the styles: the theme or the background changed."""
         self._tones = None
         super().notify_style_update()
 
     def tone_style(self, tone: Tone, background: Color | None = None) -> RichStyle:
-        """The style of a tone for the Line API, to be read on what is behind it or on `background`."""
+        """Return a tone's style for the Line API, readable on what is behind it or on `background`."""
         style = self.visual(tone, background)
         color = style.foreground.rich_color if style.foreground is not None else None
         return RichStyle(color=color, bold=style.bold, dim=style.dim)
 
     def content(self, lines: Iterable[Line]) -> Content:
-        """Lines as content; their text is never markup."""
+        """Return lines as content; their text is never markup."""
         return to_content(map(self.adapted, lines), self.visual)
 
     def adapted(self, line: Line) -> Line:
-        """The line as this terminal can show it; with the ASCII signs everything is ASCII."""
+        """Return the line as this terminal can show it; with ASCII glyphs everything is ASCII."""
         if self.app.glyphs.unicode:
             return line
         return [Span(_ascii(text, self.app.glyphs.ellipsis), tone) for text, tone in line]
 
     def visual(self, tone: Tone, background: Color | None = None) -> Style:
-        """The style of a tone for content."""
+        """Return a tone's style for content."""
         if self._tones is None:
             self._tones = {}
         known = self._tones.get((tone, background))
@@ -100,7 +100,7 @@ class StyledWidget(Widget):
         return known
 
     def _style_on(self, background: Color, tone: Tone) -> Style:
-        """The tone blended with what is behind it, and readable there."""
+        """Return the tone blended with what is behind it, and readable there."""
         styles = self.app.get_component_styles(f"tone--{tone}")
         color = background.get_contrast_text(styles.color.a) if styles.auto_color else styles.color
         text = styles.text_style
@@ -115,25 +115,25 @@ def _ascii(text: str, ellipsis: str) -> str:
 
 
 USUAL = 60
-"""Cells, while nothing has a place yet."""
+"""Cells of a line before the widget has a size."""
 
 
 class WrappedText(StyledWidget):
-    """Subclasses say their lines at a width."""
+    """A widget of lines that wrap; the last width's are kept."""
 
     _folded: tuple[int, Content] | None = None
 
     def lines_at(self, width: int) -> Iterable[Line]:
-        """The lines, each at most so wide."""
+        """Return the lines, each at most so wide."""
         raise NotImplementedError
 
     def fold_again(self) -> None:
-        """The text is another."""
+        """Wrap again, because the text changed."""
         self._folded = None
         self.refresh(layout=True)
 
     def notify_style_update(self) -> None:
-        """In other colours."""
+        """Draw again in other colors."""
         self._folded = None
         super().notify_style_update()
 
@@ -143,12 +143,12 @@ class WrappedText(StyledWidget):
         return self._folded[1]
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """Known before it has a place, so that it need not be laid out again once it has."""
+        """Return the number of lines, before the widget has a place, so that it is laid out only once."""
         del container, viewport
         return self._at(width).get_height(self.styles.get_rules(), width)
 
     def render(self) -> Content:
-        """Return the frame."""
+        """Return all lines."""
         return self._at(self.content_size.width or USUAL)
 
 
@@ -167,17 +167,17 @@ class StyledLines(StyledWidget):
         self._lines = lines
 
     def show_lines(self, lines: Sequence[Line]) -> None:
-        """Show others instead."""
+        """Show other lines."""
         self._lines = lines
         self.refresh(layout=True)
 
     def render(self) -> Content:
-        """The lines; long ones wrap."""
+        """Return the lines; long ones wrap."""
         return self.content(self._lines)
 
 
 def to_segments(line: Line, style_of: Callable[[Tone], RichStyle]) -> list[Segment]:
-    """A line for the Line API."""
+    """Return a line for the Line API."""
     return [
         Segment(flat(text), _segment_style(text, tone, style_of)) for text, tone in line if text
     ]
@@ -189,12 +189,12 @@ def _segment_style(text: str, tone: Tone, style_of: Callable[[Tone], RichStyle])
 
 
 def pressing(label: str) -> dict[str, str]:
-    """What makes a click on a key's name that key."""
+    """Return what makes a click on a key's name press it."""
     return {"@click": f"app.press({key_named(label)!r})"}
 
 
 def to_content(lines: Iterable[Line], style_of: Callable[[Tone], Style]) -> Content:
-    """Lines for a widget's `render`; never parsed as markup."""
+    """Return lines for a widget's `render`; never parsed as markup."""
     rows = [
         Content.assemble(
             *((flat(text), _content_style(text, tone, style_of)) for text, tone in line if text)

@@ -1,4 +1,4 @@
-"""The views of a page in one line; the one in sight is marked, the others can be clicked."""
+"""Tabs in one line: the panes of the dashboard, the views of a page."""
 
 from collections.abc import Sequence
 
@@ -9,16 +9,16 @@ from ralph_tui.present.text.spans import Line, Span, Tone
 from ralph_tui.tui.widgets.links import LinkLine
 
 PANES = ("tasks", "activity", "status")
-"""In reading order; the names of their commands, too."""
+"""The panes in reading order; also the names of their commands."""
 
 
 class PaneTabs(LinkLine):
-    """One line: the pane in sight is marked, the others can be clicked."""
+    """The panes: the visible one is marked, the others can be clicked."""
 
     active: reactive[str] = reactive("activity")
 
     def links(self, width: int) -> Sequence[tuple[str, Line]]:
-        """Key and name of each pane; three words fit any width the screen opens at."""
+        """Return key and name of each pane; three words fit any width the screen opens at."""
         del width
         return [(name, self._line(name)) for name in PANES]
 
@@ -33,28 +33,28 @@ class PaneTabs(LinkLine):
 
 
 class ViewTabs(LinkLine):
-    """Says when another view was chosen."""
+    """The views of a page: the visible one is marked, the others can be clicked."""
 
     GAP = "   "
 
     active: reactive[str] = reactive("")
 
     class Chosen(Message):
-        """Somebody clicked a view."""
+        """A view was chosen."""
 
         def __init__(self, view: str) -> None:
-            """Say which."""
+            """Say which one."""
             super().__init__()
             self.view = view
 
     def __init__(self, views: Sequence[str]) -> None:
-        """Begin with the first."""
+        """Begin with the first view."""
         super().__init__()
         self.views = tuple(views)
         self.set_reactive(ViewTabs.active, self.views[0])
 
     def links(self, width: int) -> Sequence[tuple[str, Line]]:
-        """Every view's name."""
+        """Return every view's name."""
         del width
         return [(name, self._line(name)) for name in self.views]
 
@@ -65,11 +65,11 @@ class ViewTabs(LinkLine):
         return (Span(f"{mark} ", tone), Span(name, Tone.TITLE if chosen else Tone.MUTED))
 
     def next(self) -> None:
-        """The one after this, round and round."""
+        """Go to the next view, and around."""
         self.active = self.views[(self.views.index(self.active) + 1) % len(self.views)]
 
     def watch_active(self, view: str) -> None:
-        """Tell the page."""
+        """Post that another view was chosen."""
         if self.is_attached:
             self.post_message(self.Chosen(view))
 

@@ -1,4 +1,4 @@
-"""A text to read: scrolls, is searched, shows where the words are."""
+"""A text to read: scrolls, is searched, marks the matches."""
 
 from collections.abc import Callable, Hashable, Sequence
 
@@ -12,7 +12,7 @@ from ralph_tui.tui.widgets.search import Searchable
 
 
 class TextView(Blocks, Searchable):
-    """Blocks whose words can be found; a place is a row."""
+    """Blocks that can be searched; a match is a row."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id=id)
@@ -20,13 +20,13 @@ class TextView(Blocks, Searchable):
         self._words: list[str] = []
 
     def show_made(self, make: Callable[[int], Sequence[LineBlock]]) -> None:
-        """Show what `make` makes of the width, now and whenever that changes."""
+        """Show what `make` returns for the width, now and whenever that changes."""
         self._make = make
         super().show_blocks(())
 
     @property
     def room(self) -> int:
-        """Cells of a line."""
+        """The cells of a line."""
         return max(1, self.row_width - MARK)
 
     def _lay_out(self) -> None:
@@ -36,22 +36,22 @@ class TextView(Blocks, Searchable):
         super()._lay_out()
 
     def show_blocks(self, blocks: Sequence[LineBlock], cursor: Key | None = None) -> None:
-        """Show these from the top, looking for the same words."""
+        """Show these blocks from the top, and search for the same words."""
         self.stands = None
         self._make = None
         super().show_blocks(blocks, cursor)
 
     def text(self) -> str:
-        """Everything, as it was before it was folded to the width."""
+        """Return everything, unwrapped."""
         return "\n".join(plain(line).rstrip() for block in self._blocks for line in block.lines)
 
     def chosen_text(self) -> str:
-        """What is under the cursor, as it was before it was folded."""
+        """Return what is under the cursor, unwrapped."""
         chosen = (b for b in self._blocks if b.key is not None and b.key == self.cursor)
         return "\n".join(plain(line).rstrip() for block in chosen for line in block.lines)
 
     def find(self, words: str) -> Sequence[int]:
-        """Rows that hold the words, or where they begin when they go on in the next row."""
+        """Return the rows that have the words, or where they begin when they continue in the next row."""
         self.forget_rows()
         wanted = words.casefold()
         if not wanted:
@@ -60,14 +60,14 @@ class TextView(Blocks, Searchable):
         return [y for y, row in enumerate(rows) if wanted in row or _goes_on(rows, y, wanted)]
 
     def _words_of_rows(self) -> list[str]:
-        """Of every row, made once: a person types one letter after the other."""
+        """Return the words of every row, made once: a person types one letter after the other."""
         if not self._words:
             pairs = zip(self._rows, self._lines, strict=True)
             self._words = [plain(lines[row[1]]).strip().casefold() for row, lines in pairs]
         return self._words
 
     def next_place(self, places: Sequence[Hashable], step: int) -> int:
-        """From the row it stands on; from the cursor's where somebody moved that since."""
+        """Return the next match from the present one, or from the cursor if it was moved since."""
         here = self.stands if isinstance(self.stands, int) else 0
         if self.cursor is not None and (not here or self.row_at(here)[0] != self.cursor):
             here = self.row_of(self.cursor) or 0
@@ -77,7 +77,7 @@ class TextView(Blocks, Searchable):
         return (after - 1) % len(places) if step < 0 else after
 
     def go_to(self, place: Hashable) -> None:
-        """Bring a row that was found into sight, with the cursor on what it is of."""
+        """Scroll to a match, with the cursor on its block."""
         if not isinstance(place, int):
             return
         key = self.row_at(place)[0]
@@ -88,7 +88,7 @@ class TextView(Blocks, Searchable):
         self.scroll_to_region(middle, animate=False, force=True, x_axis=False, immediate=True)
 
     def row_line(self, y: int, width: int) -> Line:
-        """The line with its words marked, and a sign where the search stands."""
+        """Return the line with its matches marked, and a sign at the present one."""
         line = list(super().row_line(y, width))
         if y == self.stands:
             line[0] = Span(self.app.glyphs.arrow.ljust(2), Tone.WARN)
@@ -98,7 +98,7 @@ class TextView(Blocks, Searchable):
 
 
 def _goes_on(rows: Sequence[str], y: int, wanted: str) -> bool:
-    """Whether the words begin in a row and end in the next, at a space between two of them."""
+    """Return whether the words begin in a row and end in the next, at a space."""
     if " " not in wanted or y + 1 >= len(rows):
         return False
     end, start = rows[y][1 - len(wanted) :], rows[y + 1][: len(wanted) - 1]
@@ -106,7 +106,7 @@ def _goes_on(rows: Sequence[str], y: int, wanted: str) -> bool:
 
 
 def _marked(span: Span, words: str) -> list[Span]:
-    """A span cut where the words are."""
+    """Return a span, split where the words are."""
     text, folded = span.text, span.text.casefold()
     if len(text) != len(folded):  # a letter that folds into two: then places do not match
         return [span]

@@ -1,4 +1,4 @@
-"""The settings with their sources, the limits of the run that goes on, the themes."""
+"""The settings page: settings with their sources, the limits of the running loop, the themes."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -36,18 +36,18 @@ VIEWS = ("this run", "all settings", "themes")
 THEME = "screen.theme"
 
 REREAD_SECONDS = 2.0
-"""How often the files are looked at while they are shown; somebody may edit them elsewhere."""
+"""Seconds between two readings of the files, which may be edited elsewhere."""
 
 
 class _Known(NamedTuple):
-    """What the disk says."""
+    """What was read from disk."""
 
     settings: tuple[Effective, ...]
     adjusted: Adjusted | None
 
 
 class SettingsPage(Page):
-    """Three lists of values; Enter changes the one under the cursor."""
+    """Shows three lists of values; Enter changes the one under the cursor."""
 
     NAME = "settings"
     AUTO_FOCUS = "#text"
@@ -73,16 +73,16 @@ class SettingsPage(Page):
     # Reading.
 
     def opened(self) -> None:
-        """Read the files, and again while the page is open."""
+        """Read the files now, and every so often while the page is open."""
         self._read()
         self.set_interval(REREAD_SECONDS, self._look_again)
 
     def on_unmount(self) -> None:
-        """A theme that was only tried on goes."""
+        """Drop a theme that was only previewed."""
         self.app.theme = self.app.kept_theme
 
     def changed(self, view: LoopView) -> None:
-        """What is used of a limit changes while the loop runs, and so do the limits."""
+        """Show how much of each limit is used."""
         shown = (view.costs, view.run_iterations, view.limits, view.max_iterations, view.run_state)
         if shown != self._shown:
             before, self._shown = self._shown, shown
@@ -100,7 +100,7 @@ class SettingsPage(Page):
         self._reading = self.read(known, self._take, group="settings", failed=self._failed)
 
     def _look_again(self) -> None:
-        """A slow disk is given the time it needs."""
+        """Read again, unless the last reading still runs."""
         if self._reading is None or self._reading.is_finished:
             self._read()
 
@@ -142,14 +142,14 @@ class SettingsPage(Page):
             self.search_again()
 
     def on_view_tabs_chosen(self, message: ViewTabs.Chosen) -> None:
-        """Another list; a theme that was only tried on goes."""
+        """Show another list, and drop a theme that was only previewed."""
         self.app.theme = self.app.kept_theme
         self.text.cursor = None
         self._show(self.app.kept_theme if message.view == "themes" else None)
         self.text.focus()
 
     def on_blocks_highlighted(self, message: Blocks.Highlighted) -> None:
-        """A theme is tried on by looking at it."""
+        """Preview the theme under the cursor."""
         if self.tabs.active == "themes" and message.key in self.app.available_themes:
             self.app.theme = str(message.key)
 
@@ -164,11 +164,11 @@ class SettingsPage(Page):
         return {**super().handlers(), "look": self.do_look, "open": self.do_open}
 
     def do_look(self) -> None:
-        """The next list."""
+        """Show the next list."""
         self.tabs.next()
 
     async def do_open(self) -> None:
-        """Change what is under the cursor."""
+        """Change the value under the cursor."""
         key = self.text.cursor
         if not isinstance(key, str) or self._known is None:
             return
@@ -243,10 +243,10 @@ class SettingsPage(Page):
         self._read()
 
     def chosen_text(self) -> str:
-        """The setting under the cursor."""
+        """Return the setting under the cursor."""
         return self.text.chosen_text()
 
     def shown_text(self) -> str:
-        """Every setting with its source."""
+        """Return every setting with its source."""
         settings = self._known.settings if self._known is not None else ()
         return "\n".join(f"{s.key} = {s.value}  ({s.source})" for s in settings)

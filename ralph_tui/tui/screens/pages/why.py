@@ -1,4 +1,4 @@
-"""One page that answers why: this task, blocked, waiting, stopped; the guard's log; the breaker."""
+"""The why page: why this task, why blocked, why waiting, why stopped; the guard's log; the breaker."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -28,14 +28,14 @@ VIEWS = ("now", "guard log", "breaker")
 
 
 class _Known(NamedTuple):
-    """What only the disk knows."""
+    """What is read from disk, because no event says so."""
 
     chronicle: Chronicle
     breaker: CircuitBreaker
 
 
 class BreakerReasonDialog(TextDialog):
-    """Why the breaker is closed by hand."""
+    """Asks why the breaker is closed by hand."""
 
     HEADING = "why may the loop go on?"
     HINT = "The breaker closes with its counters at zero; your reason is kept beside them."
@@ -43,7 +43,7 @@ class BreakerReasonDialog(TextDialog):
 
 
 class WhyPage(Page):
-    """Reasons are drawn anew whenever the loop says something."""
+    """Shows the reasons, which change with the view."""
 
     NAME = "why"
     AUTO_FOCUS = "#text"
@@ -62,12 +62,12 @@ class WhyPage(Page):
         self._shown: object = None
 
     def body(self) -> Iterable[Widget]:
-        """Views and their text."""
+        """Yield the views and their text."""
         yield ViewTabs(VIEWS)
         yield TextView(id="text")
 
     def opened(self) -> None:
-        """Count a limit or a cool-down down."""
+        """Read the journal, and count down every second."""
         self.set_interval(1.0, self._tick)
 
     def _tick(self) -> None:
@@ -110,7 +110,7 @@ class WhyPage(Page):
 
     @property
     def breaker(self) -> CircuitBreaker:
-        """As the loop says, or as it is on disk while none runs."""
+        """The breaker of the running loop, or as it is on disk while none runs."""
         live = self.app.situation().running or self._known is None
         return self.app.view.breaker if live or self._known is None else self._known.breaker
 
@@ -138,7 +138,7 @@ class WhyPage(Page):
         return now_parts(view, problems, last, chronicle.iterations, now, glyphs, keys)
 
     def _draw(self, parts: list[Part]) -> None:
-        """Draw only what is different, so that nothing jumps while somebody reads."""
+        """Draw the text if it has changed, so that nothing jumps while somebody reads."""
         if parts == self._drawn:
             return
         self._drawn = parts
@@ -147,7 +147,7 @@ class WhyPage(Page):
         self.search_again()
 
     def on_view_tabs_chosen(self) -> None:
-        """Another view, from its top."""
+        """Show another view from its top."""
         self._show()
         self.text.scroll_to(y=0, animate=False, force=True, immediate=True)
 
@@ -158,7 +158,7 @@ class WhyPage(Page):
     # Commands.
 
     def not_now(self, name: str) -> str:
-        """A breaker at rest needs no reset."""
+        """Refuse to reset a breaker that is closed."""
         if name == "reset_breaker":
             at_rest = self.breaker.state is BreakerState.CLOSED and not any(
                 signal.count for signal in self.breaker.signals() if signal.name != "cost"
@@ -175,7 +175,7 @@ class WhyPage(Page):
         self.tabs.next()
 
     async def do_reset_breaker(self) -> None:
-        """Close it, after asking why."""
+        """Close the breaker, after asking why."""
         reason = await self.app.push_screen_wait(BreakerReasonDialog())
         if not reason:
             return
@@ -195,5 +195,5 @@ class WhyPage(Page):
         self.app.say(text, error=True)
 
     def shown_text(self) -> str:
-        """The whole view."""
+        """Return the whole view."""
         return self.text.text()
