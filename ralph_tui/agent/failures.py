@@ -74,7 +74,7 @@ _BY_STATUS: dict[int | None, FailureClass] = {
 _NOT_THE_SERVICE = re.compile(
     r"malformed response|intercepting the request|is an HTML page|API Error: 403 Forbidden$"
 )
-"""Something on the way answered, such as a hotel's sign-in page; the API gives a reason with its 403."""
+"""The statuses of something in between, such as a hotel's sign-in page; the API explains its own 403."""
 _API_ERROR = "API Error: "
 _BY_WORDS = (
     (re.compile(r"credits? (?:ran out|required)", re.IGNORECASE), FailureClass.BILLING),
@@ -94,7 +94,7 @@ _SAID = {
     "error_max_budget_usd": "The session reached its cost limit.",
 }
 _TEMPORARY = "This is a server-side issue"
-"""Begins what the CLI adds to every answer with a status of 500 or more."""
+"""The beginning of what the CLI appends to every response with a status of 500 or more."""
 _TOO_LONG = "The prompt does not fit into the model's context window."
 _WITHOUT_WORDS = "Claude Code gave up and did not say why ({})."
 
@@ -199,7 +199,7 @@ def _kind_of_words(facts: ResultFacts) -> FailureClass:
 def why_lost(error: Exception) -> str:
     """Say in a few words how the CLI ended.
 
-    The SDK says an exit status twice, and says nothing of it where it was writing when the process ended.
+    The SDK repeats the exit status, and omits it when it was writing as the process ended.
     """
     words = one_line(str(error).partition("\nError output:")[0], 300)
     if "write to process" in words or "write to terminated process" in words:

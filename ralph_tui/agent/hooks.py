@@ -23,7 +23,7 @@ from ralph_tui.domain.tool_calls import ToolCall, Verdict
 from ralph_tui.engine.core.ports import AgentItem, Supervisor
 
 GUARD_TIMEOUT_SECONDS = 30.0
-"""Long past the guard's own deadline; a timeout means the tool does not run."""
+"""Seconds, far beyond the guard's own deadline. After a timeout the tool does not run."""
 
 MAX_PICTURES = 5
 MAX_PICTURE_CHARS = 4_000_000
@@ -32,7 +32,7 @@ MAX_PICTURE_CHARS = 4_000_000
 MAX_OUTPUT_CHARS = 4_000
 
 HOLD_TIMEOUT_SECONDS = 2 * 3600.0
-"""After a tool the engine may wait until another request fits into the hour; a hold lasts 61 minutes."""
+"""Seconds. After a tool the engine may wait for the hourly rate limit, up to 61 minutes."""
 
 PASS: HookJSONOutput = {}
 """No opinion: the normal rules decide."""

@@ -21,22 +21,22 @@ MAX_BUFFER_BYTES = 64 * 1024 * 1024
 """One message of the CLI; the SDK's 1 MB ends the session on a large file (SDK-FACTS section 12.2)."""
 
 TRIMMED_REQUEST = {
-    # Memory that outlives the session is ours to keep; the CLI's own would be a second, hidden one.
+    # Ralph keeps the memory between sessions; the CLI's own would be a second, hidden one.
     "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
-    # Work that outlives a turn would be unseen and unpaid for.
+    # Background work would outlive its turn, unseen and uncounted.
     "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
     # Only ralph's own sub-agents: the CLI's bring every tool, and nothing bounds what they run.
     "CLAUDE_AGENT_SDK_DISABLE_BUILTIN_AGENTS": "1",
     "CLAUDE_CODE_FORK_SUBAGENT": "0",
-    # Without it a prompt-dependent header stands before the cached blocks (SDK-FACTS section 2.4).
+    # Otherwise a prompt-dependent header precedes the cached blocks (SDK-FACTS section 2.4).
     "CLAUDE_CODE_ATTRIBUTION_HEADER": "0",
-    # We hand off ourselves; a silent summary mid-task would lose what the task needs.
+    # Ralph hands off itself; a silent summary mid-task would lose what the task needs.
     "DISABLE_AUTO_COMPACT": "1",
     "DISABLE_AUTOUPDATER": "1",
     # All tools are named in the request; the search for others would add a placeholder to each.
     "ENABLE_TOOL_SEARCH": "false",
 }
-"""Environment that takes out of the request what the loop does not need (SDK-FACTS section 1.5)."""
+"""Environment that removes from the request what the loop does not need (SDK-FACTS section 1.5)."""
 
 _OF_PROVIDERS = ("ANTHROPIC_", "AWS_", "GOOGLE_", "AZURE_")
 
@@ -44,7 +44,7 @@ SETTINGS = json.dumps(
     {
         "attribution": {"commit": "", "pr": ""},
         "includeGitInstructions": False,
-        # A skill may hold commands that run when it is read, past the guard.
+        # A skill may contain commands that run on reading it, without the guard.
         "disableSkillShellExecution": True,
     }
 )
@@ -133,7 +133,7 @@ def sandbox_settings(held: Sandbox | None) -> SandboxSettings | None:
         "enabled": True,
         "autoAllowBashIfSandboxed": True,
         "allowUnsandboxedCommands": False,
-        # Else a sandbox that breaks during the session is given up for the rest of it, in silence.
+        # Otherwise the CLI silently drops a sandbox that breaks during the session.
         "failIfUnavailable": True,
         "filesystem": {
             "allowWrite": list(held.allow_write),
@@ -148,8 +148,8 @@ def sandbox_settings(held: Sandbox | None) -> SandboxSettings | None:
 def key_hiding(spec: SessionSpec, inherited: Mapping[str, str]) -> dict[str, str]:
     """Return the setting that keeps the CLI's own keys from commands; it works only in the CLI's sandbox.
 
-    The launcher hands over what it can in another way. What is left would be in the environment of the shell
-    around each command (`inherited`). Extra servers would lose variables, too, so they keep it as it is.
+    The launcher passes the keys it can through a pipe. The others would be in the environment of the shell
+    around each command (`inherited`). With extra MCP servers nothing is removed, since they would lose variables.
     """
     left = (name for name in inherited if is_secret_name(name) and name not in HANDED)
     used = any(inherited[name] and name.startswith(_OF_PROVIDERS) for name in left)

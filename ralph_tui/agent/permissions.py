@@ -20,7 +20,7 @@ from ralph_tui.engine.decisions.call_permissions import permission_of
 ASK_TOOL = "AskUserQuestion"
 
 PART = 300
-"""Characters of a call that its record shows."""
+"""The most characters of a call that its record shows."""
 
 Result = PermissionResultAllow | PermissionResultDeny
 

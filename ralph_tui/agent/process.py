@@ -52,18 +52,18 @@ MAX_SHEBANG = 127
 
 
 LEAVE_SECONDS = 0.5
-"""How long a CLI that is well may take to end by itself, and before that to interrupt its tools."""
+"""Seconds for a healthy CLI to exit on its own, and before that to interrupt its tools."""
 
 END_SECONDS = 0.3
-"""How long it, and all that it started, may then take to heed a SIGTERM."""
+"""Seconds for the CLI and all its children to react to a SIGTERM."""
 
 LET_GO_SECONDS = 1.0
-"""How long the SDK may take to notice that the CLI is gone; that is no process any more."""
+"""Seconds for the SDK to notice that the CLI is gone."""
 
 LOOK_SECONDS = 1.0
 
 MOST_STOPS = 5
-"""So often it is continued; then somebody keeps stopping it, and the session is replaced."""
+"""After so many stops somebody keeps stopping it on purpose, and the session is replaced."""
 
 CONTINUED = "Something stopped the Claude Code CLI (SIGSTOP). ralph continued it."
 

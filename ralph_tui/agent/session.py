@@ -94,20 +94,20 @@ def _said(item: ev.ToolFinished) -> str:
 
 
 INTERRUPT_SECONDS = 10.0
-"""How long an interrupted turn may take to report its end before the session counts as lost."""
+"""Seconds for an interrupted turn to report its end before the session counts as lost."""
 
 START_SECONDS = 55.0
-"""How long the CLI may take to say its first word; the SDK gives up after 60, in other words."""
+"""Seconds for the CLI to say its first word; the SDK gives up after 60, with a less clear error."""
 
 LAST_WORDS_CHARS = 300
-"""How much of the CLI's last lines on stderr is told when it does not start."""
+"""The most characters of stderr that are reported when the CLI does not start."""
 
 QUIET_TOOL_SECONDS = 3600.0
-"""A tool may be silent this long: the CLI's own limit for a command is far below."""
+"""Seconds for which a tool may be silent; the CLI's own limit for a command is far lower."""
 
 Log = Callable[[str], None]
 
-# Python prints what nobody handles to standard error, across the screen; all of it reaches us as errors too.
+# Unhandled log records would go to stderr, across the screen; ralph gets all of them as errors, too.
 logging.getLogger("claude_agent_sdk").addHandler(logging.NullHandler())
 
 
@@ -172,7 +172,7 @@ class ClaudeSession:
         self._last_words: deque[str] = deque(maxlen=3)
         self._unanswered: set[str] = set()
         self._interrupts = 0
-        """How many were not answered, or not yet."""
+        """How many interrupts were not answered yet."""
 
     async def connect(self) -> None:
         """Start the CLI and the reader.
@@ -383,7 +383,7 @@ class ClaudeSession:
 
     def _tool_started(self, call: ToolCall) -> None:
         if call.agent_id is not None:
-            return  # only the message of a sub-agent's call says whose it is
+            return  # only the message of a sub-agent's call names its owner
         for item in self._translator.start_tool(call):
             self._emit(item)
 
@@ -393,7 +393,7 @@ class ClaudeSession:
             return ToolAnswer(text="No task is running.", is_error=True)
         try:
             return await supervisor.call_tool(name, arguments)
-        except SetupError as error:  # no answer of the model gets past it
+        except SetupError as error:  # no response of the model passes it
             found = Failure(kind=FailureClass.SETUP, message=error.message, hint=error.hint)
             self._emit(TurnEnded(failure=found))
             self._lost = error.message

@@ -1,7 +1,7 @@
 """Check that an `https` address of the CLI really speaks TLS.
 
-Where it does not, the CLI says nothing at all until its patience is over (SDK-FACTS section 7), so we look
-ourselves; only at an address that a person has set, and only a handshake is made.
+If it does not, the CLI stays silent until its timeout (SDK-FACTS section 7), so ralph checks
+itself. Only an address that the person configured is checked, and only by a handshake.
 """
 
 import os
@@ -16,7 +16,7 @@ from ralph_tui.domain.errors import SetupError
 VARIABLE = "ANTHROPIC_BASE_URL"
 
 SECONDS = 5.0
-"""How long a handshake may take."""
+"""Seconds for a handshake."""
 
 ADVICE = f"Correct {VARIABLE}: https:// needs a port that speaks TLS; a gateway on this machine is often http://."
 
@@ -44,19 +44,19 @@ def _look(environ: Mapping[str, str]) -> tuple[str, bool]:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port or 443
     except ValueError:
-        return "", False  # the CLI names an address that is none
+        return "", False  # the CLI reports an invalid address
     if parts.scheme != "https" or not host or _by_proxy(host):
         return "", False
     try:
         with socket.create_connection((host, port), SECONDS) as plain:
             return _handshake(plain, host, f"{host}:{port}")
     except (OSError, UnicodeError):
-        return "", False  # nobody is there, which the CLI says itself
+        return "", False  # nobody listens, which the CLI reports itself
 
 
 def _handshake(plain: socket.socket, host: str, where: str) -> tuple[str, bool]:
     context = ssl.create_default_context()
-    # Whom the CLI trusts is its own matter: here nothing is said or asked.
+    # Certificates are the CLI's concern; no data is sent here.
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     try:

@@ -30,7 +30,7 @@ from ralph_tui.domain.tool_calls import ToolCall
 from ralph_tui.engine.core.ports import AgentItem, TurnEnded
 
 MOST = 8_192
-"""Characters that wait at most; a longer word is no secret."""
+"""The most characters held back; a longer word is no secret."""
 
 
 class StreamRedaction:
@@ -169,9 +169,9 @@ class Translator:
         failed = message.error is not None and parent is None
         for block in message.content:
             if isinstance(block, TextBlock) and failed:
-                continue  # the failure that ends the turn says the same
+                continue  # the failure that ends the turn reports the same
             if isinstance(block, TextBlock) and block.text.strip():
-                # The whole comes before the stream says that it is over: what waited is in it.
+                # The whole message arrives before the end of its stream and includes the held-back text.
                 self._holding.rest(parent)
                 items.append(ev.AssistantText(text=head(block.text, TEXT_LIMIT), parent_id=parent))
             elif isinstance(block, ToolUseBlock):

@@ -1,7 +1,7 @@
 """Count what a session spends: estimates while a turn runs, the CLI's own figure at its end.
 
-Counted in whole numbers. What was reported once is not taken back: a figure of the CLI that is lower than
-the estimate before it takes effect when the session has cost as much.
+Counts in whole numbers. A reported cost never decreases: a figure of the CLI that is lower than
+the previous estimate takes effect once the session has cost that much.
 """
 
 import math

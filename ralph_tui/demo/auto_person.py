@@ -29,7 +29,7 @@ class OpenMatter:
     """What the loop waits for: a question or a decision."""
 
     key: str
-    """What belongs together: the questions of one call, or one request for approval."""
+    """Groups the questions of one call, or names one request for approval."""
     question: AskedQuestion | None = None
     tasks: tuple[Task, ...] = ()
     """The plan that is to be approved."""
@@ -119,9 +119,7 @@ class AutoPerson:
             try:
                 docs = await asyncio.to_thread(self._project.load)
             except StoreError:
-                docs = (
-                    None  # somebody is editing a file: the loop says so, and it will change again
-                )
+                docs = None  # somebody is editing a file; the loop reports that, and another change follows
             if docs is not None and await self._act(docs, emit):
                 continue
             await self._wait()
@@ -155,7 +153,7 @@ class AutoPerson:
             text = f"The demo answers in {duration(self._patience)} unless you do."
             emit(Notice(level="info", text=text))
         elif before.tasks != now.tasks:
-            self.stand_back()  # somebody is at the plan
+            self.stand_back()  # somebody is editing the plan
 
     async def _guide(self, docs: Documents, emit: EventSink) -> None:
         for guidance in self._persona.guidance:

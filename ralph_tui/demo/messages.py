@@ -10,7 +10,7 @@ from ralph_tui.demo.scenario import Scenario, ToolUse, Turn, Usage
 
 BYTES_PER_TOKEN = 4
 CACHED_SHARE = 0.9
-"""Of a later request's context, this much is said to come from the prompt cache."""
+"""The share of a later request's context that is reported as read from the prompt cache."""
 
 _PIECE = re.compile(r"\S+\s*|\s+")
 _JSON_PIECE = 48

@@ -43,9 +43,9 @@ def demo_environment() -> dict[str, str]:
         "UV_OFFLINE": "1",
         "UV_PYTHON": sys.executable,
         "UV_PYTHON_DOWNLOADS": "never",
-        # An environment that is active around ralph is not the demo's; uv would warn about it.
+        # uv would warn about an active environment around ralph.
         "VIRTUAL_ENV": "",
-        # An edit in the same second as a test run must not meet the bytecode of the old text.
+        # An edit in the same second as a test run must not use the old bytecode.
         "PYTHONDONTWRITEBYTECODE": "1",
     }
 

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from ralph_tui.demo.http import Request
 
 PATIENCE = 30.0
-"""Seconds to wait for a request before a test is told that it did not come."""
+"""Seconds to wait for a request before the test fails."""
 
 _SECRET_HEADERS = frozenset({"x-api-key", "authorization", "cookie"})
 
@@ -29,7 +29,7 @@ class RecordedRequest:
     script: str = ""
     turn: int | None = None
     attempt: int = 0
-    """0, or how often the same turn was asked for before: a retry."""
+    """How often the same turn was requested before, which counts retries."""
 
     @property
     def session(self) -> str:

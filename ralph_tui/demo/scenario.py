@@ -1,8 +1,8 @@
 """The models of a scenario file: which turns are played, when, at what pace, with which faults.
 
 A scenario is a list of scripts. A script begins when a prompt is of its `phase`, names its `task` or
-matches its `when`, and plays its turns in order; a turn whose own `when` does not fit what was just said
-is passed over.
+matches its `when`, and plays its turns in order; a turn whose own `when` does not match the last message
+is skipped.
 """
 
 import re
@@ -39,7 +39,7 @@ class Fault(Model):
 
     kind: FaultKind
     times: Annotated[int, Field(ge=1)] | Literal["forever"] = 1
-    """How many requests suffer it; retries are requests."""
+    """How many requests it affects; retries count."""
     status: Annotated[int, Field(ge=400, le=599)] | None = None
     retry_after: Seconds | None = None
     message: str = ""
@@ -79,7 +79,7 @@ class Persona(Model):
     after: Seconds = 3.0
     """Seconds, divided by the speed."""
     at_screen: Seconds = 5.0
-    """The same where somebody sits before the screen, who reads before they act."""
+    """The same for the screen, where a person reads before they act."""
     answers: Mapping[str, str] = Field(default_factory=dict)
     """A question's header, and the option or words; without one, the first option is taken."""
     guidance: Annotated[tuple[Guidance, ...], BeforeValidator(as_tuple)] = ()
@@ -117,9 +117,9 @@ class When(Model):
     """A condition on what the model was just told."""
 
     last_result: Patterns = ()
-    """Found in the results of the last tool calls, or in the user's text when there were none."""
+    """Searched in the results of the last tool calls, or in the user's text without any."""
     user: Patterns = ()
-    """Found in what the user said since the last model turn."""
+    """Searched in what the user said since the last model turn."""
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
@@ -190,7 +190,7 @@ class Turn(Model):
     """`ralph: get_next_task`, or `ralph: {mark_task_complete: {task_id: …}}`."""
     tools: tuple[ToolUse, ...] = ()
     context: Count | None = None
-    """Tokens this request is said to fill: input, cache reads and cache creation together."""
+    """Tokens this request reports: input, cache reads and cache creation together."""
     output: Count | None = None
     usage: Usage | None = None
     stop: Literal["end_turn", "max_tokens", "refusal", "tool_use", "stop_sequence"] | None = None
@@ -233,7 +233,7 @@ class Script(Model):
     task: str = ""
     """The id in the prompt's first line that begins with `Task ID:`."""
     when: Patterns = ()
-    """Found in the prompt. Of several scripts that are meant, the first is played."""
+    """Searched in the prompt. If several scripts match, the first is played."""
     times: Annotated[int, Field(ge=1)] | None = None
     """Only for the first so many conversations that match; later ones try the scripts below."""
     turns: Annotated[tuple[Turn | Either, ...], Field(min_length=1)]

@@ -33,7 +33,7 @@ _QUIET = {
     "CLAUDE_CODE_ENABLE_TELEMETRY": "0",
     "CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL": "1",
 }
-"""Everything the CLI would send or fetch that is not a model's turn."""
+"""Settings that stop all traffic of the CLI except model turns."""
 
 _OTHER_WAYS_TO_A_MODEL = (
     "ANTHROPIC_AUTH_TOKEN",
@@ -44,7 +44,7 @@ _OTHER_WAYS_TO_A_MODEL = (
     "CLAUDE_CODE_USE_FOUNDRY",
     "CLAUDE_CODE_USE_VERTEX",
 )
-"""Settings of the person's own environment that would win over the loopback; emptied."""
+"""Settings of the person's environment that would override the loopback; they are emptied."""
 
 
 def cli_environment(base_url: str, config_dir: Path) -> dict[str, str]:
@@ -89,7 +89,7 @@ class ModelServer:
         self.port = 0
         self._log = RequestLog(keep, on_request)
         self.unmatched: list[str] = []
-        """What no script covered, as sentences; a test asserts that it is empty."""
+        """Sentences about requests that no script covered; tests assert that there are none."""
         self._attempts: Counter[str] = Counter()
         self._conversations: dict[str, set[str]] = {}
         self._connections: set[asyncio.Task[None]] = set()

@@ -1,6 +1,6 @@
 """Select the next turn: a pure function of the scenario and the conversation in the request.
 
-Nothing is remembered between requests. The conversation is replayed from its first prompt, so a
+Nothing is stored between requests. The conversation is replayed from its first prompt, so a
 retried, resumed or repeated request always gets the same turn.
 """
 
@@ -86,8 +86,8 @@ def choose(
 ) -> Choice | None:
     """Return the turn for the last step, or None when no script covers it.
 
-    A prompt that is meant for a script not begun yet begins it, on top of the one that was running;
-    when it is over, the one below goes on.
+    A prompt that matches a script not begun yet begins it, on top of the running one;
+    when it is over, the one below continues.
     """
     stack: list[_Cursor] = []
     begun: list[Script] = []

@@ -17,7 +17,7 @@ from ralph_tui.store.io.rotation import keep_newest
 from ralph_tui.store.layout import Layout
 
 KEPT = 20
-"""Reports; a bug that comes back with every drawing writes one each time."""
+"""How many reports are kept: a bug in drawing writes one for every frame."""
 
 _PREFIX = "ralph-crash-"
 
@@ -38,10 +38,10 @@ def write_report(error: BaseException, root: Path) -> Path:
             descriptor, name = tempfile.mkstemp(".txt", _PREFIX, directory, text=True)
             with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(head + inert(text))
-        except OSError:  # not writable, full, or not there: the next place is
+        except OSError:  # not writable, full or missing: try the next place
             continue
         if directory is logs:
-            with contextlib.suppress(StoreError):  # what was just written matters more
+            with contextlib.suppress(StoreError):  # the report that was just written matters more
                 keep_newest(logs, f"{_PREFIX}*.txt", KEPT)
         return Path(name)
     sys.stderr.write(inert(text))

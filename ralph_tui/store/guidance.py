@@ -16,7 +16,7 @@ from ralph_tui.store.io.files import DamagedError
 from ralph_tui.store.io.strict_json import decode, json_text, parse_object, scrub
 
 EPOCH = datetime.fromtimestamp(0, UTC)
-"""The time of a line that carries none: it was there before anything that has a time."""
+"""The time of a line without one: it counts as older than every line with a time."""
 
 
 class Line(NamedTuple):
@@ -29,7 +29,7 @@ class Line(NamedTuple):
 
 def new_injection(guidance: str, by: str, now: datetime) -> Injection:
     """Return new guidance with an id of its own."""
-    # Arguments of a command may hold bytes that are no text.
+    # Command arguments may hold bytes that are not text.
     given = {"guidance": scrub(guidance), "injected_by": scrub(by)}
     return Injection.model_validate({"timestamp": now, "id": os.urandom(6).hex()} | given)
 
@@ -69,7 +69,7 @@ def render(old: tuple[Line, ...], pending: tuple[Injection, ...]) -> bytes:
         if line.injection is None:
             lines.append(line.raw)
         elif (kept := wanted.pop(line.injection.id, None)) is not None:
-            # Always with its id: a derived one may change when a line before it goes.
+            # Always with its id: a derived id may change when an earlier line is removed.
             lines.append(json_text(kept).encode())
     lines.extend(json_text(injection).encode() for injection in wanted.values())
     return b"".join(line + b"\n" for line in lines)

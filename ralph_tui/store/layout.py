@@ -12,7 +12,7 @@ PROMPT_NAMES = {
     Phase.BUILDING: "build",
     Phase.VALIDATION: "validate",
 }
-"""The seeds' names of the prompt files."""
+"""The names of the prompt files, as the seeds define them."""
 
 
 class Layout(NamedTuple):

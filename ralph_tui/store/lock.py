@@ -47,7 +47,7 @@ class Owner(Record):
     started: Timestamp | None = None
     """When the process started, for people."""
     start_token: str = ""
-    """The same for comparing: a process that took over the pid has another one."""
+    """The same, for comparison: a process that reused the pid has another token."""
     boot: str = ""
     """Identifies the machine's boot where it can be known, so that a renamed host is recognised."""
 
@@ -62,7 +62,7 @@ def write_lock(layout: Layout, timeout: float = WRITE_TIMEOUT) -> Iterator[None]
     from filelock import SoftFileLock, Timeout
 
     refuse_agent(layout)
-    project_dir.require(layout)  # the library would make a directory that went away
+    project_dir.require(layout)  # otherwise the library would recreate a missing directory
     lock = _file_lock(layout.write_lock)
     with explained("lock", layout.write_lock):
         try:
@@ -73,7 +73,7 @@ def write_lock(layout: Layout, timeout: float = WRITE_TIMEOUT) -> Iterator[None]
                 "Wait for it or end it, then try again.",
             ) from error
     try:
-        if not isinstance(lock, SoftFileLock):  # a soft lock keeps its own marker in the file
+        if not isinstance(lock, SoftFileLock):  # a soft lock has its own marker in the file
             with explained("lock", layout.write_lock):
                 _write_record(layout.write_lock, f"{os.getpid()}\n".encode())
         yield

@@ -76,7 +76,7 @@ def write_picture(
 T = TypeVar("T")
 
 CLEAN_EVERY = timedelta(hours=1)
-"""A long run has thousands of archived memories; looking at all of them each time would cost it seconds."""
+"""A long run archives thousands of memories, and checking all of them each time would take seconds."""
 
 AGAIN_SECONDS = 0.1
 
@@ -179,7 +179,7 @@ class Project:
             except BeingWrittenError as busy:
                 if time.monotonic() - started > snapshot.LONGEST_EDIT:
                     raise
-                self._snapshots.load()  # says what is wrong
+                self._snapshots.load()  # reports what is wrong
                 self._tell(f"Waiting for {busy.path.name}, so that your edit is not lost.")
             time.sleep(AGAIN_SECONDS)  # without the lock, so that others are not kept waiting
 

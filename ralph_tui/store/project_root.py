@@ -8,7 +8,7 @@ DOT = ".ralph"
 """Ralph's own directory in a project."""
 
 AGENT_OF = "RALPH_GUARD_ROOT"
-"""In the environment of everything an agent or the gate starts: the project, resolved."""
+"""The variable in the environment of every agent and gate process that names the resolved project."""
 
 
 def upwards(here: Path) -> Iterator[Path]:

@@ -15,7 +15,7 @@ _DOCUMENTS = (
     "state", "plan", "budget", "breaker", "injections", "questions", "validation_report", "events", "commit",
     "active_memory",
 )  # fmt: skip
-"""Files directly in `.ralph`, with their backups and what was set aside of them."""
+"""Files directly in `.ralph`, with their backups and quarantined copies."""
 
 _DIRECTORIES = {
     "logs": r"(last-prompt\.md|claude-cli\.log|background\.log)(\..+)?|ralph-crash-.+\.txt",
@@ -71,7 +71,7 @@ def reset(layout: Layout, found: tuple[Path, ...], tell: Tell) -> bool:
                 else:
                     path.unlink(missing_ok=True)
         is_kept = has_work(layout.root)
-        if is_kept:  # else one of nothing would take the place of the copy of an earlier reset
+        if is_kept:  # otherwise an empty copy would replace the one from an earlier reset
             mirror.renew()
     return is_kept
 

@@ -31,15 +31,15 @@ KEPT_ITERATIONS = 20
 KEPT_SESSIONS = 10
 KEPT_PLANS = 20
 ARCHIVE_DAYS = 30
-"""How long the archive keeps a memory (seeds, "Memory Rotation and Cleanup")."""
+"""Days for which the archive keeps a memory (seeds, "Memory Rotation and Cleanup")."""
 
 LEARNING_CHARS = 2000
 TAIL_BYTES = 512 * 1024
 REPORT_BYTES = 4 * 1024 * 1024
-"""A longer report is cut, and so cannot be read; ours is bounded far below."""
+"""The most bytes read of a report; ralph's own are far smaller."""
 
 PROJECT_MODE = 0o644
-"""For files beside the person's own; what is in `.ralph` is for the owner only."""
+"""The mode of files in the work tree; files in `.ralph` are private to the owner."""
 
 _NUMBER = re.compile(r"-(\d+)\.md$")
 
@@ -115,7 +115,7 @@ def rotate(directory: Path, archive: Path, stem: str, keep: int) -> tuple[Path, 
         with explained("archive", path):
             archive.mkdir(mode=0o700, parents=True, exist_ok=True)
             path.replace(archive / path.name)
-            os.utime(archive / path.name)  # the days of the archive begin now
+            os.utime(archive / path.name)  # the retention time starts now
     return old
 
 

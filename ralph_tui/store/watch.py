@@ -31,7 +31,7 @@ async def _changes(
     import asyncio
 
     names = frozenset(path.name for paths in watched.values() for path in paths)
-    # `.ralph` and `specs` are in it so that we notice when they appear.
+    # `.ralph` and `specs` are included so that their creation is noticed.
     wakes = wake_ups(
         layout.dot, layout.root, layout.specs, names=names | {layout.dot.name}, suffix=".md"
     )

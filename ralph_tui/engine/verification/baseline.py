@@ -14,7 +14,7 @@ from ralph_tui.engine.verification.evidence.reports import TestReport
 from ralph_tui.store.backup.check_store import CheckStore
 
 _NO_TESTS = 5
-"""How pytest ends when there is no test yet: nothing was red."""
+"""The exit status of pytest without any test, which is no failure."""
 
 _NAMED = 3
 _COUNTED = re.compile(r"(\d+)\s+(?:errors?|problems?|issues?|warnings?)\b", re.IGNORECASE)
@@ -26,7 +26,7 @@ class RedBefore(Model):
 
     exit_code: int
     outcomes: dict[str, str] = Field(default_factory=dict)
-    """Of each test, where the runner reported them."""
+    """The outcome of each test, if the runner reported them."""
     tail: str = ""
 
     @property
@@ -59,7 +59,7 @@ class BaselineRecord(Model):
     """The results of all checks at one moment."""
 
     contents: str = ""
-    """Stands for the files that were checked; empty where there are too many."""
+    """The fingerprint of the checked files; empty when there are too many."""
     commands: tuple[str, ...] = ()
     red: dict[str, RedBefore] = Field(default_factory=dict)
 

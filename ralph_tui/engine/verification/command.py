@@ -12,7 +12,7 @@ from ralph_tui.domain.base import Amount, Model
 from ralph_tui.domain.sanitize import tail
 
 KEPT_BYTES = 64 * 1024
-"""The end of the output that is kept while a command runs."""
+"""Bytes at the end of the output that are kept while a command runs."""
 
 GRACE_SECONDS = 2.0
 
@@ -21,11 +21,11 @@ class CommandResult(Model):
     """How a command ended."""
 
     exit_code: int | None
-    """None when it ran out of time."""
+    """None after a timeout."""
     seconds: Amount
     tail: str
     output: str = ""
-    """More of the output, where the caller wants to read it."""
+    """More of the output, if the caller asked for it."""
 
 
 async def run_command(
@@ -78,7 +78,7 @@ async def run_command(
         async with asyncio.timeout(limit_seconds):
             exit_code = await process.wait()
     except TimeoutError:
-        pass  # told by the missing exit code
+        pass  # the missing exit code shows it
     finally:
         await asyncio.shield(_end_group(process, reading))
     return CommandResult(

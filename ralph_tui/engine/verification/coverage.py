@@ -11,10 +11,10 @@ from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.engine.verification.gate import plan_checks, prose_criteria
 
 SHOWN_TASKS = 8
-"""Task ids that are named in one sentence."""
+"""How many task ids one sentence names."""
 
 NO_CHECK = "No check can run for it"
-"""How the blocker of a task begins that was not started for this reason."""
+"""The beginning of the blocker of a task that was not started for this reason."""
 
 
 def uncovered(
@@ -38,7 +38,7 @@ def uncovered(
 
 
 NO_CRITERIA = "The task does what its description asks for."
-"""What a reviewer judges where a task states no criterion."""
+"""What a reviewer judges if a task has no criterion."""
 
 
 def criteria_to_review(

@@ -10,7 +10,7 @@ MOST_CHECKS = 4
 MOST_TESTS = 12
 MOST_LINES = 30
 MOST_CHARS = 4_000
-"""Of the whole report; it stands in the plan file and in the next prompt."""
+"""The most characters of a report, which goes into the plan file and the next prompt."""
 
 _FAILED_TEST = re.compile(
     r"^\s*(?:"

@@ -9,10 +9,10 @@ from ralph_tui.engine.core.project_tree import files_of
 
 MOST_FILES = 20_000
 MOST_BYTES = 64 * 1024 * 1024
-"""A project with more is not looked at: reading it would take longer than it is worth."""
+"""Bytes. A larger project gets no fingerprint, because reading it would take too long."""
 
 LARGE = 1024 * 1024
-"""A file with more bytes is known by its size and time: it counts as new whenever it is written."""
+"""Bytes. A larger file is identified by its size and time, so every write counts as a change."""
 
 _Signature = tuple[int, int, int]
 

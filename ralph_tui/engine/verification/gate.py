@@ -40,7 +40,7 @@ from ralph_tui.store.journal.agent_activity import ActivityLog
 Review = Callable[[ToolCall], Awaitable[Verdict]]
 
 Permit = Callable[[str, Verdict], Awaitable[Ruling]]
-"""The person's ruling on a command that they want to be asked about."""
+"""Asks for the person's ruling on a command that needs permission."""
 
 
 async def unasked(command: str, verdict: Verdict) -> Ruling:
@@ -94,7 +94,7 @@ NOTHING_RAN = Receipt(
     tail="A claim counts only when a check has passed. Bring back what the checks need, or block the task "
     "with the reason.",
 )
-"""Speaks against a claim for which nothing could be run, where the person has not allowed that."""
+"""The objection to a claim without any check, unless the person allowed it."""
 
 
 PUT_BACK = (
@@ -102,7 +102,7 @@ PUT_BACK = (
     "back, and put new tests into new files. If the task is right and they are wrong, ask with "
     "ralph_request_check_change."
 )
-"""What the model does about changed check files."""
+"""What the model is told to do about changed check files."""
 
 
 NOTHING_SHOWN = NOTHING_RAN.model_copy(
@@ -112,7 +112,7 @@ NOTHING_SHOWN = NOTHING_RAN.model_copy(
         "tail": "Put that check right if it is what the task is about, or block the task with the reason.",
     }
 )
-"""Speaks against a claim that only checks could show which were red before."""
+"""The objection to a claim whose only checks had failed before the run."""
 
 
 class Gate:
@@ -141,9 +141,9 @@ class Gate:
             prefix: Returns what holds a command, such as a sandbox.
         """
         self.activity: ActivityLog | None = None
-        """Notes when commands run that nothing holds, because they may run what the agent wrote."""
+        """Records when unsandboxed commands run, because they may execute what the agent wrote."""
         self.baseline = Baseline(root, used=False)
-        """What was red before the run; nothing until a run sets its own."""
+        """What failed before the run; empty until a run sets its own."""
         self._prefix = prefix
         self._root = root
         self.rules = rules
@@ -286,7 +286,7 @@ class Gate:
         result = await self._start_once(run)
         if self._sandboxed and result.exit_code and result.tail.startswith(NOT_HELD):
             await require_held()
-            result = await self._start_once(run)  # a socket to be covered went away meanwhile
+            result = await self._start_once(run)  # a socket to cover vanished meanwhile
         return result
 
     async def _start_once(self, run: CommandRun) -> CommandResult:
@@ -308,7 +308,7 @@ class Gate:
             if self.activity is not None:
                 self.activity.end(key)
 
-    # The check files, over the life of a task.
+    # Check files during a task.
 
     async def begin(self, task_id: str, tasks: Iterable[Task]) -> None:
         """Record the check files of all `tasks` before an agent session on `task_id`."""

@@ -1,6 +1,6 @@
 """Check what green checks cannot show: that the task changed something, and that no test was removed.
 
-A claim is held against the project as it was when the first attempt at the task began (`Task.begun`).
+A claim is compared with the project at the start of the task's first attempt (`Task.begun`).
 """
 
 import hashlib
@@ -17,7 +17,7 @@ MOST_FILES = 50_000
 """A project with more is not looked at: nobody would wait for it before each task."""
 
 MOST_BYTES = 8 * 1024 * 1024
-"""Of a file of tests; what an agent makes may be of any size, and must fit into memory."""
+"""The most bytes read of a test file, because an agent's files may have any size."""
 
 _LOCK = "uv.lock"
 _TEST_FILE = re.compile(r"test_.*\.py|.*_test\.py")
@@ -62,7 +62,7 @@ def objections(task: Task, now: Begun, receipts: Sequence[Receipt]) -> Iterator[
     if begun is None or not begun.files or not now.files:
         return
     shown = any(r.source == "criterion" and r.status is ReceiptStatus.PASSED for r in receipts)
-    # uv writes a lock that is not there with the first command, whoever runs it.
+    # uv writes a missing lock file with the first command, whoever runs it.
     same = (begun.files, begun.lock or now.lock) == (now.files, now.lock)
     if same and not shown:
         yield _objection(

@@ -29,13 +29,13 @@ class CheckRecord(Model):
     begun: bool = False
     trusted: dict[str, FileMark] = Field(default_factory=dict)
     tasks: dict[str, dict[str, FileMark]] = Field(default_factory=dict)
-    """For each task begun: what differed from the trusted files before it began."""
+    """For each started task: what differed from the trusted files before it started."""
     left: dict[str, FileMark] | None = None
-    """The files when the last agent session ended; None while one runs, or when it never ended."""
+    """The files at the end of the last agent session; None while one runs, or if it never ended."""
     since: int = 0
     """When the last agent session began, in nanoseconds."""
     watched: tuple[str, ...] = ()
-    """Files that were watched then because a command names them."""
+    """Files watched at that time because a command names them."""
 
 
 class RequiredChecks(Model):
@@ -43,9 +43,9 @@ class RequiredChecks(Model):
 
     commands: tuple[CheckCommand, ...] = ()
     lost: tuple[CheckKind, ...] = ()
-    """Kinds that the project no longer showed when the last run ended."""
+    """Kinds that were missing from the project when the last run ended."""
     running: bool = False
-    """A run began and did not come to its end; what is missing then may be an agent's doing."""
+    """A run began and never ended, so an agent may have removed what is missing."""
 
     def still(self, found: Collection[CheckKind]) -> tuple[CheckCommand, ...]:
         """Return the commands whose kinds are missing from `found`, unless the person removed them between runs."""
@@ -64,7 +64,7 @@ class CheckStore:
         self._root = root
         self._unkept: dict[str, bytes] = {}
         self.trouble = ""
-        """Why something could not be written; it is kept in memory then, for this run only."""
+        """Why a write failed; the content then stays in memory, for this run only."""
 
     @property
     def _home(self) -> Path:

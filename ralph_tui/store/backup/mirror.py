@@ -1,6 +1,6 @@
 """Keep a copy of the state outside the work tree, so that `git clean -fdx` loses nothing.
 
-Best effort by nature: written after the documents, not synced, a failure is told and stops nobody. The
+The copy is best effort: written after the documents and not synced. A failure is reported and stops nothing. The
 journal itself is kept there once a loop has begun (see `journal_location`); before that it has a second name there.
 """
 
@@ -18,14 +18,14 @@ from ralph_tui.store.layout import Layout
 
 FILE_LIMIT = 16 * 1024 * 1024
 KEPT_SECONDS = 30 * 24 * 3600
-"""How long the copy of a project that is gone is kept, or of one that was reset."""
+"""How long the copy of a deleted or reset project is kept, in seconds."""
 
 ORIGIN = "project-path"
 _NO_COPIES = frozenset({ORIGIN, "agent.json", "intent.json", "receipts.jsonl"})
-"""Files beside the copies that ralph keeps for itself."""
+"""Ralph's own files beside the copies."""
 
 PREVIOUS = ".previous"
-"""Behind the name of the copy of what was there before a reset."""
+"""The suffix of the copy from before a reset."""
 DOCUMENTS = (
     "state", "plan", "budget", "breaker", "questions", "injections", "config", "active_memory",
     "validation_report",
@@ -100,7 +100,9 @@ class Mirror:
             for name, path in mirrored(self._layout):
                 self._copy(path, directory / name, name)
             journal = directory / self._layout.events.name
-            if not (journal.exists() or self._layout.events.is_symlink()):  # else it is there
+            if not (
+                journal.exists() or self._layout.events.is_symlink()
+            ):  # otherwise the journal is there already
                 give_second_name(self._layout.events, journal)
         except (OSError, StoreError) as error:
             reason = error.message if isinstance(error, StoreError) else error.strerror or error
@@ -117,7 +119,7 @@ class Mirror:
                 previous = previous_of(self._layout.root)
                 _remove(previous)
                 directory.rename(previous)
-                os.utime(previous)  # its days begin now
+                os.utime(previous)  # the retention time starts now
         except (OSError, StoreError) as error:
             self._tell(f"The copy of an earlier project could not be set aside: {error}.")
 
@@ -136,14 +138,14 @@ class Mirror:
         try:
             info = path.stat()
         except OSError:
-            return  # not there; the copy of what was there stays
+            return  # missing; the earlier copy stays
         signature = (info.st_mtime_ns, info.st_size, info.st_ino)
         if self._seen.get(name) == signature:
             return
         try:
             data = read_regular(path, limit=FILE_LIMIT)
         except (DamagedError, StoreError):
-            return  # no document of ours, or not ours to follow; who reads it says so
+            return  # not a document, or a link that is not followed; its reader reports that
         if data is not None and self._may_copy(path, data):
             replace_file(target, data)
             self._seen[name] = signature
@@ -164,7 +166,7 @@ def copy_name(layout: Layout, path: Path) -> str:
 
 
 _OF_THE_PERSON = frozenset({ORIGIN, ".ralph--config.yaml", "AGENTS.md"})
-"""In a copy although nothing was done in its project; a reset leaves them where they are."""
+"""Copied even if ralph did no work in the project; a reset keeps them."""
 
 
 def has_work(root: Path) -> bool:
@@ -239,6 +241,6 @@ def _forget_old(home: Path) -> None:
 
 
 def _remove(directory: Path) -> None:
-    import shutil  # with its compressors three milliseconds of each start, for what is hardly ever done
+    import shutil  # imports compressors, which costs three milliseconds of each start and is rarely needed
 
     shutil.rmtree(directory, ignore_errors=True)

@@ -1,6 +1,6 @@
 """Ralph's own record of each completion and what it rests on, stored where an agent cannot write.
 
-A status in the plan file is believed when this record has it: the gate ran, or the person decided.
+A status in the plan file counts only if it is recorded here: the gate ran, or the person decided.
 """
 
 import os
@@ -43,7 +43,7 @@ class ReceiptBook:
     def record(self, task_id: str, rests: TaskVerification) -> TaskVerification:
         """Record a completion before the plan says so; returns it with the record's id.
 
-        It is returned unchanged where no record can be kept, and to an agent, who may keep none.
+        The verification is returned unchanged when no record can be written, and to an agent, which may write none.
         """
         receipt = CompletionReceipt(
             id=uuid.uuid4().hex[:16],
@@ -60,7 +60,7 @@ class ReceiptBook:
                 return rests
             append_durable(directory / NAME, receipt.model_dump_json().encode() + b"\n")
         except StoreError:
-            return rests  # that no copy of the state can be kept outside of the project is told already
+            return rests  # the mirror has reported already that it cannot keep a copy
         return rests.model_copy(update={"receipt": receipt.id})
 
     def unrecorded(self, plan: ImplementationPlan) -> tuple[Task, ...]:

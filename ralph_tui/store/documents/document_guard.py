@@ -1,7 +1,7 @@
 """Undo what an agent's commands change in ralph's documents, from the copy they cannot reach.
 
-A document is as ralph or the person left it when it is as ralph's own copy, or as a transaction was about to
-write it when ralph died. Everything else was changed by another program: by the person, unless a command of
+A document is intact if it equals ralph's own copy, or what a transaction was about to
+write when ralph died. Everything else was changed by another program: by the person, unless a command of
 the agent ran at that moment.
 """
 
@@ -31,8 +31,8 @@ GUARDED = (
 )  # fmt: skip
 """Every document that decides something: tasks and their status, approvals, answers, settings, limits, costs.
 
-A document counts as a whole. An agent has no business in any field of it, and what a person wants of it while
-a command runs is `ralph edit` or the screen.
+Each document is guarded as a whole: an agent may change no field, and a person changes it while
+a command runs through `ralph edit` or the screen.
 """
 
 INTENT = "intent.json"
@@ -60,7 +60,7 @@ class DocumentGuard:
         for path, data, copy in self._changed():
             if data is not None and self._is_intended(
                 path, data
-            ):  # its writer died before it was copied
+            ):  # the writer died before the copy was made
                 self._keep(path, data)
                 continue
             if not self._is_the_agents(path, data):
@@ -94,7 +94,7 @@ class DocumentGuard:
         try:
             replace_file(mirror_of(self._layout.root) / INTENT, json.dumps(digests).encode())
         except (OSError, StoreError):
-            return  # there is no own copy either, and the mirror says so
+            return  # there is no copy either, and the mirror reports that
 
     def _paths(self) -> tuple[Path, ...]:
         return tuple(getattr(self._layout, name) for name in GUARDED)
@@ -122,7 +122,7 @@ class DocumentGuard:
         activity = read_activity(self._layout.root)
         if activity.boot != boot_id():
             return False
-        if data is None:  # gone, or no file: nobody knows since when
+        if data is None:  # gone or not a file: the time of the change is unknown
             return activity.covers_any_since(self._copied_at(path)) or commands_alive(activity)
         try:
             info = path.lstat()
@@ -144,7 +144,7 @@ class DocumentGuard:
         try:
             replace_file(mirror_of(self._layout.root) / copy_name(self._layout, path), data)
         except (OSError, StoreError):
-            return  # the mirror says so
+            return  # the mirror reports that
 
     def _copied_at(self, path: Path) -> float:
         return (mirror_of(self._layout.root) / copy_name(self._layout, path)).stat().st_mtime

@@ -47,9 +47,9 @@ class Read(NamedTuple):
     value: Record
     migrated_from: int | None = None
     newer: NewerError | None = None
-    """Why it is only looked at: a newer ralph wrote it."""
+    """Set when a newer ralph wrote the document, which is then read-only."""
     unfinished: bool = False
-    """Somebody is writing it: the model is what it said before, and only read."""
+    """Somebody is writing the file: the model is the last valid version, read-only."""
 
 
 class NeedsRepairError(Exception):
@@ -111,7 +111,7 @@ class Reader:
         except DamagedError as error:
             return self._instead(kind, path, _unreadable(path, error), str(error), quiet)
         except InvalidDocumentError as error:
-            # Only a program that has read it when it was valid goes on with that.
+            # Only a program that has read the valid version continues with it.
             if quiet == math.inf or kind.name not in self._decoded:
                 raise
             return self._instead(kind, path, error, error.message, quiet)

@@ -1,7 +1,7 @@
 """Recover a damaged document: set it aside and put the best known content in its place.
 
-The best is the copy of what was last known good; then what the journal tells; an empty plan is never
-made up, because an empty plan could be taken for a finished one.
+The best source is the last known good copy, then the journal. An empty plan is never
+invented, because it could be mistaken for a finished one.
 """
 
 import math
@@ -31,7 +31,7 @@ SETTLE_SECONDS = 0.05
 SETTLE_TRIES = 10
 
 EDITOR_SECONDS = 30.0
-"""A file that cannot be read and was written within this time may not be whole yet; nothing is done to it."""
+"""Seconds. An invalid file written more recently may be incomplete, so it is left alone."""
 
 
 def backup_path(path: Path) -> Path:
@@ -84,7 +84,7 @@ def unchanged_for(path: Path) -> float:
         info = path.lstat()
     except OSError:
         return math.inf
-    # A time far in the future is of another clock and says nothing.
+    # A time far in the future comes from another clock and means nothing.
     return abs(time.time() - info.st_mtime) if stat.S_ISREG(info.st_mode) else math.inf
 
 

@@ -50,7 +50,7 @@ class InvalidDocumentError(StoreError):
 class Documents(Model):
     """A snapshot of everything a transaction can change."""
 
-    # Made when needed: a default that stands here would have every schema built by an import.
+    # Created on demand: plain defaults would build every schema at import.
     state: RalphState = Field(default_factory=RalphState)
     plan: ImplementationPlan = Field(default_factory=ImplementationPlan)
     budget: ContextBudget = Field(default_factory=ContextBudget)
@@ -58,7 +58,7 @@ class Documents(Model):
     questions: QuestionLog = Field(default_factory=QuestionLog)
     pending: tuple[Injection, ...] = ()
     unfinished: tuple[str, ...] = ()
-    """Files that are not whole, because somebody may be writing them; what they said before stands here."""
+    """Names of files that somebody may be writing; their documents are the last valid versions."""
 
     def replacing(self, **documents: object) -> "Documents":
         """Return a copy with these documents in the place of the ones there are; nothing is validated."""
@@ -80,7 +80,7 @@ class Returning(Generic[T]):
     """Adapts a function that returns an `Outcome` to a transaction, which may call it several times."""
 
     value: T
-    """What the last call found: the one whose documents were written."""
+    """The value of the last call, whose documents were written."""
 
     def __init__(self, change: Callable[[Documents], Outcome[T]]) -> None:
         """Wrap `change`; there is no value before the first call."""

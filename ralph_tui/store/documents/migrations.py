@@ -11,7 +11,7 @@ Data = dict[str, JsonValue]
 Migration = Callable[[Data], Data]
 
 FIRST_VERSION = 1
-"""What a file without `schema_version` is: written by hand to the seeds' examples."""
+"""The version of a file without `schema_version`, written by hand after the seeds' examples."""
 
 MIGRATIONS: dict[tuple[str, int], Migration] = {}
 """`(document, version) -> function to the next version`; nothing has changed since version 1."""

@@ -1,7 +1,7 @@
 """Write several documents so that a crash leaves all of them old or all of them new.
 
 New contents are written to temporary files first. A list of the renames is put in place, which is the
-moment of decision, then the renames are done; whoever finds the list after a crash finishes them.
+moment of decision, and then the renames are done. Whoever finds the list after a crash finishes them.
 """
 
 import errno
@@ -76,7 +76,7 @@ def exchange(first: Path, second: Path) -> bool:
 @cache
 def _system_call() -> tuple[Callable[..., int], int] | None:
     """Return the C library's exchange function and its flag, or None."""
-    import ctypes  # who only reads the project need not wait for it
+    import ctypes  # slow to import, and readers do not need it
 
     library = ctypes.CDLL(None, use_errno=True)
     name, flag = (

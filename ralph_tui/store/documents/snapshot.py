@@ -38,10 +38,10 @@ KINDS: tuple[Document[Any], ...] = (
     QUESTIONS,
 )  # each of its own model
 PATIENCE_SECONDS = 5.0
-"""How long a transaction tries to get between the writes of another program."""
+"""Seconds for which a transaction retries between another program's writes."""
 
 QUIET_SECONDS = 3.0
-"""How long a file may be half written before a transaction that does not need it tells of it."""
+"""Seconds for which a file may be half written before a transaction that does not need it reports it."""
 
 LONGEST_PAUSE = 0.1
 
@@ -85,7 +85,7 @@ class Snapshots:
         self._backed_up: dict[str, bytes] = {}
         self._swept = False
         self.intend: Callable[[Mapping[Path, bytes]], None] = lambda _: None
-        """Hears what is about to be written."""
+        """Called with what is about to be written."""
 
     def load(self, quiet: float = 0.0) -> Snapshot:
         """Return all documents; take the lock only when something needs repair.
@@ -131,7 +131,7 @@ class Snapshots:
                 return documents
             if time.monotonic() - started > PATIENCE_SECONDS:
                 raise _never_still(changed, PATIENCE_SECONDS)
-            time.sleep(pause)  # who writes in bursts pauses some time
+            time.sleep(pause)  # a program that writes in bursts pauses sooner or later
             pause = min(2 * pause, LONGEST_PAUSE)
 
     def _load_locked(self, quiet: float) -> Snapshot:
@@ -204,7 +204,7 @@ class Snapshots:
         for kind in KINDS:
             read, value = before.reads[kind.name], getattr(after, kind.name)
             unchanged = value == getattr(before.documents, kind.name)
-            if kind is BREAKER and read.data is None:  # else it is read as what the state sums up
+            if kind is BREAKER and read.data is None:  # otherwise the state's summary replaces it
                 unchanged = unchanged and value == breaker_from(after.state)
             if unchanged and read.migrated_from is None:
                 continue

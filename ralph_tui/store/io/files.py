@@ -17,7 +17,7 @@ MAX_BYTES = 128 * 1024 * 1024
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _NONBLOCK = getattr(os, "O_NONBLOCK", 0)
 _DIRECTORY = getattr(os, "O_DIRECTORY", 0)
-# A directory that cannot be synced (some network and FUSE file systems) is as durable as it gets.
+# Some network and FUSE file systems cannot sync a directory; there is nothing better to do.
 _NO_DIRECTORY_SYNC = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF})
 
 

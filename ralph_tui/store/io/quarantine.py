@@ -16,7 +16,7 @@ from ralph_tui.store.io.files import (
 )
 
 KEPT_ASIDE = 20
-"""Of each file; one damaged again and again would fill the disk."""
+"""How many copies are kept of each file, so that repeated damage does not fill the disk."""
 
 _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK})
 
@@ -46,7 +46,9 @@ def set_aside(path: Path, now: datetime, *, replacement: bytes | None = None) ->
 def forget_older(path: Path, kind: str) -> None:
     """Remove all but the newest files set aside from `path` as `kind`, by the times in their names."""
     for old in sorted(path.parent.glob(f"{glob.escape(path.name)}.{kind}-*"))[:-KEPT_ASIDE]:
-        with contextlib.suppress(OSError):  # a directory, say: one too many is no reason to stop
+        with contextlib.suppress(
+            OSError
+        ):  # for example a directory: one extra is no reason to fail
             old.unlink()
 
 

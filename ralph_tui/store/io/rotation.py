@@ -74,7 +74,7 @@ def read_grown(path: Path) -> bytes:
     while True:
         before = _identity(path)
         first, second = read_regular(older(path)) or b"", read_regular(path) or b""
-        if _identity(path) == before:  # else the two may overlap, or miss what was between them
+        if _identity(path) == before:  # otherwise the two may overlap, or miss lines in between
             between = b"" if first.endswith(b"\n") or not first else b"\n"
             return first + between + second
 

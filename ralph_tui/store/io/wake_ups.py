@@ -10,8 +10,8 @@ from ralph_tui.domain.errors import StoreError
 DEBOUNCE_MS = 50
 STEP_MS = 50
 POLL_MS = 1000
-"""How often we look without having been woken: for file systems that do not tell of changes, and for
-a change in the moment before the watch began. Half as long takes another 0.15 % of a core from a screen at rest."""
+"""How often files are checked without a notification: for file systems without them, and for
+a change just before the watch began. Half the time costs an idle screen another 0.15 % of a core."""
 
 FORCED_POLL_MS = 200
 
@@ -66,11 +66,11 @@ async def _watch(
                 async for _ in changes:
                     yield
         except FileNotFoundError:
-            # A directory went away while we looked; the caller looks again, but not in a spin.
+            # A directory vanished meanwhile. The caller retries, after a pause.
             await asyncio.sleep(POLL_MS / 1000)
             return
         except (OSError, RuntimeError) as error:
-            # No notifications here, or no more of them for this user; then we look ourselves.
+            # No notifications here, or the user's limit is reached: poll instead.
             if force_polling:
                 places = ", ".join(str(path) for path, _ in directories)
                 raise StoreError(

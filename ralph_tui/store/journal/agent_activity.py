@@ -1,6 +1,6 @@
 """Record when an agent's commands run, where the agent cannot write, so that every ralph process knows.
 
-What changes ralph's documents while such a command runs, and is not ralph itself, is the agent.
+A change of ralph's documents during such a command, unless ralph made it, is the agent's.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ SLACK_SECONDS = 0.1
 """The times of files are up to a tick of the kernel's clock older than ours."""
 
 AFTER_DEATH_SECONDS = 10.0
-"""How long commands may outlive a loop that was killed; its watchdog ends them at once."""
+"""Seconds for which commands may outlive a killed loop, whose watchdog ends them at once."""
 
 MOST_SPANS = 500
 
@@ -78,7 +78,7 @@ class ActivityLog:
         same = before.boot == boot_id()
         self._spans: list[tuple[float, float]] = list(before.spans) if same else []
         if same:
-            end = before.at + AFTER_DEATH_SECONDS  # of a loop that died in the middle
+            end = before.at + AFTER_DEATH_SECONDS  # left by a loop that died
             self._spans += [(begun, end) for begun in before.running]
 
     def begin(self, key: str) -> None:

@@ -19,7 +19,7 @@ from ralph_tui.store.journal.journal_location import real_journal
 CHUNK = 1024 * 1024
 
 Progress = Callable[[int, int], None]
-"""Told how many bytes were looked at and how many there are; may raise to end the search."""
+"""Called with the bytes read and the bytes in total; may raise to end the search."""
 
 
 class Sieve(Protocol):

@@ -52,7 +52,7 @@ class JournalWriter:
         self._size = 0
         self._news: list[str] = []
         self._clock = clock
-        # Two locks: who numbers an event must never wait for somebody's fsync.
+        # Two locks, because numbering an event must never wait for an fsync.
         self._numbering = threading.Lock()
         self._writing = threading.Lock()
         self.damage: tuple[str, ...] = ()
@@ -327,7 +327,7 @@ def read_lines(path: Path, offset: int) -> Iterator[tuple[int, bytes]]:
 
 def _unfinished(descriptor: int, size: int) -> tuple[int, bytes]:
     """Return the offset and bytes of an unfinished last line."""
-    # From its end; joined once, or a long line would be copied for each chunk.
+    # Read backwards and joined once, so that a long line is not copied for each chunk.
     tail: list[bytes] = []
     position = size
     while position > 0:

@@ -14,11 +14,11 @@ from ralph_tui.store.journal.metrics_cache import MeasuredJournal
 from ralph_tui.store.layout import Layout
 
 MAX_EVENTS = 50_000
-"""Events of one iteration that are shown; a real one has hundreds."""
+"""The maximum of events shown of one iteration, which normally has hundreds."""
 
 
 RECENT = 8 * 1024 * 1024
-"""Bytes at the end of a long journal that are read first."""
+"""How many bytes at the end of a long journal are read first."""
 
 
 class JournalLibrary:
@@ -61,7 +61,7 @@ class JournalLibrary:
     def recent(self) -> Chronicle | None:
         """Return the newest iterations of a long journal, or None when reading all of it is as fast.
 
-        What came before is not known: the phase and the open tasks may be other ones.
+        Earlier events are unknown, so the phase and the open tasks may differ.
 
         Raises:
             StoreError: The journal cannot be read.

@@ -1,8 +1,8 @@
 """Locate the journal: beside ralph's own copies, outside the work tree, behind a link in `.ralph`.
 
-The journal quotes everything an agent says and reads. In the work tree a search of the project (`grep -r`)
-would hand the agent pages of it, and the commonest refactor (`grep -rl … | xargs sed -i …`) would write over
-it. `.ralph/events.jsonl` is a link to it, which neither of them follows.
+The journal quotes everything an agent says and reads. In the work tree, a search of the project (`grep -r`)
+would return pages of it to the agent, and a common refactor (`grep -rl … | xargs sed -i …`) would overwrite
+it. `.ralph/events.jsonl` is a link, which neither command follows.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ from ralph_tui.store.io.files import explained
 from ralph_tui.store.layout import Layout
 
 SET_ASIDE = ".before"
-"""Behind the name of a journal that another one took the place of."""
+"""The suffix of a journal that was replaced by another."""
 
 
 def real_journal(path: Path) -> Path:
@@ -51,7 +51,7 @@ def move_journal(layout: Layout) -> Path:
         elif visible.is_file():
             _move(visible, own)
         elif os.path.lexists(visible):
-            return visible  # no file: who opens it says so
+            return visible  # not a file: whoever opens it reports that
         show(visible, own)
     return own
 

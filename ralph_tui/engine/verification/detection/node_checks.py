@@ -37,7 +37,7 @@ def node_checks(files: ProjectFiles) -> Iterator[CheckCommand]:
     """Yield the checks of the JavaScript in a project, at most one of each kind."""
     names = frozenset(files.names())
     package = _package(files) if PACKAGE in names else {}
-    if package is None:  # the package manager says what is wrong with the file
+    if package is None:  # the package manager reports what is wrong with the file
         yield _found(CheckKind.TESTS, "npm test", "npm", "(cannot be read)")
         return
     manager = _manager(package, names)
@@ -74,7 +74,7 @@ def _candidates(
     for name in _SCRIPTS[kind]:
         script = str(scripts.get(name) or "")
         if script and not _ONLY_SAYS.fullmatch(script) and not _CHANGES_FILES.search(script):
-            # Outside a terminal this one would otherwise wait for changes.
+            # Without this option it would wait for changes outside a terminal.
             watches = "CI=true " if "react-scripts test" in script else ""
             yield _found(kind, watches + _line(manager, name), manager, f"scripts.{name}")
     if kind is CheckKind.TYPECHECK and _has_typescript(package, files):

@@ -112,7 +112,7 @@ _INSTEAD = {
     CheckKind.LINT: "set build.lint_command",
     CheckKind.FORMAT: "take it out of the criteria that name it",
 }
-"""What a person does who no longer wants a check."""
+"""How a person removes a check."""
 
 
 class GateRules(Model):
@@ -121,15 +121,15 @@ class GateRules(Model):
     commands: tuple[str, ...] = ()
     """What runs for every task."""
     checks: ProjectChecks = NO_CHECKS
-    """What the names in criteria stand for."""
+    """The commands behind the names in criteria."""
 
 
 class ChecksOfRun:
     """The project's checks during one run of the loop.
 
-    What an agent adds counts at once. What was there as the run began stays required: a project whose
-    tests can no longer be found fails its gate instead of passing without them. That holds for later runs,
-    too, until the person removes the check while no run goes on, or names another one in the settings.
+    What an agent adds counts at once. What existed when the run began stays required: a project whose
+    tests can no longer be found fails its gate instead of passing without them. This applies to later runs,
+    too, until the person removes the check while nothing runs, or names another one in the settings.
     """
 
     def __init__(self, root: Path, settings: Settings) -> None:

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Protocol
 
 READ_BYTES = 1_000_000
-"""Of one file; a manifest is far smaller."""
+"""The most bytes read of one file; a manifest is far smaller."""
 
 LISTED_NAMES = 2_000
-"""Of one directory."""
+"""The most names read of one directory."""
 
 
 class ProjectFiles(Protocol):

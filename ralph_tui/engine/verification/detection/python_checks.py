@@ -29,7 +29,7 @@ _TOOLS: dict[CheckKind, tuple[tuple[str, str], ...]] = {
     ),
     CheckKind.FORMAT: (("ruff", "ruff format --check ."), ("black", "black --check .")),
 }
-"""Tools by kind with their command line, the first that a project has is its own."""
+"""Tools by kind with their command lines; the first one that a project has is used."""
 
 _NAMED: dict[CheckKind, tuple[str, ...]] = {
     CheckKind.TESTS: ("test", "tests", "pytest", "unit", "py"),
@@ -37,7 +37,7 @@ _NAMED: dict[CheckKind, tuple[str, ...]] = {
     CheckKind.LINT: ("lint", "ruff", "flake8", "style"),
     CheckKind.FORMAT: ("format-check", "format_check"),
 }
-"""Names under which scripts, tox environments and nox sessions do these checks."""
+"""The usual names of scripts, tox environments and nox sessions for these checks."""
 
 _TEST_FILE = re.compile(r"test.*\.py")
 _UNITTEST = re.compile(r"^\s*(?:import|from) unittest\b", re.MULTILINE)
@@ -50,7 +50,7 @@ def python_checks(project: PythonProject) -> Iterator[CheckCommand]:
     """Yield the checks of the Python in a project, at most one of each kind."""
     if not project.manager:
         return
-    if project.broken:  # the command itself says what is wrong with the file
+    if project.broken:  # the command itself reports what is wrong with the file
         yield CheckCommand(
             kind=CheckKind.TESTS,
             command="uv run pytest",

@@ -16,7 +16,7 @@ from ralph_tui.engine.verification.detection.project_files import ProjectFiles
 PYPROJECT = "pyproject.toml"
 VENVS = (".venv", "venv", "env")
 INCLUDE_DEPTH = 3
-"""Of requirements files that include others."""
+"""How deeply requirements files may include others."""
 WORKSPACE_LEVELS = 3
 """Directories above the project in which the root of a uv workspace is looked for."""
 

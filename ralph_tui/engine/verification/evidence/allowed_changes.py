@@ -11,7 +11,7 @@ from ralph_tui.domain.verification.verification import AllowedCheckChange
 from ralph_tui.engine.verification.evidence.check_files import CheckChanges, CheckFiles
 
 MOST_LINES = 400
-"""Lines of a diff that a person is shown."""
+"""The most lines of a diff that a person sees."""
 
 
 def paths_of(changes: CheckChanges) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ from ralph_tui.engine.verification.evidence.runner_settings import steering_part
 from ralph_tui.store.backup.check_store import CheckRecord, CheckStore, FileMark
 
 MOST_BYTES = 8 * 1024 * 1024
-"""A larger file is known by its size and times, and cannot be put back."""
+"""Bytes. A larger file is identified by its size and times, and cannot be restored."""
 
 _LARGE = "large-"
 
@@ -38,7 +38,7 @@ class CheckChanges(Model):
     changed: tuple[str, ...] = ()
     deleted: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
-    """New files that may decide about tests that existed: what steers runners, and what shadows modules."""
+    """New files that may affect existing tests: runner settings, and files that shadow modules."""
     new_tests: tuple[str, ...] = ()
     """New files that only add tests."""
 
@@ -78,7 +78,7 @@ class CheckFiles:
         self._caches: list[str] = []
         self._trusted: frozenset[str] = frozenset()
         self._record: CheckRecord | None = None
-        """As this process knows it: what is on disk is for the next one."""
+        """The record as this process knows it; the one on disk is for the next process."""
 
     @property
     def store(self) -> CheckStore:
@@ -88,13 +88,13 @@ class CheckFiles:
     def begin(self, task_id: str, commands: Iterable[str], words: str = "") -> None:
         """Record the state before an agent session, and trust what the person changed since the last one.
 
-        Without a task the session is one of a phase that works on none.
+        Without a task the session belongs to a phase that works on none.
         """
         self._task_id = task_id
         watched = Watched(self._root, commands, words)
         now = self.scan(watched)
         before = self._known()
-        if before.begun and before.left is None:  # a session that did not come to its end
+        if before.begun and before.left is None:  # a session that never ended
             self._drop_bytecode(before.since)
         record = self._with_persons_changes(before, now, watched)
         tasks = dict(record.tasks)
@@ -178,7 +178,7 @@ class CheckFiles:
                 raise LookupError(path)
             _place(target / path, mark, data)
 
-    # How the state is taken and compared.
+    # Recording and comparing the state.
 
     def _known(self) -> CheckRecord:
         return self._record or self._store.load()
@@ -198,7 +198,7 @@ class CheckFiles:
             if (mark := self._mark(path, Path(entry.path))) is not None:
                 found[path] = mark
         record = self._known()
-        # Also what is known to be one, whether or not anything names it any more.
+        # Also every known check file, even if nothing names it any more.
         for path in {*shadows(self._root), *record.trusted, *(record.left or ())}:
             if path not in found and (mark := self._mark(path, self._root / path)) is not None:
                 found[path] = mark
@@ -243,7 +243,7 @@ class CheckFiles:
             for path in {*now, *record.left}:
                 if now.get(path) != record.left.get(path):
                     _set(trusted, path, now.get(path))
-        for path in watched.named:  # of a task that is new: as it is now
+        for path in watched.named:  # of a new task: its current content
             if path not in record.watched and path in now and path not in trusted:
                 trusted[path] = now[path]
         return record.model_copy(update={"trusted": trusted})

@@ -13,7 +13,7 @@ from ralph_tui.engine.verification.evidence.runners import programs
 TEST_DIRECTORIES = frozenset({
     "tests", "test", "__tests__", "__snapshots__", "__mocks__", "testdata", "spec", "e2e", "t",
 })  # fmt: skip
-"""Everything in them belongs to checks: tests, their helpers, and what they compare with."""
+"""Directories whose content belongs to checks: tests, helpers and expected results."""
 
 _TEST_NAME = re.compile(
     r"test_.*\.py|.*_tests?\.py|tests\.py|.*_test\.(go|rs|exs?|dart|cc|cpp|c)|.*\.(test|spec)\.[cm]?[jt]sx?"

@@ -10,7 +10,7 @@ from ralph_tui.engine.core.project_tree import NOT_THE_PROJECT
 from ralph_tui.engine.verification.evidence.python_environment import editable_paths
 
 _LINKED = frozenset({".venv", "venv", "node_modules", ".tox", ".nox"})
-"""Installed things: reached through a link, because copying them takes long and changes nothing."""
+"""Installed packages, which are linked: copying them is slow and changes nothing."""
 
 
 class CleanCopy(Model):
@@ -80,7 +80,7 @@ def _environment(root: Path, target: Path) -> dict[str, str]:
     found = {"PYTHONDONTWRITEBYTECODE": "1", "GIT_OPTIONAL_LOCKS": "0", "PWD": str(target)}
     venv = root / ".venv"
     if venv.is_dir():
-        # uv takes the environment as it is: syncing it would install the copy, or nothing without a network.
+        # uv must use the environment as it is: syncing would install the copy, or fail offline.
         found |= {"UV_PROJECT_ENVIRONMENT": str(venv), "UV_NO_SYNC": "1"}
     paths = dict.fromkeys(
         str(target / path.relative_to(root))

@@ -36,7 +36,7 @@ _REFUSALS = {
     4: 'Error importing plugin "ralph_pytest_report"',
     9: "is not allowed in NODE_OPTIONS",
 }
-"""What runners print, by exit status, that cannot load a reporter."""
+"""What runners print when they cannot load a reporter, by exit status."""
 _REMOVING = re.compile(r"\b(?:remov|delet|drop|retir|prun)", re.IGNORECASE)
 _NAMED = 5
 _OUTPUT_BYTES = 16 * 1024 * 1024
@@ -47,17 +47,17 @@ class CommandRun(Model):
 
     command: str
     check: str
-    """The command as the plan has it; what is started may carry more options."""
+    """The command in the plan; the started one may have more options."""
     cwd: Path
     environment: dict[str, str]
     keep: int = 0
-    """Bytes of output that are read afterwards."""
+    """Bytes of output to return."""
     writable: tuple[Path, ...] = ()
     """Directories outside the project that the run writes to."""
 
 
 RunCommand = Callable[[CommandRun], Awaitable[CommandResult]]
-"""Runs a command, held as the gate's commands are."""
+"""Runs a command with the gate's sandbox and time limit."""
 
 
 class Inspection(Model):
@@ -91,7 +91,7 @@ class Examined(Model):
     result: CommandResult
     faults: tuple[str, ...] = ()
     run_faults: tuple[str, ...] = ()
-    """What is wrong with how the tests of a red check were run."""
+    """What is wrong with how the tests of a failed check ran."""
     counts: TestCounts | None = None
     before: TestCounts | None = None
     failing: tuple[str, ...] = ()
@@ -117,7 +117,7 @@ class Examiner:
         Args:
             root: The project.
             files: Its check files.
-            run: Runs a command, held as the gate's commands are.
+            run: Runs a command with the gate's sandbox and time limit.
             environment: The commands' environment.
         """
         self._root = root
@@ -253,7 +253,7 @@ class Examiner:
                 and report.failing
                 and all(_file(name) in new for name in report.failing)
             ):
-                return ()  # tests that are new need what is new beside them; in place they passed
+                return ()  # new tests need the new files beside them; in place they passed
             tests = f"{_listed(report.failing)} failed" if report.failing else _ended(result)
             return (f"with the original check files {tests}; changed: {files}",)
         found = judge.faults(

@@ -39,16 +39,16 @@ class TestReport(Model):
     """Each test's outcome: passed, failed, skipped, xfailed or xpassed."""
     deselected: int = 0
     places: dict[str, str] = Field(default_factory=dict)
-    """The file that decided that a test is skipped or expected to fail, where one did."""
+    """The file that skipped a test or expected it to fail, if any."""
     faults: tuple[str, ...] = ()
-    """What shows that the runner did not do its work, whatever its exit status."""
+    """Signs that the runner did not do its work, whatever its exit status."""
     failing_exit: bool = False
-    """Whether a runner said that it ends with a failure."""
+    """Whether a runner reported a failing exit."""
     loaded: dict[str, str] = Field(default_factory=dict)
     """Where modules that decide about tests were loaded from."""
     plugins: tuple[str, ...] = ()
     replaced: tuple[tuple[str, str], ...] = ()
-    """Functions of the framework that were replaced while it ran, and by which file."""
+    """Framework functions replaced during the run, and the replacing file."""
     ini: str = ""
     scripts: tuple[ScriptEnd, ...] = ()
     """The scripts that the command runs by an interpreter."""
@@ -112,7 +112,7 @@ def _lines(path: Path) -> Iterator[_Line]:
         try:
             value = json.loads(line)
         except ValueError:
-            continue  # cut off while it was written: then its end is missing as well
+            continue  # truncated while it was written, so its end is missing as well
         if isinstance(value, dict):
             yield value
 
@@ -322,12 +322,12 @@ def _of_cargo(output: str) -> TestReport:
         return TestReport()
     outcomes = {}
     for number, (name, word) in enumerate(_CARGO_TEST.findall(output)):
-        key = f"{name}#{number}"  # the same name may be in several programs
+        key = f"{name}#{number}"  # several programs may use the same name
         outcomes[key] = {"ok": "passed", "ignored": "skipped"}.get(word, "failed")
     passed, failed, ignored = (sum(int(r[i]) for r in results) for i in (1, 2, 3))
     for kind, total in (("passed", passed), ("failed", failed), ("skipped", ignored)):
         known = sum(outcome == kind for outcome in outcomes.values())
-        outcomes |= {f"{kind}#{n}": kind for n in range(known, total)}  # those that -q leaves out
+        outcomes |= {f"{kind}#{n}": kind for n in range(known, total)}  # lines that -q omits
     begun = len(_CARGO_BEGIN.findall(output))
     cut = begun > len(results) and not any(r[0] == "FAILED" for r in results)
     return TestReport(

@@ -15,7 +15,7 @@ TOML_TABLES = {
     ),
     "Cargo.toml": ("test", "bench", "lib", "bin", "profile", "lints", "workspace.lints", "patch"),
 }  # fmt: skip
-"""Tables, with those below them, that decide what a check does. The others may change as the work needs."""
+"""Tables, with their subtables, that control what a check does. Others may change freely."""
 
 
 INI_SECTIONS = re.compile(
@@ -44,7 +44,7 @@ def steering_part(name: str, data: bytes) -> bytes:
         if name in JSON_KEYS:
             return _canonical(_json_steering(name, json.loads(data)))
     except (ValueError, AttributeError, configparser.Error):
-        return data  # not valid: then all of it counts
+        return data  # invalid: compare the whole file
     return data
 
 

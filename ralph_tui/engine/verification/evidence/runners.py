@@ -10,7 +10,7 @@ from ralph_tui.domain.base import Model
 from ralph_tui.domain.verification.test_counts import Runner
 
 REPORTERS = Path(__file__).parent / "reporters"
-"""Loaded by the project's runner; a directory that no agent may write to."""
+"""The directory of reporters that the project's runner loads; no agent may write to it."""
 
 DIRECTORY = "RALPH_TEST_REPORT"
 NODE_REPORT = "node.jsonl"
@@ -30,7 +30,7 @@ _CARRIERS = {
     "uv": ("run",), "poetry": ("run",), "pdm": ("run",), "hatch": ("run",), "pipenv": ("run",),
     "rye": ("run",), "npm": ("exec",), "pnpm": ("exec", "dlx"), "yarn": ("run", "exec"), "bun": ("x",),
 }  # fmt: skip
-"""Programs that run another one after these words, or directly where they need none."""
+"""Programs that run another program after these words, or directly without any."""
 _PLAIN_CARRIERS = frozenset(
     {"npx", "bunx", "time", "env", "nice", "command", "exec", "pnpm", "yarn"}
 )
@@ -48,7 +48,7 @@ class Reporting(Model):
     command: str
     environment: dict[str, str]
     runners: tuple[Runner, ...]
-    """Those that the command's own text starts: each owes a report."""
+    """The runners that the command itself starts; each must write a report."""
     scripts: tuple[str, ...] = ()
     """The scripts that interpreters run in it, each of which owes a word about its end."""
 
@@ -56,7 +56,7 @@ class Reporting(Model):
 def report_from(command: str, root: Path, directory: Path) -> Reporting:
     """Make the runners of `command` report to `directory`.
 
-    Python and node are told by the environment, so that runners inside scripts report as well.
+    Python and node are configured by the environment, so that runners inside scripts report as well.
     """
     runners = recognized(command, root)
     changed = _with_options(command, runners, directory)
@@ -66,7 +66,7 @@ def report_from(command: str, root: Path, directory: Path) -> Reporting:
         environment["NODE_OPTIONS"] = f'--require="{REPORTERS / "ralph_node_script.cjs"}"'
         environment["RALPH_TEST_SCRIPT"] = node
         scripts += (node,)
-    elif Runner.NODE not in runners:  # an older node refuses to start with options it does not know
+    elif Runner.NODE not in runners:  # an older node refuses unknown options
         environment.pop("NODE_OPTIONS")
     return Reporting(command=changed, environment=environment, runners=runners, scripts=scripts)
 

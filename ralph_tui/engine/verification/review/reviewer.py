@@ -46,7 +46,7 @@ SUBMIT = "ralph_submit_review"
 MOST_TURNS = 60
 MAX_REMINDERS = 2
 REVIEWER = "reviewer"
-"""The parent that the reviewer's tool calls name in events."""
+"""The parent that events name for the reviewer's tool calls."""
 
 
 @dataclass
@@ -266,7 +266,7 @@ class Reviewer:
                 case ev.ToolDenied() | ev.ApiRetry() | ev.Notice():
                     self.emit(item)
                 case _:
-                    pass  # context and session of the reviewer are not the worker's
+                    pass  # the reviewer's context and session are not the worker's
         return ended
 
 

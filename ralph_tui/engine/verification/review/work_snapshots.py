@@ -15,13 +15,13 @@ from ralph_tui.engine.core.project_tree import NOT_THE_PROJECT
 from ralph_tui.store.backup.mirror import mirror_of
 
 SECONDS = 60.0
-"""The longest that one Git command may take; the first snapshot reads every file."""
+"""Seconds for one Git command; the first snapshot reads every file."""
 
 MOST_DIFF = 60_000
-"""Characters of a diff."""
+"""The most characters of a diff."""
 
 WORKERS_NOTES = ("MEMORY.md", "progress.txt", "progress.txt.1")
-"""Files in which a worker tells about its own work; a reviewer must not see them."""
+"""Files in which a worker reports on its own work; a reviewer must not see them."""
 
 _SETTINGS = (
     "core.hooksPath=/dev/null", "core.fsmonitor=false", "core.untrackedCache=true", "core.autocrlf=false",

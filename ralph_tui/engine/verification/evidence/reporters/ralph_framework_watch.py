@@ -19,7 +19,7 @@ _IN_TESTS = re.compile(
     r"[/\\\\]tests?[/\\\\]|[/\\\\](?:test_[^/\\\\]*|[^/\\\\]*_tests?|conftest)\.py$"
 )
 _DECIDING = frozenset(("isinstance", "issubclass", "len", "all", "any", "bool", "type"))
-"""Built-in functions that assertions rest on; a project may have reasons to replace others."""
+"""Built-in functions that assertions rely on; a project may replace others for good reasons."""
 
 
 class FrameworkWatch:

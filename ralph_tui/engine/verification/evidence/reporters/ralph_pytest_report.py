@@ -47,7 +47,7 @@ class _Reporter:
             distributed=config.pluginmanager.hasplugin("dsession"),
         )  # fmt: skip
         if self._worker or not config.pluginmanager.hasplugin("dsession"):
-            os.environ.pop(DIRECTORY, None)  # a pytest that a test starts is no check of ours
+            os.environ.pop(DIRECTORY, None)  # a pytest that a test starts is not a check
 
     def pytest_deselected(self, items: Any) -> None:
         self._report.write(kind="deselected", ids=[item.nodeid for item in items])

@@ -53,7 +53,7 @@ def decided_in(error: BaseException | None) -> str:
     if error is None or type(error).__name__ not in _OUTCOMES:
         return ""
     while (before := error.__context__) is not None and type(before).__name__ in _OUTCOMES:
-        error = before  # the framework passed it on
+        error = before  # the framework called it
     found, trace = "", error.__traceback__
     while trace is not None:
         name = trace.tb_frame.f_globals.get("__name__", "")
