@@ -314,6 +314,15 @@ def test_a_look_at_an_unchanged_repository_starts_no_git(
     assert asked == []
 
 
+def test_where_no_repository_can_be_git_is_not_asked(tmp_path: Path, asked: list[str]) -> None:
+    (tmp_path / "project").mkdir()
+    watch = GitWatch(tmp_path / "project")
+    assert watch.snapshot() is None
+    assert asked == []
+    bash(tmp_path, "git init -q")
+    assert watch.snapshot() is not None
+
+
 def test_files_written_a_moment_ago_are_read_again(project: Path, asked: list[str]) -> None:
     watch = GitWatch(project)
     watch.snapshot()

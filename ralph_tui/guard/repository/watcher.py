@@ -99,6 +99,8 @@ class GitWatch:
         if last is not None and self._stamps(last.own, last.common, last.top) == last.stamps:
             self._last = last
             return last
+        if not _may_be_inside(self._root.resolve()):
+            return None
         began = self._clock()
         try:
             found = self._ask("rev-parse", *_WHERE)
@@ -254,6 +256,15 @@ class GitWatch:
                 f"`git {arguments[0]}` did not end within {TIMEOUT_SECONDS:.0f} seconds.",
                 "Run it in the project to see why.",
             ) from error
+
+
+def _may_be_inside(directory: Path) -> bool:
+    """Tell whether git could find a repository from here: a `.git`, or a bare one, here or above."""
+    return any(
+        os.path.lexists(d / ".git")
+        or (os.path.lexists(d / "HEAD") and os.path.lexists(d / "objects"))
+        for d in (directory, *directory.parents)
+    )
 
 
 def _stamp(path: Path) -> Stamp:
