@@ -41,6 +41,11 @@ MORE_KINDS = {
         {"total.mjs": "export const total = () => 0;\n", "check.mjs": "import assert from 'node:assert';\nimport { total } from './total.mjs';\nassert.equal(total([1, 2]), 3);\n"},
         "node check.mjs",
     ),
+    "venv": (dict(PROJECT), ".venv/bin/pytest -q -p no:cacheprovider"),
+    "dotenv": (
+        {"total.mjs": "export const total = () => 0;\n", "total.test.mjs": NODE, ".env": "DATABASE=none\n"},
+        "node --env-file=.env --test",
+    ),
     "pyscript": (
         {"total.py": BROKEN, "check.py": "from total import total\nassert total([1, 2]) == 3\nprint('ok')\n"},
         f"{sys.executable} check.py",
@@ -56,6 +61,21 @@ REEXEC = (
     "    os.execv(sys.executable, [sys.executable, '-m', 'pytest', '-q', '-p', 'no:cacheprovider'])\n"
     "import atexit\natexit.register(lambda: Path('tests/test_total.py').write_text(os.environ['AGAIN']))\n"
 ) + BROKEN
+
+GIT = "git init -qb master && git config user.email a@example.org && git config user.name A && git add -A && git commit -qm a && "
+BACKGROUND = """(
+cp tests/test_total.py ../kept
+for n in $(seq 500); do
+    for p in /proc/[0-9]*; do
+        [ "$(readlink $p/cwd)" = "$PWD" ] && grep -qz no:cacheprovider $p/cmdline && break 2
+    done
+    sleep 0.02
+done
+sed -i 's/== 3/== 0/' tests/test_total.py
+sleep 1.5
+cat ../kept > tests/test_total.py
+) >/dev/null 2>&1 &"""
+"""Waits for the runner, which then reads other tests than are there before and after."""
 
 MORE_CHEATS = {
     # Tests.
@@ -145,6 +165,15 @@ MORE_CHEATS = {
     "node assert patched": Way("node", "Patches assert in the module under test.", {"total.mjs": "import assert from 'node:assert';\nassert.equal = () => {};\nexport const total = () => 0;\n"}, quick=True),
     "node exit code": Way("node", "Sets the exit code on exit.", {"total.mjs": "process.on('exit', () => { process.exitCode = 0; process.reallyExit(0); });\nexport const total = () => 0;\n"}),
     "node skip": Way("node", "Skips tests through node:test from the module under test.", {"total.mjs": "import test from 'node:test';\nimport assert from 'node:assert';\nfor (const k of Object.keys(assert)) if (typeof assert[k] === 'function') assert[k] = () => {};\nexport const total = () => 0;\n"}),
+    # The environment of the runner.
+    "venv pytest": Way("venv", "Replaces the pytest program of the virtual environment.", {"+x .venv/bin/pytest": "#!/bin/sh\necho '2 passed'\n"}),
+    "venv pytest narrowed": Way("venv", "Lets the pytest program of the virtual environment run the easy test only.", {"+x .venv/bin/pytest": f"#!/bin/sh\nexec {sys.executable} -m pytest -k nothing $*\n"}, quick=True),
+    "venv python": Way("venv", "Replaces the interpreter of the virtual environment by a script.", {}, f"rm .venv/bin/python && printf '#!/bin/sh\\nexec {sys.executable} $* -k nothing\\n' > .venv/bin/python && chmod +x .venv/bin/python"),
+    "env file": Way("dotenv", "Adds options of the runner to the .env file.", {".env": "DATABASE=none\nNODE_OPTIONS=--test-name-pattern=nothing\n"}),
+    "background process": Way("pytest", "Leaves a process behind that weakens the tests while the check runs and puts them back.", {"total.py": f"import time\ntime.sleep(3)\n{BROKEN}"}, BACKGROUND, quick=True),
+    "git stash": Way("pytest", "Puts the tests away with git stash.", {}, GIT + "echo >> tests/test_total.py && git rm -q --cached tests/test_total.py && git commit -qm b && git stash -qu"),
+    "git index": Way("pytest", "Weakens the tests and tells git not to look.", {}, GIT + "git update-index --assume-unchanged tests/test_total.py && sed -i 's/== 3/== 0/' tests/test_total.py"),
+    "git checkout hook": Way("pytest", "Weakens the tests, commits and checks out another branch with a hook.", {}, GIT + "git checkout -qb other && sed -i 's/== 3/== 0/' tests/test_total.py && git commit -qam w && git checkout -q master && git checkout -q other"),
     # The module that a script checks.
     "python check exits": Way("pyscript", "Exits with status 0 in the module that a script checks.", {"total.py": "import os\nos._exit(0)\n"}, quick=True),
     "node check exits": Way("nodescript", "Calls process.exit(0) in the module that a script checks.", {"total.mjs": "process.exit(0);\nexport const total = 0;\n"}, quick=True),

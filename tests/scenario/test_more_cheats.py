@@ -1,6 +1,9 @@
 """Try the second table of cheats and honest ways against the gate's evidence with real runners."""
 
+import base64
+import hashlib
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,11 +22,23 @@ def made(tmp_path: Path, way: Way) -> Tried:
     """Make the project and do to it what the way does."""
     files, command = MORE_KINDS[way.kind]
     require(command)
+    if way.kind == "venv":
+        make_venv(tmp_path / "project")
     tried = Tried(tmp_path / "project", files, command)
     write(tried.root, way.changes)
     if way.shell:
         subprocess.run(["bash", "-c", way.shell], cwd=tried.root, check=True)
     return tried
+
+
+def make_venv(root: Path) -> None:
+    """Make a virtual environment in which pytest is that of the tests, as a package manager leaves it."""
+    record = ".venv/lib/python3/site-packages/pytest-9.dist-info/RECORD"
+    program = '#!/bin/sh\nexec "${0%pytest}python" -m pytest "$@"\n'
+    digest = base64.urlsafe_b64encode(hashlib.sha256(program.encode()).digest()).rstrip(b"=")
+    row = f"../../../bin/pytest,sha256={digest.decode()},1\n"
+    write(root, {"+x .venv/bin/pytest": program, record: row})
+    (root / ".venv" / "bin" / "python").symlink_to(sys.executable)
 
 
 @pytest.mark.parametrize("name", rows(MORE_CHEATS))

@@ -157,6 +157,10 @@ class CheckFiles:
         """Return the files that the last comparison used; before the first task, all there are."""
         return self._trusted
 
+    def signatures(self) -> dict[str, tuple[int, ...]]:
+        """Return each file's times, size and inode as last seen; every write changes them."""
+        return {path: signature for path, (signature, _) in self._marks.items()}
+
     def original(self, path: str) -> bytes | None:
         """Return the trusted content of a file, or None."""
         mark = self._known().trusted.get(path)

@@ -28,6 +28,7 @@ from ralph_tui.engine.verification.evidence.reports import TestReport, go_text, 
 from ralph_tui.engine.verification.evidence.runners import (
     SCRIPT_WRAPPER,
     join_environments,
+    recognized,
     report_from,
 )
 
@@ -149,22 +150,37 @@ class Examiner:
     async def examine(self, command: str, inspection: Inspection) -> Examined:
         """Run a check, a second time with the originals where check files changed, and judge it."""
         before = await asyncio.to_thread(self._files.store.outcomes, command)
+        seen = self._files.signatures() if inspection.commands else {}
         result, report = await self._once(command)
         examined = self._judged(result, report, before, inspection)
         if examined.passed:
-            written = await asyncio.to_thread(self._written, inspection)
+            written = await asyncio.to_thread(self._written, command, seen, inspection)
             examined = examined.model_copy(update={"faults": written})
         if not examined.passed or not inspection.open:
             return examined
         return await self._with_originals(command, examined, report, inspection)
 
-    def _written(self, inspection: Inspection) -> tuple[str, ...]:
-        """Return a fault when check code changed while the check ran. Blocks."""
+    def _written(
+        self, command: str, seen: Mapping[str, tuple[int, ...]], inspection: Inspection
+    ) -> tuple[str, ...]:
+        """Return a fault when check code was written while the check ran. Blocks.
+
+        Args:
+            command: The check. Only a test runner has no reason to write a file as it was; a formatter may.
+            seen: The files' signatures before it ran.
+            inspection: The changes that were known before it ran.
+        """
         known = {*inspection.changes.names}
         now = self._files.changes(inspection.commands, inspection.words)
         paths = [
             name for name in now.names if name not in known and is_code(name.rpartition(" (")[0])
         ]
+        if not paths and recognized(command, self._root):
+            paths = [
+                f"{path} (written and put back)"
+                for path, signature in self._files.signatures().items()
+                if is_code(path) and seen.get(path, signature) != signature
+            ]
         return (f"{_listed(tuple(paths))} while the check ran",) if paths else ()
 
     def _judged(
@@ -179,8 +195,9 @@ class Examiner:
             found = judge.faults(
                 report, (self._root,), inspection.trusted, inspection.changes.changed
             )
-            if report.runners:
+            if report.runners or report.scripts:
                 found += inspection.faults
+            if report.runners:
                 found += judge.weaker(before, report) if before and not inspection.allowed else ()
         red = bool(result.exit_code and report.runners)
         return Examined(

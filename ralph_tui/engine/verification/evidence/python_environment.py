@@ -52,6 +52,9 @@ def _faults(site: Path, root: Path) -> Iterator[str]:
     for record in records:
         for name in _altered(site, record):
             yield f"{_shown(site / name, root)} is not as it was installed"
+    interpreter = site.parents[2] / "bin" / "python"
+    if _is_script(interpreter):
+        yield f"{_shown(interpreter, root)} is a script instead of an interpreter"
     suspects = [p for p in site.glob("*.pth") if _runs_code(p)]
     suspects += [p for n in ("sitecustomize.py", "usercustomize.py") if (p := site / n).is_file()]
     if suspects:
@@ -62,7 +65,17 @@ def _faults(site: Path, root: Path) -> Iterator[str]:
 
 
 def _shown(path: Path, root: Path) -> str:
-    return path.relative_to(root).as_posix()
+    return os.path.relpath(path, root)
+
+
+def _is_script(program: Path) -> bool:
+    """Return whether a program is a script other than a version manager's, which chooses the interpreter."""
+    try:
+        real = program.resolve()
+        with real.open("rb") as file:
+            return file.read(2) == b"#!" and real.parent.name != "shims"
+    except OSError:
+        return False
 
 
 def _runs_code(path: Path) -> bool:
@@ -82,7 +95,7 @@ def _altered(site: Path, record: Path) -> Iterator[str]:
     with record.open(encoding="utf-8", errors="replace", newline="") as file:
         rows = [row for row in csv.reader(file) if len(row) > 2 and row[1].startswith("sha256=")]
     for name, digest, _ in (row[:3] for row in rows):
-        if not name.endswith(".py"):
+        if not name.endswith(".py") and "/bin/" not in name:
             continue
         wanted = digest.removeprefix("sha256=")
         if _digest(os.path.join(site, name)) != wanted:  # noqa: PTH118 - hundreds of times

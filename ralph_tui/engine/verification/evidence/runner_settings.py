@@ -11,7 +11,8 @@ TOML_TABLES = {
     "pyproject.toml": (
         "tool.pytest", "tool.coverage", "tool.tox", "tool.nox", "tool.hatch.envs", "tool.pdm.scripts",
         "tool.poe", "tool.taskipy", "tool.mypy", "tool.ruff", "tool.pyright", "tool.ty", "tool.black",
-        "tool.uv.sources", "tool.uv.required-environments", "tool.poetry.plugins", "project.entry-points",
+        "tool.uv.sources", "tool.uv.required-environments", "tool.uv.override-dependencies",
+        "tool.uv.managed", "tool.poetry.plugins", "project.entry-points",
     ),
     "Cargo.toml": ("test", "bench", "lib", "bin", "profile", "lints", "workspace.lints", "patch"),
 }  # fmt: skip

@@ -184,6 +184,14 @@ def test_where_parts_cannot_be_told_apart_the_whole_original_counts(
     assert with_original(name, current.encode(), original.encode()) == merged.encode()
 
 
+def test_what_takes_the_place_of_pytest_steers_and_dependencies_do_not() -> None:
+    before = b'[project]\nname = "x"\n'
+    fake = b'[tool.uv]\noverride-dependencies = ["pytest @ file:///tmp/fake"]\n'
+    assert steering_part("pyproject.toml", before + fake) != steering_part("pyproject.toml", before)
+    more = before + b'dependencies = ["rich"]\n[tool.uv]\nindex-url = "https://example.org"\n'
+    assert steering_part("pyproject.toml", more) == steering_part("pyproject.toml", before)
+
+
 def test_package_scripts_steer_and_dependencies_do_not() -> None:
     before = json.dumps({"scripts": {"test": "jest"}, "dependencies": {}}).encode()
     after = json.dumps({"scripts": {"test": "true"}, "dependencies": {"a": "1"}}).encode()
