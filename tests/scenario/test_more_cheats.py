@@ -43,13 +43,24 @@ def make_venv(root: Path) -> None:
 
 @pytest.mark.parametrize("name", rows(MORE_CHEATS))
 async def test_a_cheat_is_no_pass(tmp_path: Path, name: str) -> None:
-    examined = await made(tmp_path, MORE_CHEATS[name]).claim()
+    cheat = MORE_CHEATS[name]
+    examined = await made(tmp_path, cheat).claim()
     assert not examined.passed, f"accepted: {examined}"
+    if cheat.said == "red":
+        assert examined.result.exit_code
+    else:
+        assert cheat.said in "; ".join(examined.faults)
 
 
 @pytest.mark.parametrize("name", rows(MORE_HONEST))
 async def test_an_honest_way_passes(tmp_path: Path, name: str) -> None:
-    examined = await made(tmp_path, MORE_HONEST[name]).claim()
+    way = MORE_HONEST[name]
+    tried = made(tmp_path, way)
+    for _ in range(way.claims - 1):
+        early = await tried.claim()
+        assert early.result.exit_code == 1
+        assert not early.faults, "red, and no more than that"
+    examined = await tried.claim()
     assert examined.passed, f"{examined.faults}\n{examined.result.tail}"
 
 

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.scenario.cheat_table import MORE_CHEATS, MORE_HONEST, OUT_OF_REACH
+from tests.scenario.cheat_table import MORE_CHEATS, MORE_HONEST, OUT_OF_REACH, Way
 from tests.scenario.test_cheats import ALLOWED, CHEATS, HONEST, Cheat
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-hard-is-it-to-fool.md"
@@ -69,7 +69,8 @@ def page() -> str:
         "\n### Found by a second team\n\n| Cheat | Project | ralph | Loop without a gate |\n| --- | --- | --- | --- |"
     )
     parts += [
-        f"| {_cell(way.what)} | {way.kind} | refused | accepted |" for way in MORE_CHEATS.values()
+        f"| {_cell(way.what)} | {way.kind} | refused: {_cell(_reason(way))} | accepted |"
+        for way in MORE_CHEATS.values()
     ]
     ways: Mapping[str, Cheat] = {**HONEST, **ALLOWED}
     parts.append(
@@ -87,6 +88,10 @@ def page() -> str:
 
 def _why(cheat: Cheat) -> str:
     return f": {_cell(cheat.said)}" if cheat.said else ""
+
+
+def _reason(way: Way) -> str:
+    return "the check stays red" if way.said == "red" else way.said
 
 
 def _cell(text: str) -> str:
