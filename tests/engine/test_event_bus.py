@@ -56,3 +56,15 @@ async def test_events_are_written_also_when_everything_is_cancelled_at_once(tmp_
         await bus.close()
     texts = [event.text for _, event in read_events(path) if isinstance(event, ev.Notice)]
     assert texts == ["before", "after"]
+
+
+async def test_subscribers_hear_every_event_before_the_face_does(tmp_path: Path) -> None:
+    heard: list[str] = []
+    bus = EventBus(JournalWriter(tmp_path / "events.jsonl"), lambda _: heard.append("face"))
+    bus.subscribe("guard", lambda _: heard.append("replaced"))
+    bus.subscribe("guard", lambda event: heard.append(event.type))
+    bus.subscribe("quota", lambda _: heard.append("quota"))
+    bus.start()
+    bus.emit(ev.Notice(text="x"))
+    await bus.close()
+    assert heard == ["notice", "quota", "face"]

@@ -206,6 +206,39 @@ async def _new_rounds(stage: Stage) -> None:
     await stage.run.project_state.transact(lambda docs: docs.with_state(validation_round=0))
 
 
+class _HandIn:
+    """Takes the report that the model hands in, once it covers every criterion of the specs."""
+
+    def __init__(self, report: ValidationReport, specs: tuple[Spec, ...]) -> None:
+        """Add the model's findings to `report`."""
+        self.report: ValidationReport | None = None
+        self._bare = report
+        self._specs = specs
+
+    async def missing(self) -> str | None:
+        """Ask for the report, until it is there."""
+        return (
+            None if self.report else "The report is missing. Hand it in with ralph_submit_report."
+        )
+
+    def findings(self) -> int:
+        """Count the failures that go back to building."""
+        return len(self.report.failures()) if self.report else 0
+
+    async def submit(self, given: rt.ToolInput) -> ToolAnswer:
+        """Answer `ralph_submit_report`."""
+        assert isinstance(given, rt.SubmitReport)
+        if problems := report_problems(given.specs, self._specs):
+            return rt.error("NOT YET:\n" + bullets(problems) + "\nHand in the whole report again.")
+        found = {
+            "specs": tuple(given.specs),
+            "summary": given.summary,
+            "observations": tuple(given.observations),
+        }
+        self.report = self._bare.model_copy(update=found)
+        return rt.answer({"accepted": True, "next": "Stop now."})
+
+
 async def _report(stage: Stage, number: int) -> ValidationReport | End:
     """Make the report: Python's receipts and, where there are specs, the model's findings."""
     checks = await stage.run.gate.run(CHECKS, "validation")
@@ -213,52 +246,30 @@ async def _report(stage: Stage, number: int) -> ValidationReport | End:
     report = ValidationReport(round=number, created_at=stage.run.clock(), checks=checks.receipts)
     if not specs:
         return report
-    found: list[ValidationReport] = []
-    sights = ValidationImages(stage.run.project_state.project, number)
-
-    async def missing() -> str | None:
-        return None if found else "The report is missing. Hand it in with ralph_submit_report."
-
-    async def submit(given: rt.ToolInput) -> ToolAnswer:
-        assert isinstance(given, rt.SubmitReport)
-        problems = report_problems(given.specs, specs)
-        if problems:
-            return rt.error("NOT YET:\n" + bullets(problems) + "\nHand in the whole report again.")
-        found.append(
-            report.model_copy(
-                update={
-                    "specs": tuple(given.specs),
-                    "summary": given.summary,
-                    "observations": tuple(given.observations),
-                }
-            )
-        )
-        return rt.answer({"accepted": True, "next": "Stop now."})
-
-    while not found:
+    hand_in = _HandIn(report, specs)
+    images = ValidationImages(stage.run.project_state.project, number)
+    while hand_in.report is None:
         end = await stage.run_limits.reason_to_stop()
         if end is not None:
             return end
         supervisor = PhaseSupervisor(
             stage.run,
-            missing=missing,
-            handlers={"ralph_submit_report": submit},
+            missing=hand_in.missing,
+            handlers={"ralph_submit_report": hand_in.submit},
             ends_turn=frozenset({"ralph_submit_report"}),
-            on_output=sights.take,
+            on_output=images.take,
         )
-        prompt = await _prompt(stage, report, specs)
-        why = f"round {number}: is what the specs ask for there?"
         end = await run_session(
             stage,
             supervisor,
-            prompt=prompt,
-            missing=missing,
-            why=why,
-            findings=lambda: len(found[-1].failures()) if found else 0,
+            prompt=await _prompt(stage, report, specs),
+            missing=hand_in.missing,
+            why=f"round {number}: is what the specs ask for there?",
+            findings=hand_in.findings,
         )
         if end is not None:
             return end
-    return found[-1].model_copy(update={"seen": sights.seen})
+    return hand_in.report.model_copy(update={"seen": images.seen})
 
 
 async def _prompt(stage: Stage, report: ValidationReport, specs: tuple[Spec, ...]) -> str:

@@ -11,7 +11,11 @@ from ralph_tui.domain.permissions import NOBODY, UNASKED, Ruling, check_change_p
 from ralph_tui.domain.plan.plan import MAX_RETRIES, Task, TaskStatus
 from ralph_tui.domain.tool_calls import ToolAnswer
 from ralph_tui.domain.verification.review import Review
-from ralph_tui.domain.verification.verification import GateResult, VerificationOutcome
+from ralph_tui.domain.verification.verification import (
+    GateResult,
+    TaskVerification,
+    VerificationOutcome,
+)
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.usage_meter import UsageMeter
 from ralph_tui.engine.prompts import tool_schemas as rt
@@ -187,22 +191,17 @@ class TaskTools:
             checking.result()
 
     async def _claim(self, claim: rt.Claim) -> ToolAnswer:
-        if refused := self._not_mine(claim.task_id):
-            return refused
-        if self._task.settled is not None:
-            return self._settled_already()
-        task = self._task.task
-        if task is None or self._task.taken_away:
-            return self._taken_away()
-        if news := self._task.news():
-            return _not_yet(news)
-        gate, notes = self._run.gate, claim.verification_notes
+        """Judge a claim: the gate, then a reviewer where criteria need one; complete the task if both agree."""
+        task = self._claimable(claim.task_id)
+        if isinstance(task, ToolAnswer):
+            return task
+        gate, reviewer = self._run.gate, self._run.reviewer
         rules = await asyncio.to_thread(gate.rules)
-        criteria = self._run.reviewer.criteria(task, rules.checks)
+        criteria = reviewer.criteria(task, rules.checks)
         allowed = may_be_unverified(task, self._run.settings.phases.building)
         result = await gate.run(
             task,
-            notes,
+            claim.verification_notes,
             self._permit,
             must_verify=not (allowed or criteria),
             reviewed=bool(criteria),
@@ -211,25 +210,41 @@ class TaskTools:
         if not result.passed:
             return rt.error(receipt_text(result))
         now = self._run.clock()
-        verification, told, answer = result.verification(now), result.told, receipt_text(result)
-        if criteria:
-            review = await self._run.reviewer.review(task, criteria, result, self._meter)
-            if not review.agreed:
-                return await self._not_agreed(review)
-            told = f"{result.basis}, {review.told}" if result.verified else review.told
-            verification = review.verification(now, told, result.changed_checks)
-            answer = f"ACCEPTED: {told}."
-        verification = await asyncio.to_thread(
-            self._project_state.project.receipts.record, task.id, verification
-        )
+        if not criteria:
+            rests, answer = result.verification(now), receipt_text(result)
+            return await self._complete(task, claim, rests, told=result.told, answer=answer)
+        review = await reviewer.review(task, criteria, result, self._meter)
+        if not review.agreed:
+            return await self._not_agreed(review)
+        told = f"{result.basis}, {review.told}" if result.verified else review.told
+        rests = review.verification(now, told, result.changed_checks)
+        return await self._complete(task, claim, rests, told=told, answer=f"ACCEPTED: {told}.")
+
+    def _claimable(self, task_id: str) -> Task | ToolAnswer:
+        """Return the task as it is now, or why it cannot be claimed."""
+        if refused := self._not_mine(task_id):
+            return refused
+        if self._task.settled is not None:
+            return self._settled_already()
+        task = self._task.task
+        if task is None or self._task.taken_away:
+            return self._taken_away()
+        news = self._task.news()
+        return _not_yet(news) if news else task
+
+    async def _complete(
+        self, task: Task, claim: rt.Claim, rests: TaskVerification, *, told: str, answer: str
+    ) -> ToolAnswer:
+        """Record what the completion rests on and complete the task, unless the person edited it meanwhile."""
+        rests = await asyncio.to_thread(self._project_state.project.receipts.record, task.id, rests)
         settled = await self._task.settle(
             told,
             TaskStatus.COMPLETE,
             judged=task,
             completion_notes=claim.verification_notes or None,
-            completed_at=now,
+            completed_at=rests.at,
             last_failure="",
-            verification=verification,
+            verification=rests,
             blockers=(),
             begun=None,
             review_rejections=0,
@@ -237,16 +252,12 @@ class TaskTools:
         if not settled:
             news = self._task.news()  # edited while the checks ran
             return _not_yet(news) if news and not self._task.taken_away else self._taken_away()
-        await gate.accept(task)
+        await self._run.gate.accept(task)
         await self._run.reviewer.finished(task.id)
-        remaining = sum(
-            1 for t in self._project_state.docs.plan.tasks if t.status is not TaskStatus.COMPLETE
-        )
-        done = self._project_state.docs.plan.completion_percentage
-        summary = (
-            f"\nTask {task.id} is complete; {done:.0%} of the plan, {remaining} to go. Stop now."
-        )
-        return ToolAnswer(text=answer + summary)
+        plan = self._project_state.docs.plan
+        left = sum(task.status is not TaskStatus.COMPLETE for task in plan.tasks)
+        done = f"{plan.completion_percentage:.0%} of the plan, {left} to go"
+        return ToolAnswer(text=f"{answer}\nTask {task.id} is complete; {done}. Stop now.")
 
     async def _not_agreed(self, review: Review) -> ToolAnswer:
         """Tell the worker once why the reviewer rejected its claim; the second time the person decides."""
