@@ -11,6 +11,8 @@ PAGE = Path(__file__).resolve().parents[2] / "CONTRIBUTING.md"
 BEGIN, END = "<!-- slowest -->\n", "<!-- /slowest -->"
 SHOWN = 20
 
+_TESTS = "tests/"
+
 _LINE = re.compile(r"^(\d+\.\d+)s (?:call|setup|teardown) +(\S+?)::(.+?)\s*$", re.MULTILINE)
 
 
@@ -20,7 +22,10 @@ def table(printed: str) -> str:
     for took, file, name in _LINE.findall(printed):
         seconds[file, name] = seconds.get((file, name), 0.0) + float(took)
     slowest = sorted(seconds.items(), key=lambda item: -item[1])[:SHOWN]
-    rows = [f"| {took:.1f} | `{file}` | {_words(name)} |" for (file, name), took in slowest]
+    rows = [
+        f"| {took:.1f} | `{file.removeprefix(_TESTS)}` | {_words(name)} |"
+        for (file, name), took in slowest
+    ]
     return "\n".join(["| Seconds | File | Test |", "| ---: | --- | --- |", *rows]) + "\n"
 
 
