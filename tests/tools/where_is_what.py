@@ -79,6 +79,7 @@ def place_of(answer: Answer, found: dict[str, list[str]]) -> str:
 def page() -> str:
     """Make the whole page."""
     asked, found = answers(), symbols()
+    places = _places(asked, found)
     parts = [HEAD.format(count=len(asked))]
     about = ""
     for answer in asked:
@@ -88,8 +89,21 @@ def page() -> str:
                 f"\n## {about}\n\n| Question | File | Symbol | |\n| --- | --- | --- | --- |\n"
             )
         symbol = "" if "/" in answer.symbol else f"`{answer.symbol}`"
-        parts.append(f"| {answer.ask} | `{place_of(answer, found)}` | {symbol} | {answer.why} |\n")
+        parts.append(f"| {answer.ask} | `{places[answer]}` | {symbol} | {answer.why} |\n")
     return "".join(parts)
+
+
+def _places(asked: list[Answer], found: dict[str, list[str]]) -> dict[Answer, str]:
+    """Find every answer's file, and name all that cannot be found in one error."""
+    places, lost = {}, []
+    for answer in asked:
+        try:
+            places[answer] = place_of(answer, found)
+        except LookupError as error:
+            lost.append(str(error))
+    if lost:
+        raise LookupError("\n".join(lost))
+    return places
 
 
 def main() -> int:
