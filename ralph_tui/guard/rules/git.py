@@ -1,31 +1,70 @@
 """Allows git to read: an allow-list of subcommands, of their options and of their forms."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 from typing import NoReturn
 
 from ralph_tui.domain.git_commands import GIT_READ_ONLY
-from ralph_tui.guard.core.arguments import Arguments, Option, abbreviates, names, parse
+from ralph_tui.guard.core.arguments import (
+    NO_VALUES,
+    Arguments,
+    Option,
+    Spec,
+    abbreviates,
+    names,
+    parse,
+)
 from ralph_tui.guard.core.policy import Policy
 from ralph_tui.guard.core.verdicts import deny
-from ralph_tui.guard.rules import git_options as known
-from ralph_tui.guard.rules.git_options import FAMILIES, Family
 from ralph_tui.guard.shell.nodes import UNKNOWN, Word, literal
 
-MUTATING = names(
-    "add am bisect branch checkout checkout-index cherry-pick citool clean clone commit"
-    " commit-graph commit-tree config fast-import fetch fetch-pack filter-branch gc gui hook"
-    " http-push init imap-send index-pack maintenance merge merge-file merge-index merge-one-file"
-    " mergetool mktag mktree multi-pack-index mv notes pack-objects pack-refs prune prune-packed"
-    " pull push quiltimport read-tree rebase receive-pack reflog remote repack replace rerere"
-    " reset restore revert rm scalar send-email send-pack sparse-checkout stash submodule subtree"
-    " svn switch symbolic-ref tag unpack-objects update-index update-ref update-server-info"
-    " upload-pack worktree write-tree difftool instaweb p4 lfs credential daemon for-each-repo"
-)
+_DATA = tomllib.loads((Path(__file__).parent / "data" / "git.toml").read_text(encoding="utf-8"))
+
+MUTATING = names(_DATA["names"]["mutating"])
 """Subcommands that can change something."""
 
+_HARMLESS_VARIABLES = names(_DATA["names"]["variables"])
+
 GIT_COMMANDS = MUTATING | frozenset(GIT_READ_ONLY)
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """The options with which a subcommand only reads; `long` None when none of its options writes."""
+
+    long: frozenset[str] | None = None
+    spec: Spec = NO_VALUES
+    no_short: str = ""
+    writes: tuple[str, ...] = ()
+    """Options whose value is a file to write, for the path rules to judge."""
+
+
+def _long(text: str) -> frozenset[str]:
+    return frozenset(f"--{name}" for name in text.split())
+
+
+def _families() -> Iterator[tuple[str, Family]]:
+    """Yield every subcommand of the table with its family."""
+    for entry in _DATA["families"]:
+        values = entry.get("values", {})
+        if isinstance(values, str):
+            values = _DATA["values"][values]
+        groups = [_OPTIONS[group] for group in entry.get("options", "").split()]
+        long = frozenset().union(*groups, _long(entry.get("more", "")))
+        spec = Spec(
+            values.get("short", ""), values.get("attached", ""), _long(values.get("long", ""))
+        )
+        writes = tuple(entry.get("write", "").split())
+        for command in entry["commands"].split():
+            yield command, Family(long or None, spec, entry.get("refused", ""), writes)
+
+
+_OPTIONS = {group: _long(text) for group, text in _DATA["options"].items()}
+_FAMILIES = dict(_families())
 
 
 Form = Callable[[Arguments, Sequence[Word]], str]
@@ -266,7 +305,7 @@ def judge_git(words: Sequence[Word], policy: Policy) -> tuple[Word, ...]:
 
 
 def _judge_subcommand(name: str, arguments: Sequence[Word]) -> tuple[Word, ...]:
-    family = FAMILIES.get(name, Family())
+    family = _FAMILIES.get(name, Family())
     read = parse(arguments, family.spec)
     written: list[Word] = []
     for option in read.options:
@@ -292,7 +331,9 @@ def _full_name(name: str, option: Option, family: Family) -> str:
         _refuse(shown, "An expansion stands where an option's name should be", name)
     if family.long is None:
         return option.name
-    meant = abbreviates(option.name, family.long | known.EVERY_LONG | frozenset(family.writes))
+    meant = abbreviates(
+        option.name, family.long | _OPTIONS["every_long"] | frozenset(family.writes)
+    )
     if option.name in family.long:
         return option.name
     for full in family.writes:
@@ -385,17 +426,6 @@ def judge_git_variable(name: str, value: Word) -> None:
     if name in _HARMLESS_VARIABLES or name.startswith(("GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_PS1")):
         return
     _refuse(f"{name}={value.text.replace(UNKNOWN, '…')}", "The variable changes what git does")
-
-
-_HARMLESS_VARIABLES = names(
-    "GIT_TERMINAL_PROMPT GIT_OPTIONAL_LOCKS GIT_LITERAL_PATHSPECS GIT_GLOB_PATHSPECS"
-    " GIT_NOGLOB_PATHSPECS GIT_ICASE_PATHSPECS GIT_NO_REPLACE_OBJECTS GIT_ADVICE GIT_PAGER_IN_USE"
-    " GIT_CEILING_DIRECTORIES GIT_DISCOVERY_ACROSS_FILESYSTEM GIT_FLUSH GIT_MERGE_VERBOSITY"
-    # Git does not know these; builds and people do.
-    " GIT_SHA GIT_COMMIT GIT_HASH GIT_REV GIT_REVISION GIT_BRANCH GIT_REF GIT_TAG GIT_VERSION"
-    " GIT_DESCRIBE GIT_ROOT GIT_REPO GIT_URL GIT_REMOTE GIT_STATUS GIT_LOG GIT_DIFF GIT_DATE"
-    " GIT_USER GIT_NAME GIT_EMAIL GIT_TIMESTAMP GIT_SHORT_SHA GIT_COMMIT_SHA GIT_COMMIT_HASH"
-)
 
 
 def _shown(name: str, arguments: Sequence[Word]) -> str:
