@@ -16,6 +16,7 @@ from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.core.usage_meter import UsageMeter
 from ralph_tui.engine.verification.gate import Gate, Review
 from ralph_tui.engine.verification.review.reviewer import Reviewer
+from ralph_tui.store.project import Documents, Project
 
 SpecFor = Callable[[float], SessionSpec]
 """Makes the session's spec for what may still be spent, in US dollars; infinite without a limit."""
@@ -58,9 +59,19 @@ class RunContext:
     may_write: Callable[[ToolCall], None] = _nothing_noted
 
     @property
+    def docs(self) -> Documents:
+        """The documents as last seen."""
+        return self.project_state.docs
+
+    @property
+    def project(self) -> Project:
+        """The project on disk."""
+        return self.project_state.project
+
+    @property
     def settings(self) -> Settings:
         """The settings with what a person changed since for this run."""
-        return adjusted_settings(self.configured, self.project_state.docs.state.adjusted)
+        return adjusted_settings(self.configured, self.docs.state.adjusted)
 
 
 def session_meter(run: RunContext, spent: CostMeter) -> UsageMeter:

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TypeVar, cast
 
 from ralph_tui.config.settings import Settings
@@ -17,6 +16,7 @@ from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.decisions.ask_person import QuestionChannel, decide
 from ralph_tui.store.project import Documents, Project
+from tests.harness.runs import PartialRun
 from tests.harness.waiting import until
 
 T = TypeVar("T")
@@ -32,7 +32,7 @@ async def run_of(root: Path) -> AsyncIterator[RunContext]:
     project_state = ProjectState(project, lambda _: None)
     await project_state.open()
     following = asyncio.create_task(project_state.follow())
-    run = SimpleNamespace(
+    run = PartialRun(
         project_state=project_state,
         settings=Settings(),
         emit=lambda _: None,

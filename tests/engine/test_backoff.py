@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from types import SimpleNamespace
 from typing import cast
 
 import pytest
@@ -21,6 +20,7 @@ from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.limits import backoff
 from ralph_tui.engine.limits.backoff import Backoff, wait_until
 from ralph_tui.store.project import Project
+from tests.harness.runs import PartialRun
 from tests.harness.waiting import until as true_within
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -64,7 +64,7 @@ async def test_a_wait_ends_whatever_happens_to_the_clock(
     clocks = Clocks(wall, steady)
     run = cast(
         "RunContext",
-        SimpleNamespace(project_state=project_state, emit=told.append, clock=clocks.clock),
+        PartialRun(project_state=project_state, emit=told.append, clock=clocks.clock),
     )
     async with asyncio.timeout(20):
         why = await wait_until(run, NOON + timedelta(hours=1), "m", monotonic=clocks.monotonic)
@@ -168,7 +168,7 @@ async def limited_run(
     told.clear()
     overrides = {"limits.on_usage_limit": "wait", "limits.fallback_wait_minutes": 0.001}
     settings = load_settings(tmp_path, overrides={**overrides, **(values or {})}, environ={})
-    run = SimpleNamespace(
+    run = PartialRun(
         project_state=project_state, emit=told.append, clock=lambda: NOON, settings=settings
     )
     return told, cast("RunContext", run)

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from types import SimpleNamespace
 from typing import cast
 
 import pytest
@@ -30,6 +29,7 @@ from ralph_tui.engine.decisions.call_permissions import (
     withdraw_left_over,
 )
 from ralph_tui.store.project import Documents, Project
+from tests.harness.runs import PartialRun
 
 TOUCH = Permission(tool="Bash", argument="touch a", rule="ask-first", patterns=("touch",))
 
@@ -39,7 +39,7 @@ class Setup:
 
     def __init__(self, project_state: ProjectState, settings: Settings, *, there: bool) -> None:
         self.project_state = project_state
-        run = SimpleNamespace(
+        run = PartialRun(
             project_state=project_state,
             settings=settings,
             answerable=there,

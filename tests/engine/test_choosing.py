@@ -15,7 +15,7 @@ from ralph_tui.engine.limits.run_limits import RunLimits
 from ralph_tui.engine.phases.building import BuildLoop
 from ralph_tui.store.project import Project
 from tests.harness.projects import ALLOWING, make_project, task, task_of
-from tests.harness.runs import NO_GATE, NO_REVIEW
+from tests.harness.runs import NO_GATE, NO_REVIEW, PartialRun
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ async def test_a_task_taken_just_before_it_is_begun_is_not_begun(
 
     run = cast(
         "RunContext",
-        SimpleNamespace(
+        PartialRun(
             project_state=project_state,
             emit=told.append,
             settings=ALLOWING,

@@ -29,7 +29,7 @@ from ralph_tui.engine.session.supervisor import SessionSupervisor
 from ralph_tui.engine.session.turns import Conversation
 from ralph_tui.store.project import Documents, Project
 from tests.harness.projects import ALLOWING, make_project, task
-from tests.harness.runs import NO_GATE, NO_REVIEW
+from tests.harness.runs import NO_GATE, NO_REVIEW, PartialRun
 from tests.harness.waiting import until
 
 OUTCOMES = {
@@ -89,7 +89,7 @@ async def test_guidance_of_an_iteration_that_was_killed_waits_for_the_next_run(
 
     run = cast(
         "RunContext",
-        SimpleNamespace(
+        PartialRun(
             project_state=project_state,
             emit=lambda _: None,
             settings=ALLOWING,
@@ -135,7 +135,7 @@ async def test_guidance_that_a_running_turn_was_told_is_kept_until_that_turn_has
     async def opened(*_: object) -> Listening:
         return session
 
-    run = SimpleNamespace(
+    run = PartialRun(
         project_state=project_state, emit=lambda _: None, agent=SimpleNamespace(open=opened)
     )
     supervisor = SimpleNamespace(taken_away="", mind_edits=lambda: None, waiting_for_person=False)

@@ -26,6 +26,7 @@ from ralph_tui.engine.limits.open_breaker import cool_until, get_past_open
 from ralph_tui.engine.run.startup import fresh_breaker
 from ralph_tui.store.project import Documents, Project
 from tests.harness.projects import make_project, task
+from tests.harness.runs import PartialRun
 from tests.harness.waiting import until
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -61,7 +62,7 @@ class Stage:
         self.root, self.clocks, self.told = root, Clocks(), list[Event]()
         self.project_state = ProjectState(Project(root), self.told.append)
         circuit = SimpleNamespace(cooldown_minutes=minutes)
-        parts = SimpleNamespace(
+        parts = PartialRun(
             project_state=self.project_state,
             emit=self.told.append,
             clock=lambda: self.clocks.wall,

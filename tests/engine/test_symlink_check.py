@@ -2,7 +2,6 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
-from types import SimpleNamespace
 from typing import cast
 
 import pytest
@@ -20,6 +19,7 @@ from ralph_tui.guard.core.policy import Policy
 from ralph_tui.guard.guard import Guard
 from ralph_tui.store.project import Project
 from tests.harness.projects import make_project, task
+from tests.harness.runs import PartialRun
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ async def test_a_file_that_went_where_it_may_not_stops_the_loop(
     project_state = ProjectState(Project(root), told.append)
     docs = await project_state.open()
     guard = Guard(Policy(root=root))
-    run = SimpleNamespace(
+    run = PartialRun(
         project_state=project_state, emit=told.append, review=guard.review, landed=guard.landed,
         settings=load_settings(root, environ={}), clock=lambda: datetime.now(UTC),
     )  # fmt: skip

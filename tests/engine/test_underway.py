@@ -34,7 +34,7 @@ from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.engine.verification.gate import Gate
 from ralph_tui.store.project import Project
 from tests.harness.projects import ALLOWING, make_project, plan_of, task, task_of
-from tests.harness.runs import NO_GATE, NO_REVIEW
+from tests.harness.runs import NO_GATE, NO_REVIEW, PartialRun
 from tests.harness.waiting import until
 
 Plan = list[dict[str, Any]]  # as it stands in the file
@@ -53,7 +53,7 @@ class Work:
         """Read the project as the loop does; the gate runs `gate`."""
         self.project_state = ProjectState(Project(self.root), self.told.append)
         docs = await self.project_state.open()
-        run = SimpleNamespace(
+        run = PartialRun(
             project_state=self.project_state,
             settings=Settings(),
             reviewer=NO_REVIEW,
@@ -318,7 +318,7 @@ async def test_what_an_editor_with_an_older_plan_calls_in_progress_is_put_back(
 
     run = cast(
         "RunContext",
-        SimpleNamespace(
+        PartialRun(
             project_state=project_state,
             emit=told.append,
             settings=ALLOWING,

@@ -2,7 +2,9 @@
 
 from types import SimpleNamespace
 
+from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.verification.detection.project_checks import GateRules
+from ralph_tui.store.project import Documents, Project
 
 
 async def _nothing(*_: object) -> None:
@@ -14,3 +16,19 @@ NO_REVIEW = SimpleNamespace(criteria=lambda *_: (), begin=_nothing, finished=_no
 
 NO_GATE = SimpleNamespace(rules=GateRules, own_checks=lambda _: ())
 """A gate without checks."""
+
+
+class PartialRun(SimpleNamespace):
+    """A run with some of its parts; using another is an error."""
+
+    project_state: ProjectState
+
+    @property
+    def docs(self) -> Documents:
+        """See `RunContext.docs`."""
+        return self.project_state.docs
+
+    @property
+    def project(self) -> Project:
+        """See `RunContext.project`."""
+        return self.project_state.project

@@ -63,7 +63,7 @@ class QuestionChannel:
     @property
     def left(self) -> int:
         """How many questions may still be asked."""
-        docs = self._run.project_state.docs
+        docs = self._run.docs
         asked = docs.questions.asked_in(self._phase, docs.state.requested_at)
         return max(0, self._most - len(asked))
 
@@ -136,7 +136,7 @@ async def left_open(
     run: RunContext, request: RunRequest, phase: Phase
 ) -> tuple[AskedQuestion, ...]:
     """Return the questions that a run without a person left open, after applying prepared answers."""
-    since = run.project_state.docs.state.requested_at
+    since = run.docs.state.requested_at
     now = run.clock()
 
     def change(docs: Documents) -> Documents:
@@ -213,7 +213,7 @@ async def decide(
     await _request(run, kind, summary, await content())
     asked: Approval | None = None
     while (decided := await _decided(run, kind, summary, content)) is None:
-        standing = run.project_state.docs.state.approval
+        standing = run.docs.state.approval
         if standing is None or standing.kind is not kind:
             await _request(run, kind, summary, await content())  # its file was lost
             continue
@@ -225,7 +225,7 @@ async def decide(
             return waiting_end(
                 reason, "`ralph approve` or `ralph reject --reason …`, then run again."
             )
-        if (state := run.project_state.docs.state).stop is not StopMode.NONE:
+        if (state := run.docs.state).stop is not StopMode.NONE:
             return interrupted_end(state)
         await (wait or run.project_state.wait_changed)()
     if kind not in REASONED:
@@ -296,14 +296,14 @@ def requested(kind: ApprovalKind, summary: str, about: Content, now: datetime) -
 
 
 def _decision(run: RunContext, kind: ApprovalKind) -> Approval | None:
-    approval = run.project_state.docs.state.approval
+    approval = run.docs.state.approval
     made = approval is not None and approval.kind is kind and approval.approved is not None
     return approval if made else None
 
 
 async def clear_decision(run: RunContext) -> None:
     """Forget the request or decision on disk, once what follows from it is there."""
-    if run.project_state.docs.state.approval is not None:
+    if run.docs.state.approval is not None:
         await run.project_state.transact(lambda docs: with_approval(docs, None))
 
 

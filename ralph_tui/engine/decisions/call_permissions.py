@@ -138,7 +138,7 @@ class CallPermissions:
         settings = self._run.settings
         if wanted.tool == NETWORK and NETWORK not in settings.safety.ask_commands:
             return SHUT
-        phase = self._run.project_state.docs.state.current_phase
+        phase = self._run.docs.state.current_phase
         alone = phase is Phase.DISCOVERY and not settings.phases.discovery.human_in_loop
         return UNASKED if alone or not self._run.answerable else ""
 

@@ -83,7 +83,7 @@ async def _until(
         left = min(by_wall, longest - (monotonic() - started))
         if left <= 0:
             return "the wait is over"
-        state = run.project_state.docs.state
+        state = run.docs.state
         if ends(state.stop):
             return who_stopped(state)
         if state.retry_now:
@@ -176,7 +176,7 @@ class Backoff:
         started = time.monotonic()
         await wait_until(self._run, until, failure.message)
         self._waited += timedelta(seconds=time.monotonic() - started)
-        return self._run.project_state.docs.state.stop is StopMode.NONE
+        return self._run.docs.state.stop is StopMode.NONE
 
     async def _may_wait(self, failure: Failure, until: datetime) -> bool:
         """Ask whether to wait; without a person the run ends, as with `exit`."""

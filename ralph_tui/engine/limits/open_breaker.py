@@ -60,7 +60,7 @@ async def get_past_open(
         limit: What would end the run before the next iteration, so that there is nothing to ask about.
         steady: Counts the seconds of the cool-down.
     """
-    docs = run.project_state.docs
+    docs = run.docs
     action = recovery_for(docs.plan, docs.breaker)
     end = end_of_open(docs.breaker).model_copy(update={"recovery": action})
     reason = end.reason
@@ -105,7 +105,7 @@ _WHY_TRIED = "the person lets one iteration try"
 
 async def _cool(run: RunContext, reason: str) -> datetime | None:
     """Begin the cool-down, or continue that of a killed run; returns when it is over."""
-    breaker = run.project_state.docs.breaker
+    breaker = run.docs.breaker
     until = cool_until(breaker, run.settings.circuit_breaker.cooldown_minutes, run.clock())
     if until != breaker.half_open_at:
         await change_breaker(run, lambda now: now.cooling(until), reason)
@@ -145,7 +145,7 @@ class CoolDown:
     async def wait(self) -> None:
         """Wait until something changes; after the cool-down, decide on disk unless the loop is paused."""
         left = self._ends - self._steady()
-        state = self._run.project_state.docs.state
+        state = self._run.docs.state
         if state.retry_now:
             await self._run.project_state.transact(forget_retry)
             await self._say_yes(RETRIED, "")

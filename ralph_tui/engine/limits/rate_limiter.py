@@ -30,11 +30,11 @@ class RateLimiter:
                     return
 
     def _free_at(self) -> datetime | None:
-        return self._run.project_state.docs.state.requests.free_at(self._limit, self._run.clock())
+        return self._run.docs.state.requests.free_at(self._limit, self._run.clock())
 
     async def _wait(self, until: datetime, *, in_session: bool) -> bool:
         """Wait; returns whether the time is over. The person may stop, or retry with the count at zero."""
-        state = self._run.project_state.docs.state
+        state = self._run.docs.state
         count = state.requests.in_hour(self._run.clock())
         message = f"{count} model requests in the last hour; rate_limit_per_hour is {self._limit}."
 
@@ -48,7 +48,7 @@ class RateLimiter:
             self.holding = False
         if why == RETRIED:
             await self._run.project_state.transact(_begin_anew)
-        return not ends(self._run.project_state.docs.state.stop)
+        return not ends(self._run.docs.state.stop)
 
 
 def _begin_anew(docs: Documents) -> Documents:

@@ -59,7 +59,7 @@ class RunLimits:
         if spent is not None and spent.ends_run:
             await self._open_breaker(spent.told)
             return spent.end
-        if self._run.project_state.docs.breaker.state is BreakerState.OPEN:
+        if self._run.docs.breaker.state is BreakerState.OPEN:
             end = await get_past_open(self._run, self._request, self._limit_reached())
             # While it waited anything may have been asked for, so everything is looked at again.
             return end or await self.reason_to_stop()
@@ -75,7 +75,7 @@ class RunLimits:
 
     @property
     def _state(self) -> RalphState:
-        return self._run.project_state.docs.state
+        return self._run.docs.state
 
     async def after(self, failure: Failure | None) -> End | None:
         """Wait where waiting helps; return an end when another iteration cannot get past the failure."""
@@ -90,11 +90,11 @@ class RunLimits:
 
     def costs(self) -> CostMeter:
         """Return what was spent before the next iteration."""
-        state = self._run.project_state.docs.state
+        state = self._run.docs.state
         return CostMeter(session=state.session_cost_usd, total=state.total_cost_usd)
 
     async def _open_breaker(self, cause: str) -> None:
-        if self._run.project_state.docs.breaker.state is not BreakerState.OPEN:
+        if self._run.docs.breaker.state is not BreakerState.OPEN:
             await change_breaker(self._run, lambda breaker: breaker.opened(cause), cause)
 
     def _limit_reached(self) -> End | None:

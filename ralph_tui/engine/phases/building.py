@@ -50,9 +50,7 @@ async def take_baseline(run: RunContext, contents: Fingerprinter) -> None:
         return
     baseline = run.gate.baseline
     await asyncio.to_thread(baseline.load)
-    open_tasks = [
-        t for t in run.project_state.docs.plan.tasks if t.status is not TaskStatus.COMPLETE
-    ]
+    open_tasks = [t for t in run.docs.plan.tasks if t.status is not TaskStatus.COMPLETE]
     if not any(task.begun or task.retry_count or task.reopened for task in open_tasks):
         rules = await asyncio.to_thread(run.gate.rules)
         now = await asyncio.to_thread(contents.digest)
@@ -89,7 +87,7 @@ async def unless_stopped(run: RunContext, work: Awaitable[T]) -> T | None:
     running = asyncio.ensure_future(work)
     try:
         while not running.done():
-            if run.project_state.docs.state.stop is StopMode.NOW:
+            if run.docs.state.stop is StopMode.NOW:
                 return None
             changed = asyncio.ensure_future(run.project_state.wait_changed())
             await asyncio.wait([running, changed], return_when=asyncio.FIRST_COMPLETED)
@@ -123,7 +121,7 @@ class BuildLoop:
             run_limits: Says whether another iteration may begin.
             finished: Knows which checks passed earlier in this run.
         """
-        self._finished = finished or FinishedWork(run.project_state.project.root)
+        self._finished = finished or FinishedWork(run.project.root)
         self._run = run
         self._spec_for = spec_for
         self._run_limits = run_limits
@@ -131,7 +129,7 @@ class BuildLoop:
         self._gave_up = False
         """Whether this run has blocked a task after its attempts."""
         self._closing: set[asyncio.Task[None]] = set()
-        self._contents = Fingerprinter(run.project_state.project.root)
+        self._contents = Fingerprinter(run.project.root)
 
     async def run(self) -> End:
         """Work until the plan is complete or there is another reason to stop.
@@ -204,7 +202,7 @@ class BuildLoop:
 
     @property
     def _docs(self) -> Documents:
-        return self._run.project_state.docs
+        return self._run.docs
 
     async def _iterate(self, task: Task) -> End | None:
         """Run and record one iteration; returns an end when another cannot help."""
@@ -243,7 +241,7 @@ class BuildLoop:
 
         None when somebody has changed the plan since, so that this task is not the next any more.
         """
-        now = await asyncio.to_thread(look, self._run.project_state.project.root)
+        now = await asyncio.to_thread(look, self._run.project.root)
 
         def start(docs: Documents) -> Documents | None:
             task = docs.plan.get_next_task()  # as it is under the lock, so that no change is lost
@@ -276,7 +274,7 @@ class BuildLoop:
         return self._docs.plan.with_task(task.id, status=TaskStatus.PENDING)
 
     async def _prompt(self, task: Task, number: int, guidance: tuple[str, ...]) -> str:
-        project = self._run.project_state.project
+        project = self._run.project
         layout = project.layout
 
         def build() -> str:

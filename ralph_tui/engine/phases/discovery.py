@@ -34,7 +34,7 @@ async def run(stage: Stage) -> End | None:
     feedback = ""
 
     async def content() -> Content:
-        return await specs_content(stage.run.project_state.project)
+        return await specs_content(stage.run.project)
 
     while True:
         if fresh or feedback or await missing_specs(stage) is not None:
@@ -84,7 +84,7 @@ async def _take_request(stage: Stage) -> bool:
 
 async def read_specs(stage: Stage) -> tuple[Spec, ...]:
     """Return the specs as they are on disk now."""
-    return await asyncio.to_thread(stage.run.project_state.project.read_specs)
+    return await asyncio.to_thread(stage.run.project.read_specs)
 
 
 async def missing_specs(stage: Stage) -> str | None:
@@ -133,7 +133,7 @@ def _may_ask(stage: Stage) -> bool:
 
 
 async def _prompt(stage: Stage, asking: QuestionChannel, feedback: str) -> str:
-    project = stage.run.project_state.project
+    project = stage.run.project
     own = project.layout.prompt(stage.phase)
     questions = f"You may ask at most {asking.left} questions in all."
     questions = questions if _may_ask(stage) else NOBODY

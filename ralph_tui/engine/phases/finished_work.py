@@ -30,8 +30,8 @@ async def accept_marked_by_hand(run: RunContext) -> None:
 
     What a command of the agent marked is undone before anything is read here.
     """
-    book = run.project_state.project.receipts
-    if not await asyncio.to_thread(book.unrecorded, run.project_state.docs.plan):
+    book = run.project.receipts
+    if not await asyncio.to_thread(book.unrecorded, run.docs.plan):
         return
     docs = await run.project_state.transact(lambda docs: docs)
     tasks = await asyncio.to_thread(book.unrecorded, docs.plan)
@@ -106,7 +106,7 @@ class FinishedWork:
 
     async def _red(self, run: RunContext) -> dict[str, tuple[Receipt, ...]]:
         """Return the failing checks of each complete task that has some."""
-        tasks = [t for t in run.project_state.docs.plan.tasks if _is_checked_again(t)]
+        tasks = [t for t in run.docs.plan.tasks if _is_checked_again(t)]
         own = await asyncio.to_thread(lambda: {t.id: run.gate.own_checks(t) for t in tasks})
         now = await asyncio.to_thread(self._contents.digest)
         due = {
@@ -120,7 +120,7 @@ class FinishedWork:
             run.emit(ev.Notice(text=_begins(number, len(due))))
         receipts: dict[str, Receipt] = {}
         for check in due.values():
-            if run.project_state.docs.state.stop is not StopMode.NONE:
+            if run.docs.state.stop is not StopMode.NONE:
                 return {}
             receipts[check.command] = await _twice(run, check)
         now = await asyncio.to_thread(self._contents.digest)  # checks may write files

@@ -143,7 +143,7 @@ class Iteration:
             SetupError: No session could be started.
             StoreError: The documents could not be read or written.
         """
-        root = self._run.project_state.project.root
+        root = self._run.project.root
         self._declared = await asyncio.to_thread(declared_dependencies, root)
         talk = Conversation(
             self._run, self._supervisor, self._spec, self._meter, seconds=self._seconds
@@ -170,7 +170,7 @@ class Iteration:
 
     def _prepare_next(self) -> None:
         """Connect the next session while this one works, so that nobody waits for it later."""
-        plan, task_id = self._run.project_state.docs.plan, self._supervisor.task.task_id
+        plan, task_id = self._run.docs.plan, self._supervisor.task.task_id
         if not self._supervisor.handing_off:
             plan = plan.with_task(task_id, status=TaskStatus.COMPLETE)
         following = (
@@ -211,7 +211,7 @@ class Iteration:
 
     async def _added(self) -> tuple[str, ...]:
         """Return the dependencies added since the session began."""
-        now = await asyncio.to_thread(declared_dependencies, self._run.project_state.project.root)
+        now = await asyncio.to_thread(declared_dependencies, self._run.project.root)
         return added_dependencies(self._declared, now)
 
     def _result(self, ended: TurnEnded, interrupted: InterruptReason) -> IterationResult:

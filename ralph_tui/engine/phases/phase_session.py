@@ -35,7 +35,7 @@ class Stage:
     @property
     def docs(self) -> Documents:
         """The documents as last seen."""
-        return self.run.project_state.docs
+        return self.run.docs
 
 
 def no_findings() -> int:

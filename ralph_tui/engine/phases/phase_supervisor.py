@@ -104,4 +104,4 @@ class PhaseSupervisor(SessionSupervisor):
         return await record_learning(self._run, given, may_edit=False)
 
     async def _summarize_plan(self, _: rt.ToolInput) -> ToolAnswer:
-        return rt.plan_summary(self._run.project_state.docs.plan)
+        return rt.plan_summary(self._run.docs.plan)

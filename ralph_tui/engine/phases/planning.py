@@ -141,7 +141,7 @@ async def _talk(stage: Stage, feedback: str) -> End | None:
     """Run one session; on feedback, archive the old plan and replace what is not complete."""
     handed_in = False
     if feedback:
-        await asyncio.to_thread(stage.run.project_state.project.archive_plan)
+        await asyncio.to_thread(stage.run.project.archive_plan)
 
     async def missing() -> str | None:
         if feedback and not handed_in:
@@ -251,7 +251,7 @@ def plan_problems(
 
 
 async def _prompt(stage: Stage, feedback: str) -> str:
-    project = stage.run.project_state.project
+    project = stage.run.project
     own = project.layout.prompt(stage.phase)
     specs = await read_specs(stage)
     texts = "\n\n".join(f"### specs/{s.name}\n{s.text.strip()}" for s in specs)[:SPEC_TEXT_LIMIT]

@@ -104,7 +104,7 @@ async def run(stage: Stage) -> End | BackToBuilding:
     report = await _report(stage, number)
     if isinstance(report, End):
         return report
-    await asyncio.to_thread(stage.run.project_state.project.write_report, report)
+    await asyncio.to_thread(stage.run.project.write_report, report)
     stage.run.emit(
         ev.ValidationFinished(
             round=number,
@@ -126,7 +126,7 @@ async def _shown(stage: Stage) -> ValidationReport | None:
     asked = stage.docs.state.decision
     if asked is None or asked.kind is not ApprovalKind.VALIDATION:
         return None
-    project = stage.run.project_state.project
+    project = stage.run.project
     report = await asyncio.to_thread(project.read_report)
     if report is None or not asked.content:
         return None
@@ -150,7 +150,7 @@ async def take_rejection(stage: Stage) -> bool:
     if made is None or made.kind is not ApprovalKind.VALIDATION or made.approved is not False:
         return False
     reason = made.reason or "The person rejected the result without saying why."
-    report = await asyncio.to_thread(stage.run.project_state.project.read_report)
+    report = await asyncio.to_thread(stage.run.project.read_report)
     number = report.round if report is not None else stage.docs.state.validation_round + 1
     await _back(stage, (rejection_task(reason, number, stage.docs.plan),), number)
     return True
@@ -163,7 +163,7 @@ async def _approve(stage: Stage, report: ValidationReport) -> End | BackToBuildi
     summary += unverified_told(stage.docs.plan)
 
     async def content() -> Content:
-        return await _result(stage.run.project_state.project, report)
+        return await _result(stage.run.project, report)
 
     decided = await decide(
         stage.run, stage.request, ApprovalKind.VALIDATION, summary, content=content
@@ -247,7 +247,7 @@ async def _report(stage: Stage, number: int) -> ValidationReport | End:
     if not specs:
         return report
     hand_in = _HandIn(report, specs)
-    images = ValidationImages(stage.run.project_state.project, number)
+    images = ValidationImages(stage.run.project, number)
     while hand_in.report is None:
         end = await stage.run_limits.reason_to_stop()
         if end is not None:
@@ -273,7 +273,7 @@ async def _report(stage: Stage, number: int) -> ValidationReport | End:
 
 
 async def _prompt(stage: Stage, report: ValidationReport, specs: tuple[Spec, ...]) -> str:
-    project = stage.run.project_state.project
+    project = stage.run.project
     own = project.layout.prompt(stage.phase)
     checks = [f"{r.status.value}: `{r.command}` {r.reason}".strip() for r in report.checks]
     texts = "\n\n".join(f"### specs/{s.name}\n{s.text.strip()}" for s in specs)[:SPEC_TEXT_LIMIT]

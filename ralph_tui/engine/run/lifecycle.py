@@ -103,7 +103,7 @@ class Lifecycle:
     def _finished_work(self, stage: Stage) -> FinishedWork:
         """Return what this run knows of checks that passed."""
         if self._finished is None:
-            self._finished = FinishedWork(stage.run.project_state.project.root)
+            self._finished = FinishedWork(stage.run.project.root)
         return self._finished
 
     async def run(self, phase: Phase) -> End:
@@ -256,7 +256,7 @@ async def _move(stage: Stage, phase: Phase, reason: str) -> None:
 async def _remember(stage: Stage) -> None:
     """Write the phase memory at the transition (seeds, "Memory Capture Boundaries")."""
     docs = stage.docs
-    project = stage.run.project_state.project
+    project = stage.run.project
     counts = docs.plan.counts()
 
     def write() -> None:

@@ -29,7 +29,7 @@ async def write_handoff(
         meter: What the session has used.
         dependencies: The commands that add what the session declared.
     """
-    docs = run.project_state.docs
+    docs = run.docs
     task, result = supervisor.task.task, supervisor.tools.gate_result
     facts = SessionFacts(
         iteration=iteration,
@@ -46,7 +46,7 @@ async def write_handoff(
         progress=docs.plan.completion_percentage,
     )
     text = render_memory(facts, supervisor.tools.note)
-    project = run.project_state.project
+    project = run.project
 
     def write() -> str:
         path = project.write_memory(text)

@@ -258,7 +258,7 @@ async def record_iteration(
 
     why = f"iteration {number}: {result.reason}" if phase is Phase.BUILDING else ""
     docs = await run.project_state.transact(change, why)
-    project = run.project_state.project
+    project = run.project
 
     def write() -> None:
         text = iteration_memory(number, task_id, title, result, phase, run.clock())

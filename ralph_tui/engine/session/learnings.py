@@ -22,7 +22,7 @@ OFFER = (
 async def record_learning(run: RunContext, given: rt.Learning, *, may_edit: bool) -> ToolAnswer:
     """Append a learning to progress.txt; tell the person, and a model that `may_edit`, when it recurs."""
     category = given.category.upper()
-    project = run.project_state.project
+    project = run.project
     known = await asyncio.to_thread(project.read_learnings, LOOKED_AT)
     times = times_learned(known, given.learning) + 1
     await run.project_state.learn(category, given.learning)

@@ -151,7 +151,7 @@ class TaskSupervisor(SessionSupervisor):
         self._ran_tests = False
         self._on_work = on_work
         self._reminded = False
-        self._agents_file = AgentsMdGuard(run.project_state.project.layout.agents_md)
+        self._agents_file = AgentsMdGuard(run.project.layout.agents_md)
 
     @property
     def tests_only(self) -> bool:
@@ -238,7 +238,7 @@ class TaskSupervisor(SessionSupervisor):
 
     def _note_file(self, call: ToolCall) -> None:
         path = str(call.input.get("file_path") or call.input.get("notebook_path") or "")
-        root = str(self._run.project_state.project.root.resolve())
+        root = str(self._run.project.root.resolve())
         shown = path.removeprefix(root).lstrip("/")
         if shown and shown not in self.files:
             self.files.append(shown)

@@ -237,7 +237,7 @@ class Conversation:
         """Keep the first prompt of a session, for a person to read exactly what the model was given."""
         if not self._kept:
             self._kept = True
-            layout = self._run.project_state.project.layout
+            layout = self._run.project.layout
             await asyncio.to_thread(write_last_prompt, layout, self._spec.system_prompt, prompt)
 
     async def _count(self, usage: TurnUsage) -> None:
@@ -253,7 +253,7 @@ class Conversation:
         now = self._run.clock()
         requests = usage.session_requests - self._meter.requests
         tokens = usage.session_tokens - self._meter.tokens
-        counted = self._run.project_state.docs.state.requests.counting(requests, now).in_hour(now)
+        counted = self._run.docs.state.requests.counting(requests, now).in_hour(now)
         report = self._meter.count(usage).model_copy(update={"requests": counted})
         if report == self._reported and not tokens:  # a turn's end repeats the last response's
             return
@@ -296,7 +296,7 @@ class Conversation:
     @property
     def _wish(self) -> InterruptReason:
         """What the person wants instead of the running turn."""
-        state = self._run.project_state.docs.state
+        state = self._run.docs.state
         if state.stop is StopMode.NOW:
             return InterruptReason.STOP
         if state.pause is StopMode.NOW:
@@ -326,9 +326,7 @@ class Conversation:
 
     async def _steer(self) -> None:
         """Say guidance marked "now" to the running turn, once."""
-        waiting = [
-            i for i in self._run.project_state.docs.pending if i.now and i.id not in self._steered
-        ]
+        waiting = [i for i in self._run.docs.pending if i.now and i.id not in self._steered]
         if not waiting or not self._talking or self.interrupted is not InterruptReason.NONE:
             return
         ids = tuple(injection.id for injection in waiting)
