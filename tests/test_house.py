@@ -12,8 +12,8 @@ from tests.tools.where_is_what import PAGE, page
 MOST_MODULES = 21
 """In one folder, without its door."""
 
-MOST_FILES = 460
-MOST_REPEATED_CLASSES = 21
+MOST_FILES = 456
+MOST_REPEATED_CLASSES = 12
 """What was reached. Lower a number when you can, and say why when you raise one."""
 
 DOOR = re.compile(r"^\S[^\n]*\n\n.*^May not: .*^Callers: ", re.DOTALL | re.MULTILINE)

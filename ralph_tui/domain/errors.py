@@ -15,7 +15,7 @@ class ExitCode(IntEnum):
 
 
 class RalphError(Exception):
-    """Something a person must put right.
+    """Something that a person must fix.
 
     Args:
         message: What is wrong and where, as one sentence.
@@ -39,7 +39,7 @@ class ConfigError(RalphError):
 
 
 class PlanError(RalphError):
-    """A plan that cannot be worked: a cycle, an unknown dependency, a duplicate id."""
+    """A plan that the loop cannot work on: a cycle, an unknown dependency, a duplicate id."""
 
 
 class StoreError(RalphError):

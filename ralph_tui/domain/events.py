@@ -97,7 +97,7 @@ class EventBase(Record):
 
 
 class Standing(EventBase):
-    """Where a project stands, and within which limits it is worked."""
+    """Where a project stands, and within which limits the loop works."""
 
     project: str
     phase: Phase
@@ -506,20 +506,20 @@ class LoopPaused(EventBase):
 
 
 class LoopResumed(EventBase):
-    """The loop goes on, or the pause asked for was withdrawn."""
+    """The loop continues, or the requested pause was withdrawn."""
 
     type: Literal["loop_resumed"] = "loop_resumed"
 
 
 class LimitsChanged(EventBase):
-    """Somebody changed limits or models of the run that goes on; only what is given is different."""
+    """Somebody changed limits or models of the running run; only what is given changed."""
 
     type: Literal["limits_changed"] = "limits_changed"
     adjusted: Adjusted
 
 
 class FilesUnfinished(EventBase):
-    """Files of the project are not whole, as while an editor writes them; what they said before holds."""
+    """Files of the project are incomplete, as while an editor writes them; their last valid version is used."""
 
     type: Literal["files_unfinished"] = "files_unfinished"
     names: tuple[str, ...] = ()

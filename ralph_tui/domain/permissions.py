@@ -1,6 +1,6 @@
 """Permission for one tool call: what is asked, what may be answered, and what an answer means.
 
-Such a question stands among the others, so whoever can answer those can answer it.
+Such a question is one of the others, so whoever can answer those can answer it.
 """
 
 from collections.abc import Sequence

@@ -104,7 +104,7 @@ class Approval(Record):
 
 
 class Adjusted(Record):
-    """What a person changed for the run that goes on; None is as it is configured."""
+    """What a person changed for the running run; None is as configured."""
 
     max_iterations: Annotated[int, Field(ge=1)] | None = None
     per_iteration: Money | None = None
@@ -188,7 +188,7 @@ class RalphState(Record):
     given: tuple[Injection, ...] = ()
     """Guidance that the running iteration was given; of one that dies it waits for the next."""
     waits: Pause | None = None
-    """Why nothing goes on now, though a loop runs; what a dead one left says nothing."""
+    """Why a running loop waits now; what a dead loop left here means nothing."""
     retry_now: bool = False
     """The person does not want to wait any longer for a limit."""
     circuit_breaker: BreakerSummary = Field(default_factory=BreakerSummary)

@@ -133,6 +133,12 @@ def handoff_now(
 
     All of it while its task is still that one, or while nothing was completed since it was written.
     Otherwise only the decisions it lists, because the work it describes is over.
+
+    Args:
+        text: The hand-off, as Markdown.
+        written_at: When it was written; None when that is unknown.
+        plan: The plan as it is now.
+        task: The task of the session, or None in a phase without tasks.
     """
     named = _TASK_ID.search(text)
     if task is not None and named is not None and named[1].strip() == task.id:

@@ -35,7 +35,7 @@ class TaskStatus(StrEnum):
 
 
 class Begun(Record):
-    """The project when the first attempt at a task began; a claim is held against it."""
+    """The project when the first attempt at a task began; a claim is compared with it."""
 
     files: str = ""
     """Stands for all its files; empty where there are too many to look at."""
@@ -185,7 +185,7 @@ class ImplementationPlan(Record):
         return plan, stale
 
     def problems(self) -> tuple[PlanProblem, ...]:
-        """Return everything that makes this plan unworkable; empty when it can be worked."""
+        """Return everything that makes this plan unworkable; empty when the loop can work on it."""
         return plan_problems([(task.id, task.dependencies) for task in self.tasks])
 
     def why_unworkable(self) -> str:

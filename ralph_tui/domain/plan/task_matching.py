@@ -1,4 +1,4 @@
-"""Finds the current task again when somebody edits the plan meanwhile; pure.
+"""Finds the current task again after somebody edited the plan; pure.
 
 The task is promised as it was when its attempt began. The person's edit wins: a renamed task is the
 same task, a removed one or one that has to wait now is left, and new words count from the edit on.
@@ -11,10 +11,10 @@ from ralph_tui.domain.verification.verification import criterion_text
 
 
 def found(plan: ImplementationPlan, began: Task) -> Task | None:
-    """Return the task as it stands now, under another id when it was renamed; None when that is unknown."""
+    """Return the task as it is now, under another id when it was renamed; None when that is unknown."""
     named = [task for task in plan.tasks if task.id == began.id]
     if not named and began.begun is not None:
-        # Only one task is worked at a time, and what it began with is its own.
+        # Only one task runs at a time, and `begun` belongs to it.
         named = [t for t in plan.tasks if _in_progress(t) and t.begun == began.begun]
     return named[0] if len(named) == 1 else None
 

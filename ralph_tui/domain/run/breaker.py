@@ -127,7 +127,7 @@ class CircuitBreaker(Record):
 
     state: BreakerState = BreakerState.CLOSED
     half_open_at: Timestamp | None = None
-    """When the open breaker lets one iteration try by itself; None: only a person does."""
+    """When the open breaker tries one iteration automatically; None: only a person can."""
     failure_count: Count = 0
     stagnation_count: Count = 0
     same_error_count: Count = 0
@@ -150,7 +150,7 @@ class CircuitBreaker(Record):
     """Output tokens of an iteration, as a moving average."""
     evidence: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
     blamed: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
-    """The tasks that each signal's count is about; `NOBODYS` stands for a failure of none."""
+    """The tasks that each signal's count is about; `NOBODYS` is for a failure of no task."""
     opened_by: str = ""
     """What opened it, as a clause."""
     reset_reason: str = ""
@@ -312,7 +312,7 @@ class CircuitBreaker(Record):
 
     @property
     def is_cooling(self) -> bool:
-        """Open, and trying again by itself after a while."""
+        """Whether the breaker is open and will try again automatically."""
         return self.state is BreakerState.OPEN and self.half_open_at is not None
 
     def cooling(self, until: datetime | None) -> "CircuitBreaker":
@@ -348,7 +348,7 @@ def _next(count: int, *, on: bool) -> int:
 
 
 REGENERATE_BELOW = 0.5
-"""Share of the plan complete below which a plan that stands still is made anew."""
+"""Share of the plan complete below which a plan without progress is made again."""
 
 
 def recovery_for(plan: ImplementationPlan, breaker: CircuitBreaker) -> RecoveryAction:

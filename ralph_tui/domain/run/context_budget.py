@@ -78,7 +78,14 @@ class ContextBudget(Record):
         return self.model_copy(update={"current_usage": max(0, tokens)})
 
     def recording(self, number: int, task_id: str, *, context: int, tokens: int) -> "ContextBudget":
-        """Return a copy that keeps what an iteration used."""
+        """Return a copy that keeps what an iteration used.
+
+        Args:
+            number: The iteration's number, from 1.
+            task_id: The task it worked on.
+            context: Tokens in the context window at its end.
+            tokens: Tokens of all its requests.
+        """
         use = IterationUse(
             iteration=number,
             task_id=task_id,

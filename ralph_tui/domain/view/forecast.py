@@ -15,7 +15,7 @@ class Tried(Protocol):
 
     @property
     def outcome(self) -> IterationOutcome | None:
-        """None while it goes on."""
+        """How the attempt ended; None while it runs."""
         ...
 
     @property

@@ -134,16 +134,16 @@ class LoopView(Model):
 
     @property
     def gate_is_past(self) -> bool:
-        """The last claim was about another task than the one being worked."""
+        """Whether the last claim was about another task than the current one."""
         return self.gate_task_id is not None and self.gate_task_id != self.task_id
 
     @property
     def goes_on_at(self) -> datetime | None:
-        """When it goes on by itself: a limit resets, or an open breaker has cooled down."""
+        """When the loop continues automatically: a limit resets, or an open breaker has cooled down."""
         cooled = self.breaker.half_open_at if self.breaker.is_cooling else None
         return self.limit_until or cooled
 
     @property
     def current_task(self) -> Task | None:
-        """The task being worked, or None."""
+        """The task that is worked on, or None."""
         return self.tasks.get(self.task_id) if self.task_id else None

@@ -35,7 +35,7 @@ class Iteration(Model):
     started_at: datetime | None = None
     ended_at: datetime | None = None
     outcome: ev.IterationOutcome | None = None
-    """None while it goes on, and when its run was killed."""
+    """None while it runs, and when its run was killed."""
     reason: str = ""
     cost_usd: float = 0.0
     tokens: int = 0
@@ -49,7 +49,7 @@ class Iteration(Model):
     """Tasks that were not complete when it ended."""
     start: int = 0
     end: int = 0
-    """Offsets in the journal; `end` is 0 while it goes on."""
+    """Offsets in the journal; `end` is 0 while it runs."""
 
     @property
     def percent(self) -> float:
