@@ -4,8 +4,9 @@ import re
 
 from ralph_tui.domain.redaction import redact
 
+# Compiled when first used, because most texts are printable.
 # A string that was never ended ends with its line: it must not take what follows with it.
-_SEQUENCES = re.compile(
+_SEQUENCES = (
     r"\x1b\][^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c|(?=\n)|$)"  # OSC: titles, clipboard, links
     r"|[\x1b][P^_X][^\x1b\x9c\n]*(?:\x1b\\|\x9c|(?=\n)|$)"  # DCS, PM, APC, SOS strings
     r"|[\x90\x98\x9d\x9e\x9f][^\x1b\x9c\x07\n]*(?:\x1b\\|\x9c|\x07|(?=\n)|$)"  # as C1 bytes
@@ -13,7 +14,7 @@ _SEQUENCES = re.compile(
     r"|\x9b[0-?]*[ -/]*[@-~]"
     r"|\x1b[ -/]*[0-~]?"  # any other escape
 )
-_CONTROLS = re.compile(
+_CONTROLS = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # bidirectional overrides
     "\u200b\u2028\u2029\ufeff\ufff9-\ufffb\ud800-\udfff]"
@@ -42,7 +43,7 @@ def unarmed(text: str) -> str:
     if text.isprintable():  # so are most single lines, and nothing that is taken out is printable
         return text
     text = text.replace("\r\n", "\n")
-    return _CONTROLS.sub("", _SEQUENCES.sub("", text).replace("\r", "\n"))
+    return re.sub(_CONTROLS, "", re.sub(_SEQUENCES, "", text).replace("\r", "\n"))
 
 
 def one_line(text: str, limit: int = 200) -> str:

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar
 
@@ -18,7 +19,6 @@ from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.project_state import Injection, Phase, SessionRecord
 from ralph_tui.store import project_dir, text_files
 from ralph_tui.store.backup import mirror
-from ralph_tui.store.backup.receipts import ReceiptBook
 from ralph_tui.store.documents import snapshot
 from ralph_tui.store.documents.document_guard import DocumentGuard
 from ralph_tui.store.documents.documents import Documents, Outcome, Returning
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ralph_tui.domain.documents.extensions import Picture
     from ralph_tui.domain.documents.specs import Spec
     from ralph_tui.domain.documents.validation_report import ValidationReport
+    from ralph_tui.store.backup.receipts import ReceiptBook
 
 
 MAX_BYTES = 3_000_000
@@ -107,10 +108,16 @@ class Project:
         self._told_lock = threading.Lock()
         self._cleaned_at: datetime | None = None
         self._snapshots = Snapshots(self.layout, clock, self._tell)
-        self.receipts = ReceiptBook(self.layout)
         self._guard = DocumentGuard(self.layout, clock, self._tell_undone)
         self._snapshots.intend = self._guard.intend
         self._mirror = mirror.Mirror(self.layout, self._tell, self._guard.may_copy)
+
+    @cached_property
+    def receipts(self) -> "ReceiptBook":
+        """The records of completions, which a look at the documents does not need."""
+        from ralph_tui.store.backup.receipts import ReceiptBook
+
+        return ReceiptBook(self.layout)
 
     @classmethod
     def find(cls, start: Path) -> Self:

@@ -2,7 +2,6 @@
 
 import contextlib
 import errno
-import glob
 import os
 from datetime import datetime
 from pathlib import Path
@@ -45,6 +44,8 @@ def set_aside(path: Path, now: datetime, *, replacement: bytes | None = None) ->
 
 def forget_older(path: Path, kind: str) -> None:
     """Remove all but the newest files set aside from `path` as `kind`, by the times in their names."""
+    import glob
+
     for old in sorted(path.parent.glob(f"{glob.escape(path.name)}.{kind}-*"))[:-KEPT_ASIDE]:
         with contextlib.suppress(
             OSError
