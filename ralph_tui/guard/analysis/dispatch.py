@@ -116,7 +116,7 @@ def _listed(given: Invocation, commands: Sequence[str]) -> Iterator[str]:
             yield listed
 
 
-def git_words(given: Invocation) -> tuple[Word, ...] | None:
+def _git_words(given: Invocation) -> tuple[Word, ...] | None:
     """Return the words after `git`, also for `git-branch` and the programs in git's own directory."""
     program = given.program
     if program == "git":
@@ -240,7 +240,7 @@ def judged_alone(given: Invocation) -> bool:
         DeniedError: The rule refuses it.
     """
     program = given.program
-    if (git := git_words(given)) is not None:
+    if (git := _git_words(given)) is not None:
         if given.places.configured:
             reason = "Git would read its settings from another home directory"
             deny("environment", given.shown, reason, "Leave HOME and XDG_CONFIG_HOME as they are.")
@@ -256,7 +256,7 @@ def judged_alone(given: Invocation) -> bool:
     return True
 
 
-def rules_for(program: str) -> Sequence[Rule]:
+def _rules_for(program: str) -> Sequence[Rule]:
     """List the rules for what a program starts, runs as code, destroys and writes, in this order."""
     found = (
         _STARTS.get(program),
@@ -288,7 +288,7 @@ def judged_by_rules(given: Invocation) -> bool:
             judge_subscript(word, given.shown)
     if (beside := _BESIDES.get(program)) is not None:
         beside(given)  # what else it starts, as `kubectl exec` does, is judged as for any program
-    rules = rules_for(program)
+    rules = _rules_for(program)
     for rule in rules:
         rule(given)
     if program in _NAMING:

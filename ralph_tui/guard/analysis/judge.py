@@ -10,7 +10,7 @@ from ralph_tui.guard.rules.package_managers import ThroughUv
 from ralph_tui.guard.shell.nodes import UnreadableError
 from ralph_tui.guard.shell.readings import read_command, second_reading
 
-MAX_LENGTH = 64 * 1024
+_MAX_LENGTH = 64 * 1024
 
 
 def judge_command(command: str, policy: Policy) -> Verdict:
@@ -35,7 +35,7 @@ def _judge(command: str, policy: Policy) -> Verdict:
         size = len(command.encode())
     except UnicodeEncodeError:
         return unreadable(command, "The command is not valid Unicode")
-    if size > MAX_LENGTH:
+    if size > _MAX_LENGTH:
         return unreadable(command, "The command is longer than 64 KiB")
     walker = _walk(command, policy)
     verdict = _rewritten(command, walker, policy) if walker.tools else ALLOW

@@ -56,11 +56,11 @@ def only_given(name: str, source: str, definition: str) -> bool:
     rest = re.sub(rf"\$(?:{name}\b|\{{{name}\}})", "", rest)
     if found > 1 or re.search(rf"(?<![\w./-]){name}\b|\$'|\$\{{!", rest):
         return False
-    return not assigns_unseen(source)
+    return not _assigns_unseen(source)
 
 
 @lru_cache(maxsize=8)
-def assigns_unseen(source: str) -> bool:
+def _assigns_unseen(source: str) -> bool:
     """Tell whether a command in the source may give any variable a value."""
     return any(_may_assign(words) for words in _words(read_shell(source)))
 
@@ -97,7 +97,7 @@ def asks_where(source: str) -> bool:
     if len(source) > _LONGEST or not _HERE.search(source):
         return False
     redefined = re.search(r"\bpwd\s*\(|\bfunction\s+pwd\b|\balias\b|\bPWD=", source)
-    return redefined is None and not assigns_unseen(source)
+    return redefined is None and not _assigns_unseen(source)
 
 
 def forms(word: Word, values: Values) -> tuple[Word, ...]:

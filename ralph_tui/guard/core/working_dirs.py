@@ -29,7 +29,7 @@ _TOLD = ("PWD", "HOME")
 _SETTINGS_HOMES = names("HOME XDG_CONFIG_HOME")
 _MAX_DIRECTORIES = 8
 _MOST_VALUES = 20
-RALPHS_OWN = "ralph's own data"
+_RALPHS_OWN = "ralph's own data"
 """What a path outside the work tree leads to that only ralph writes."""
 _GUARDED: Mapping[str, tuple[str, str, str]] = MappingProxyType(
     {
@@ -40,7 +40,7 @@ _GUARDED: Mapping[str, tuple[str, str, str]] = MappingProxyType(
             "git-files", ".git/", "Leave git's own files to the person; reading them is fine.",
         ),
         ".claude": ("cli-files", ".claude/", "Leave the CLI's own settings to the person."),
-        RALPHS_OWN: ("ralph-files", RALPHS_OWN, "Leave ralph's data to ralph; reading it is fine."),
+        _RALPHS_OWN: ("ralph-files", _RALPHS_OWN, "Leave ralph's data to ralph; reading it is fine."),
     }
 )  # fmt: skip
 NOWHERE = "/\0home"
@@ -175,7 +175,7 @@ class Places:
             paths = (*paths, *(self.directories or ()))
         for path in paths:
             if any(_within(path, own) for own in self._own):
-                return RALPHS_OWN
+                return _RALPHS_OWN
             inner = path[len(self.root) :] if self.inside(path) else path
             parts = tuple(part for part in inner.split("/") if part)
             if (found := guarded_part(parts)) is not None:
@@ -284,7 +284,7 @@ class Places:
 
     def _leads_there(self, word: Word) -> bool:
         """Tell whether a word that does not say so leads to a guarded path: by a pattern, or from outside."""
-        outside = bool(self._own) and "/" in word.text and self.guarded(word) == RALPHS_OWN
+        outside = bool(self._own) and "/" in word.text and self.guarded(word) == _RALPHS_OWN
         return outside or (word.has_glob and self.guarded(word) is not None)
 
     def names_own(self, text: str) -> bool:

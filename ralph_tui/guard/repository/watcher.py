@@ -26,8 +26,8 @@ from ralph_tui.guard.sandbox.environment import REFLOG_MARK
 
 __all__ = ["SLACK_SECONDS", "Author", "Busy", "Change", "GitWatch", "Item", "Snapshot", "compare"]
 
-TIMEOUT_SECONDS = 60.0
-GITLINK = "160000"
+_TIMEOUT_SECONDS = 60.0
+_GITLINK = "160000"
 """The mode of a submodule in the index."""
 
 _WHERE = ("--absolute-git-dir", "--git-common-dir", "--is-inside-git-dir")
@@ -196,7 +196,7 @@ class GitWatch:
         times: dict[str, float] = {}
         for path, entry in index.items():
             place = top / path
-            if f" {GITLINK}," not in entry or not os.path.lexists(place / ".git"):
+            if f" {_GITLINK}," not in entry or not os.path.lexists(place / ".git"):
                 continue
             asked = self._git("rev-parse", "--absolute-git-dir", "HEAD", check=False, place=place)
             if not asked:
@@ -248,12 +248,12 @@ class GitWatch:
                 env=kept | {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"},
                 capture_output=True,
                 stdin=subprocess.DEVNULL,
-                timeout=TIMEOUT_SECONDS,
+                timeout=_TIMEOUT_SECONDS,
                 check=False,
             )
         except subprocess.TimeoutExpired as error:
             raise SetupError(
-                f"`git {arguments[0]}` did not end within {TIMEOUT_SECONDS:.0f} seconds.",
+                f"`git {arguments[0]}` did not end within {_TIMEOUT_SECONDS:.0f} seconds.",
                 "Run it in the project to see why.",
             ) from error
 

@@ -121,7 +121,7 @@ def judge_setting(name: str, value: Word, given: Invocation) -> None:
     if name.upper() in _FILES:
         check_named([literal(part) for part in text.split()], given)
     if _SCRIPT_SHELL.fullmatch(name):
-        require_shell(text, given)
+        _require_shell(text, given)
     if name == "PYTHONBREAKPOINT" and _STARTS_CODE.match(text):
         _refuse_setting(given)
     if name in ("MAKEFLAGS", "GNUMAKEFLAGS"):
@@ -140,7 +140,7 @@ def judge_make_shell(name: str, value: str, given: Invocation) -> None:
         DeniedError: They are no shell, or what a shell would run.
     """
     if name == "SHELL":
-        require_shell(value, given)
+        _require_shell(value, given)
     if name == ".SHELLFLAGS" and not _OPTIONS.fullmatch(value):
         _refuse_setting(given)
 
@@ -155,7 +155,7 @@ def judge_script_shell(given: Invocation) -> None:
     for at, text in enumerate(words):
         name, equals, value = text.partition("=")
         if _SCRIPT_SHELL.fullmatch(name):
-            require_shell(value if equals else "".join(words[at + 1 : at + 2]), given)
+            _require_shell(value if equals else "".join(words[at + 1 : at + 2]), given)
 
 
 def judge_just(given: Invocation) -> None:
@@ -165,10 +165,10 @@ def judge_just(given: Invocation) -> None:
         DeniedError: It is none.
     """
     for word in parse(given.arguments, Spec("f", long=names("--shell"))).values("--shell"):
-        require_shell(word.text, given)
+        _require_shell(word.text, given)
 
 
-def require_shell(text: str, given: Invocation) -> None:
+def _require_shell(text: str, given: Invocation) -> None:
     """Refuse another program in the place of a shell.
 
     Raises:

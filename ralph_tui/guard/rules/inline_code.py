@@ -129,8 +129,8 @@ def judge_any_code(code: str, given: Invocation) -> None:
     judge_memory_in_code(code, given.shown)
     judge_secrets_in_code(code, given.shown)
     judge_copies_in_code(code, given.shown)
-    judge_home_in_code(code, given)
-    judge_guarded_mention(code, given)
+    _judge_home_in_code(code, given)
+    _judge_guarded_mention(code, given)
 
 
 _AT_HOME = re.compile(
@@ -145,7 +145,7 @@ _WRITTEN = re.compile(
 )
 
 
-def judge_home_in_code(code: str, given: Invocation) -> None:
+def _judge_home_in_code(code: str, given: Invocation) -> None:
     """Refuse code that writes outside the project, by a full path or from the home directory.
 
     Raises:
@@ -158,7 +158,7 @@ def judge_home_in_code(code: str, given: Invocation) -> None:
         given.places.check_write(literal(f"~/{found[1]}"), given.shown)
 
 
-def judge_guarded_mention(code: str, given: Invocation) -> None:
+def _judge_guarded_mention(code: str, given: Invocation) -> None:
     """Refuse code that writes and names ralph's, git's or the CLI's own files.
 
     Raises:

@@ -19,7 +19,7 @@ from ralph_tui.guard.rules.python_code import judge_python_code
 from ralph_tui.guard.shell.nodes import UNKNOWN, Word, literal
 
 
-def judge_make(given: Invocation) -> None:
+def _judge_make(given: Invocation) -> None:
     """Judge `make`.
 
     Raises:
@@ -215,7 +215,7 @@ def _generic(given: Invocation) -> None:
 
 RULES: Rules = MappingProxyType(
     {
-        **dict.fromkeys(names("make gmake"), judge_make),
+        **dict.fromkeys(names("make gmake"), _judge_make),
         **dict.fromkeys(names("micropython jython"), _python),
     }
 )

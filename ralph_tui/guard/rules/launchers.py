@@ -92,7 +92,7 @@ WRAPPERS: Mapping[str, Wrapper] = MappingProxyType(
 )
 
 
-def no_hidden_options(given: Invocation, operands: Sequence[Word]) -> None:
+def _no_hidden_options(given: Invocation, operands: Sequence[Word]) -> None:
     """Refuse an unknown word before the command, because it could be the command."""
     if operands and operands[0].text == UNKNOWN and operands[0].may_split:
         unreadable_part(given.shown, "An expansion stands where a command may begin")
@@ -107,7 +107,7 @@ _XARGS = Spec(
 
 def _xargs(given: Invocation) -> None:
     read = parse(given.arguments, _XARGS, stop=True)
-    no_hidden_options(given, read.operands)
+    _no_hidden_options(given, read.operands)
     if not read.operands:
         return
     added = _fed_words(given)
@@ -214,7 +214,7 @@ _ENV_BLANK = re.compile(r"\\[_tnrfv]")
 def _wrapped(given: Invocation) -> None:
     wrapper = WRAPPERS[given.program]
     read = parse(given.arguments, wrapper.spec, stop=True)
-    no_hidden_options(given, read.operands)
+    _no_hidden_options(given, read.operands)
     if given.program in _LOGGING:
         check_all(read.values("-o", "--output"), given)
     check_outputs([option.word for option in read.options], given)
@@ -241,7 +241,7 @@ def _run(given: Invocation, words: Sequence[Word], *, assigns: bool = False) -> 
 def _env(given: Invocation) -> None:
     spec = Spec("uCS", long=names("--unset --chdir --split-string"))
     read = parse(given.arguments, spec, stop=True)
-    no_hidden_options(given, read.operands)
+    _no_hidden_options(given, read.operands)
     given = given.at(given.places.fork())  # what it sets holds for what it starts
     given = moved(given, read.values("-C", "--chdir"))
     for name in read.values("-u", "--unset"):
@@ -370,7 +370,7 @@ def _ssh(given: Invocation) -> None:
 
 def _watch(given: Invocation) -> None:
     read = parse(given.arguments, Spec("nqs", long=names("--interval --equexit")), stop=True)
-    no_hidden_options(given, read.operands)
+    _no_hidden_options(given, read.operands)
     joined(given, read.operands)
     if len(read.operands) > 1:
         _run(given, read.operands)

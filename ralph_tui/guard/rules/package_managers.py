@@ -168,7 +168,7 @@ _SOMETIMES = MappingProxyType(
 )
 
 
-def judge_sometimes(given: Invocation) -> None:
+def _judge_sometimes(given: Invocation) -> None:
     """Refuse those verbs of a tool that install or make environments; its others do no harm.
 
     Raises:
@@ -186,7 +186,7 @@ def judge_sometimes(given: Invocation) -> None:
         deny(RULE, given.shown, reason, "Use uv sync, uv run or uv python install.")
 
 
-def judge_uv(given: Invocation) -> None:
+def _judge_uv(given: Invocation) -> None:
     """Judge `uv`: its own work is welcome, what it runs is judged as if run directly."""
     read = parse(given.arguments, _UV_RUN, stop=True)
     if not read.operands:
@@ -220,7 +220,7 @@ def _judge_uv_pip(words: Sequence[Word], given: Invocation) -> None:
 _UV_PIP_CHANGES = names("install uninstall sync")
 
 
-def judge_uvx(given: Invocation) -> None:
+def _judge_uvx(given: Invocation) -> None:
     """Judge `uvx`, which is `uv tool run`."""
     inner = parse(given.arguments, _UV_RUN, stop=True)
     if inner.operands:
@@ -228,7 +228,7 @@ def judge_uvx(given: Invocation) -> None:
 
 
 RULES: Rules = MappingProxyType(
-    {"uv": judge_uv, "uvx": judge_uvx, **dict.fromkeys(_SOMETIMES, judge_sometimes)}
+    {"uv": _judge_uv, "uvx": _judge_uvx, **dict.fromkeys(_SOMETIMES, _judge_sometimes)}
 )
 """By program: what is welcome in part."""
 
@@ -262,14 +262,14 @@ def script_of(given: Invocation) -> str:
     python = PYTHON.fullmatch(given.program) and given.program != "py" and "/" not in head.text
     if not (python and given.policy.scripts_through_uv) or given.under_uv or head.start < 0:
         return ""
-    words = [word for word in given.arguments[:MOST_OPTIONS] if word.text not in _PLAIN_OPTIONS]
+    words = [word for word in given.arguments[:_MOST_OPTIONS] if word.text not in _PLAIN_OPTIONS]
     first = words[0].text if words else ""
     if first == "-m" and len(words) > 1:
         return f"{given.program} -m {words[1].text}"
     return f"{given.program} {first}" if first and first[0] not in "-<" else ""
 
 
-MOST_OPTIONS = 8
+_MOST_OPTIONS = 8
 _PLAIN_OPTIONS = frozenset({"-u", "-B", "-E", "-I", "-O", "-OO", "-s", "-S", "-v", "-q", "-b"})
 """Options of python that take no value."""
 

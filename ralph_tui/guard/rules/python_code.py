@@ -33,7 +33,7 @@ _TAKES_AWAY = names("rename renames replace move")
 _OF_PATH = names("write_text write_bytes unlink rmdir touch mkdir chmod symlink_to hardlink_to")
 
 
-def judge_python_write(node: ast.Call, name: str, given: Invocation, assigned: Assigned) -> None:
+def _judge_python_write(node: ast.Call, name: str, given: Invocation, assigned: Assigned) -> None:
     """Judge the files that a call writes or removes.
 
     Args:
@@ -129,7 +129,7 @@ def judge_python_code(code: str, given: Invocation, depth: int = 0) -> None:
             name = renamed.get(name, name)
             if library and name in _LIBRARY_VERBS:
                 deny(GIT_RULE, given.shown, f"`{name}` changes the repository", _READ_GIT)
-            judge_python_write(node, name, given, assigned)
+            _judge_python_write(node, name, given, assigned)
             for call in _called_with(node, known):
                 _judge_call(call, name, given, starts=starts, depth=depth)
 

@@ -136,7 +136,7 @@ def secret_denial(shown: str) -> Verdict:
     return denial(RULE, shown, reason, "Leave them to the programs that use them.")
 
 
-MEMORY_RULE = "process-memory"
+_MEMORY_RULE = "process-memory"
 _MEMORY_FILES = ("environ", "mem")
 _MEMORY = re.compile(r"/proc/(?:.*/)?(?:environ|mem)|/proc/kcore")
 _PROCESS = re.compile(r"/proc(?:/(?:\d+|x|self|thread-self|[^/]*[*?\[][^/]*))?")
@@ -162,7 +162,7 @@ def mentions_memory(source: str) -> bool:
     return "/proc" in source or "environ" in source
 
 
-def is_memory(path: str) -> bool:
+def _is_memory(path: str) -> bool:
     """Tell whether a path or pattern leads to the environment or memory of a process."""
     directory, _, last = path.rpartition("/")
     if not path.startswith("/proc/"):
@@ -186,7 +186,7 @@ def judge_reading(command: Simple, places: Places, source: str) -> None:
     judge_paths(words, places, source, command.raw)
     deep = program in _DEEP or (program in _GREPS and any(map(_recursive, words)))
     if program == "find":
-        deep = any(is_memory(f"/proc/1/{word.text}") for word in words if word.text)
+        deep = any(_is_memory(f"/proc/1/{word.text}") for word in words if word.text)
     if deep and any(_below_proc(word, places) for word in words):
         _refuse(command.raw)
 
@@ -206,9 +206,9 @@ def judge_paths(words: Sequence[Word], places: Places, source: str, shown: str) 
     for word in words:
         found = _BEFORE_MEMORY_PATH.match(word.text)
         path = word.cut(found.end()) if found and found.end() else word
-        if any(map(is_memory, places.resolve(path) or ())):
+        if any(map(_is_memory, places.resolve(path) or ())):
             _refuse(shown)
-        if path.text.startswith(UNKNOWN) and "/proc" in source and is_memory("/proc/" + path.text):
+        if path.text.startswith(UNKNOWN) and "/proc" in source and _is_memory("/proc/" + path.text):
             _refuse(shown)
 
 
@@ -260,13 +260,13 @@ def _below_proc(word: Word, places: Places) -> bool:
 def reads_memory(path: str) -> bool:
     """Tell whether a tool that opens or searches this path may read such a file."""
     plain = os.path.normpath(path).replace("//", "/")
-    return is_memory(plain) or bool(_PROCESS.fullmatch(plain))
+    return _is_memory(plain) or bool(_PROCESS.fullmatch(plain))
 
 
 def memory_denial(shown: str) -> Verdict:
     """Make the denial for reading such a file."""
     reason = "This reads the environment or memory of a process, which holds keys,"
-    return denial(MEMORY_RULE, shown, reason, "Read your own settings with printenv NAME.")
+    return denial(_MEMORY_RULE, shown, reason, "Read your own settings with printenv NAME.")
 
 
 def _refuse(shown: str) -> NoReturn:

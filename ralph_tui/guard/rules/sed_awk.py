@@ -27,13 +27,13 @@ _AWK_WRITE_BY_NAME = re.compile(r"print[^;}\n]*>>?\s*[A-Za-z_(]")
 _ADDRESS = re.compile(r"\s*(?:\d+(?:~\d+)?|\$|\+\d+|~\d+)?[\s,!;{}]*")
 
 
-def awk_starts_programs(code: str) -> bool:
+def _awk_starts_programs(code: str) -> bool:
     """Tell whether an awk program may run another: `system()`, a pipe to or from a command."""
     without = _AWK_REGEX.sub("//", code).replace("||", "")
     return bool(_AWK_STARTS.search(without))
 
 
-def awk_starts_input(code: str) -> bool:
+def _awk_starts_input(code: str) -> bool:
     """Tell whether an awk program may run what it reads: a field, or a variable that was given one."""
     plain = _AWK_REGEX.sub("//", code).replace("||", "")
     started = {match[1] or match[2] or match[3] for match in _AWK_STARTED.finditer(plain)}
@@ -47,25 +47,25 @@ def awk_starts_input(code: str) -> bool:
     return False
 
 
-def awk_strings(code: str) -> Iterator[str]:
+def _awk_strings(code: str) -> Iterator[str]:
     """List the string constants of an awk program."""
     for text in (code, _AWK_JOIN.sub("", code)):
         for match in _AWK_STRING.finditer(text):
             yield match[1].replace('\\"', '"')
 
 
-def awk_writes(code: str) -> Iterator[str]:
+def _awk_writes(code: str) -> Iterator[str]:
     """List the files an awk program prints into by name."""
     for match in _AWK_WRITE.finditer(code):
         yield match[1]
 
 
-def awk_writes_by_name(code: str) -> bool:
+def _awk_writes_by_name(code: str) -> bool:
     """Tell whether an awk program prints into a file that a variable names."""
     return bool(_AWK_WRITE_BY_NAME.search(code))
 
 
-def sed_commands(script: str) -> Iterator[str]:
+def _sed_commands(script: str) -> Iterator[str]:
     """List the shell commands of a sed script; an empty one is whatever sed has read.
 
     `s///e` runs the whole line, of which the replacement may be but a part.
@@ -77,7 +77,7 @@ def sed_commands(script: str) -> Iterator[str]:
             yield ""
 
 
-def sed_writes(script: str) -> Iterator[str]:
+def _sed_writes(script: str) -> Iterator[str]:
     """List the files a sed script writes: `w FILE` and `s///w FILE`."""
     for letter, rest in _sed_script(script):
         if letter in "wW" and rest:
@@ -176,11 +176,11 @@ def _sed(given: Invocation) -> None:
     scripts = [*scripts, *_program_files(read.values("-f", "--file"), given)]
     for script in scripts:
         _not_substituted(script, given)
-        for command in sed_commands(script.text):
+        for command in _sed_commands(script.text):
             if UNKNOWN in command or not command:
                 unreadable_part(given.shown, "sed would run a command that is not known")
             given.walker.shell(literal(command), given)
-        for path in sed_writes(script.text):
+        for path in _sed_writes(script.text):
             given.places.check_write(literal(path), given.shown)
     if read.has("-i", "--in-place"):
         for word in operands:
@@ -189,9 +189,9 @@ def _sed(given: Invocation) -> None:
 
 
 def _awk_starts(code: str, values: Sequence[str], given: Invocation) -> None:
-    if awk_starts_input(code):
+    if _awk_starts_input(code):
         unreadable_part(given.shown, "awk would run what it reads")
-    for text in (*awk_strings(code), *values):
+    for text in (*_awk_strings(code), *values):
         judge_possible_command(text, given)
 
 
@@ -206,12 +206,12 @@ def _awk(given: Invocation) -> None:
     for code in codes:
         _not_substituted(code, given)
         judge_signals_in_code(code.text, given)
-        if awk_writes_by_name(code.text):
+        if _awk_writes_by_name(code.text):
             for text in values:
                 given.places.check_guarded(literal(text), given.shown)
-        if awk_starts_programs(code.text):
+        if _awk_starts_programs(code.text):
             _awk_starts(code.text, values, given)
-        for path in awk_writes(code.text):
+        for path in _awk_writes(code.text):
             given.places.check_write(literal(path), given.shown)
     if any(v.text == "inplace" for v in read.values("-i", "--include")):
         for word in operands:

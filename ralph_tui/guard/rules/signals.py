@@ -31,7 +31,7 @@ def _refuse(given: Invocation, reason: str = "") -> NoReturn:
     deny(RULE, given.shown, reason, instead)
 
 
-def matches_own(pattern: str, policy: Policy, *, full: bool, exact: bool = False) -> bool:
+def _matches_own(pattern: str, policy: Policy, *, full: bool, exact: bool = False) -> bool:
     """Tell whether a pattern matches ralph, the CLI or a process they run under.
 
     Args:
@@ -71,7 +71,7 @@ def _by_pattern(given: Invocation) -> None:
 
 def _finds_own(read: Arguments, policy: Policy, patterns: Sequence[str]) -> bool:
     full, exact = read.has("-f", "--full"), read.has("-x", "--exact")
-    return any(matches_own(pattern, policy, full=full, exact=exact) for pattern in patterns)
+    return any(_matches_own(pattern, policy, full=full, exact=exact) for pattern in patterns)
 
 
 def _forms(word: Word, given: Invocation) -> list[str]:
@@ -89,7 +89,7 @@ def _by_name(given: Invocation) -> None:
     patterns = read.has("-r", "--regexp")
     for text in [form for word in read.operands for form in _forms(word, given)]:
         name = text if patterns else re.escape(text.rpartition("/")[2])
-        if matches_own(name, given.policy, full=False, exact=not patterns):
+        if _matches_own(name, given.policy, full=False, exact=not patterns):
             _refuse(given)
 
 
@@ -200,7 +200,7 @@ def looks_for_ralph(command: Simple, policy: Policy) -> bool:
         read = parse(words, _PATTERNS)
         return _finds_own(read, policy, [w.text for w in read.operands])
     if program == "pidof":
-        return any(matches_own(re.escape(w.text), policy, full=False, exact=True) for w in words)
+        return any(_matches_own(re.escape(w.text), policy, full=False, exact=True) for w in words)
     if program == "ps":
         return any(_PARENTS.fullmatch(word.text) for word in words)
     return program in _SEARCHES and _keeps_own(program, words, policy)
@@ -212,7 +212,7 @@ def _keeps_own(program: str, words: Sequence[Word], policy: Policy) -> bool:
     if len(operands) != 1 or any(w.text in ("-v", "--invert-match") for w in words):
         return False
     patterns = operands if program in names("grep egrep rg") else _REGEX.findall(operands[0])
-    return any(matches_own(pattern, policy, full=True) for pattern in patterns)
+    return any(_matches_own(pattern, policy, full=True) for pattern in patterns)
 
 
 # --- in other languages -----------------------------------------------------------------------

@@ -31,7 +31,7 @@ _WITH_VALUE = ("-C", "--git-dir", "--work-tree", "--namespace", "-c")
 def main(arguments: Sequence[str]) -> int:
     """Run git with these arguments if the guard allows it; returns only when it does not."""
     git = os.environ.get("RALPH_GUARD_GIT", "git")
-    refusal = refused(arguments) if touches_project(git, arguments) else ""
+    refusal = refused(arguments) if _touches_project(git, arguments) else ""
     if not refusal:
         os.execv(git, [git, *arguments])  # noqa: S606 - becoming git is the point
     sys.stderr.write(f"git: {refusal}\n")
@@ -43,14 +43,14 @@ def refused(arguments: Sequence[str]) -> str:
     policy = Policy(root=Path(os.environ.get("RALPH_GUARD_ROOT", ".")))
     places = Places(policy, frozenset({str(Path.cwd())}))
     try:
-        for written in judge_git([literal(word) for word in without_settings(arguments)], policy):
+        for written in judge_git([literal(word) for word in _without_settings(arguments)], policy):
             places.check_write(written, f"git {' '.join(arguments)}")
     except DeniedError as denied:
         return f"{denied.verdict.message} ({RULE})"
     return ""
 
 
-def without_settings(arguments: Sequence[str]) -> Sequence[str]:
+def _without_settings(arguments: Sequence[str]) -> Sequence[str]:
     """Drop the settings that the CLI puts before its own calls."""
     at = 0
     while arguments[at : at + 1] == ["-c"] and _CLI_SETTINGS.fullmatch(
@@ -60,7 +60,7 @@ def without_settings(arguments: Sequence[str]) -> Sequence[str]:
     return arguments[at:]
 
 
-def touches_project(git: str, arguments: Sequence[str]) -> bool:
+def _touches_project(git: str, arguments: Sequence[str]) -> bool:
     """Tell whether git would work on the project's repository, or on one that is not there yet inside it."""
     where = _place(arguments)
     asked = subprocess.run(

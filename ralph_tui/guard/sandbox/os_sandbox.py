@@ -23,7 +23,7 @@ from ralph_tui.domain.verification.check_commands import SandboxException
 from ralph_tui.guard.core.policy import SECRETS
 from ralph_tui.guard.sandbox.environment import SHIMS, repository
 
-CLI_SECRETS = (".credentials.json", "projects", "history.jsonl")
+_CLI_SECRETS = (".credentials.json", "projects", "history.jsonl")
 """Below the CLI's own directory, of which its shell needs the rest."""
 
 GONE = "ralph: the sandbox is gone"
@@ -109,29 +109,29 @@ def sandbox_for(
         domains: Hosts that commands may reach.
         writable: More directories to write to, as the person names them.
     """
-    caches = (uv_cache(home, environ), *_package_caches(root, home, environ))
+    caches = (_uv_cache(home, environ), *_package_caches(root, home, environ))
     for cache in caches:
         cache.mkdir(parents=True, exist_ok=True)
     extra = tuple(Path(name).expanduser() for name in writable)
     cli = Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude")
-    secrets = [*(home / name for name in SECRETS), *(cli / name for name in CLI_SECRETS)]
+    secrets = [*(home / name for name in SECRETS), *(cli / name for name in _CLI_SECRETS)]
     return Sandbox(
         witness=os.path.realpath(root / ".ralph"),
         home=os.path.realpath(home),
         required=required,
-        deny_write=guarded_directories(root),
+        deny_write=_guarded_directories(root),
         deny_read=_existing(secrets),
         allow_write=_existing([*caches, *extra]),
         domains=domains,
     )
 
 
-def guarded_directories(root: Path) -> tuple[str, ...]:
+def _guarded_directories(root: Path) -> tuple[str, ...]:
     """List what no command may write to: ralph's state and the repository, also where it is a worktree's."""
     return _existing([root / ".ralph", root / ".git", Path(repository(root))])
 
 
-def uv_cache(home: Path, environ: Mapping[str, str]) -> Path:
+def _uv_cache(home: Path, environ: Mapping[str, str]) -> Path:
     """Return where uv keeps what it downloaded, by uv's own rules."""
     if named := environ.get("UV_CACHE_DIR"):
         return Path(named)

@@ -27,7 +27,7 @@ _Text = tuple[str, str]
 """A text and its kinds."""
 
 
-def expand_braces(word: Word) -> Iterator[Word]:
+def _expand_braces(word: Word) -> Iterator[Word]:
     """Yield the words that the braces of this word make; most often the word itself."""
     if "{" not in word.text:
         yield word
@@ -412,5 +412,5 @@ class Parser(Lexer):
         if not (assignments or words or redirects):
             raise UnreadableError(f"`{self.look(1)}` does not belong here")
         raw = self.text[start : self._position].strip()
-        expanded = tuple(e for word in words for e in expand_braces(word))
+        expanded = tuple(e for word in words for e in _expand_braces(word))
         return Simple(tuple(assignments), expanded, tuple(redirects), raw)
