@@ -74,7 +74,7 @@ _BY_STATUS: dict[int | None, FailureClass] = {
 _NOT_THE_SERVICE = re.compile(
     r"malformed response|intercepting the request|is an HTML page|API Error: 403 Forbidden$"
 )
-"""The statuses of something in between, such as a hotel's sign-in page; the API explains its own 403."""
+"""Words of something in between, such as a hotel's sign-in page; the API explains its own 403."""
 _API_ERROR = "API Error: "
 _BY_WORDS = (
     (re.compile(r"credits? (?:ran out|required)", re.IGNORECASE), FailureClass.BILLING),

@@ -9,12 +9,12 @@ from pydantic import JsonValue
 
 from ralph_tui.cli.console import out, out_facts, out_json, out_table
 from ralph_tui.cli.project_lookup import find_project, owner_of, read_project
-from ralph_tui.domain.formatting import took
+from ralph_tui.domain.formatting import plural, took
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus, why_chosen
 from ralph_tui.domain.project_state import DECISIONS, SessionRecord, StopMode
 from ralph_tui.domain.run.context_budget import ContextBudget
 from ralph_tui.domain.verification.verification import VerificationOutcome
-from ralph_tui.present.text.figures import breaker_counts, money, plural, tokens
+from ralph_tui.present.text.figures import breaker_counts, money, tokens
 from ralph_tui.store.documents.documents import Documents
 from ralph_tui.store.lock import Owner
 from ralph_tui.store.project import Project

@@ -1,4 +1,6 @@
-"""Formats durations, in one form wherever a duration is shown."""
+"""Format durations, counts and lists of names, in one form wherever they are shown."""
+
+from collections.abc import Sequence
 
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
 
@@ -20,6 +22,17 @@ def duration(seconds: float, *, tenths: bool = False) -> str:
     if whole < DAY:
         return f"{whole // HOUR}h {whole % HOUR // MINUTE:02d}m"
     return f"{whole // DAY}d {whole % DAY // HOUR:02d}h"
+
+
+def plural(count: int, noun: str) -> str:
+    """Return a count with its noun: `1 check`, `2 checks`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def shortlist(names: Sequence[str], most: int) -> str:
+    """Return the first `most` names and the number of the others: `a, b and 3 more`."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def took(seconds: float) -> str:

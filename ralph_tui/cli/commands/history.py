@@ -53,9 +53,9 @@ def history(
 
 
 def _exported(project: "Project", form: Form) -> str:
+    from ralph_tui.domain.formatting import plural
     from ralph_tui.domain.plan.plan import TaskStatus
     from ralph_tui.present.sections.history_export import export_text, left_of
-    from ralph_tui.present.text.figures import plural
     from ralph_tui.store.journal.journal_library import JournalLibrary
 
     library = JournalLibrary(project.root)

@@ -17,7 +17,7 @@ app = typer.Typer()
 @app.command(epilog=examples("ralph metrics --json"))
 def metrics(*, project_root: ProjectRoot = None, as_json: AsJson = False) -> None:
     """Compute the seven success metrics from the journal."""
-    from ralph_tui.present.text.figures import plural
+    from ralph_tui.domain.formatting import plural
     from ralph_tui.store.journal.metrics_cache import MeasuredJournal
 
     journal = MeasuredJournal(find_project(project_root).layout.events)

@@ -17,10 +17,10 @@ from ralph_tui.config.load import config_paths, load_settings
 from ralph_tui.domain.documents.agents_md import MAX_LINES, lines_of
 from ralph_tui.domain.errors import RalphError, SetupError
 from ralph_tui.domain.events import Notice
+from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.verification.check_commands import CheckKind, ProjectChecks
-from ralph_tui.present.text.figures import plural
 
 if TYPE_CHECKING:
     from ralph_tui.domain.plan.plan import ImplementationPlan

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from ralph_tui.domain.base import Count, Record, Timestamp
 from ralph_tui.domain.documents.specs import Spec
+from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
 
@@ -63,7 +64,7 @@ class ValidationReport(Record):
         ran = sum(receipt.status is ReceiptStatus.PASSED for receipt in self.checks)
         judged = sum(len(result.criteria) for result in self.specs)
         parts = (
-            f"{ran} check{'' if ran == 1 else 's'}" if ran else "",
+            plural(ran, "check") if ran else "",
             f"{judged} acceptance criteri{'on' if judged == 1 else 'a'}" if judged else "",
         )
         held = " and ".join(filter(None, parts))
@@ -73,8 +74,8 @@ class ValidationReport(Record):
     def sights(self) -> str:
         """How much was seen with extra tools, in words; empty when nothing was."""
         pictures = sum(len(sight.pictures) for sight in self.seen)
-        shown = f", {pictures} picture{'' if pictures == 1 else 's'}" if pictures else ""
-        calls = f"{len(self.seen)} look{'' if len(self.seen) == 1 else 's'} with extra tools"
+        shown = f", {plural(pictures, 'picture')}" if pictures else ""
+        calls = f"{plural(len(self.seen), 'look')} with extra tools"
         return calls + shown if self.seen else ""
 
     def settles(self, plan: ImplementationPlan) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 from ralph_tui.domain.base import Count, Record, Timestamp
 from ralph_tui.domain.costs import Money
+from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.plan.plan_validation import MAX_ID, PlanProblem, odd_id, plan_problems
 from ralph_tui.domain.verification.verification import (
     AllowedCheckChange,
@@ -222,7 +223,7 @@ def plan_size(tasks: Iterable[Task]) -> str:
     """Say how much is left to do, for the person who is asked to approve it."""
     left = in_order(tasks)
     tokens = sum(t.estimated_tokens or 0 for t in left)
-    return f"{len(left)} task{'' if len(left) == 1 else 's'}, about {tokens:,} tokens"
+    return f"{plural(len(left), 'task')}, about {tokens:,} tokens"
 
 
 def why_chosen(plan: ImplementationPlan, task: Task) -> str:

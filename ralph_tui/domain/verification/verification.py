@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Literal
 
 from ralph_tui.domain.base import Amount, Model, Record, Timestamp
+from ralph_tui.domain.formatting import plural, shortlist
 from ralph_tui.domain.verification.test_counts import TestCounts
 
 
@@ -139,15 +140,9 @@ def receipt_facts(receipt: Receipt) -> tuple[str, ...]:
     held = "in the sandbox" if receipt.sandboxed else "without a sandbox"
     facts = [f"{counted}{before}", _INPUTS[receipt.inputs], f"{_PLACES[receipt.place]}, {held}"]
     if receipt.changed:
-        more = f" and {len(receipt.changed) - MOST_SHOWN} more" * (
-            len(receipt.changed) > MOST_SHOWN
-        )
-        facts.insert(2, f"changed: {', '.join(receipt.changed[:MOST_SHOWN])}{more}")
+        facts.insert(2, f"changed: {shortlist(receipt.changed, MOST_SHOWN)}")
     if receipt.failing:
-        more = f" and {len(receipt.failing) - MOST_SHOWN} more" * (
-            len(receipt.failing) > MOST_SHOWN
-        )
-        facts.append(f"failing: {', '.join(receipt.failing[:MOST_SHOWN])}{more}")
+        facts.append(f"failing: {shortlist(receipt.failing, MOST_SHOWN)}")
     return tuple(facts)
 
 
@@ -213,7 +208,7 @@ class GateResult(Model):
     def basis(self) -> str:
         """What a claim that was accepted rests on, in one line."""
         count, excused = len(self.proven), len(self._excused)
-        parts = [f"{count} check{'' if count == 1 else 's'} passed"] if count else []
+        parts = [f"{plural(count, 'check')} passed"] if count else []
         parts += [f"{excused} failed before this run, too"] if excused else []
         return ", ".join(parts) or "no check could run"
 

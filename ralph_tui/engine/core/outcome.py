@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from ralph_tui.domain.base import Model
 from ralph_tui.domain.errors import ExitCode, RalphError, SetupError
 from ralph_tui.domain.events import AgentFailed, FailureClass, LoopStatus
+from ralph_tui.domain.formatting import plural, shortlist
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.project_state import RalphState
 from ralph_tui.domain.run.breaker import RecoveryAction
@@ -135,13 +136,10 @@ def unverified_told(plan: ImplementationPlan) -> str:
     """Say which tasks are unverified or changed their checks, for the last line of a run; empty when none did."""
     unverified = [task.id for task in plan.tasks if task.is_unverified]
     changed = [task.id for task in plan.tasks if task.changed_checks]
-    told = f", {len(unverified)} unverified ({_first(unverified)})" if unverified else ""
-    return f"{told}, {len(changed)} with changed checks ({_first(changed)})" if changed else told
-
-
-def _first(names: Sequence[str]) -> str:
-    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return f"{', '.join(names[:5])}{more}"
+    told = f", {len(unverified)} unverified ({shortlist(unverified, 5)})" if unverified else ""
+    return (
+        f"{told}, {len(changed)} with changed checks ({shortlist(changed, 5)})" if changed else told
+    )
 
 
 SHOWN_TASKS = 3
@@ -155,9 +153,9 @@ def nothing_ready(plan: ImplementationPlan) -> End:
     waiting = [t for t in plan.tasks if t.status is TaskStatus.PENDING and not t.held]
     parts = []
     if blocked:
-        parts.append(f"{_count(blocked, 'task')} blocked: {_named(blocked, _why_blocked)}")
+        parts.append(f"{plural(len(blocked), 'task')} blocked: {_named(blocked, _why_blocked)}")
     if held:
-        parts.append(f"{_count(held, 'task')} on hold: {_named(held)}")
+        parts.append(f"{plural(len(held), 'task')} on hold: {_named(held)}")
     if waiting:
         parts.append(f"{len(waiting)} waiting for them: {_named(waiting)}")
     return stopped_end(f"no task is ready. {'; '.join(parts)}", _how_to_get_past(blocked, held))
@@ -183,7 +181,3 @@ def _named(tasks: Sequence[Task], more: Callable[[Task], str] = lambda _: "") ->
     shown = ", ".join(f"{task.id}{more(task)}" for task in tasks[:SHOWN_TASKS])
     left = len(tasks) - SHOWN_TASKS
     return f"{shown} and {left} more" if left > 0 else shown
-
-
-def _count(items: Sequence[Task], noun: str) -> str:
-    return f"{len(items)} {noun}{'' if len(items) == 1 else 's'}"

@@ -2,6 +2,7 @@
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.costs import CostMeter
+from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.project_state import RalphState, StopMode
 from ralph_tui.domain.run.breaker import BreakerState
 from ralph_tui.engine.context import RunContext
@@ -101,8 +102,7 @@ class RunLimits:
         most = self._run.settings.phases.building.max_iterations
         if self.done < most:
             return None
-        count = f"{most} iteration{'' if most == 1 else 's'}"
-        reason = f"{count} ran, the maximum of a run"
+        reason = f"{plural(most, 'iteration')} ran, the maximum of a run"
         return stopped_end(reason, "Run again, or raise --max-iterations.")
 
     async def _wait_while_paused(self) -> None:

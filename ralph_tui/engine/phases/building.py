@@ -8,6 +8,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents import agents_md
 from ralph_tui.domain.errors import PlanError
 from ralph_tui.domain.events import LoopStatus
+from ralph_tui.domain.formatting import shortlist
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus, why_chosen
 from ralph_tui.domain.project_state import Injection, Phase, StopMode
 from ralph_tui.domain.run.breaker import RecoveryAction, recovery_of_plan
@@ -76,8 +77,7 @@ async def _tell(run: RunContext, open_tasks: Sequence[Task]) -> None:
         lambda: [task.id for task in open_tasks if not run.gate.own_checks(task)]
     )
     if bare:
-        more = f" and {len(bare) - _NAMED_TASKS} more" if len(bare) > _NAMED_TASKS else ""
-        names = ", ".join(bare[:_NAMED_TASKS]) + more
+        names = shortlist(bare, _NAMED_TASKS)
         text = f"Without a command of their own these tasks complete only once it passes: {names}."
         run.emit(ev.Notice(level="warning", text=text))
 

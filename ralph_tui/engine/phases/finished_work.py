@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.project_state import StopMode
 from ralph_tui.domain.sanitize import one_line
@@ -139,8 +140,7 @@ class FinishedWork:
 
 
 def _begins(tasks: int, commands: int) -> str:
-    said = "1 finished task" if tasks == 1 else f"{tasks} finished tasks"
-    return f"Checking {said} again: {commands} command{'' if commands == 1 else 's'}."
+    return f"Checking {plural(tasks, 'finished task')} again: {plural(commands, 'command')}."
 
 
 async def _twice(run: RunContext, check: Check) -> Receipt:

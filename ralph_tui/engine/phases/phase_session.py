@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import IterationOutcome
+from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.context import RunContext, SpecFor, session_meter
 from ralph_tui.engine.control.request import RunRequest
@@ -102,7 +103,7 @@ def _result(
     if interrupted in (InterruptReason.STOP, InterruptReason.PAUSE, InterruptReason.UNANSWERED):
         return IterationResult(outcome=IterationOutcome.INTERRUPTED, reason=interrupted.value)
     if sent_back:
-        reason = f"{sent_back} finding{'' if sent_back == 1 else 's'}"
+        reason = plural(sent_back, "finding")
         return IterationResult(outcome=IterationOutcome.SENT_BACK, reason=reason)
     if lacking is None:
         return IterationResult(outcome=IterationOutcome.COMPLETE, reason="the criteria are met")

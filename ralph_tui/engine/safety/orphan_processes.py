@@ -10,6 +10,7 @@ from pathlib import Path
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.questions import AskedQuestion, Option, Question
 from ralph_tui.domain.events import EventSink
+from ralph_tui.domain.formatting import shortlist
 from ralph_tui.domain.project_state import Phase, StopMode
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.control.request import RunRequest
@@ -63,11 +64,10 @@ def end_orphans(strays: tuple[OrphanProcess, ...]) -> None:
 
 def described(strays: tuple[OrphanProcess, ...]) -> str:
     """Describe orphans in one sentence."""
-    names = ", ".join(stray.shown for stray in strays[:_SHOWN])
-    more = f" and {len(strays) - _SHOWN} more" if len(strays) > _SHOWN else ""
+    names = shortlist([stray.shown for stray in strays], _SHOWN)
     one = len(strays) == 1
     what = "A process" if one else f"{len(strays)} processes"
-    return f"{what} of a run that died {'is' if one else 'are'} still there: {names}{more}."
+    return f"{what} of a run that died {'is' if one else 'are'} still there: {names}."
 
 
 async def settle_orphans(

@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 
 from ralph_tui.domain.events import Notice
+from ralph_tui.domain.formatting import plural
 from ralph_tui.engine.core.project_tree import NOT_THE_PROJECT
 
 _SECONDS = 20
@@ -106,7 +107,7 @@ def _unfinished(directory: Path, *, conflicts: int) -> str:
     if not names and not conflicts:
         return ""
     what = f"{' and '.join(names)} is not finished" if names else "a conflict is not resolved"
-    files = f" ({conflicts} file{'' if conflicts == 1 else 's'} in conflict)" if conflicts else ""
+    files = f" ({plural(conflicts, 'file')} in conflict)" if conflicts else ""
     return f"{what}{files}: the agent would work on half of it. `git status` says how to end it."
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 
 from ralph_tui.domain.base import Model
+from ralph_tui.domain.formatting import plural, shortlist
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.verification.evidence import judge
 from ralph_tui.engine.verification.evidence.examine import Examined, Inspection
@@ -35,9 +36,8 @@ class RedBefore(Model):
         failing = TestReport(outcomes=self.outcomes).failing
         if not failing:
             return f"exit status {self.exit_code}"
-        names = ", ".join(one_line(name, 120) for name in failing[:_NAMED])
-        more = f" and {len(failing) - _NAMED} more" if len(failing) > _NAMED else ""
-        return f"{len(failing)} test{'' if len(failing) == 1 else 's'} failed: {names}{more}"
+        names = shortlist([one_line(name, 120) for name in failing], _NAMED)
+        return f"{plural(len(failing), 'test')} failed: {names}"
 
     def excuses(self, now: Examined, inspection: Inspection) -> bool:
         """Return whether the check, failing again, got no worse; anything unclear counts as worse."""

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from ralph_tui.config.settings import BuildingSettings
 from ralph_tui.domain.errors import PlanError
+from ralph_tui.domain.formatting import plural, shortlist
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.verification.check_commands import ProjectChecks
 from ralph_tui.domain.verification.verification import criterion_text
@@ -65,10 +66,9 @@ def may_be_unverified(task: Task, building: BuildingSettings) -> bool:
 
 def uncovered_notice(tasks: Sequence[Task]) -> str:
     """Return a sentence that names these tasks."""
-    names = ", ".join(task.id for task in tasks[:SHOWN_TASKS])
-    more = f" and {len(tasks) - SHOWN_TASKS} more" if len(tasks) > SHOWN_TASKS else ""
-    verb, noun = ("have", "tasks") if len(tasks) > 1 else ("has", "task")
-    return f"{len(tasks)} {noun} {verb} no check that can run: {names}{more}."
+    names = shortlist([task.id for task in tasks], SHOWN_TASKS)
+    verb = "has" if len(tasks) == 1 else "have"
+    return f"{plural(len(tasks), 'task')} {verb} no check that can run: {names}."
 
 
 def coverage_hint(tasks: Sequence[Task]) -> str:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from ralph_tui.domain.formatting import shortlist
 from ralph_tui.domain.sanitize import inert, one_line
 from ralph_tui.domain.verification.verification import Receipt
 
@@ -52,8 +53,7 @@ def _told(receipt: Receipt, room: int) -> Iterator[str]:
     yield f"- `{what}` {receipt.status.value.replace('_', ' ')}{reason}"
     tests = failing_tests(receipt)
     if tests:
-        more = f" and {len(tests) - MOST_TESTS} more" if len(tests) > MOST_TESTS else ""
-        yield f"  Failing tests: {', '.join(tests[:MOST_TESTS])}{more}"
+        yield f"  Failing tests: {shortlist(tests, MOST_TESTS)}"
     lines = _useful_end(inert(receipt.tail).splitlines(), room)
     if lines:
         yield "  The end of its output:"

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from ralph_tui.domain.formatting import shortlist
 from ralph_tui.domain.sanitize import one_line
 
 STAGE = " (stage "
@@ -181,15 +182,14 @@ def _index(before: Snapshot, after: Snapshot) -> Iterator[_Found]:
     changed = sorted(p for p in paths if before.index.get(p) != after.index.get(p))
     if not changed:
         return
-    more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
-    names = ", ".join(one_line(path, 60) for path in changed[:3])
+    names = shortlist([one_line(path, 60) for path in changed], 3)
     git = f"git -C {shlex.quote(before.above)}" if before.above else "git"
     restore = f"{git} read-tree HEAD"
     if len(changed) <= SHOWN and not any(STAGE in path for path in changed):
         restore = f"{git} update-index" + "".join(
             _put_back(p, before.index.get(p)) for p in changed
         )
-    yield _Found(f"the index was changed ({names}{more})", restore, "index")
+    yield _Found(f"the index was changed ({names})", restore, "index")
 
 
 def _put_back(path: str, entry: str | None) -> str:

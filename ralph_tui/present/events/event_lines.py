@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.questions import AskedQuestion, Permission
-from ralph_tui.domain.formatting import took
+from ralph_tui.domain.formatting import plural, took
 from ralph_tui.domain.labels import ENDS
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.sanitize import inert, one_line
@@ -17,7 +17,7 @@ from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.present.events.deduplicate import Deduplicator
 from ralph_tui.present.events.event_sentences import Sentence, sentence_of
-from ralph_tui.present.text.figures import money, plural, tokens
+from ralph_tui.present.text.figures import money, tokens
 from ralph_tui.present.text.glyphs import UNICODE, Glyphs
 from ralph_tui.present.text.spans import Tone
 from ralph_tui.present.text.status_labels import RECEIPT

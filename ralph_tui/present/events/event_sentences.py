@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.formatting import duration, took
+from ralph_tui.domain.formatting import duration, plural, took
 from ralph_tui.domain.labels import ENDS, FAILURES
 from ralph_tui.domain.permissions import answer_told
 from ralph_tui.domain.plan.plan import TaskStatus
@@ -18,7 +18,7 @@ from ralph_tui.domain.run.breaker import BreakerState
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.verification.review import criteria_count, evidence_lines
 from ralph_tui.domain.verification.verification import GateResult
-from ralph_tui.present.text.figures import breaker_counts, clock, in_local, money, plural, tokens
+from ralph_tui.present.text.figures import breaker_counts, clock, in_local, money, tokens
 from ralph_tui.present.text.spans import Tone
 from ralph_tui.present.text.status_labels import BREAKER, ITERATION, task_word
 

@@ -10,12 +10,12 @@ from ralph_tui.domain.documents.validation_report import (
     SpecResult,
     ValidationReport,
 )
-from ralph_tui.domain.formatting import took
+from ralph_tui.domain.formatting import plural, took
 from ralph_tui.domain.plan.plan import Task, TaskStatus, in_order
 from ralph_tui.domain.project_state import ApprovalKind
 from ralph_tui.domain.sanitize import head, inert, one_line
 from ralph_tui.domain.verification.verification import Receipt, criterion_text, receipt_facts
-from ralph_tui.present.text.figures import plural, tokens
+from ralph_tui.present.text.figures import tokens
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.markdown import markdown_lines
 from ralph_tui.present.text.parts import LazyLines, LineBlock, Part, parts_blocks

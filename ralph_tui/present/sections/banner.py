@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from ralph_tui.domain.events import LoopFinished, LoopStatus, Notice
-from ralph_tui.domain.formatting import duration
+from ralph_tui.domain.formatting import duration, plural
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.view.loop_view import LoopView, RunState
 from ralph_tui.present.board.board_rows import (
@@ -17,7 +17,7 @@ from ralph_tui.present.board.board_rows import (
     why_not_build,
 )
 from ralph_tui.present.events.event_sentences import unfinished
-from ralph_tui.present.text.figures import breaker_counts, clock, money, plural
+from ralph_tui.present.text.figures import breaker_counts, clock, money
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.key_hints import Keys, commands_as_keys, hint
 from ralph_tui.present.text.spans import Line, Span, Tone, flow, wrap

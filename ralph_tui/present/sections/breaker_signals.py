@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable
 
+from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker, Signal
 from ralph_tui.present.sections.bars import bar, dots, level_tone
-from ralph_tui.present.text.figures import limit, money, plural
+from ralph_tui.present.text.figures import limit, money
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.parts import Part
 from ralph_tui.present.text.spans import Line, Span, Tone, crop

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from ralph_tui.domain.formatting import duration
+from ralph_tui.domain.formatting import duration, plural
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.view.run_history import BreakerStep, Ruled
 from ralph_tui.present.sections.breaker_signals import breaker_parts
-from ralph_tui.present.text.figures import breaker_counts, clock, plural, when
+from ralph_tui.present.text.figures import breaker_counts, clock, when
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.key_hints import Keys, hint
 from ralph_tui.present.text.parts import Part

@@ -3,13 +3,12 @@
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from ralph_tui.domain.formatting import duration
+from ralph_tui.domain.formatting import duration, plural
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.view.loop_view import RESTING, LoopView, RunState
 from ralph_tui.present.sections.approval_parts import approval_heading
 from ralph_tui.present.sections.question_options import asked_briefly
-from ralph_tui.present.text.figures import plural
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.key_hints import Keys, hint
 from ralph_tui.present.text.spans import (

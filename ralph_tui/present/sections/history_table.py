@@ -5,13 +5,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from ralph_tui.domain.formatting import duration, took
+from ralph_tui.domain.formatting import duration, plural, took
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.view.forecast import Forecast
 from ralph_tui.domain.view.metrics import Metric
 from ralph_tui.domain.view.run_history import Chronicle, Iteration
 from ralph_tui.present.sections.iteration_lines import look_of
-from ralph_tui.present.text.figures import money, plural, tokens, when
+from ralph_tui.present.text.figures import money, tokens, when
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.key_hints import Keys, hint
 from ralph_tui.present.text.parts import LazyLines, LineBlock, Part

@@ -5,11 +5,11 @@ from functools import partial
 
 from rich.cells import cell_len
 
-from ralph_tui.domain.formatting import took
+from ralph_tui.domain.formatting import plural, took
 from ralph_tui.domain.labels import ENDS
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.view.run_history import Iteration, Run
-from ralph_tui.present.text.figures import money, plural, tokens, when
+from ralph_tui.present.text.figures import money, tokens, when
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.parts import LazyLines, LineBlock, Part
 from ralph_tui.present.text.spans import Line, Span, Tone, row, width_of, wrap

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from ralph_tui.domain.formatting import duration
+from ralph_tui.domain.formatting import duration, plural
 from ralph_tui.domain.labels import ENDS
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus, why_chosen
 from ralph_tui.domain.plan.plan_validation import PlanProblem
@@ -13,7 +13,7 @@ from ralph_tui.domain.view.loop_view import LoopView, RunState
 from ralph_tui.domain.view.run_history import Iteration, Run
 from ralph_tui.present.sections.guard_log import cooling, labelled, next_step
 from ralph_tui.present.sections.question_options import who_asks
-from ralph_tui.present.text.figures import clock, in_local, plural, when
+from ralph_tui.present.text.figures import clock, in_local, when
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.key_hints import Keys, commands_as_keys
 from ralph_tui.present.text.parts import Part

@@ -27,11 +27,6 @@ def limit(value: float) -> str:
     return f"${value:,.0f}" if value == int(value) else f"${value:,.2f}"
 
 
-def plural(count: int, noun: str) -> str:
-    """Count things: `1 task`, `2 tasks`."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
-
 _STAMP = r"(\d{4}-\d\d-\d\d \d\d:\d\d)(?::\d\d)? UTC"
 
 

@@ -5,8 +5,8 @@ from functools import lru_cache
 
 from pydantic import JsonValue
 
+from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.sanitize import head
-from ralph_tui.present.text.figures import plural
 from ralph_tui.present.tools.calls import (
     Call,
     CallState,

@@ -4,7 +4,7 @@ import json
 import re
 from functools import partial
 
-from ralph_tui.present.text.figures import plural
+from ralph_tui.domain.formatting import plural
 from ralph_tui.present.tools.calls import (
     Call,
     CallState,

@@ -6,11 +6,11 @@ from functools import partial
 
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.events import TaskChanged
+from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.control.attribution import CHANGED_ON_DISK
 from ralph_tui.engine.control.plan_edits import TaskFields
-from ralph_tui.present.text.figures import plural
 from ralph_tui.present.text.key_hints import commands_as_key_text, key_label
 from ralph_tui.tui.commands.registry import BY_NAME
 from ralph_tui.tui.handlers.command_host import CommandHost

@@ -10,11 +10,11 @@ from textual.dom import DOMNode
 from textual.reactive import var
 
 from ralph_tui.domain.events import Notice
+from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.sanitize import inert, one_line
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.engine.control.launch import Launch
-from ralph_tui.present.text.figures import plural
 from ralph_tui.present.text.glyphs import Glyphs, choose
 from ralph_tui.present.text.key_hints import Keys
 from ralph_tui.present.text.spans import Tone

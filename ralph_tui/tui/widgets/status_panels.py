@@ -11,7 +11,7 @@ from textual.reactive import reactive
 
 from ralph_tui.domain.costs import CostLevel, CostLimits, CostMeter
 from ralph_tui.domain.events import IterationFinished
-from ralph_tui.domain.formatting import duration, took
+from ralph_tui.domain.formatting import duration, plural, took
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.domain.run.context_budget import ContextBudget
@@ -21,7 +21,7 @@ from ralph_tui.domain.view.forecast import Forecast
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.present.sections.bars import bar, context_bar, level_tone
 from ralph_tui.present.sections.breaker_signals import breaker_lines
-from ralph_tui.present.text.figures import limit, money, plural, tokens
+from ralph_tui.present.text.figures import limit, money, tokens
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.spans import (
     Line,

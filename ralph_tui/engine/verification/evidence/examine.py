@@ -10,6 +10,7 @@ from pathlib import Path
 from pydantic import Field
 
 from ralph_tui.domain.base import Model
+from ralph_tui.domain.formatting import shortlist
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.verification.test_counts import Runner, TestCounts
 from ralph_tui.domain.verification.verification import Inputs, Place, criterion_text
@@ -181,7 +182,7 @@ class Examiner:
                 for path, signature in self._files.signatures().items()
                 if is_code(path) and seen.get(path, signature) != signature
             ]
-        return (f"{_listed(tuple(paths))} while the check ran",) if paths else ()
+        return (f"{shortlist(tuple(paths), _NAMED)} while the check ran",) if paths else ()
 
     def _judged(
         self,
@@ -262,7 +263,7 @@ class Examiner:
         inspection: Inspection,
     ) -> tuple[str, ...]:
         """Return what the run with the originals shows against the claim."""
-        files = _listed(inspection.open.names)
+        files = shortlist(inspection.open.names, _NAMED)
         new = {*inspection.changes.new_tests, *inspection.changes.added}
         if result.exit_code != 0:
             if (
@@ -271,7 +272,9 @@ class Examiner:
                 and all(_file(name) in new for name in report.failing)
             ):
                 return ()  # new tests need the new files beside them; in place they passed
-            tests = f"{_listed(report.failing)} failed" if report.failing else _ended(result)
+            tests = (
+                f"{shortlist(report.failing, _NAMED)} failed" if report.failing else _ended(result)
+            )
             return (f"with the original check files {tests}; changed: {files}",)
         found = judge.faults(
             report, (copy.root, self._root), inspection.trusted, inspection.changes.changed
@@ -329,11 +332,6 @@ def allowed_by_words(words: str, changes: CheckChanges) -> tuple[str, ...]:
 
 def _file(test: str) -> str:
     return test.partition("::")[0]
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
 
 
 def _ended(result: CommandResult) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
+from ralph_tui.domain.formatting import plural
 from ralph_tui.engine.verification.evidence.check_paths import RUNNER_MODULES, is_test_file
 from ralph_tui.engine.verification.evidence.reports import TestReport
 
@@ -164,5 +165,5 @@ def _tests(names: tuple[str, ...]) -> str:
     """Return the number of tests and the first names."""
     shown = ", ".join(name for name in names[:_NAMED] if name != "?")
     more = ", …" if len(names) > _NAMED else ""
-    number = f"{len(names)} test{'' if len(names) == 1 else 's'}"
+    number = plural(len(names), "test")
     return f"{number} ({shown}{more})" if shown else number

@@ -6,9 +6,8 @@ from time import monotonic
 from textual.content import Content
 from textual.timer import Timer
 
-from ralph_tui.domain.formatting import duration
+from ralph_tui.domain.formatting import duration, plural
 from ralph_tui.present.sections.bars import bar
-from ralph_tui.present.text.figures import plural
 from ralph_tui.present.text.spans import Line, Span, Tone, width_of
 from ralph_tui.present.timeline.entries import EntryFilter
 from ralph_tui.tui.data.replay import Player

@@ -16,10 +16,10 @@ from textual.content import Content
 from textual.widget import Widget
 
 from ralph_tui.domain.events import Event
+from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.run_history import Chronicle, Iteration, Run
 from ralph_tui.present.sections.iteration_lines import iteration_blocks, look_of, summary_parts
-from ralph_tui.present.text.figures import plural
 from ralph_tui.present.text.parts import LineBlock, Part, parts_blocks
 from ralph_tui.present.text.spans import Span, Tone, flat
 from ralph_tui.present.timeline.changed_files import change_parts

@@ -8,10 +8,10 @@ from textual.content import Content
 from textual.widget import Widget
 
 from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.sanitize import inert
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.present.sections.approval_parts import report_parts
-from ralph_tui.present.text.figures import plural
 from ralph_tui.present.text.markdown import markdown_lines
 from ralph_tui.present.text.parts import LineBlock, parts_blocks
 from ralph_tui.present.text.spans import Line, Span, Tone, flat
