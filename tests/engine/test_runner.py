@@ -21,7 +21,7 @@ from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.core.services import RunServices
 from ralph_tui.engine.run import runner
 from ralph_tui.engine.run.launch_factory import make_launch
-from ralph_tui.engine.run.start import run_loop
+from ralph_tui.engine.run.runner import run_loop
 from ralph_tui.store.project import Project
 from tests.harness.projects import events_of, make_project, task
 

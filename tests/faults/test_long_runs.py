@@ -21,7 +21,7 @@ from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.ports import AgentItem, SessionSpec, Supervisor, TurnEnded, TurnUsage
 from ralph_tui.engine.core.services import RunServices
-from ralph_tui.engine.run.start import run_loop
+from ralph_tui.engine.run.runner import run_loop
 from ralph_tui.store.journal.journal import JournalWriter
 from tests.harness.projects import ALLOWS, make_project, task
 

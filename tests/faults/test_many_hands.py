@@ -21,7 +21,7 @@ from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.ports import AgentItem, SessionSpec, Supervisor, TurnEnded, TurnUsage
 from ralph_tui.engine.core.services import RunServices
-from ralph_tui.engine.run.start import run_loop
+from ralph_tui.engine.run.runner import run_loop
 from ralph_tui.store.project import Project
 from tests.faults.test_long_runs import TalkingAgent, TalkingSession
 from tests.harness.model import serving

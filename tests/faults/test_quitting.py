@@ -27,7 +27,7 @@ from ralph_tui.engine.core.ports import (
     TurnUsage,
 )
 from ralph_tui.engine.core.services import RunServices
-from ralph_tui.engine.run.start import run_loop
+from ralph_tui.engine.run.runner import run_loop
 from ralph_tui.engine.session.turns import NeverOpened, open_unless
 from tests.faults.test_long_runs import TalkingAgent, TalkingSession
 from tests.harness.projects import make_project, plan_of, task

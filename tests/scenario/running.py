@@ -15,7 +15,7 @@ from ralph_tui.domain.events import Event, LoopFinished
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.services import RunServices
-from ralph_tui.engine.run.start import run_loop
+from ralph_tui.engine.run.runner import run_loop
 from tests.harness.model import ServerProcess, cli_environment
 from tests.harness.waiting import until
 

@@ -59,7 +59,7 @@ def make_launch(root: Path, services: RunServices, request: RunRequest | None = 
 
 
 def _runner() -> "Callable[[Path, RunServices, RunRequest, EventSink], Awaitable[LoopFinished]]":
-    from ralph_tui.engine.run.start import run_loop
+    from ralph_tui.engine.run.runner import run_loop
 
     return run_loop
 
