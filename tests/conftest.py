@@ -48,6 +48,11 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.disable_unused_snapshots = True
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Return one worker more than there are cores: many tests wait for processes and for time."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave the long tests out; pytest says how many were deselected."""
     if LONG:

@@ -1,5 +1,6 @@
 """The real program: in a process of its own, or in this one where a test only varies another."""
 
+import asyncio
 import contextlib
 import io
 import os
@@ -63,3 +64,8 @@ def inside(
         sys.stdin = before
     assert isinstance(status, int)
     return subprocess.CompletedProcess(words, status, out.getvalue(), err.getvalue())
+
+
+async def beside(*words: str, cwd: Path) -> "subprocess.CompletedProcess[str]":
+    """Run `ralph` in this process for a test that runs an event loop; nothing else may print meanwhile."""
+    return await asyncio.to_thread(inside, *words, cwd=cwd)

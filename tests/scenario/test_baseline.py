@@ -1,5 +1,6 @@
 """What was red before the run, on the real CLI: told, not held against a task with a check of its own, never worse."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from pydantic import JsonValue
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.verification.verification import ReceiptStatus, VerificationOutcome
+from tests.cli.processes import beside
 from tests.harness.model import serving
 from tests.harness.processes import run_ralph
 from tests.harness.projects import HAS_FILE, make_project, task, task_of
@@ -16,7 +18,7 @@ from tests.scenario.running import play
 
 pytestmark = pytest.mark.real_cli
 
-UNITTEST = "uv run python -m unittest"
+UNITTEST = f"{sys.executable} -m unittest"
 CALC = "def add(a, b):\n    return a + b\n"
 TESTS = """import unittest
 
@@ -89,11 +91,11 @@ async def test_what_was_red_before_is_told_and_must_not_get_worse(tmp_path: Path
         assert first == [before, before, failed, failed]
 
         # The agent's own damage is not what was red before a run, whoever starts the next one.
-        await run_ralph(["retry", "worse"], project)
+        await beside("retry", "worse", cwd=project)
         again = await run_ralph(["build", "--headless"], project, server)
         assert "Running 1 check" not in again.stdout
         assert task_of(project, "worse").status is TaskStatus.BLOCKED
-        await run_ralph(["retry", "worse"], project)
+        await beside("retry", "worse", cwd=project)
         without = await run_ralph(["build", "--headless", "--no-baseline"], project, server)
     assert "Before this run" in again.stdout
     assert "Before this run" not in without.stdout

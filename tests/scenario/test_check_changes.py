@@ -13,8 +13,8 @@ from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.verification.verification import Inputs
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.request import RunRequest
+from tests.cli.processes import beside
 from tests.harness.model import serving
-from tests.harness.processes import run_ralph
 from tests.harness.projects import HAS_FILE, make_project, task, task_of
 from tests.harness.scenarios import finishes, scenario
 from tests.scenario.running import Meanwhile, Run, play
@@ -118,8 +118,8 @@ async def test_where_nobody_is_there_the_task_waits_and_the_loop_goes_on(tmp_pat
         assert task_of(project, "b").status is TaskStatus.COMPLETE
         assert "changed checks" in run.end.reason
         # The person allows it afterwards, as the blocker says.
-        assert (await run_ralph(["edit", "a", "--may-change-checks"], project)).status == 0
-        assert (await run_ralph(["retry", "a"], project)).status == 0
+        assert (await beside("edit", "a", "--may-change-checks", cwd=project)).returncode == 0
+        assert (await beside("retry", "a", cwd=project)).returncode == 0
     async with serving(scenario(script(CLAIMS))) as server:
         run = await play(project, server)
     assert run.end.exit_code == 0, run.end.reason

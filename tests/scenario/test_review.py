@@ -11,6 +11,7 @@ from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.verification.verification import VerificationOutcome
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
+from tests.cli.processes import beside
 from tests.harness.model import serving
 from tests.harness.processes import run_ralph
 from tests.harness.projects import make_project, task, task_of
@@ -109,7 +110,7 @@ async def test_a_reviewer_judges_prose_from_the_files_alone(tmp_path: Path) -> N
     assert [d.rule for d in run.of(ev.ToolDenied)] == ["review-only"]
     costs = run.of(ev.UsageReported)[-1].costs
     assert run.of(ev.IterationFinished)[0].cost_usd == pytest.approx(costs.iteration)
-    status = json.loads((await run_ralph(["tasks", "--json"], run.project)).stdout)
+    status = json.loads((await beside("tasks", "--json", cwd=run.project)).stdout)
     assert "reviewed" in json.dumps(status)
 
 

@@ -13,6 +13,7 @@ from ralph_tui.domain.project_state import ApprovalKind, Phase
 from ralph_tui.domain.verification.verification import VerificationOutcome
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.request import RunRequest
+from tests.cli.processes import beside
 from tests.harness.model import serving
 from tests.harness.processes import run_ralph
 from tests.harness.projects import HAS_FILE, make_project, plan_of, task, task_of
@@ -52,11 +53,11 @@ async def test_a_plan_without_checks_starts_only_when_that_is_allowed(tmp_path: 
         assert "ralph edit a --criterion" in refused.stderr
         assert "--allow-unverified" in refused.stderr
         assert not server.requests, "nothing was spent"
-        given = await run_ralph(["edit", "b", "--criterion", "$ test -e b.txt"], project)
-        assert given.status == 0, given.stderr
+        given = await beside("edit", "b", "--criterion", "$ test -e b.txt", cwd=project)
+        assert given.returncode == 0, given.stderr
         fewer = await run_ralph(["build", "--headless"], project, server)
         assert "1 task has no check that can run: a." in fewer.stderr
-        await run_ralph(["edit", "b", "--criterion", "It is fast"], project)
+        await beside("edit", "b", "--criterion", "It is fast", cwd=project)
         assert not server.requests
         words = ["build", "--headless", "--allow-unverified"]
         done = await run_ralph(words, project, server)
@@ -69,11 +70,11 @@ async def test_a_plan_without_checks_starts_only_when_that_is_allowed(tmp_path: 
     rests = task_of(project, "a").verification
     assert rests is not None
     assert rests.outcome is VerificationOutcome.UNVERIFIED
-    assert "2 complete (2 unverified)" in (await run_ralph(["status"], project)).stdout
-    told = json.loads((await run_ralph(["status", "--json"], project)).stdout)
+    assert "2 complete (2 unverified)" in (await beside("status", cwd=project)).stdout
+    told = json.loads((await beside("status", "--json", cwd=project)).stdout)
     assert told["tasks"]["unverified"] == 2
-    assert (await run_ralph(["tasks"], project)).stdout.count("unverified") == 2
-    history = await run_ralph(["history", "--as", "csv"], project)
+    assert (await beside("tasks", cwd=project)).stdout.count("unverified") == 2
+    history = await beside("history", "--as", "csv", cwd=project)
     assert history.stdout.count("unverified: no check could run") == 2
 
 
