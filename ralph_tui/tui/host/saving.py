@@ -18,7 +18,14 @@ if TYPE_CHECKING:
 async def save(
     app: "Host", stem: str, given: str | Callable[[], str], *, form: str = "txt"
 ) -> None:
-    """Write a text to `.ralph/exports` and say where, or why not. A function that makes the text runs in a thread."""
+    """Write a text to `.ralph/exports` and say where, or why not; in a browser, offer it as a download.
+
+    Args:
+        app: Whose project it is.
+        stem: The beginning of the file's name, such as "history".
+        given: The text, or a function that makes it and is run in a thread.
+        form: The end of the file's name, without a dot.
+    """
     text = given if isinstance(given, str) else await asyncio.to_thread(given)
     if not text.strip():
         app.say("There is nothing to export yet.")

@@ -109,7 +109,14 @@ def splash(root: Path) -> Iterator[Splash | None]:
 
 
 def frames(name: str, width: int, height: int, *, unicode: bool) -> str:
-    """Return the dashboard's header and panes at this size, as escapes that place each line."""
+    """Return the dashboard's header and panes at a size, as escapes that place each line.
+
+    Args:
+        name: Of the project.
+        width: Cells of a line.
+        height: Lines of the terminal.
+        unicode: Whether the frames may have round corners.
+    """
     head = f"  {'○' if unicode else 'o'} opening    {one_line(name, max(1, width - 16))}"
     rows = [head[:width], *[""] * (_HEAD - 1)]
     if width >= 140:

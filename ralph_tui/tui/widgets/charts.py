@@ -24,6 +24,7 @@ from ralph_tui.domain.view.run_history import Iteration
 from ralph_tui.present.text.spans import Line, Span, Tone
 from ralph_tui.tui.host.widget_host import Host
 from ralph_tui.tui.host.workers import do
+from ralph_tui.tui.terminal.private import size_plot
 from ralph_tui.tui.widgets.styled import StyledWidget
 
 POINTS = 400
@@ -72,7 +73,7 @@ def drawn(drawing: Drawing) -> list[str]:
 
     plot = Plot()
     plot.plotsize(width, height)
-    plot._set_size(width, height)  # noqa: SLF001 - textual-plotext does it, too: its issue 5
+    size_plot(plot, width, height)
     plot.theme("clear")
     marker = "hd" if drawing.unicode else "*"
     for across, up in _strokes(xs, ys, width // 3):

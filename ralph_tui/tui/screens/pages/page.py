@@ -325,6 +325,12 @@ class Page(ModalScreen[None]):
         """Do slow `work` in a thread and hand the result to `done` on the screen.
 
         A later reading of the same group takes the place of an earlier one; leaving the page ends it.
+
+        Args:
+            work: Reads; is given what it reports its progress to, and runs in a thread.
+            done: Called with the result.
+            group: Names the reading.
+            failed: Called with a sentence instead.
         """
 
         def reading() -> None:
