@@ -127,6 +127,17 @@ def test_the_first_paint_imports_no_page_and_nothing_it_does_not_show() -> None:
     assert done.stdout.strip() == "[]"
 
 
+def test_reading_a_project_for_the_screen_imports_nothing_that_runs_it() -> None:
+    heavy = ("ralph_tui.engine.context", "ralph_tui.engine.verification.gate", "tree_sitter")
+    code = (
+        "import sys, ralph_tui.engine.run.observer\n"
+        "import ralph_tui.engine.verification.detection.project_checks\n"
+        f"print([m for m in sys.modules if m in {heavy!r}])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 async def test_pages_follow_each_other_and_esc_goes_back_to_the_dashboard(
     open_app: Open, past: Script
 ) -> None:

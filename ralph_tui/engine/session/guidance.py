@@ -1,11 +1,14 @@
 """Take guidance for an iteration, and give it back when the iteration did not hear it."""
 
 from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.project_state import Injection
-from ralph_tui.engine.context import RunContext
 from ralph_tui.store.project import Documents
+
+if TYPE_CHECKING:  # the screen reads a project without loading what a run needs
+    from ralph_tui.engine.context import RunContext
 
 Injections = tuple[Injection, ...]
 
@@ -25,7 +28,7 @@ def with_guidance_used(docs: Documents, *, heard: bool) -> Documents:
     return docs.with_state(given=()).replacing(pending=pending)
 
 
-def emit_consumed(run: RunContext, waiting: Injections, iteration: int) -> None:
+def emit_consumed(run: "RunContext", waiting: Injections, iteration: int) -> None:
     """Report which iteration got the guidance."""
     if waiting:
         ids = tuple(injection.id for injection in waiting)

@@ -29,6 +29,9 @@ from ralph_tui.tui.terminal.frame_pacing import ANSWER_SECONDS, FRAME_SECONDS, F
 from ralph_tui.tui.terminal.garbage_collection import sweep
 from ralph_tui.tui.terminal.private import write_escape
 
+FIRST_SECONDS = 0.01
+"""From the first event of a project to the screen: the rest of what is read comes in the same moment."""
+
 IDLE_FLUSH_SECONDS = 2.0
 """Seconds between beats while only files are watched; a change on disk asks for a beat of its own."""
 
@@ -99,9 +102,10 @@ class Refresher:
         sweep(began - self._pace.pressed_at)
 
     def _call_beat(self) -> None:
-        """Ask for a beat soon, so that changes on disk are shown together."""
+        """Ask for a beat soon, so that changes on disk are shown together; the first look at a project sooner."""
         if not self._bridge.live:
-            self._app.set_timer(FLUSH_SECONDS, self._beat)
+            known = self._app.view.is_known
+            self._app.set_timer(FLUSH_SECONDS if known else FIRST_SECONDS, self._beat)
 
     def _drawn(self, took: float, due: float) -> None:
         now = monotonic()
