@@ -10,6 +10,9 @@ from ralph_tui.cli.console import no_screen, note
 from ralph_tui.cli.project_lookup import find_project, project_directory
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ralph_tui.domain.events import Notice
     from ralph_tui.engine.control.launch import Launch
 
 
@@ -26,7 +29,6 @@ def open_here(project_root: Path | None) -> int:
 
     with splash(project_directory(project_root)) as drawn:
         from ralph_tui.cli.composition import launch_project
-        from ralph_tui.cli.doctor.checks import readiness
         from ralph_tui.cli.run.background import background_starter
         from ralph_tui.engine.control.request import RunRequest
         from ralph_tui.tui.app.app import RalphApp
@@ -37,10 +39,17 @@ def open_here(project_root: Path | None) -> int:
         launch = replace(
             launch_project(root, {}, RunRequest(interactive=True)),
             go_on=background_starter(root, "run"),
-            readiness=partial(readiness, root),
+            readiness=partial(_readiness, root),
         )
         app = RalphApp(launch)
     return show(app, drawn)
+
+
+def _readiness(root: Path) -> "Iterable[Notice]":
+    """Return what a run would find; the doctor is loaded after the first paint."""
+    from ralph_tui.cli.doctor.checks import readiness
+
+    return readiness(root)
 
 
 class MakeLaunch(Protocol):
