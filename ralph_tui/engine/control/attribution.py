@@ -54,13 +54,13 @@ class Attribution:
             if order not in tuple(self._orders):
                 return event
             while self._orders.popleft() != order:
-                pass  # what was written in between was not seen, and is told with this
+                pass  # what was written in between was not seen, and is reported with this
             return event.model_copy(update={"source": "here"})
         return event
 
 
 def breaker_words(before: CircuitBreaker, after: CircuitBreaker) -> str:
-    """Say why the breaker changed on disk: the reason of a reset; empty for a new cost limit, which is told elsewhere."""
+    """Say why the breaker changed on disk: the reason of a reset; empty for a new cost limit, which is reported elsewhere."""
     if after == before.reset(after.reset_reason):
         return f"reset by hand: {after.reset_reason}"
     raised = before.model_copy(update={"max_cost_usd": after.max_cost_usd})

@@ -269,7 +269,7 @@ class Controls:
         """Split a task into several, each depending on the one before; returns them.
 
         Raises:
-            RalphError: There is no such task, it is complete or being worked, or a part is empty.
+            RalphError: There is no such task, it is complete or in progress, or a part is empty.
         """
         before, after = self._replanned("you split it", lambda plan: split(plan, task_id, parts))
         return tuple(task for task in after.tasks if before.task(task.id) is None)

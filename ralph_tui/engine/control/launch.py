@@ -9,7 +9,7 @@ from ralph_tui.config.settings import ScreenSettings
 from ralph_tui.domain.events import LoopFinished, Notice
 from ralph_tui.engine.control.controls import Controls
 
-if TYPE_CHECKING:  # with it comes the sandbox, and the screen is to stand first
+if TYPE_CHECKING:  # it imports the sandbox, and the screen should appear first
     from ralph_tui.domain.events import EventSink
 
 
@@ -19,8 +19,8 @@ class RemainingWork:
 
     Attributes:
         whole: It goes the whole way, because of a request typed on the screen.
-        replans: It makes the plan anew, and no more.
-        request: What is new in it, or in the plan; empty to go on with what is there.
+        replans: It only makes a new plan.
+        request: What is new in it, or in the plan; empty to continue with the documents as they are.
         iterations: How many more, or None for as many as are configured.
         usd: How much more it may spend, or None for as much as is configured.
     """
@@ -59,8 +59,8 @@ class Launch:
         warm_up: Imports what is slow (the SDK); call it in a thread after first paint.
         run_request: Runs the whole way for a request typed on the screen, or, when that is empty, from
             where the project stands; else like `run`.
-        run_replan: Makes the plan anew with what is to be different, and ends; else like `run`.
-        go_on: Starts a process without a screen that goes on with the loop, and answers with its id
+        run_replan: Makes a new plan with the person's feedback, and ends; else like `run`.
+        go_on: Starts a process without a screen that continues the loop, and returns its process id
             once it owns it; blocks. Raises `RalphError` when it does not come to that. None where
             the loop cannot leave this process.
         screen: How the screen looks and calls.

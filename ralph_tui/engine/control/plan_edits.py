@@ -173,7 +173,7 @@ def split(plan: ImplementationPlan, task_id: str, parts: Sequence[str]) -> Imple
     """Return the plan with a task split in parts, each depending on the one before; the last keeps the criteria.
 
     Raises:
-        RalphError: There is no such task, it is complete or being worked, or a part is empty.
+        RalphError: There is no such task, it is complete or in progress, or a part is empty.
     """
     task = find_open(plan, task_id)
     if task.status is TaskStatus.IN_PROGRESS:
@@ -223,7 +223,7 @@ class TaskFields:
 
     description: str | None = None
     priority: int | None = None
-    """Lower is sooner; a new task without one is worked after all others that are open."""
+    """Lower is sooner; a new task without one runs after all other open tasks."""
     criteria: tuple[str, ...] | None = None
     dependencies: tuple[str, ...] | None = None
     model: str | None = None

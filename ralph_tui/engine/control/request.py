@@ -6,7 +6,7 @@ from ralph_tui.domain.documents.questions import GivenAnswers
 from ralph_tui.domain.project_state import Phase
 
 REPLAN = "Make the plan anew from the specs and from what is there now."
-"""What planning again is told when the person says nothing themselves."""
+"""The request for replanning when the person gives no feedback."""
 
 
 @dataclass(frozen=True)
@@ -14,7 +14,7 @@ class RunRequest:
     """One run, as the person asked for it.
 
     Attributes:
-        text: What the person wants; empty to go on with what is there.
+        text: What the person wants; empty to continue with the documents as they are.
         only: The single phase to run, or None for the whole way.
         assume_yes: Approve specs and plan without asking; never the final validation.
         no_input: Nobody answers questions; the model decides and records its assumption.

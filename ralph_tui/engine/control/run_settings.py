@@ -17,7 +17,7 @@ from ralph_tui.store.project import Documents, Project
 def reset_breaker(root: Path, reason: str) -> CircuitBreaker:
     """Close the circuit breaker with its counters at zero, and keep the reason.
 
-    A loop that waits for a decision about the open breaker goes on.
+    A loop that waits for a decision about the open breaker continues.
 
     Raises:
         RalphError: There is no reason, or the documents cannot be written.

@@ -1,7 +1,7 @@
 """Keep the project's documents as last seen, and emit events for their changes.
 
 Our own changes and other programs' edits pass through the same comparison under one lock, so each
-change is told exactly once and nobody's private copy is ever written back (DESIGN law 1).
+change is emitted exactly once and nobody's private copy is ever written back (DESIGN law 1).
 """
 
 import asyncio
@@ -75,8 +75,8 @@ class ProjectState:
     ) -> None:
         """Tell changes to `emit`.
 
-        Where no loop runs, `standing` says where the project stands; then pause and stop requests are
-        not told, because nobody is there to obey, and trouble is raised instead of told.
+        Where no loop runs, `standing` describes the state of the project; then pause and stop requests are
+        not emitted, because no loop obeys them, and errors are raised instead of emitted.
         """
         self.project = project
         self._emit = emit

@@ -38,7 +38,7 @@ class RunServices:
         warm_up: Imports what is slow.
         label: Shown beside the project's name.
         told: Makes an event tell who did it, before it is written down.
-        beside: Runs beside the loop until the loop ends; what it tells is told as the loop's own.
+        beside: Runs beside the loop until the loop ends; its events are emitted as the loop's own.
     """
 
     make_agent: "Callable[[], Agent]"

@@ -194,7 +194,7 @@ async def decide(
 
     A decision made while no loop ran (`ralph approve`) is taken at once. It counts for the `content` it was
     made about: what was approved and has changed since is asked about again. A decision about specs, a plan
-    or a result stays on disk until what follows from it is there, too; others are used up here.
+    or a result stays on disk until its consequence is on disk too; others are used up here.
 
     Args:
         run: The parts of the run.
@@ -274,7 +274,7 @@ async def _request(run: RunContext, kind: ApprovalKind, summary: str, about: Con
 def _is_of_another(there: Approval, about: Content) -> bool:
     """Return whether a request or decision is about something else.
 
-    What was said against specs or a result is worked on in any case; a plan that the person has changed
+    Feedback on specs or a result is used in any case; a plan that the person has changed
     after rejecting it is theirs, and is not to be replaced.
     """
     rejected = there.approved is False
@@ -302,7 +302,7 @@ def _decision(run: RunContext, kind: ApprovalKind) -> Approval | None:
 
 
 async def clear_decision(run: RunContext) -> None:
-    """Forget the request or decision on disk, once what follows from it is there."""
+    """Forget the request or decision on disk, once its consequence is on disk."""
     if run.docs.state.approval is not None:
         await run.project_state.transact(lambda docs: with_approval(docs, None))
 

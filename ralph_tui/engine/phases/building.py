@@ -135,7 +135,7 @@ class BuildLoop:
         """Work until the plan is complete or there is another reason to stop.
 
         Raises:
-            RalphError: The plan cannot be worked, or the documents cannot be read or written.
+            RalphError: The plan is unworkable, or the documents cannot be read or written.
         """
         try:
             end = await self._work()
@@ -332,7 +332,7 @@ class BuildLoop:
 
 
 def require_workable(plan: ImplementationPlan) -> None:
-    """Refuse a plan that cannot be worked.
+    """Refuse an unworkable plan.
 
     Raises:
         PlanError: Naming every problem.

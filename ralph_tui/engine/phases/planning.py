@@ -41,7 +41,7 @@ SPEC_TEXT_LIMIT = 60_000
 async def run(stage: Stage, feedback: str = "") -> End | None:
     """Work until there is a plan that the person agrees to; None leads on to building.
 
-    With feedback the plan is made anew even where there is one.
+    With feedback a new plan is made even where there is one.
     """
     if stage.request.only is stage.phase:
         feedback = stage.request.text

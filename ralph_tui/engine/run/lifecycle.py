@@ -47,7 +47,7 @@ def first_phase(project: Project, docs: Documents, request: RunRequest) -> Phase
     """Return the phase where a run begins.
 
     Raises:
-        PlanError: There is nothing to work on, or the plan cannot be worked.
+        PlanError: There is nothing to work on, or the plan is unworkable.
     """
     phase = _chosen_phase(docs, request)
     if phase is Phase.BUILDING:
@@ -110,7 +110,7 @@ class Lifecycle:
         """Run from `phase` to the end.
 
         Raises:
-            RalphError: Something a person must put right.
+            RalphError: Something a person must fix.
         """
         while True:
             async with self._stages(phase) as stage:

@@ -1,6 +1,6 @@
 """Watch a project from outside: its files while nothing runs, the journal while another process runs the loop.
 
-As soon as somebody owns the lock, the journal of that run is told and then every new line of it; when
+As soon as somebody owns the lock, the journal of that run is emitted, then every new line of it; when
 the owner is gone, the files are looked at again. What cannot be read is said, and tried again.
 """
 
@@ -39,7 +39,7 @@ CATCH_UP = 2_000
 """Events read in one go."""
 
 RECENT = 16 * 1024 * 1024
-"""Bytes of a run that are told in full when it is met; of what was before, only what still counts."""
+"""Bytes of a run's journal that are emitted in full when the run is found; of older ones, only lasting events."""
 
 LASTING = frozenset(
     {
@@ -55,7 +55,7 @@ SHORTENED = "This run is long: only its last part is here. Iterations and replay
 
 
 LONG = 1024 * 1024
-"""Bytes of a past that takes long enough to say how far it is told."""
+"""Bytes of a journal that take long enough to show progress."""
 
 AGAIN_SECONDS = 0.5
 """How often to look whether what could not be read can be read now."""
@@ -64,7 +64,7 @@ AGAIN_SECONDS = 0.5
 async def follow_project(root: Path, sink: EventSink, settings: Settings | None = None) -> None:
     """Emit what happens in a project, whoever causes it, until cancelled.
 
-    A loop of another process is told from its start; `LoopFound` says that its past has been told, and
+    A loop of another process is emitted from its start; `LoopFound` says that its past has been emitted, and
     `LoopLost` that it ended or died. `ProjectUnreadable` says once what is wrong; what was told before
     is not told again when it is right.
     """
@@ -96,7 +96,7 @@ class _Seen:
         self._project_state = self._new_project_state()
         self._place: _Place | None = None
         self._met: Owner | None = None
-        """Whose loop was found, until its end is told."""
+        """Whose loop was found, until its end is emitted."""
         self._trouble = ""
 
     def _new_project_state(self) -> ProjectState:

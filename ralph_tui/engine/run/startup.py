@@ -61,7 +61,7 @@ def fresh_breaker(
 ) -> CircuitBreaker:
     """Return the breaker at the start of a run: reset, because the person started again, with the current thresholds.
 
-    A run that was killed while it cooled down said no last word, so the next one goes on with that.
+    A run that was killed during a cool-down did not end it, so the next run continues the cool-down.
     """
     limits = settings.circuit_breaker
     cools = waits and breaker.is_cooling and limits.cooldown_minutes > 0

@@ -80,7 +80,7 @@ async def settle_orphans(
     Args:
         root: The project directory.
         project_state: Where the person is asked.
-        emit: Takes what is told.
+        emit: Takes the notices.
         request: Says whether a person is here, and whether `--yes` decides.
     """
     strays = await asyncio.to_thread(find_orphans, root)

@@ -31,7 +31,7 @@ class RepositoryGuard:
 
         Args:
             root: The project directory.
-            emit: Takes what is told of the repository.
+            emit: Takes the notices about the repository.
             clock: Seconds since the epoch, as the repository's files have them.
             activity: Hears that a command has ended.
         """

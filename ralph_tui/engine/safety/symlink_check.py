@@ -1,7 +1,7 @@
 """Check where a written file has really gone: a link may change between the guard's look and the write.
 
 The CLI opens files itself, so no flag of ours can hold the path it was allowed; what is left is to look
-again. It gives nobody new rights (whoever can change the link can write as the same user), but is told.
+again. It gives nobody new rights (whoever can change the link can write as the same user), but it is reported.
 """
 
 from ralph_tui.domain import events as ev

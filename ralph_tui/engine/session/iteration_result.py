@@ -242,7 +242,7 @@ async def record_iteration(
     Args:
         run: The parts of the run.
         number: The iteration's number.
-        task_id: The task that was worked, or the name of a phase without tasks.
+        task_id: The task of the iteration, or the name of a phase without tasks.
         result: What the iteration came to.
         phase: The phase at work.
         title: The task's title; empty in a phase without tasks.
@@ -278,7 +278,7 @@ def iteration_memory(
 
     Args:
         number: The iteration's number.
-        task_id: The task that was worked.
+        task_id: The task of the iteration.
         title: The task's title.
         result: What the iteration came to.
         phase: The phase at work; only building has a task.
@@ -308,7 +308,7 @@ def session_record(
 
     Args:
         number: The iteration's number.
-        task_id: The task that was worked, or the name of a phase.
+        task_id: The task of the iteration, or the name of a phase.
         result: What the iteration came to.
         phase: The phase at work.
     """

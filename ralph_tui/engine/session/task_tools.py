@@ -58,7 +58,7 @@ class TaskTools:
             task: The task of the session, followed through the person's edits.
             run: The parts of the run.
             meter: What the session has used, reported to the model and charged for a review.
-            permit: Asks the person about a check that the guard does not allow by itself.
+            permit: Asks the person about a check that the guard does not allow on its own.
             permit_change: Asks the person about changed check files.
         """
         self._task = task

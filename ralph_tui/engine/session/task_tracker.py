@@ -24,7 +24,7 @@ class TaskTracker:
         self._project_state = project_state
         self._emit = emit
 
-    # Where it stands.
+    # Its state.
 
     @property
     def task_id(self) -> str:
@@ -64,7 +64,7 @@ class TaskTracker:
 
     @property
     def taken_away(self) -> str:
-        """Why the person's edit ends the work on it; empty while it goes on, and once it is settled."""
+        """Why the person's edit ends the work on it; empty while it continues, and once it is settled."""
         taken = "" if self.settled is not None else self._why_taken(self._project_state.docs)
         return f"the person took the task away: {taken}" if taken else ""
 
