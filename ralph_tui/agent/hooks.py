@@ -15,7 +15,7 @@ from claude_agent_sdk import (
 )
 from claude_agent_sdk.types import HookEvent
 
-from ralph_tui.agent.permissions import PermissionCallback
+from ralph_tui.agent.permission_callback import PermissionCallback
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.extensions import OWN_SERVER, Picture, ToolOutput
 from ralph_tui.domain.sanitize import head, one_line

@@ -26,8 +26,8 @@ from ralph_tui.agent import tls_check
 from ralph_tui.agent.failures import failure, silence, why_lost
 from ralph_tui.agent.hooks import Hooks
 from ralph_tui.agent.mcp_server import SERVER_NAME, tool_server
-from ralph_tui.agent.options import key_hiding, session_options
 from ralph_tui.agent.process import connect_cli, continue_when_stopped, end_cli
+from ralph_tui.agent.session_options import key_hiding, session_options
 from ralph_tui.agent.translate import Translator
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import CliStartError, SetupError, StoreError

@@ -79,7 +79,7 @@ def launch_demo(
         )
     from ralph_tui.cli.doctor.preflight import uv_version
     from ralph_tui.demo.auto_person import AutoPerson
-    from ralph_tui.demo.project import create_demo_project, demo_environment
+    from ralph_tui.demo.demo_project import create_demo_project, demo_environment
     from ralph_tui.demo.scenario_loader import load_scenario, shipped_scenario
     from ralph_tui.demo.server import ModelServer
     from ralph_tui.engine.control.request import RunRequest

@@ -224,7 +224,7 @@ class Either(Model):
     either: Annotated[tuple[Turn, ...], Field(min_length=1)]
 
 
-class Script(Model):
+class TurnScript(Model):
     """The turns played for the prompts it matches, once in a conversation."""
 
     name: str = ""
@@ -277,7 +277,7 @@ class Scenario(Model):
     context: Count | None = None
     """The default for turns; without it, a quarter of the request's bytes."""
     output: Count | None = None
-    scripts: Annotated[tuple[Script, ...], Field(min_length=1)]
+    scripts: Annotated[tuple[TurnScript, ...], Field(min_length=1)]
 
 
 def _file_calls(turn: Turn) -> list[ToolUse]:

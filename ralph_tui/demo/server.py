@@ -17,7 +17,7 @@ from pydantic import JsonValue
 from ralph_tui.demo import messages, playback
 from ralph_tui.demo.http import BadRequestError, Reply, Request, read_request
 from ralph_tui.demo.request_log import RecordedRequest, RequestLog
-from ralph_tui.demo.scenario import Scenario, Script, Turn
+from ralph_tui.demo.scenario import Scenario, Turn, TurnScript
 from ralph_tui.demo.turn_selection import Choice, Step, choose, read_steps
 
 DUMMY_KEY = "sk-ant-ralph-demo-no-key"
@@ -268,7 +268,7 @@ class ModelServer:
     def _scaled(self, own: float | None, default: float) -> float:
         return (default if own is None else own) / self.speed
 
-    def _may_begin(self, script: Script, conversation: str) -> bool:
+    def _may_begin(self, script: TurnScript, conversation: str) -> bool:
         """Return whether a script with `times` may begin another conversation."""
         if script.times is None:
             return True

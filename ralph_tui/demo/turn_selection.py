@@ -11,7 +11,7 @@ from itertools import groupby
 
 from pydantic import JsonValue
 
-from ralph_tui.demo.scenario import Either, Scenario, Script, Turn
+from ralph_tui.demo.scenario import Either, Scenario, Turn, TurnScript
 
 _REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>\s*", re.DOTALL)
 
@@ -34,7 +34,7 @@ class Step:
 class Choice:
     """A turn and its position."""
 
-    script: Script
+    script: TurnScript
     index: int
     turn: Turn
 
@@ -82,7 +82,7 @@ def _blocks(content: JsonValue) -> Iterator[tuple[str, str]]:
 def choose(
     scenario: Scenario,
     steps: Sequence[Step],
-    may_begin: Callable[[Script], bool] = lambda _: True,
+    may_begin: Callable[[TurnScript], bool] = lambda _: True,
 ) -> Choice | None:
     """Return the turn for the last step, or None when no script covers it.
 
@@ -90,7 +90,7 @@ def choose(
     when it is over, the one below continues.
     """
     stack: list[_Cursor] = []
-    begun: list[Script] = []
+    begun: list[TurnScript] = []
     choice = None
     for step in steps:
         script = _meant(scenario.scripts, step, may_begin)
@@ -102,8 +102,8 @@ def choose(
 
 
 def _meant(
-    scripts: Sequence[Script], step: Step, may_begin: Callable[[Script], bool]
-) -> Script | None:
+    scripts: Sequence[TurnScript], step: Step, may_begin: Callable[[TurnScript], bool]
+) -> TurnScript | None:
     """Return the first script for the latest words; earlier words were never answered."""
     for prompt in reversed(step.prompts):
         for script in scripts:
@@ -116,7 +116,7 @@ def _meant(
 class _Cursor:
     """How far a script has been played."""
 
-    script: Script
+    script: TurnScript
     index: int = 0
     played: int = field(default=0)
 

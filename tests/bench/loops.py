@@ -16,7 +16,7 @@ from pathlib import Path
 import claude_agent_sdk
 from pydantic import JsonValue
 
-from ralph_tui.demo.project import demo_environment
+from ralph_tui.demo.demo_project import demo_environment
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.guard.core.policy import PHASE_TOOLS

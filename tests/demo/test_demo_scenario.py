@@ -11,8 +11,8 @@ from typing import TypeVar
 
 import pytest
 
+from ralph_tui.demo.demo_project import create_demo_project, demo_environment
 from ralph_tui.demo.messages import message, stream_events
-from ralph_tui.demo.project import create_demo_project, demo_environment
 from ralph_tui.demo.scenario import Either, Turn, Usage
 from ralph_tui.demo.scenario_loader import load_scenario, shipped_scenario
 from ralph_tui.domain import events as ev

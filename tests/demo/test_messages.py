@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from ralph_tui.demo.messages import encode_event, message, stream_events, turn_usage
-from ralph_tui.demo.scenario import Scenario, Script, ToolUse, Turn, Usage
+from ralph_tui.demo.scenario import Scenario, ToolUse, Turn, TurnScript, Usage
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -49,7 +49,7 @@ def test_the_pieces_of_a_stream_add_up(turn: Turn) -> None:
 @given(st.integers(0, 2_000_000), st.booleans())
 def test_the_parts_of_the_context_add_up(context: int, first: bool) -> None:
     turn = Turn(context=context, output=7)
-    scenario = Scenario(scripts=(Script(task="a", turns=(turn,)),))
+    scenario = Scenario(scripts=(TurnScript(task="a", turns=(turn,)),))
     usage = turn_usage(turn, scenario, body_bytes=10, first=first)
     assert usage.input + usage.cache_read + usage.cache_creation == context
     assert usage.output == 7

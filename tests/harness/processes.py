@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psutil
 
-from ralph_tui.demo.project import demo_environment
+from ralph_tui.demo.demo_project import demo_environment
 from ralph_tui.demo.server import ModelServer
 from tests.harness.model import ServerProcess, cli_environment
 

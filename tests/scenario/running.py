@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from ralph_tui.agent.agent import ClaudeAgent
 from ralph_tui.config.load import load_settings
-from ralph_tui.demo.project import demo_environment
+from ralph_tui.demo.demo_project import demo_environment
 from ralph_tui.demo.server import ModelServer
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import Event, LoopFinished

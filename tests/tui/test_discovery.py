@@ -7,7 +7,7 @@ import pytest
 
 from ralph_tui.agent.agent import ClaudeAgent
 from ralph_tui.config.load import load_settings
-from ralph_tui.demo.project import demo_environment
+from ralph_tui.demo.demo_project import demo_environment
 from ralph_tui.domain.documents.questions import Answer
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.control.controls import Controls

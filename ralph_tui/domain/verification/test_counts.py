@@ -8,7 +8,7 @@ MOST_NAMED = 20
 """Failing tests that are kept by name."""
 
 
-class Runner(StrEnum):
+class RunnerKind(StrEnum):
     """Test runners whose own report ralph reads."""
 
     PYTEST = "pytest"

@@ -9,7 +9,7 @@ from pydantic import Field, ValidationError
 from ralph_tui.domain.base import Model
 from ralph_tui.domain.formatting import plural, shortlist
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.engine.verification.evidence import judge
+from ralph_tui.engine.verification.evidence import report_judge
 from ralph_tui.engine.verification.evidence.examine import Examined, Inspection
 from ralph_tui.engine.verification.evidence.reports import TestReport
 from ralph_tui.store.backup.check_store import CheckStore
@@ -52,7 +52,7 @@ class RedBefore(Model):
         report = TestReport(outcomes=now.outcomes)
         failed_before = {*TestReport(outcomes=self.outcomes).failing}
         same = bool(report.failing) and failed_before.issuperset(report.failing)
-        return same and not judge.weaker(self.outcomes, report)
+        return same and not report_judge.weaker(self.outcomes, report)
 
 
 class BaselineRecord(Model):

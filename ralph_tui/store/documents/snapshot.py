@@ -62,7 +62,7 @@ class BeingWrittenError(StoreError):
         )
 
 
-class Snapshot(NamedTuple):
+class DocumentSnapshot(NamedTuple):
     """All documents at one moment, with what is needed to write them back."""
 
     documents: Documents
@@ -87,7 +87,7 @@ class Snapshots:
         self.intend: Callable[[Mapping[Path, bytes]], None] = lambda _: None
         """Called with what is about to be written."""
 
-    def load(self, quiet: float = 0.0) -> Snapshot:
+    def load(self, quiet: float = 0.0) -> DocumentSnapshot:
         """Return all documents; take the lock only when something needs repair.
 
         Args:
@@ -134,18 +134,18 @@ class Snapshots:
             time.sleep(pause)  # a program that writes in bursts pauses sooner or later
             pause = min(2 * pause, LONGEST_PAUSE)
 
-    def _load_locked(self, quiet: float) -> Snapshot:
+    def _load_locked(self, quiet: float) -> DocumentSnapshot:
         multi_file_commit.finish(self._layout, self._tell)
         return self._read_all(quiet=quiet)
 
-    def _unfinished(self, before: Snapshot, after: Documents) -> Path | None:
+    def _unfinished(self, before: DocumentSnapshot, after: Documents) -> Path | None:
         """Return the file that would change while somebody writes it, or None."""
         for name, read in before.reads.items():
             if read.unfinished and getattr(after, name) != getattr(before.documents, name):
                 return self._path(name)
         return None
 
-    def _read_all(self, *, quiet: float | None = None) -> Snapshot:
+    def _read_all(self, *, quiet: float | None = None) -> DocumentSnapshot:
         """Read everything as it is; with `quiet`, which needs the lock, repair what is damaged."""
         may_repair = quiet is not None
         reads = {
@@ -161,7 +161,7 @@ class Snapshots:
         pending = tuple(line.injection for line in lines if line.injection is not None)
         unfinished = tuple(self._path(name).name for name, read in reads.items() if read.unfinished)
         documents = Documents(**values, pending=pending, unfinished=unfinished)
-        return Snapshot(documents, reads, lines, data)
+        return DocumentSnapshot(documents, reads, lines, data)
 
     def _read_injections(self, *, may_repair: bool) -> tuple[bytes | None, tuple[Line, ...]]:
         path = self._layout.injections
@@ -196,7 +196,7 @@ class Snapshots:
         return after.model_copy(update=update) if update else after
 
     def _encoded(
-        self, before: Snapshot, after: Documents
+        self, before: DocumentSnapshot, after: Documents
     ) -> tuple[tuple[multi_file_commit.Write, ...], Documents]:
         """Return the files to write, and the documents as they will be read back."""
         writes: list[multi_file_commit.Write] = []
@@ -228,7 +228,7 @@ class Snapshots:
                 f"{path.name} was brought up to date; the old version is kept as {backup.name}."
             )
 
-    def _back_up_good(self, snapshot: Snapshot) -> None:
+    def _back_up_good(self, snapshot: DocumentSnapshot) -> None:
         """Back up what was read and is valid, such as a hand-written plan, so that it can be restored."""
         for kind in KINDS:
             read = snapshot.reads[kind.name]

@@ -51,7 +51,7 @@ def any_of(types: Iterable[str]) -> bytes:
     return b"|".join(re.escape(name.encode()) for name in sorted(types))
 
 
-class Found(NamedTuple):
+class FoundEvent(NamedTuple):
     """An event and the offset of its line."""
 
     start: int
@@ -59,7 +59,7 @@ class Found(NamedTuple):
     event: Event
 
 
-class Scan(Iterator[Found]):
+class Scan(Iterator[FoundEvent]):
     """Yields the events of the wanted types in order, and leaves an unfinished line for later.
 
     Attributes:
@@ -93,10 +93,12 @@ class Scan(Iterator[Found]):
         self._sieve = sieve or _Types(self._wanted)
         self._found = self._search(path, stop, progress)
 
-    def __next__(self) -> Found:
+    def __next__(self) -> FoundEvent:
         return next(self._found)
 
-    def _search(self, path: Path, stop: int | None, progress: Progress | None) -> Iterator[Found]:
+    def _search(
+        self, path: Path, stop: int | None, progress: Progress | None
+    ) -> Iterator[FoundEvent]:
         with explained("read", path):
             try:
                 descriptor = open_regular(real_journal(path), os.O_RDONLY)
@@ -112,7 +114,7 @@ class Scan(Iterator[Found]):
                     event = self._parsed(lines[start:end])
                     if event is not None:
                         self.end = base + end
-                        yield Found(base + start, base + end, event)
+                        yield FoundEvent(base + start, base + end, event)
                 self.end = base + len(lines)
                 if progress:
                     progress(self.end, last)

@@ -8,8 +8,8 @@ from ralph_tui.domain.verification.check_commands import CheckCommand, CheckKind
 from ralph_tui.engine.verification.detection.project_files import ProjectFiles
 from ralph_tui.engine.verification.detection.python_declarations import (
     PYPROJECT,
-    Place,
     PythonProject,
+    ToolPlace,
     read_ini,
     table,
 )
@@ -78,7 +78,7 @@ def _candidates(kind: CheckKind, project: PythonProject) -> Iterator[CheckComman
         yield from _unittest(project)
 
 
-def _command(kind: CheckKind, place: Place, runner: str, line: str) -> CheckCommand:
+def _command(kind: CheckKind, place: ToolPlace, runner: str, line: str) -> CheckCommand:
     command = f"{place.run} {line}"
     return CheckCommand(kind=kind, command=command, runner=runner, file=place.file, part=place.part)
 
@@ -210,20 +210,20 @@ def _configured_pytest(project: PythonProject) -> Iterator[CheckCommand]:
     )
     for file, part, there in places:
         if there and project.run.startswith("uv run"):
-            place = Place(frozenset(), f"{project.run} --with pytest", file, part)
+            place = ToolPlace(frozenset(), f"{project.run} --with pytest", file, part)
             yield _command(CheckKind.TESTS, place, "pytest", "pytest")
 
 
 def _django(project: PythonProject) -> Iterator[CheckCommand]:
     if "django" in (project.files.read("manage.py") or ""):
-        place = Place(frozenset(), project.run, "manage.py")
+        place = ToolPlace(frozenset(), project.run, "manage.py")
         yield _command(CheckKind.TESTS, place, "django", "python manage.py test")
 
 
 def _unittest(project: PythonProject) -> Iterator[CheckCommand]:
     for directory in (*_TEST_DIRECTORIES, "."):
         if found := _unittest_file(project.files, directory):
-            place = Place(frozenset(), project.run, found)
+            place = ToolPlace(frozenset(), project.run, found)
             line = _discovery(project.files, directory)
             yield _command(CheckKind.TESTS, place, "unittest", line)
 

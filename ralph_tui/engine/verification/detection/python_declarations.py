@@ -28,7 +28,7 @@ _INCLUDE = re.compile(r"(?:-r|--requirement)[ =]*(\S+)")
 
 
 @dataclass(frozen=True)
-class Place:
+class ToolPlace:
     """A place that declares tools, and the beginning of a command that needs them."""
 
     tools: frozenset[str]
@@ -141,7 +141,7 @@ class PythonProject:
         return ["--with-requirements requirements.txt"] if "requirements.txt" in self.names else []
 
     @cached_property
-    def places(self) -> tuple[Place, ...]:
+    def places(self) -> tuple[ToolPlace, ...]:
         """Every place that declares tools, in order of preference."""
         return (
             *self._own_places(),
@@ -151,13 +151,13 @@ class PythonProject:
             *self._workspace_places(),
         )
 
-    def place_of(self, tool: str) -> Place | None:
+    def place_of(self, tool: str) -> ToolPlace | None:
         """Return the place that declares `tool`, or None."""
         return next((place for place in self.places if tool in place.tools), None)
 
     # --- pyproject.toml ---
 
-    def _own_places(self) -> Iterator[Place]:
+    def _own_places(self) -> Iterator[ToolPlace]:
         yield from declared_places(self.pyproject, self.run)
         if self.manager == "poetry":
             yield from self._poetry_places()
@@ -165,11 +165,11 @@ class PythonProject:
             groups = table(self.pyproject, "tool", "pdm", "dev-dependencies")
             for name, group in groups.items():
                 part = f"[tool.pdm.dev-dependencies] {name}"
-                yield Place(_tools(group), "pdm run", PYPROJECT, part)
+                yield ToolPlace(_tools(group), "pdm run", PYPROJECT, part)
         if self.manager == "hatch":
             yield from self._hatch_places()
 
-    def _poetry_places(self) -> Iterator[Place]:
+    def _poetry_places(self) -> Iterator[ToolPlace]:
         poetry = table(self.pyproject, "tool", "poetry")
         plain = {name: table(poetry, name) for name in ("dependencies", "dev-dependencies")}
         for name, inner in table(poetry, "group").items():
@@ -177,19 +177,19 @@ class PythonProject:
                 plain[f"group.{name}.dependencies"] = table(inner, "dependencies")
         for name, declared in plain.items():
             tools = frozenset(_normal(one) for one in declared)
-            yield Place(tools, "poetry run", PYPROJECT, f"[tool.poetry.{name}]")
+            yield ToolPlace(tools, "poetry run", PYPROJECT, f"[tool.poetry.{name}]")
 
-    def _hatch_places(self) -> Iterator[Place]:
+    def _hatch_places(self) -> Iterator[ToolPlace]:
         for name, env in table(self.pyproject, "tool", "hatch", "envs").items():
             if isinstance(env, dict) and _PLAIN.fullmatch(name):
                 listed = (_tools(env.get(key)) for key in ("dependencies", "extra-dependencies"))
                 run = "hatch run" if name == "default" else f"hatch -e {name} run"
                 part = f"[tool.hatch.envs.{name}]"
-                yield Place(frozenset().union(*listed), run, PYPROJECT, part)
+                yield ToolPlace(frozenset().union(*listed), run, PYPROJECT, part)
 
     # --- requirements files, setup.py and setup.cfg, environments ---
 
-    def _requirement_places(self) -> Iterator[Place]:
+    def _requirement_places(self) -> Iterator[ToolPlace]:
         inside = (f"requirements/{name}" for name in self.files.names("requirements"))
         found = [name for name in sorted(self.names) if _REQUIREMENTS.fullmatch(name)]
         found += [path for path in inside if path.endswith(".txt")]
@@ -198,7 +198,7 @@ class PythonProject:
             run = self.run if option in self.run else f"{self.run} {option}"
             if self.manager in ("poetry", "pdm") or run.startswith("hatch"):
                 run = f"uv run {option}"
-            yield Place(self._required(path, INCLUDE_DEPTH), run, path)
+            yield ToolPlace(self._required(path, INCLUDE_DEPTH), run, path)
 
     def _required(self, path: str, depth: int) -> frozenset[str]:
         """Return the tools of a requirements file and of the files it includes."""
@@ -212,7 +212,7 @@ class PythonProject:
                 found |= _tools([text])
         return frozenset(found)
 
-    def _setup_places(self) -> Iterator[Place]:
+    def _setup_places(self) -> Iterator[ToolPlace]:
         """Yield the extras of setup.cfg and setup.py, which uv installs with the project."""
         if self.manager != "pip":
             return
@@ -225,15 +225,15 @@ class PythonProject:
         needed = arguments.get("tests_require")
         if tools := _tools([needed] if isinstance(needed, str) else needed):
             options = " ".join(f"--with {shlex.quote(tool)}" for tool in sorted(tools))
-            yield Place(tools, f"{self.run} {options}", "setup.py", "tests_require")
+            yield ToolPlace(tools, f"{self.run} {options}", "setup.py", "tests_require")
 
-    def _venv_places(self) -> Iterator[Place]:
+    def _venv_places(self) -> Iterator[ToolPlace]:
         """Yield the programs of an existing environment; uv prefers its own to those on the PATH."""
         for venv in VENVS:
             tools = frozenset(self.files.names(f"{venv}/bin"))
             own = self.manager == "uv" and venv == ".venv"
             run = "uv run" if own else f"{venv}/bin/python -m"
-            yield Place(tools, run, f"{venv}/bin")
+            yield ToolPlace(tools, run, f"{venv}/bin")
 
     # --- uv workspaces ---
 
@@ -244,14 +244,14 @@ class PythonProject:
             return None
         return workspace_above(self.files)
 
-    def _workspace_places(self) -> Iterator[Place]:
+    def _workspace_places(self) -> Iterator[ToolPlace]:
         if self.workspace is None:
             return
         root = read_toml(self.files.read(f"{self.workspace}/{PYPROJECT}")) or {}
         # Only the root's groups are not installed for a member; --all-packages adds them.
         run = f"uv run --project {self.workspace} --all-packages"
         for place in declared_places(root, run):
-            yield Place(place.tools, place.run, f"{self.workspace}/{PYPROJECT}", place.part)
+            yield ToolPlace(place.tools, place.run, f"{self.workspace}/{PYPROJECT}", place.part)
 
 
 def workspace_above(files: ProjectFiles) -> str | None:
@@ -264,11 +264,11 @@ def workspace_above(files: ProjectFiles) -> str | None:
     return None
 
 
-def declared_places(data: Mapping[str, object], run: str) -> Iterator[Place]:
+def declared_places(data: Mapping[str, object], run: str) -> Iterator[ToolPlace]:
     """Yield the places of a pyproject.toml that every tool reads; `run` begins a plain command."""
     chooses = run.startswith("uv run")
     plain = _tools(table(data, "project").get("dependencies"))
-    yield Place(plain, run, PYPROJECT, "[project] dependencies")
+    yield ToolPlace(plain, run, PYPROJECT, "[project] dependencies")
     groups = table(data, "dependency-groups")
     uv = table(data, "tool", "uv")
     default = uv.get("default-groups", ["dev"])
@@ -277,14 +277,16 @@ def declared_places(data: Mapping[str, object], run: str) -> Iterator[Place]:
         if _PLAIN.fullmatch(name):
             extra = "" if _in(name, default) or not chooses else f" --group {name}"
             part = f"[dependency-groups] {name}"
-            yield Place(_group(groups, name, frozenset()), run + extra, PYPROJECT, part)
-    yield Place(_tools(uv.get("dev-dependencies")), run, PYPROJECT, "[tool.uv] dev-dependencies")
+            yield ToolPlace(_group(groups, name, frozenset()), run + extra, PYPROJECT, part)
+    yield ToolPlace(
+        _tools(uv.get("dev-dependencies")), run, PYPROJECT, "[tool.uv] dev-dependencies"
+    )
     extras = table(data, "project", "optional-dependencies")
     for name in sorted(extras, key=_rank):
         if _PLAIN.fullmatch(name):
             extra = f" --extra {name}" if chooses else ""
             part = f"[project.optional-dependencies] {name}"
-            yield Place(_tools(extras[name]), run + extra, PYPROJECT, part)
+            yield ToolPlace(_tools(extras[name]), run + extra, PYPROJECT, part)
 
 
 def _in(name: str, default: object) -> bool:
@@ -301,14 +303,14 @@ def _group(groups: Mapping[str, object], name: str, seen: frozenset[str]) -> fro
     return _tools(listed).union(*inner)
 
 
-def _editable_places(extras: object, file: str, part: str) -> Iterator[Place]:
+def _editable_places(extras: object, file: str, part: str) -> Iterator[ToolPlace]:
     if not isinstance(extras, dict):
         return
     for name in sorted((str(name) for name in extras), key=_rank):
         if _PLAIN.fullmatch(name):
             listed = extras[name]
             tools = _tools([listed] if isinstance(listed, str) else listed)
-            yield Place(
+            yield ToolPlace(
                 tools, f"uv run --no-project --with-editable '.[{name}]'", file, f"{part} {name}"
             )
 

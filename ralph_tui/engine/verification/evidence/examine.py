@@ -12,10 +12,10 @@ from pydantic import Field
 from ralph_tui.domain.base import Model
 from ralph_tui.domain.formatting import shortlist
 from ralph_tui.domain.plan.plan import Task
-from ralph_tui.domain.verification.test_counts import Runner, TestCounts
+from ralph_tui.domain.verification.test_counts import RunnerKind, TestCounts
 from ralph_tui.domain.verification.verification import Inputs, Place, criterion_text
 from ralph_tui.engine.verification.command import CommandResult
-from ralph_tui.engine.verification.evidence import judge
+from ralph_tui.engine.verification.evidence import report_judge
 from ralph_tui.engine.verification.evidence.allowed_changes import allowed_changes
 from ralph_tui.engine.verification.evidence.check_files import CheckChanges, CheckFiles
 from ralph_tui.engine.verification.evidence.check_paths import (
@@ -193,18 +193,22 @@ class Examiner:
     ) -> Examined:
         found: tuple[str, ...] = ()
         if result.exit_code == 0:
-            found = judge.faults(
+            found = report_judge.faults(
                 report, (self._root,), inspection.trusted, inspection.changes.changed
             )
             if report.runners or report.scripts:
                 found += inspection.faults
             if report.runners:
-                found += judge.weaker(before, report) if before and not inspection.allowed else ()
+                found += (
+                    report_judge.weaker(before, report) if before and not inspection.allowed else ()
+                )
         red = bool(result.exit_code and report.runners)
         return Examined(
             result=result,
             faults=found,
-            run_faults=judge.run_faults(report, (self._root,), inspection.trusted) if red else (),
+            run_faults=report_judge.run_faults(report, (self._root,), inspection.trusted)
+            if red
+            else (),
             counts=report.counts if report.runners else None,
             before=TestReport(outcomes=dict(before)).counts if before else None,
             failing=report.failing_named,
@@ -276,11 +280,11 @@ class Examiner:
                 f"{shortlist(report.failing, _NAMED)} failed" if report.failing else _ended(result)
             )
             return (f"with the original check files {tests}; changed: {files}",)
-        found = judge.faults(
+        found = report_judge.faults(
             report, (copy.root, self._root), inspection.trusted, inspection.changes.changed
         )
         if report.runners and here.runners:
-            found += judge.weaker(report.outcomes, here, report.deselected)
+            found += report_judge.weaker(report.outcomes, here, report.deselected)
         return tuple(f"{one}; changed: {files}" for one in found)
 
     async def _once(
@@ -295,7 +299,7 @@ class Examiner:
         run = CommandRun(command=command, check=check, cwd=cwd, environment=own, writable=writable)
         try:
             reporting = report_from(command, cwd, directory)
-            reads_output = {Runner.CARGO, Runner.GO} & {*reporting.runners}
+            reads_output = {RunnerKind.CARGO, RunnerKind.GO} & {*reporting.runners}
             told = {
                 "command": reporting.command,
                 "environment": join_environments(own, reporting.environment),
@@ -307,7 +311,7 @@ class Examiner:
             report = await asyncio.to_thread(
                 read_reports, directory, result.output, reporting.runners, reporting.scripts
             )
-            if Runner.GO in reporting.runners:
+            if RunnerKind.GO in reporting.runners:
                 result = result.model_copy(update={"tail": go_text(result.tail)})
             return result, report
         finally:

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from pydantic import Field, JsonValue, ValidationError
 
 from ralph_tui.domain.base import Model
-from ralph_tui.domain.verification.test_counts import MOST_NAMED, Runner, TestCounts
+from ralph_tui.domain.verification.test_counts import MOST_NAMED, RunnerKind, TestCounts
 from ralph_tui.engine.verification.evidence.runners import JEST_REPORT
 
 MOST_BYTES = 64 * 1024 * 1024
@@ -33,7 +33,7 @@ class TestReport(Model):
 
     __test__ = False
 
-    runners: tuple[Runner, ...] = ()
+    runners: tuple[RunnerKind, ...] = ()
     """Those that reported."""
     outcomes: dict[str, str] = Field(default_factory=dict)
     """Each test's outcome: passed, failed, skipped, xfailed or xpassed."""
@@ -74,7 +74,7 @@ class TestReport(Model):
 
 
 def read_reports(
-    directory: Path, output: str, owed: tuple[Runner, ...], scripts: tuple[str, ...] = ()
+    directory: Path, output: str, owed: tuple[RunnerKind, ...], scripts: tuple[str, ...] = ()
 ) -> TestReport:
     """Read all reports of a command.
 
@@ -90,11 +90,11 @@ def read_reports(
     for path in sorted(directory.glob("*.replaced")):
         report = _joined(report, TestReport(replaced=tuple(_pairs(path))))
     if (jest := directory / JEST_REPORT).is_file():
-        kind = Runner.VITEST if Runner.VITEST in owed else Runner.JEST
+        kind = RunnerKind.VITEST if RunnerKind.VITEST in owed else RunnerKind.JEST
         report = _joined(report, _of_jest(_json(jest), kind))
-    if Runner.CARGO in owed:
+    if RunnerKind.CARGO in owed:
         report = _joined(report, _of_cargo(output))
-    if Runner.GO in owed:
+    if RunnerKind.GO in owed:
         report = _joined(report, _of_go(output))
     missing = [runner.value for runner in owed if runner not in report.runners]
     silent = tuple(
@@ -194,9 +194,9 @@ def _of_lines(lines: list[_Line]) -> TestReport:
     )
 
 
-def _known(by_kind: Mapping[str, list[_Line]]) -> Runner:
+def _known(by_kind: Mapping[str, list[_Line]]) -> RunnerKind:
     name = _text(by_kind, "runner", "runner")
-    return Runner(name) if name in set(Runner) else Runner.PYTEST
+    return RunnerKind(name) if name in set(RunnerKind) else RunnerKind.PYTEST
 
 
 def _text(by_kind: Mapping[str, list[_Line]], kind: str, name: str) -> str:
@@ -245,7 +245,7 @@ def _outcomes(by_kind: Mapping[str, list[_Line]]) -> tuple[dict[str, str], dict[
 
 
 def _faults(
-    by_kind: Mapping[str, list[_Line]], runner: Runner, unfinished: list[str]
+    by_kind: Mapping[str, list[_Line]], runner: RunnerKind, unfinished: list[str]
 ) -> Iterator[str]:
     ends = by_kind.get("end", [])
     failed = any(line.get("status") not in (0, -1) for line in ends)
@@ -256,7 +256,7 @@ def _faults(
             f"{len(unfinished)} of the collected tests never finished, such as {unfinished[0]}: "
             f"{runner.value} ended early"
         )
-    for line in by_kind.get("test", []) if runner is Runner.NODE else []:
+    for line in by_kind.get("test", []) if runner is RunnerKind.NODE else []:
         file, _, name = str(line.get("id")).partition("::")
         if (
             line.get("outcome") == "passed"
@@ -269,7 +269,7 @@ def _faults(
             yield "a test that must fail passed: something recolors the results"
     spread = any(line.get("distributed") for line in by_kind.get("start", []))
     if (
-        runner is not Runner.NODE
+        runner is not RunnerKind.NODE
         and not spread
         and ends
         and not by_kind.get("canary")
@@ -289,7 +289,7 @@ def _has_tests(file: str) -> bool:
 # Reports that come in a format of the runner's own.
 
 
-def _of_jest(data: _Line, kind: Runner) -> TestReport:
+def _of_jest(data: _Line, kind: RunnerKind) -> TestReport:
     outcomes: dict[str, str] = {}
     names = {"passed": "passed", "failed": "failed", "todo": "skipped", "pending": "skipped",
              "skipped": "skipped", "disabled": "skipped"}  # fmt: skip
@@ -331,7 +331,7 @@ def _of_cargo(output: str) -> TestReport:
     begun = len(_CARGO_BEGIN.findall(output))
     cut = begun > len(results) and not any(r[0] == "FAILED" for r in results)
     return TestReport(
-        runners=(Runner.CARGO,),
+        runners=(RunnerKind.CARGO,),
         outcomes=outcomes,
         deselected=sum(int(result[4]) for result in results),
         faults=("cargo test ended before its closing summary",) if cut else (),
@@ -354,7 +354,7 @@ def _of_go(output: str) -> TestReport:
         return TestReport()
     cut = [name for name, action in packages.items() if action == "start"]
     return TestReport(
-        runners=(Runner.GO,),
+        runners=(RunnerKind.GO,),
         outcomes=outcomes,
         faults=tuple(f"the tests of {name} ended before their closing summary" for name in cut),
         failing_exit="fail" in packages.values(),

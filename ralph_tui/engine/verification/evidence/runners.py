@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 from ralph_tui.domain.base import Model
-from ralph_tui.domain.verification.test_counts import Runner
+from ralph_tui.domain.verification.test_counts import RunnerKind
 
 REPORTERS = Path(__file__).parent / "reporters"
 """The directory of reporters that the project's runner loads; no agent may write to it."""
@@ -47,7 +47,7 @@ class Reporting(Model):
 
     command: str
     environment: dict[str, str]
-    runners: tuple[Runner, ...]
+    runners: tuple[RunnerKind, ...]
     """The runners that the command itself starts; each must write a report."""
     scripts: tuple[str, ...] = ()
     """The scripts that interpreters run in it, each of which owes a word about its end."""
@@ -66,7 +66,7 @@ def report_from(command: str, root: Path, directory: Path) -> Reporting:
         environment["NODE_OPTIONS"] = f'--require="{REPORTERS / "ralph_node_script.cjs"}"'
         environment["RALPH_TEST_SCRIPT"] = node
         scripts += (node,)
-    elif Runner.NODE not in runners:  # an older node refuses unknown options
+    elif RunnerKind.NODE not in runners:  # an older node refuses unknown options
         environment.pop("NODE_OPTIONS")
     return Reporting(command=changed, environment=environment, runners=runners, scripts=scripts)
 
@@ -93,17 +93,17 @@ def _environment(directory: Path) -> dict[str, str]:
     }
 
 
-def _with_options(command: str, runners: tuple[Runner, ...], directory: Path) -> str:
+def _with_options(command: str, runners: tuple[RunnerKind, ...], directory: Path) -> str:
     """Return the command with the options of runners that are configured by arguments only."""
     target = shlex.quote(str(directory / JEST_REPORT))
-    if Runner.UNITTEST in runners:
+    if RunnerKind.UNITTEST in runners:
         command = re.sub(r"(?<=\s)-m\s+unittest(?=\s|$)", "-m ralph_unittest_report", command)
-    if Runner.GO in runners and " -json" not in command:
+    if RunnerKind.GO in runners and " -json" not in command:
         command = re.sub(r"\bgo\s+test\b", "go test -json", command)
     single = len(list(_commands(command))) == 1
-    if single and Runner.JEST in runners:
+    if single and RunnerKind.JEST in runners:
         command += f"{_dashes(command)} --json --outputFile={target}"
-    elif single and Runner.VITEST in runners:
+    elif single and RunnerKind.VITEST in runners:
         command += (
             f"{_dashes(command)} --reporter=default --reporter=json --outputFile.json={target}"
         )
@@ -160,9 +160,9 @@ def _dashes(command: str) -> str:
     return " --" if through_npm and "--" not in words else ""
 
 
-def recognized(command: str, root: Path) -> tuple[Runner, ...]:
+def recognized(command: str, root: Path) -> tuple[RunnerKind, ...]:
     """Return the runners that a command starts directly or through a package script."""
-    found: dict[Runner, None] = {}
+    found: dict[RunnerKind, None] = {}
     for words in _commands(command):
         runner = _runner(words) or _script_runner(words, root)
         if runner is not None:
@@ -238,7 +238,7 @@ def _without_options(words: list[str]) -> list[str]:
     return left
 
 
-def _runner(words: list[str]) -> Runner | None:
+def _runner(words: list[str]) -> RunnerKind | None:
     left = _carried(words)
     if not left:
         return None
@@ -246,29 +246,29 @@ def _runner(words: list[str]) -> Runner | None:
     if _PYTHON.fullmatch(name):
         return _module_runner(left)
     if name == "node":
-        return Runner.NODE if "--test" in left else None
+        return RunnerKind.NODE if "--test" in left else None
     if name == "vitest":
-        return Runner.VITEST if left[1:2] != ["watch"] else None
-    plain = {"pytest": Runner.PYTEST, "py.test": Runner.PYTEST, "jest": Runner.JEST}
+        return RunnerKind.VITEST if left[1:2] != ["watch"] else None
+    plain = {"pytest": RunnerKind.PYTEST, "py.test": RunnerKind.PYTEST, "jest": RunnerKind.JEST}
     if name in plain:
         return plain[name]
     if name in {"cargo", "go"}:
         verbs = [word for word in left[1:] if not word.startswith(("-", "+"))]
-        found = Runner.CARGO if name == "cargo" else Runner.GO
+        found = RunnerKind.CARGO if name == "cargo" else RunnerKind.GO
         return found if verbs[:1] in (["test"], ["t"]) else None
     return None
 
 
-def _module_runner(words: list[str]) -> Runner | None:
+def _module_runner(words: list[str]) -> RunnerKind | None:
     """Return the runner of `python … -m NAME`."""
     left = words[1:]
     while left and left[0].startswith("-") and left[0] != "-m":
         left = left[2 if left[0] in {"-W", "-X"} else 1 :]
-    modules = {"pytest": Runner.PYTEST, "unittest": Runner.UNITTEST}
+    modules = {"pytest": RunnerKind.PYTEST, "unittest": RunnerKind.UNITTEST}
     return modules.get(left[1]) if left[:1] == ["-m"] and len(left) > 1 else None
 
 
-def _script_runner(words: list[str], root: Path) -> Runner | None:
+def _script_runner(words: list[str], root: Path) -> RunnerKind | None:
     """Return the runner of a package script that is one command, such as `npm test`."""
     commands = list(_commands(_package_script(words, root)))
     return _runner(commands[0]) if len(commands) == 1 else None

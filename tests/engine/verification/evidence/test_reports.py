@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.domain.verification.test_counts import Runner, TestCounts
+from ralph_tui.domain.verification.test_counts import RunnerKind, TestCounts
 from ralph_tui.engine.verification.command import run_command
-from ralph_tui.engine.verification.evidence.judge import weaker
+from ralph_tui.engine.verification.evidence.report_judge import weaker
 from ralph_tui.engine.verification.evidence.reports import TestReport, go_text, read_reports
 from ralph_tui.engine.verification.evidence.runners import (
     JEST_REPORT,
@@ -26,29 +26,29 @@ SCRIPTS = {"test": "jest --ci", "unit": "vitest run", "both": "jest && vitest", 
 @pytest.mark.parametrize(
     ("command", "runners"),
     [
-        ("uv run pytest -q", [Runner.PYTEST]),
-        ("uv run --extra test pytest", [Runner.PYTEST]),
-        ("uv run --group dev python -m pytest tests", [Runner.PYTEST]),
-        ("FOO=1 timeout 60 poetry run pytest", [Runner.PYTEST]),
-        ("coverage run -m pytest && coverage report", [Runner.PYTEST]),
-        (".venv/bin/python3.12 -W error -m unittest discover", [Runner.UNITTEST]),
-        ("uv run pytest && uv run mypy .", [Runner.PYTEST]),
-        ("npx jest", [Runner.JEST]),
-        ("npm exec -- jest", [Runner.JEST]),
-        ("npm test", [Runner.JEST]),
-        ("npm run unit", [Runner.VITEST]),
+        ("uv run pytest -q", [RunnerKind.PYTEST]),
+        ("uv run --extra test pytest", [RunnerKind.PYTEST]),
+        ("uv run --group dev python -m pytest tests", [RunnerKind.PYTEST]),
+        ("FOO=1 timeout 60 poetry run pytest", [RunnerKind.PYTEST]),
+        ("coverage run -m pytest && coverage report", [RunnerKind.PYTEST]),
+        (".venv/bin/python3.12 -W error -m unittest discover", [RunnerKind.UNITTEST]),
+        ("uv run pytest && uv run mypy .", [RunnerKind.PYTEST]),
+        ("npx jest", [RunnerKind.JEST]),
+        ("npm exec -- jest", [RunnerKind.JEST]),
+        ("npm test", [RunnerKind.JEST]),
+        ("npm run unit", [RunnerKind.VITEST]),
         ("npm run both", []),
         ("npm run build", []),
-        ("node --test", [Runner.NODE]),
-        ("cargo test --workspace", [Runner.CARGO]),
-        ("go test ./...", [Runner.GO]),
+        ("node --test", [RunnerKind.NODE]),
+        ("cargo test --workspace", [RunnerKind.CARGO]),
+        ("go test ./...", [RunnerKind.GO]),
         ("uv run python -m pytester", []),
         ("echo pytest", []),
         ("make test", []),
         ("pytest 'unclosed", []),
     ],
 )
-def test_the_runner_of_a_command(tmp_path: Path, command: str, runners: list[Runner]) -> None:
+def test_the_runner_of_a_command(tmp_path: Path, command: str, runners: list[RunnerKind]) -> None:
     write(tmp_path, {"package.json": json.dumps({"scripts": SCRIPTS})})
     assert list(recognized(command, tmp_path)) == runners
 
@@ -85,10 +85,10 @@ running 1 test
 
 
 def test_a_test_program_that_leaves_early_is_noticed(tmp_path: Path) -> None:
-    report = read_reports(tmp_path, CARGO, (Runner.CARGO,))
+    report = read_reports(tmp_path, CARGO, (RunnerKind.CARGO,))
     assert (report.counts.passed, report.counts.skipped) == (1, 1)
     assert report.faults == ("cargo test ended before its closing summary",)
-    silent = read_reports(tmp_path, "running 3 tests\n", (Runner.CARGO,))
+    silent = read_reports(tmp_path, "running 3 tests\n", (RunnerKind.CARGO,))
     assert silent.faults == (
         "cargo test left no report: it ended early, or it is not the installed one",
     )
@@ -105,11 +105,11 @@ GO = [
 
 def test_go_is_read_from_its_events(tmp_path: Path) -> None:
     lines = "".join(json.dumps(line) + "\n" for line in GO)
-    report = read_reports(tmp_path, f"# building\n{lines}", (Runner.GO,))
+    report = read_reports(tmp_path, f"# building\n{lines}", (RunnerKind.GO,))
     assert (report.counts, report.faults) == (TestCounts(passed=1, skipped=1), ())
     assert go_text(f"# building\n{lines}") == "# building\n=== RUN TestX\n"
     cut = "".join(json.dumps(line) + "\n" for line in GO[:3])
-    assert read_reports(tmp_path, cut, (Runner.GO,)).faults == (
+    assert read_reports(tmp_path, cut, (RunnerKind.GO,)).faults == (
         "the tests of a ended before their closing summary",
     )
 
@@ -119,7 +119,7 @@ def test_jest_is_read_from_its_file(tmp_path: Path) -> None:
     files = [{"name": "x", "status": "passed", "assertionResults": tests}]
     files.append({"name": "y", "status": "failed", "assertionResults": []})
     (tmp_path / JEST_REPORT).write_text(json.dumps({"success": False, "testResults": files}))
-    report = read_reports(tmp_path, "", (Runner.JEST,))
+    report = read_reports(tmp_path, "", (RunnerKind.JEST,))
     assert report.counts == TestCounts(passed=1, failed=1, skipped=1)
     assert report.failing == ("y",)
 
@@ -158,5 +158,5 @@ async def test_cargo_is_counted(tmp_path: Path) -> None:
         limit_seconds=120,
         keep=100_000,
     )
-    report = read_reports(tmp_path, done.output, (Runner.CARGO,))
+    report = read_reports(tmp_path, done.output, (RunnerKind.CARGO,))
     assert (report.counts, report.faults) == (TestCounts(passed=2, skipped=1), ())
