@@ -9,11 +9,11 @@ import pytest
 from tests.tools.house import ROOT, House, read_house
 from tests.tools.where_is_what import PAGE, page
 
-MOST_MODULES = 21
+MOST_MODULES = 20
 """In one folder, without its door."""
 
-MOST_FILES = 456
-MOST_REPEATED_CLASSES = 12
+MOST_FILES = 455
+MOST_REPEATED_CLASSES = 11
 """What was reached. Lower a number when you can, and say why when you raise one."""
 
 DOOR = re.compile(r"^\S[^\n]*\n\n.*^May not: .*^Callers: ", re.DOTALL | re.MULTILINE)
@@ -22,9 +22,11 @@ DOOR = re.compile(r"^\S[^\n]*\n\n.*^May not: .*^Callers: ", re.DOTALL | re.MULTI
 TELL_OF_OTHERS = ("README.md", "docs/how-hard-is-it-to-fool.md")
 """Pages whose tests and documents are those of somebody's project."""
 
-TELL_OF_THE_PAST = ("CHANGELOG.md", "docs/contributing/three-ways.md")
+WAYS = "docs/contributing/three-ways.md"
+TELL_OF_THE_PAST = ("CHANGELOG.md", WAYS)
 
 OURS = re.compile(r"\b(?:ralph_tui|styles)/[\w./-]*[\w/]")
+ON_THE_WAY = re.compile(r"`([\w/]+/\w+\.py)`")
 OF_THE_REPOSITORY = re.compile(r"\b(?:ralph_tui|styles|tests|docs|screenshots)/[\w./-]*[\w/]")
 
 
@@ -81,3 +83,9 @@ def test_a_page_names_only_places_that_exist(name: str) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
     named = (OURS if name in TELL_OF_OTHERS else OF_THE_REPOSITORY).findall(text)
     assert {place for place in named if not (ROOT / place).exists()} == set()
+
+
+def test_the_three_ways_lead_through_files_that_exist() -> None:
+    passed = ON_THE_WAY.findall((ROOT / WAYS).read_text(encoding="utf-8"))
+    assert len(passed) > 20
+    assert [name for name in passed if not (ROOT / "ralph_tui" / name).is_file()] == []
