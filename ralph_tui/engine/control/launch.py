@@ -3,14 +3,11 @@
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from ralph_tui.config.settings import ScreenSettings
-from ralph_tui.domain.events import LoopFinished, Notice
+from ralph_tui.domain.events import EventSink, LoopFinished, Notice
 from ralph_tui.engine.control.controls import Controls
-
-if TYPE_CHECKING:  # it imports the sandbox, and the screen should appear first
-    from ralph_tui.domain.events import EventSink
 
 
 @dataclass(frozen=True)
@@ -71,12 +68,12 @@ class Launch:
 
     root: Path
     controls: Controls
-    run: "Callable[[EventSink], Awaitable[LoopFinished]]"
-    watch: "Callable[[EventSink], Awaitable[None]]"
+    run: Callable[[EventSink], Awaitable[LoopFinished]]
+    watch: Callable[[EventSink], Awaitable[None]]
     warm_up: Callable[[], None]
     label: str = ""
-    run_request: "Callable[[str, EventSink], Awaitable[LoopFinished]] | None" = None
-    run_replan: "Callable[[str, EventSink], Awaitable[LoopFinished]] | None" = None
+    run_request: Callable[[str, EventSink], Awaitable[LoopFinished]] | None = None
+    run_replan: Callable[[str, EventSink], Awaitable[LoopFinished]] | None = None
     go_on: Callable[[RemainingWork], int] | None = None
     screen: ScreenSettings = field(default_factory=ScreenSettings)
     auto_responder: AutoResponder | None = None

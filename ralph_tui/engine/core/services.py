@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ralph_tui.config.settings import Settings
-from ralph_tui.domain.events import Event
+from ralph_tui.domain.events import Event, EventSink
 
 if TYPE_CHECKING:
-    from ralph_tui.domain.events import EventSink
     from ralph_tui.engine.core.ports import Agent
 
 
@@ -22,7 +21,7 @@ def _as_it_is(event: Event) -> Event:
     return event
 
 
-async def nothing_beside(_: "EventSink") -> None:
+async def nothing_beside(_: EventSink) -> None:
     """Do nothing beside the loop: the default."""
 
 

@@ -4,18 +4,14 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ralph_tui.config.settings import Settings
-from ralph_tui.domain.events import LoopFinished
+from ralph_tui.domain.events import EventSink, LoopFinished
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.launch import Launch
 from ralph_tui.engine.control.request import REPLAN, RunRequest
 from ralph_tui.engine.core.services import RunServices
-
-if TYPE_CHECKING:
-    from ralph_tui.domain.events import EventSink
 
 
 def make_launch(root: Path, services: RunServices, request: RunRequest | None = None) -> Launch:
@@ -24,20 +20,20 @@ def make_launch(root: Path, services: RunServices, request: RunRequest | None = 
     controls = Controls(root)
     wired = replace(services, told=controls.journal_attribution.told)
 
-    async def run(sink: "EventSink") -> LoopFinished:
+    async def run(sink: EventSink) -> LoopFinished:
         run_loop = await asyncio.to_thread(_runner)
         return await run_loop(root, wired, chosen, sink)
 
-    async def run_request(text: str, sink: "EventSink") -> LoopFinished:
+    async def run_request(text: str, sink: EventSink) -> LoopFinished:
         run_loop = await asyncio.to_thread(_runner)
         return await run_loop(root, wired, replace(chosen, text=text, only=None), sink)
 
-    async def run_replan(feedback: str, sink: "EventSink") -> LoopFinished:
+    async def run_replan(feedback: str, sink: EventSink) -> LoopFinished:
         run_loop = await asyncio.to_thread(_runner)
         planning = replace(chosen, text=feedback or REPLAN, only=Phase.PLANNING)
         return await run_loop(root, wired, planning, sink)
 
-    async def watch(sink: "EventSink") -> None:
+    async def watch(sink: EventSink) -> None:
         follow_project = await asyncio.to_thread(_follower)
         await follow_project(root, sink, services.settings)
 
@@ -58,13 +54,13 @@ def make_launch(root: Path, services: RunServices, request: RunRequest | None = 
     )
 
 
-def _runner() -> "Callable[[Path, RunServices, RunRequest, EventSink], Awaitable[LoopFinished]]":
+def _runner() -> Callable[[Path, RunServices, RunRequest, EventSink], Awaitable[LoopFinished]]:
     from ralph_tui.engine.run.runner import run_loop
 
     return run_loop
 
 
-def _follower() -> "Callable[[Path, EventSink, Settings], Awaitable[None]]":
+def _follower() -> Callable[[Path, EventSink, Settings], Awaitable[None]]:
     from ralph_tui.engine.run.observer import follow_project
 
     return follow_project
