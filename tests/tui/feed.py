@@ -196,7 +196,7 @@ RECEIPTS_PASSED = (
 )
 
 
-def _work() -> list[ev.Event]:
+def work() -> list[ev.Event]:
     return [
         ev.IterationStarted(
             iteration=3,
@@ -276,7 +276,7 @@ def _work() -> list[ev.Event]:
     ]
 
 
-def _gate(receipts: Sequence[Receipt], *, passed: bool) -> list[ev.Event]:
+def gate(receipts: Sequence[Receipt], *, passed: bool) -> list[ev.Event]:
     return [
         *tool("c1", "mcp__ralph__ralph_mark_task_complete", seconds=3.6, task_id="demo-02"),
         ev.GateStarted(
@@ -299,7 +299,7 @@ def running() -> list[ev.Event]:
     return [
         started(),
         plan(),
-        *_work(),
+        *work(),
         ev.ToolStarted(
             tool_id="t9", name="Bash", input={"command": "uv run pytest -q tests/test_slugs.py"}
         ),
@@ -310,7 +310,7 @@ def running() -> list[ev.Event]:
 
 def failed_gate() -> list[ev.Event]:
     """A claim was refused."""
-    return [started(), plan(), *_work(), *_gate(RECEIPTS_FAILED, passed=False)]
+    return [started(), plan(), *work(), *gate(RECEIPTS_FAILED, passed=False)]
 
 
 def paused() -> list[ev.Event]:
@@ -318,7 +318,7 @@ def paused() -> list[ev.Event]:
     return [
         started(),
         plan(),
-        *_work(),
+        *work(),
         usage(124_000, 0.31, 0.31, 1.62),
         ev.PauseRequested(),
         ev.HandoffStarted(reason="62 % of the context is used; the limit is 60 %", percent=62.0),
@@ -344,8 +344,8 @@ def _finish(finished: ev.LoopFinished) -> list[ev.Event]:
     return [
         started(),
         plan(),
-        *_work(),
-        *_gate(RECEIPTS_PASSED, passed=True),
+        *work(),
+        *gate(RECEIPTS_PASSED, passed=True),
         ev.IterationFinished(
             iteration=3,
             task_id="demo-02",
@@ -380,8 +380,8 @@ def complete() -> list[ev.Event]:
                 for t in TASKS[:5]
             )
         ),
-        *_work()[3:],
-        *_gate(RECEIPTS_PASSED, passed=True),
+        *work()[3:],
+        *gate(RECEIPTS_PASSED, passed=True),
         ev.LoopFinished(
             status=ev.LoopStatus.COMPLETE,
             reason="Every task is complete.",
@@ -401,7 +401,7 @@ def story() -> list[ev.Event]:
     loaded = ev.PlanLoaded(
         tasks=tuple(t.model_copy(update={"status": TaskStatus.COMPLETE}) for t in TASKS[:5])
     )
-    return [*failed_gate(), *_gate(RECEIPTS_PASSED, passed=True), loaded, complete()[-1]]
+    return [*failed_gate(), *gate(RECEIPTS_PASSED, passed=True), loaded, complete()[-1]]
 
 
 def stopped() -> list[ev.Event]:

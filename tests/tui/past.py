@@ -45,7 +45,7 @@ def two_iterations() -> list[Event]:
         e.model_copy(update={"iteration": 4, "attempt": 2})
         if isinstance(e, ev.IterationStarted)
         else e
-        for e in feed._work()
+        for e in feed.work()
     ]
     return [
         *(
@@ -55,7 +55,7 @@ def two_iterations() -> list[Event]:
             for e in feed.stopped()[:-2]
         ),
         *again,
-        *feed._gate(feed.RECEIPTS_PASSED, passed=True),
+        *feed.gate(feed.RECEIPTS_PASSED, passed=True),
         ev.TaskChanged(task=feed.task(2, TaskStatus.COMPLETE)),
         done,
         feed.stopped()[-1],
