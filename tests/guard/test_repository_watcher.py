@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.guard.core.policy import Policy
-from ralph_tui.guard.repository.watcher import Author, GitWatch, Snapshot, compare
+from ralph_tui.guard.repository.watcher import Author, RepositoryWatcher, Snapshot, compare
 from ralph_tui.guard.sandbox.environment import REFLOG_MARK, agent_environment
 from tests.guard.test_shims import IDENTITY, make_repository
 
@@ -70,7 +70,7 @@ CHANGES = {
 def test_a_change_is_seen_and_its_command_puts_it_back(
     project: Path, command: str, told: str
 ) -> None:
-    watch = GitWatch(project)
+    watch = RepositoryWatcher(project)
     before = watch.snapshot()
     assert before is not None
     bash(project, command)
@@ -91,14 +91,14 @@ def test_a_change_is_seen_and_its_command_puts_it_back(
      "git gc -q", "git pack-refs --all", "echo x > untracked; git status --short", "rm a.txt"],
 )  # fmt: skip
 def test_reading_and_working_changes_nothing(project: Path, command: str) -> None:
-    watch = GitWatch(project)
+    watch = RepositoryWatcher(project)
     before = watch.snapshot()
     bash(project, command)
     assert compare(before, watch.snapshot(), ALWAYS) is None
 
 
 def test_what_happened_while_no_command_of_the_agent_ran_is_the_persons(project: Path) -> None:
-    watch = GitWatch(project)
+    watch = RepositoryWatcher(project)
     before = watch.snapshot()
     bash(project, "git commit -q --allow-empty -m mine; git tag mine; git config my.own x")
     after = watch.snapshot()
@@ -113,7 +113,7 @@ def test_what_happened_while_no_command_of_the_agent_ran_is_the_persons(project:
 
 
 def test_a_commit_of_the_agent_that_got_through_is_known_by_its_mark(project: Path) -> None:
-    watch = GitWatch(project)
+    watch = RepositoryWatcher(project)
     before = watch.snapshot()
     environment = agent_environment(Policy(root=project), os.environ | IDENTITY)
     sly = "PATH=/usr/bin:/bin GIT_CONFIG_COUNT=0 git commit -q --allow-empty -m sly"
@@ -128,7 +128,7 @@ def test_a_commit_of_the_agent_that_got_through_is_known_by_its_mark(project: Pa
 def test_a_linked_worktree_shares_what_is_watched(project: Path) -> None:
     linked = project.parent / "linked"
     bash(project, f"git worktree add -q {linked}")
-    watch = GitWatch(linked)
+    watch = RepositoryWatcher(linked)
     before = watch.snapshot()
     bash(project, "git tag from-elsewhere")
     change = compare(before, watch.snapshot(), ALWAYS)
@@ -137,7 +137,7 @@ def test_a_linked_worktree_shares_what_is_watched(project: Path) -> None:
 
 
 def test_a_repository_that_appears_or_goes_is_a_change(tmp_path: Path) -> None:
-    watch = GitWatch(tmp_path)
+    watch = RepositoryWatcher(tmp_path)
     assert watch.snapshot() is None
     assert compare(None, None) is None
     bash(tmp_path, "git init -q")
@@ -154,12 +154,12 @@ def test_a_repository_that_appears_or_goes_is_a_change(tmp_path: Path) -> None:
 def test_a_repository_git_cannot_read_is_an_error_and_no_absence(tmp_path: Path) -> None:
     (tmp_path / ".git").write_text("nonsense")
     with pytest.raises(SetupError, match="cannot read"):
-        GitWatch(tmp_path).snapshot()
+        RepositoryWatcher(tmp_path).snapshot()
 
 
 def test_settings_of_the_repository_start_no_program(project: Path) -> None:
     bash(project, "git config core.fsmonitor 'touch ran; false'; git config core.hooksPath .git/h")
-    assert GitWatch(project).snapshot() is not None
+    assert RepositoryWatcher(project).snapshot() is not None
     assert not (project / "ran").exists()
 
 
@@ -179,7 +179,7 @@ def test_comparing_says_nothing_only_when_nothing_differs(
 
 
 def test_a_conflict_in_the_index_is_put_back_as_a_whole(project: Path) -> None:
-    watch = GitWatch(project)
+    watch = RepositoryWatcher(project)
     before = watch.snapshot()
     bash(
         project, "echo m > a.txt; git stash -q; echo n > a.txt; git commit -qam n; ! git stash pop"
@@ -208,7 +208,7 @@ def with_submodule(project: Path) -> Path:
     ],
 )
 def test_a_commit_in_a_submodule_is_seen_and_put_back(with_submodule: Path, change: str) -> None:
-    watch = GitWatch(with_submodule)
+    watch = RepositoryWatcher(with_submodule)
     before = watch.snapshot()
     assert compare(before, watch.snapshot(), ALWAYS) is None
     bash(with_submodule, change)
@@ -251,13 +251,13 @@ def test_a_project_that_is_a_part_of_a_repository_is_watched_as_a_whole(
 ) -> None:
     part = project / "part"
     part.mkdir()
-    before = GitWatch(part).snapshot()
+    before = RepositoryWatcher(part).snapshot()
     bash(part, command)
-    change = compare(before, GitWatch(part).snapshot(), ALWAYS)
+    change = compare(before, RepositoryWatcher(part).snapshot(), ALWAYS)
     assert change is not None
     assert told in change.summary
     bash(part, change.restore)
-    assert compare(before, GitWatch(part).snapshot(), ALWAYS) is None
+    assert compare(before, RepositoryWatcher(part).snapshot(), ALWAYS) is None
 
 
 @pytest.mark.parametrize(
@@ -274,7 +274,7 @@ def test_where_there_is_no_work_tree_nothing_is_begun(
 ) -> None:
     bash(tmp_path, make)
     with pytest.raises(SetupError) as caught:
-        GitWatch(tmp_path / where).snapshot()
+        RepositoryWatcher(tmp_path / where).snapshot()
     assert why in caught.value.message
     assert caught.value.hint
 
@@ -305,7 +305,7 @@ def test_a_look_at_an_unchanged_repository_starts_no_git(
 ) -> None:
     (project / "part").mkdir()
     bash(project, "git worktree add -q ../linked")
-    watch = GitWatch(project.parent / place, clock=later)
+    watch = RepositoryWatcher(project.parent / place, clock=later)
     before = watch.snapshot()
     assert asked
     asked.clear()
@@ -316,7 +316,7 @@ def test_a_look_at_an_unchanged_repository_starts_no_git(
 
 def test_where_no_repository_can_be_git_is_not_asked(tmp_path: Path, asked: list[str]) -> None:
     (tmp_path / "project").mkdir()
-    watch = GitWatch(tmp_path / "project")
+    watch = RepositoryWatcher(tmp_path / "project")
     assert watch.snapshot() is None
     assert asked == []
     bash(tmp_path, "git init -q")
@@ -324,7 +324,7 @@ def test_where_no_repository_can_be_git_is_not_asked(tmp_path: Path, asked: list
 
 
 def test_files_written_a_moment_ago_are_read_again(project: Path, asked: list[str]) -> None:
-    watch = GitWatch(project)
+    watch = RepositoryWatcher(project)
     watch.snapshot()
     asked.clear()
     watch.snapshot()
@@ -351,11 +351,11 @@ SLY = {
 
 @pytest.mark.parametrize("command", [*CHANGES, *SLY])
 def test_a_later_look_sees_what_a_first_one_would(project: Path, command: str) -> None:
-    watch = GitWatch(project, clock=later)
+    watch = RepositoryWatcher(project, clock=later)
     watch.snapshot()
     bash(project, command)
-    assert watch.snapshot() == GitWatch(project).snapshot()
-    assert watch.snapshot() == GitWatch(project).snapshot()
+    assert watch.snapshot() == RepositoryWatcher(project).snapshot()
+    assert watch.snapshot() == RepositoryWatcher(project).snapshot()
 
 
 @pytest.mark.parametrize(
@@ -363,16 +363,16 @@ def test_a_later_look_sees_what_a_first_one_would(project: Path, command: str) -
 )
 def test_a_repository_that_comes_nearer_is_seen(project: Path, command: str) -> None:
     (project / "part").mkdir()
-    watch = GitWatch(project / "part", clock=later)
+    watch = RepositoryWatcher(project / "part", clock=later)
     watch.snapshot()
     bash(project, command)
-    assert watch.snapshot() == GitWatch(project / "part").snapshot()
+    assert watch.snapshot() == RepositoryWatcher(project / "part").snapshot()
     bash(project, "git init -q part; git -C part commit -q --allow-empty -m x")
-    assert watch.snapshot() == GitWatch(project / "part").snapshot()
+    assert watch.snapshot() == RepositoryWatcher(project / "part").snapshot()
 
 
 def test_a_submodule_is_looked_at_every_time(with_submodule: Path) -> None:
-    watch = GitWatch(with_submodule, clock=later)
+    watch = RepositoryWatcher(with_submodule, clock=later)
     watch.snapshot()
     bash(with_submodule, "git -C lib commit -q --allow-empty -m x")
-    assert watch.snapshot() == GitWatch(with_submodule).snapshot()
+    assert watch.snapshot() == RepositoryWatcher(with_submodule).snapshot()

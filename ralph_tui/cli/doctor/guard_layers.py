@@ -225,10 +225,10 @@ def _held(here: TrialProject) -> str:
 
 def _fingerprint(start: Path) -> Finding:
     """Check that the repository can be read as a run does before and after each session."""
-    from ralph_tui.guard.repository.watcher import GitWatch
+    from ralph_tui.guard.repository.watcher import RepositoryWatcher
 
     try:
-        seen = GitWatch(start).snapshot()
+        seen = RepositoryWatcher(start).snapshot()
     except RalphError as error:
         return Finding("fingerprint", ok=False, text=error.message, advice=error.hint)
     text = (

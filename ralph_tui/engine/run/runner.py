@@ -54,7 +54,7 @@ from ralph_tui.engine.verification.gate import Gate, Review, gate_environment
 from ralph_tui.engine.verification.review.reviewer import Reviewer
 from ralph_tui.guard.core.policy import Policy
 from ralph_tui.guard.guard import COMMAND_TOOLS, Guard, may_write_unseen
-from ralph_tui.guard.repository.watcher import GitWatch
+from ralph_tui.guard.repository.watcher import RepositoryWatcher
 from ralph_tui.guard.sandbox.environ_block import blank_keys
 from ralph_tui.guard.sandbox.environment import agent_environment, cli_overlay
 from ralph_tui.store.io.files import utc_now
@@ -391,7 +391,7 @@ def _check_before_start(project: Project, services: RunServices, request: RunReq
     check_extras(services.settings, ahead, project.root, services.everything)
     services.preflight()
     _require_checks(project, services, request, phase)
-    GitWatch(project.root).snapshot()
+    RepositoryWatcher(project.root).snapshot()
     project.create()  # a hand-made .ralph lacks the directories the loop writes to
     return phase
 

@@ -10,7 +10,13 @@ from ralph_tui.domain.events import Event, EventSink
 from ralph_tui.engine.core.outcome import End, stopped_end
 from ralph_tui.engine.safety.repository_status import repository_notices
 from ralph_tui.guard.guard import COMMAND_TOOLS
-from ralph_tui.guard.repository.watcher import SLACK_SECONDS, Change, GitWatch, Snapshot, compare
+from ralph_tui.guard.repository.watcher import (
+    SLACK_SECONDS,
+    Change,
+    RepositoryWatcher,
+    Snapshot,
+    compare,
+)
 from ralph_tui.store.journal.agent_activity import ActivityLog
 
 HINT_LIMIT = 400
@@ -37,7 +43,7 @@ class RepositoryGuard:
         """
         self._activity = activity
         self._root = root
-        self._watch = GitWatch(root)
+        self._watch = RepositoryWatcher(root)
         self._emit = emit
         self._clock = clock
         self._known: Snapshot | None = None

@@ -24,7 +24,7 @@ from ralph_tui.guard.core.context import Invocation, Scope, base_of, directed, u
 from ralph_tui.guard.core.paths import printed_names
 from ralph_tui.guard.core.policy import Policy
 from ralph_tui.guard.core.verdicts import DeniedError
-from ralph_tui.guard.core.working_dirs import Places
+from ralph_tui.guard.core.working_dirs import WorkingDirs
 from ralph_tui.guard.rules.assignments import (
     DECLARATIONS,
     MOVES,
@@ -76,7 +76,7 @@ _CONNECTION = re.compile(r"/dev/(?:tcp|udp)/(?:localhost|127[\d.]*|\[?::1\]?|[\w
 _WRITING_REDIRECTS = frozenset({">", ">>", ">|", "<>", "&>", "&>>", ">&"})
 
 
-class CommandWalker:
+class CommandAnalyzer:
     """Judges one text; holds what was found on the way.
 
     What holds for a single command is in its `Scope`, which is handed down and never changed.
@@ -93,7 +93,7 @@ class CommandWalker:
     def __init__(self, source: str, policy: Policy, *, rewrites: bool = True) -> None:
         """Judge `source` under a policy; a second reading leaves the `rewrites` to the first."""
         self.source = source
-        self.outermost = Scope(Places.at_root(policy, source), rewrites=rewrites)
+        self.outermost = Scope(WorkingDirs.at_root(policy, source), rewrites=rewrites)
         self.tools: dict[int, ThroughUv] = {}
         self.seen: set[tuple[str, ...]] = set()
         self.asks: dict[str, str] = {}

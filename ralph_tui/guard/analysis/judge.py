@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from ralph_tui.domain.tool_calls import ALLOW, Verdict
-from ralph_tui.guard.analysis.analyzer import CommandWalker
+from ralph_tui.guard.analysis.analyzer import CommandAnalyzer
 from ralph_tui.guard.core.policy import Policy
 from ralph_tui.guard.core.verdicts import SPLIT, DeniedError, asking, denial, unreadable
 from ralph_tui.guard.rules.package_managers import ThroughUv
@@ -42,7 +42,7 @@ def _judge(command: str, policy: Policy) -> Verdict:
     return asking(verdict, walker.asks) if walker.asks and verdict.decision != "deny" else verdict
 
 
-def _rewritten(command: str, walker: CommandWalker, policy: Policy) -> Verdict:
+def _rewritten(command: str, walker: CommandAnalyzer, policy: Policy) -> Verdict:
     rewritten = _through_uv(command, walker.tools)
     if _walk(rewritten, policy).tools:
         return unreadable(command, "The command cannot be sent through uv run")
@@ -57,11 +57,11 @@ def _rewritten(command: str, walker: CommandWalker, policy: Policy) -> Verdict:
     )
 
 
-def _walk(command: str, policy: Policy) -> CommandWalker:
+def _walk(command: str, policy: Policy) -> CommandAnalyzer:
     """Judge a text by both readers; a command must be harmless to each."""
-    walker = CommandWalker(command, policy)
+    walker = CommandAnalyzer(command, policy)
     walker.script(read_command(command), walker.outermost)
-    other = CommandWalker(command, policy, rewrites=False)
+    other = CommandAnalyzer(command, policy, rewrites=False)
     for simple in second_reading(command):
         if simple.values not in walker.seen:  # else judged already, knowing what surrounds it
             other.simple(simple, other.outermost)

@@ -10,7 +10,7 @@ from typing import NoReturn, Protocol
 from ralph_tui.guard.core.arguments import names
 from ralph_tui.guard.core.policy import Policy
 from ralph_tui.guard.core.verdicts import SPLIT, deny
-from ralph_tui.guard.core.working_dirs import Places
+from ralph_tui.guard.core.working_dirs import WorkingDirs
 from ralph_tui.guard.shell.nodes import UNKNOWN, UnreadableError, Word
 
 MAX_DEPTH = 25
@@ -60,7 +60,7 @@ class Scope:
         depth: How deep it is nested in commands that start others.
     """
 
-    places: Places
+    places: WorkingDirs
     parameters: tuple[Word, ...] | None = None
     defining: bool = False
     under_uv: bool = False
@@ -99,7 +99,7 @@ class Invocation:
     feed: Word | None = None
 
     @property
-    def places(self) -> Places:
+    def places(self) -> WorkingDirs:
         """Where it runs."""
         return self.scope.places
 
@@ -113,7 +113,7 @@ class Invocation:
         """Whether `uv run` starts it."""
         return self.scope.under_uv
 
-    def at(self, places: Places) -> "Invocation":
+    def at(self, places: WorkingDirs) -> "Invocation":
         """Return the same program in other directories."""
         return replace(self, scope=replace(self.scope, places=places))
 

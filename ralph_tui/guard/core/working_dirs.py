@@ -48,7 +48,7 @@ NOWHERE = "/\0home"
 
 
 @dataclass
-class Places:
+class WorkingDirs:
     """The directories a command may be running in; more than one when a `cd` may have failed.
 
     Attributes:
@@ -71,7 +71,7 @@ class Places:
     configured: bool = False
 
     @classmethod
-    def at_root(cls, policy: Policy, source: str = "") -> "Places":
+    def at_root(cls, policy: Policy, source: str = "") -> "WorkingDirs":
         """Start in the project's root, as the agent's commands do; `source` is all of them."""
         return cls(
             policy,
@@ -89,7 +89,7 @@ class Places:
     def _own(self) -> tuple[str, ...]:
         return tuple(os.path.normpath(path) for path in self.policy.own_directories)
 
-    def fork(self) -> "Places":
+    def fork(self) -> "WorkingDirs":
         """Return a copy for a subshell, whose `cd` does not last."""
         return replace(self)
 

@@ -24,7 +24,16 @@ from ralph_tui.guard.repository.changes import (
 )
 from ralph_tui.guard.sandbox.environment import REFLOG_MARK
 
-__all__ = ["SLACK_SECONDS", "Author", "Busy", "Change", "GitWatch", "Item", "Snapshot", "compare"]
+__all__ = [
+    "SLACK_SECONDS",
+    "Author",
+    "Busy",
+    "Change",
+    "Item",
+    "RepositoryWatcher",
+    "Snapshot",
+    "compare",
+]
 
 _TIMEOUT_SECONDS = 60.0
 _GITLINK = "160000"
@@ -56,7 +65,7 @@ class _Look:
     stamps: Mapping[Path, Stamp]
 
 
-class GitWatch:
+class RepositoryWatcher:
     """Looks at the repository of a project; every call blocks.
 
     A look starts git only when a file that git would read has changed since the last look. The times of

@@ -14,7 +14,7 @@ from ralph_tui.guard.core.arguments import names
 from ralph_tui.guard.core.context import Invocation
 from ralph_tui.guard.core.policy import SECRETS, Policy
 from ralph_tui.guard.core.verdicts import DeniedError, denial
-from ralph_tui.guard.core.working_dirs import NOWHERE, Places
+from ralph_tui.guard.core.working_dirs import NOWHERE, WorkingDirs
 from ralph_tui.guard.shell.nodes import UNKNOWN, Simple, Word
 
 RULE = "secret-files"
@@ -58,7 +58,7 @@ def is_secret(path: str, policy: Policy) -> bool:
     return any(below == name or below.startswith(f"{name}/") for name in _FILES)
 
 
-def judge_secret_words(command: Simple, places: Places) -> None:
+def judge_secret_words(command: Simple, places: WorkingDirs) -> None:
     """Refuse a command that opens such a file, unless to use it.
 
     Raises:
@@ -92,7 +92,7 @@ def judge_key_printer(given: Invocation) -> None:
         raise DeniedError(secret_denial(given.shown))
 
 
-def judge_secret_paths(words: Sequence[Word], places: Places, shown: str) -> None:
+def judge_secret_paths(words: Sequence[Word], places: WorkingDirs, shown: str) -> None:
     """Refuse words that name such a file.
 
     Raises:
@@ -173,7 +173,7 @@ def _is_memory(path: str) -> bool:
     return bool(_MEMORY.fullmatch(path)) or (wild and directory.count("/") >= 2)
 
 
-def judge_reading(command: Simple, places: Places, source: str) -> None:
+def judge_reading(command: Simple, places: WorkingDirs, source: str) -> None:
     """Refuse a command that opens such a file.
 
     Raises:
@@ -191,7 +191,7 @@ def judge_reading(command: Simple, places: Places, source: str) -> None:
         _refuse(command.raw)
 
 
-def judge_paths(words: Sequence[Word], places: Places, source: str, shown: str) -> None:
+def judge_paths(words: Sequence[Word], places: WorkingDirs, source: str, shown: str) -> None:
     """Refuse words that name the environment or memory of a process.
 
     Args:
@@ -253,7 +253,7 @@ def _recursive(word: Word) -> bool:
     return bool(re.fullmatch(r"-[a-zA-Z]*[rR][a-zA-Z]*|--(?:dereference-)?recursive", word.text))
 
 
-def _below_proc(word: Word, places: Places) -> bool:
+def _below_proc(word: Word, places: WorkingDirs) -> bool:
     return any(_PROCESS.fullmatch(path) for path in places.resolve(word) or ())
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ralph_tui.guard.core.policy import Policy
 from ralph_tui.guard.core.verdicts import DeniedError
-from ralph_tui.guard.core.working_dirs import Places
+from ralph_tui.guard.core.working_dirs import WorkingDirs
 from ralph_tui.guard.rules.git import RULE, judge_git
 from ralph_tui.guard.shell.nodes import literal
 
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str]) -> int:
 def refused(arguments: Sequence[str]) -> str:
     """Say why the guard refuses `git ARGUMENTS` in the project; empty if it does not."""
     policy = Policy(root=Path(os.environ.get("RALPH_GUARD_ROOT", ".")))
-    places = Places(policy, frozenset({str(Path.cwd())}))
+    places = WorkingDirs(policy, frozenset({str(Path.cwd())}))
     try:
         for written in judge_git([literal(word) for word in _without_settings(arguments)], policy):
             places.check_write(written, f"git {' '.join(arguments)}")
