@@ -12,6 +12,7 @@ from tests.engine.verification.evidence.projects import PROJECT, PYTEST, RIGHT, 
 from tests.harness.model import serving
 from tests.harness.projects import make_project, task, task_of
 from tests.harness.scenarios import scenario
+from tests.scenario.cheat_table import MORE_CHEATS, MORE_KINDS
 from tests.scenario.running import play
 from tests.scenario.test_cheats import CHEATS
 
@@ -100,3 +101,31 @@ async def test_no_cheat_is_accepted_and_the_work_is(
     assert receipt.changed == ("tests/test_total.py (changed)",)
     assert run.end.exit_code == 0
     assert task_of(project, "a").begun is None
+
+
+@pytest.mark.parametrize("sandbox", ["off", "auto"])
+async def test_a_check_script_that_the_work_ends_is_refused(tmp_path: Path, sandbox: str) -> None:
+    files, command = MORE_KINDS["pyscript"]
+    config = {"safety": {"sandbox": sandbox}}
+    tasks = [task("a", verification_criteria=[f"`{command}`"])]
+    project = make_project(tmp_path, tasks, config=config, files=files)
+    cheat = stashed(tmp_path / "cheat", MORE_CHEATS["python check exits"].changes)
+    work = stashed(tmp_path / "work", {"total.py": RIGHT})
+    lines = f"""
+    - name: exits first
+      task: a
+      turns:
+        - bash: {cheat}
+        - ralph: {{mark_task_complete: {{task_id: a, verification_notes: Done.}}}}
+        - when: {{last_result: 'NOT YET:'}}
+          bash: {work}
+        - ralph: {{mark_task_complete: {{task_id: a, verification_notes: Fixed.}}}}
+        - when: {{last_result: 'ACCEPTED:'}}
+          say: Done.
+    """
+    async with serving(scenario(lines)) as server:
+        run = await play(project, server)
+    refused, accepted = run.of(ev.GateFinished)
+    said = "; ".join(receipt.reason for receipt in refused.receipts)
+    assert "total.py ended check.py with status 0 before its end" in said
+    assert accepted.passed
