@@ -1,4 +1,4 @@
-"""What screens read that is no event: the journal's past, the project's texts, exports.
+"""What screens show that is no event: the project's texts, what waits for the person, a replay's position.
 
 May not: know a widget.
 Callers: `screens` and `handlers`.

@@ -4,7 +4,7 @@ Header         state, project, phase, iteration; the current task and why
 Outcome        when a run has ended
 PaneTabs       below 100 columns, with StatusStrip
 Board | Stream | StatusPane (context, cost, breaker, gate, files)
-DashboardFooter         from commands.py
+DashboardFooter         keys from the registry
 """
 
 from collections.abc import Sequence

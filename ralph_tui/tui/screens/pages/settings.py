@@ -39,7 +39,7 @@ REREAD_SECONDS = 2.0
 """Seconds between two readings of the files, which may be edited elsewhere."""
 
 
-class _Known(NamedTuple):
+class _OnDisk(NamedTuple):
     """What was read from disk."""
 
     settings: tuple[Effective, ...]
@@ -59,7 +59,7 @@ class SettingsPage(Page):
         """Read nothing yet."""
         super().__init__()
         del library  # nothing here is in the journal
-        self._known: _Known | None = None
+        self._known: _OnDisk | None = None
         self._reading: Worker[None] | None = None
         self._trouble = ""
         self._drawn: list[LineBlock] = []
@@ -94,8 +94,8 @@ class SettingsPage(Page):
     def _read(self) -> None:
         root = self.app.launch.root
 
-        def known(_: object) -> _Known:
-            return _Known(effective(root), Project(root).look().state.adjusted)
+        def known(_: object) -> _OnDisk:
+            return _OnDisk(effective(root), Project(root).look().state.adjusted)
 
         self._reading = self.read(known, self._take, group="settings", failed=self._failed)
 
@@ -104,7 +104,7 @@ class SettingsPage(Page):
         if self._reading is None or self._reading.is_finished:
             self._read()
 
-    def _take(self, known: _Known) -> None:
+    def _take(self, known: _OnDisk) -> None:
         self._known, self._trouble = known, ""
         self._show()
 
