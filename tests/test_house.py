@@ -12,8 +12,8 @@ from tests.tools.where_is_what import PAGE, page
 MOST_MODULES = 20
 """In one folder, without its door."""
 
-MOST_FILES = 455
-MOST_REPEATED_CLASSES = 11
+MOST_FILES = 453
+MOST_REPEATED_CLASSES = 6
 """What was reached. Lower a number when you can, and say why when you raise one."""
 
 DOOR = re.compile(r"^\S[^\n]*\n\n.*^May not: .*^Callers: ", re.DOTALL | re.MULTILINE)
