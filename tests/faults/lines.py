@@ -8,11 +8,11 @@ PROOFS: dict[int, tuple[str, ...]] = {
     1: (
         "faults/crash_matrix::killed_at_any_call_the_state_is_before_or_after",
         "faults/kill_9::a_killed_run_is_resumed_and_nothing_is_done_twice",
-        "store/crash::killing_a_writer_leaves_whole_documents",
+        "store/killed_writer::killing_a_writer_leaves_whole_documents",
     ),
     2: (
-        "store/crash::the_nth_failing_call_leaves_old_or_new",
-        "store/crash::an_atomic_write_is_old_or_new_at_every_call",
+        "store/killed_writer::the_nth_failing_call_leaves_old_or_new",
+        "store/killed_writer::an_atomic_write_is_old_or_new_at_every_call",
         "faults/unwritable::a_run_that_can_no_longer_write_ends_in_order",
     ),
     3: (
@@ -21,7 +21,7 @@ PROOFS: dict[int, tuple[str, ...]] = {
         "faults/full_disk::a_full_disk_is_named_with_its_space_and_nothing_is_lost",
         "faults/full_disk::a_run_on_a_full_disk_stops_and_goes_on_when_there_is_space",
     ),
-    4: ("store/crash::a_read_only_directory_can_be_read_and_says_why_not_written",),
+    4: ("store/killed_writer::a_read_only_directory_can_be_read_and_says_why_not_written",),
     5: (
         "store/damage::a_damaged_document_is_set_aside_and_restored",
         "store/damage::truncation_never_makes_an_empty_plan",
@@ -42,13 +42,13 @@ PROOFS: dict[int, tuple[str, ...]] = {
         "config/settings::bytes_that_are_not_utf8_are_named",
     ),
     10: (
-        "store/migrate::an_older_document_is_migrated_with_a_backup",
-        "store/migrate::every_older_version_of_every_document_has_a_migration",
+        "store/migrations::an_older_document_is_migrated_with_a_backup",
+        "store/migrations::every_older_version_of_every_document_has_a_migration",
     ),
     11: (
-        "store/migrate::a_newer_document_is_refused_and_left_alone",
-        "store/migrate::a_newer_document_is_shown_as_far_as_it_is_understood_and_not_written",
-        "store/migrate::a_newer_plan_that_would_look_empty_is_not_shown",
+        "store/migrations::a_newer_document_is_refused_and_left_alone",
+        "store/migrations::a_newer_document_is_shown_as_far_as_it_is_understood_and_not_written",
+        "store/migrations::a_newer_plan_that_would_look_empty_is_not_shown",
         "faults/hostile_dot::what_is_broken_is_said_and_nothing_is_taken_for_finished",
     ),
     12: ("store/project::unknown_fields_survive_a_change",),
@@ -88,7 +88,7 @@ PROOFS: dict[int, tuple[str, ...]] = {
         "domain/plan::an_id_that_nobody_can_name_is_refused_with_its_position",
         "faults/hostile_dot::a_huge_description_is_bounded_and_an_id_is_no_path",
         "domain/plan::an_id_that_nobody_can_see_is_refused_with_its_position",
-        "store/notes::the_name_of_a_log_stays_in_its_directory",
+        "store/text_files::the_name_of_a_log_stays_in_its_directory",
     ),
     22: (
         "store/project::a_dot_directory_that_cannot_be_used_is_refused",
@@ -103,7 +103,7 @@ PROOFS: dict[int, tuple[str, ...]] = {
     24: (
         "faults/many_hands::nothing_of_two_hands_is_lost_while_the_loop_writes",
         "faults/many_hands::nothing_of_many_hands_is_lost",
-        "store/crash::an_edit_at_the_very_instant_of_a_write_is_not_lost",
+        "store/killed_writer::an_edit_at_the_very_instant_of_a_write_is_not_lost",
         "store/project::a_burst_of_edits_is_waited_out",
         "store/slow_editor::a_plan_that_is_being_written_is_left_alone_and_what_it_said_holds",
         "store/slow_editor::a_change_of_a_plan_that_is_being_written_waits_for_the_edit_and_keeps_it",
@@ -170,8 +170,8 @@ PROOFS: dict[int, tuple[str, ...]] = {
     37: (
         "faults/model_side::a_fault_that_passes_costs_nothing_but_time",
         "faults/model_side::a_service_that_stays_away_is_the_network_and_not_the_task",
-        "agent/endpoint::what_speaks_no_tls_is_refused_before_anything_is_spent",
-        "agent/endpoint::who_may_only_be_busy_is_named_and_not_refused",
+        "agent/tls_check::what_speaks_no_tls_is_refused_before_anything_is_spent",
+        "agent/tls_check::who_may_only_be_busy_is_named_and_not_refused",
         "faults/model_side::a_port_that_speaks_no_tls_is_said_to_be_why_the_cli_is_silent",
         "faults/model_side::a_certificate_nobody_vouches_for_is_the_network_and_says_what_to_do",
     ),
@@ -180,7 +180,7 @@ PROOFS: dict[int, tuple[str, ...]] = {
         "faults/model_side::a_message_larger_than_the_sdk_reads_by_default_ends_nothing",
     ),
     39: (
-        "agent/start::a_cli_that_does_not_start_is_one_sentence",
+        "agent/session_start::a_cli_that_does_not_start_is_one_sentence",
         "scenario/trouble::a_killed_cli_costs_one_iteration_and_leaves_nothing",
         "agent/contract::the_cli_offers_exactly_the_tools_of_the_phase",
     ),
@@ -258,7 +258,7 @@ PROOFS: dict[int, tuple[str, ...]] = {
         "faults/secrets::no_picture_of_the_screen_shows_a_key",
         "domain/secrets::a_secret_is_taken_out_wherever_it_stands",
         "scenario/guarded::what_a_script_tells_of_secrets_is_kept_nowhere",
-        "agent/holding::no_piece_of_a_secret_is_shown",
+        "agent/stream_redaction::no_piece_of_a_secret_is_shown",
     ),
     58: (
         "agent/contract::a_denied_or_unguarded_tool_does_not_run",
@@ -344,13 +344,13 @@ PROOFS: dict[int, tuple[str, ...]] = {
     72: (
         "faults/long_runs::memory_stays_flat",
         "faults/size::a_large_project_opens_in_seconds",
-        "store/notes::the_archive_is_cleaned_by_itself_once_in_a_while",
-        "store/growing::of_the_sessions_the_newest_are_kept_in_two_files_of_a_bounded_size",
-        "store/growing::a_kill_at_any_moment_loses_no_session",
+        "store/text_files::the_archive_is_cleaned_by_itself_once_in_a_while",
+        "store/rotation::of_the_sessions_the_newest_are_kept_in_two_files_of_a_bounded_size",
+        "store/rotation::a_kill_at_any_moment_loses_no_session",
         "cli/background::a_run_in_the_background_begins_a_new_log_when_it_is_full",
     ),
     73: (
-        "agent/start::a_log_that_cannot_be_written_is_told_once_and_stops_nothing",
+        "agent/session_start::a_log_that_cannot_be_written_is_told_once_and_stops_nothing",
         "faults/unwritable::nothing_more_is_paid_for_once_the_journal_cannot_be_written",
         "faults/unwritable::a_run_that_lost_events_has_failed_although_its_plan_is_done",
         "store/journal::a_journal_that_was_taken_away_is_put_back_and_said",
