@@ -1,6 +1,6 @@
 """FAULTS section 6, line by line: the tests that inject each fault, or why it is not injected.
 
-A test is `room/file::function` below `tests/`, without `test_`. `test_lines` holds this against the tests
+A test is `folder/file::function` below `tests/`, without `test_`. `test_lines` holds this against the tests
 that are there.
 """
 
@@ -207,8 +207,8 @@ PROOFS: dict[int, tuple[str, ...]] = {
         "scenario/loop::a_full_context_is_handed_off_and_its_notes_hold_until_the_task_is_complete",
     ),
     46: (
-        "engine/gate::a_command_that_takes_too_long_is_ended_with_its_children",
-        "engine/gate::a_background_child_does_not_hold_the_gate",
+        "engine/verification/gate::a_command_that_takes_too_long_is_ended_with_its_children",
+        "engine/verification/gate::a_background_child_does_not_hold_the_gate",
         "scenario/survival::a_signal_ends_the_loop_in_order",
         "scenario/trouble::a_killed_cli_costs_one_iteration_and_leaves_nothing",
     ),
@@ -276,8 +276,8 @@ PROOFS: dict[int, tuple[str, ...]] = {
     ),
     61: (
         "scenario/claims::what_is_claimed_and_not_so_is_not_done",
-        "engine/work_done::a_claim_for_which_nothing_was_done_is_no_success",
-        "engine/work_done::tests_that_are_gone_are_no_success",
+        "engine/verification/work_done::a_claim_for_which_nothing_was_done_is_no_success",
+        "engine/verification/work_done::tests_that_are_gone_are_no_success",
         "scenario/loop::a_refused_claim_is_fixed_in_the_same_session",
         "engine/breaker::each_signal_opens_at_its_setting_and_is_off_at_zero",
     ),
@@ -287,7 +287,7 @@ PROOFS: dict[int, tuple[str, ...]] = {
         "scenario/recovery::a_plan_that_stands_still_is_made_anew",
         "domain/circles::what_an_iteration_without_progress_left_is_its_evidence",
         "domain/circles::tasks_that_undo_each_other_are_no_progress_however_green_their_checks",
-        "engine/fingerprint::the_same_contents_are_the_same_whoever_looks",
+        "engine/verification/fingerprint::the_same_contents_are_the_same_whoever_looks",
         "scenario/recovery::a_loop_that_goes_round_in_circles_says_what_it_saw",
     ),
     63: (

@@ -22,7 +22,7 @@ def names_in(path: Path) -> frozenset[str]:
 def test_every_proof_is_a_test(proofs: tuple[str, ...]) -> None:
     for proof in proofs:
         where, _, name = proof.partition("::")
-        room, file = where.split("/")
+        room, file = where.rsplit("/", 1)
         assert f"test_{name}" in names_in(TESTS / room / f"test_{file}.py"), proof
 
 
