@@ -12,7 +12,7 @@ from tests.tools.where_is_what import PAGE, page
 MOST_MODULES = 20
 """In one folder, without its door."""
 
-MOST_FILES = 453
+MOST_FILES = 520
 MOST_REPEATED_CLASSES = 6
 """What was reached. Lower a number when you can, and say why when you raise one."""
 

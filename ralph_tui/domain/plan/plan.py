@@ -2,10 +2,12 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from itertools import count
 from typing import Any
+
+from pydantic import Field, JsonValue
 
 from ralph_tui.domain.base import Count, Record, Timestamp
 from ralph_tui.domain.costs import Money
@@ -44,6 +46,20 @@ class Begun(Record):
     """The same for uv's lock file, which checks may write; empty without one."""
     tests: Count = 0
     """Test functions."""
+
+
+class Origin(Record):
+    """Where an imported task comes from; a second import finds it again by this."""
+
+    format: str
+    path: str = ""
+    """The file, relative to the project, with slashes; empty for standard input."""
+    id: str = ""
+    """What the file calls it."""
+    hash: str = ""
+    """SHA-256 of what was read for it, without its state of completion."""
+    foreign: Mapping[str, JsonValue] = Field(default_factory=dict)
+    """Fields of the file that a task does not have, as they were."""
 
 
 class Task(Record):
@@ -85,6 +101,13 @@ class Task(Record):
     """Works this task in the place of the configured model."""
     begun: Begun | None = None
     """Only while it is worked on."""
+    group: str = ""
+    """The heading, phase or epic that it stands under in an imported plan."""
+    labels: tuple[str, ...] = ()
+    notes: str = ""
+    """What the plan's author says about it beyond the description, for the agent to read."""
+    origin: Origin | None = None
+    """Only when it was imported."""
 
     @property
     def changed_checks(self) -> tuple[str, ...]:
@@ -116,6 +139,8 @@ class ImplementationPlan(Record):
     tasks: tuple[Task, ...] = ()
     created_at: Timestamp | None = None
     last_modified: Timestamp | None = None
+    title: str = ""
+    description: str = ""
 
     def task(self, task_id: str) -> Task | None:
         """Return the task with this id, or None."""

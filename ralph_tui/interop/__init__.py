@@ -1,0 +1,5 @@
+"""Plans in other tools' formats: read as tasks, and written back byte for byte.
+
+May not: touch the disk, the clock or the store; texts come in, models and texts go out.
+Callers: engine.control, cli, tui.
+"""
