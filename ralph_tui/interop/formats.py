@@ -130,3 +130,7 @@ class Exporter(Protocol):
         Tasks are matched by `origin.format`, `origin.path` and `origin.id`. An empty `before` makes a new file.
         """
         ...
+
+
+class Writable(Importer, Exporter, Protocol):
+    """An importer that can also write its format."""

@@ -1,9 +1,28 @@
 """Which formats there are, and which one a file is in."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import TypeGuard
 
-from ralph_tui.interop.formats import Importer
+from ralph_tui.domain.plan.plan import ImplementationPlan
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.interop.formats import (
+    Exporter,
+    Imported,
+    Importer,
+    InteropError,
+    Source,
+    Wanted,
+    Writable,
+)
+
+ENTRY_POINTS = "ralph_tui.importers"
+"""The group in which other packages name their importers."""
+
+FITS = 30
+"""An importer that is less sure than this does not know the file."""
 
 
 @cache
@@ -12,6 +31,158 @@ def built_in() -> Sequence[Importer]:
     return ()
 
 
-def is_exporter(importer: Importer) -> bool:
+@dataclass(frozen=True)
+class Formats:
+    """All importers of this installation.
+
+    Attributes:
+        importers: Those that work, ralph's own first.
+        broken: A sentence for each installed one that could not be loaded.
+    """
+
+    importers: tuple[Importer, ...]
+    broken: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> str:
+        """The names of all formats, for a sentence."""
+        return ", ".join(importer.name for importer in self.importers)
+
+    def named(self, name: str) -> Importer:
+        """Return the importer that `--as` names.
+
+        Raises:
+            InteropError: There is none of this name.
+        """
+        for importer in self.importers:
+            if name.strip().casefold() == importer.name.casefold():
+                return importer
+        what = f"there is no format {one_line(name, 60)!r}"
+        raise InteropError("--as", 0, what, " ".join((f"Formats: {self.names}.", *self.broken)))
+
+    def detect(self, source: Source) -> Importer:
+        """Return the importer for a file, by its content and its name.
+
+        Raises:
+            InteropError: None knows it, or two are equally sure.
+        """
+        if not source.text.strip():
+            raise InteropError(source.name, 0, "the file is empty", "Name a file with tasks.")
+        ranked = sorted(
+            ((importer.sniff(source), importer) for importer in self.importers),
+            key=lambda found: -found[0],
+        )
+        sure = ranked[0][0] if ranked else 0
+        best = [importer for score, importer in ranked if score == sure]
+        if sure < FITS:
+            hint = f"Name the format with `--as`: {self.names}."
+            raise InteropError(
+                source.name, 0, "no format fits this file", " ".join((hint, *self.broken))
+            )
+        if len(best) > 1:
+            names = " and ".join(importer.name for importer in best)
+            raise InteropError(
+                source.name, 0, f"the file fits {names} equally well", "Name one with `--as`."
+            )
+        return best[0]
+
+
+@cache
+def formats() -> Formats:
+    """Return the formats of this installation; loads the installed importers once."""
+    importers = list(built_in())
+    broken = []
+    for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda found: found.name):
+        try:
+            importer = _loaded(point)
+        except Exception as error:  # noqa: BLE001 - code of another package; its failure is told, ralph goes on
+            broken.append(
+                f"The installed importer {one_line(point.name, 60)!r} could not be loaded: {_reason(error)}."
+            )
+            continue
+        if any(importer.name == other.name for other in importers):
+            broken.append(
+                f"The installed importer {one_line(point.name, 60)!r} is ignored: "
+                f"there is a format {one_line(importer.name, 60)!r} already."
+            )
+            continue
+        importers.append(importer)
+    return Formats(tuple(importers), tuple(broken))
+
+
+def detect(source: Source) -> Importer:
+    """Return the importer for a file; see `Formats.detect`."""
+    return formats().detect(source)
+
+
+def named(name: str) -> Importer:
+    """Return the importer of this name; see `Formats.named`."""
+    return formats().named(name)
+
+
+def is_exporter(importer: Importer) -> TypeGuard[Writable]:
     """Return whether the format can be written, too."""
     return callable(getattr(importer, "write", None))
+
+
+def _loaded(point: EntryPoint) -> Importer:
+    """Load an entry point: an importer, or a class of importers without arguments."""
+    found = point.load()
+    importer = found() if isinstance(found, type) else found
+    for part in ("sniff", "read"):
+        if not callable(getattr(importer, part, None)):
+            raise TypeError(f"it has no {part}()")
+    if not isinstance(importer.name, str) or not importer.name.strip():
+        raise TypeError("it has no name")
+    return _Writing(importer) if is_exporter(importer) else _Guarded(importer)
+
+
+def _reason(error: BaseException) -> str:
+    return one_line(f"{type(error).__name__}: {error}", 200).rstrip(".")
+
+
+class _Guarded:
+    """An importer of another package: what it raises becomes one sentence."""
+
+    def __init__(self, importer: Importer) -> None:
+        self._importer = importer
+        self.name: str = importer.name
+
+    def sniff(self, source: Source) -> int:
+        try:
+            return max(0, min(100, int(self._importer.sniff(source))))
+        except Exception:  # noqa: BLE001 - it does not know the file, and `--as` shows why
+            return 0
+
+    def read(self, source: Source, wanted: Wanted) -> Imported:
+        try:
+            return self._importer.read(source, wanted)
+        except InteropError:
+            raise
+        except Exception as error:
+            raise _failed(self.name, source, error) from error
+
+
+class _Writing(_Guarded):
+    """One that can also write."""
+
+    def __init__(self, importer: Writable) -> None:
+        super().__init__(importer)
+        self._exporter: Exporter = importer
+
+    def write(self, plan: ImplementationPlan, before: Source) -> str:
+        try:
+            return self._exporter.write(plan, before)
+        except InteropError:
+            raise
+        except Exception as error:
+            raise _failed(self.name, before, error) from error
+
+
+def _failed(name: str, source: Source, error: Exception) -> InteropError:
+    return InteropError(
+        source.name,
+        0,
+        f"the installed importer {one_line(name, 60)!r} failed: {_reason(error)}",
+        "Report it to its author, or name another format with `--as`.",
+    )

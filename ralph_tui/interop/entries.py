@@ -1,0 +1,449 @@
+"""Turns what a foreign file lists into tasks: every importer ends here.
+
+One place decides which ids ralph can hold, what a priority word means, when a criterion is a command,
+and what makes a file unusable: clashing ids, unknown dependencies, cycles, too many tasks.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+
+from pydantic import JsonValue
+
+from ralph_tui.domain.formatting import plural, shortlist
+from ralph_tui.domain.plan.plan import (
+    DEFAULT_PRIORITY,
+    ImplementationPlan,
+    Origin,
+    Task,
+    TaskStatus,
+)
+from ralph_tui.domain.plan.plan_validation import odd_id, plan_problems
+from ralph_tui.domain.sanitize import inert, one_line, unarmed
+from ralph_tui.domain.verification.check_commands import runnable_command
+from ralph_tui.domain.verification.verification import (
+    Criterion,
+    TaskVerification,
+    VerificationOutcome,
+)
+from ralph_tui.interop.formats import MAX_TASKS, Imported, InteropError, LeftOut, Source, Wanted
+
+MAX_TITLE = 300
+MAX_TEXT = 20_000
+"""Characters of a description; more than an agent should read before it begins."""
+MAX_CRITERION = 2_000
+MAX_CRITERIA = 200
+MAX_FOREIGN_ID = 1_000
+
+MEMBERS = "members"
+"""Where a task that stands for a whole group keeps the ids of its entries in `Origin.foreign`."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One item of a foreign file that is to become a task.
+
+    Attributes:
+        id: What the file calls it; the same again at the next import of an edited file.
+        title: One line.
+        line: Where it begins, from 1.
+        text: What there is to say beyond the title.
+        criteria: As they are written; `criterion` decides which are commands.
+        waits_for: The file's ids of what must be complete first, each with the line that says so.
+        done: The file says that it is complete.
+        blocked: Why it cannot be worked on; empty when it can.
+        held: It is listed, but not to be worked on unless the person releases it.
+        priority: The lowest number first; see `priority_of`.
+        group: The heading, phase, epic or parent that it stands under.
+        labels: Words that sort it.
+        notes: Remarks of the plan's author.
+        foreign: Fields that a task does not have, to be kept.
+    """
+
+    id: str
+    title: str
+    line: int
+    text: str = ""
+    criteria: Sequence[str] = ()
+    waits_for: Mapping[str, int] = field(default_factory=dict)
+    done: bool = False
+    blocked: str = ""
+    held: bool = False
+    priority: int = DEFAULT_PRIORITY
+    group: str = ""
+    labels: Sequence[str] = ()
+    notes: str = ""
+    foreign: Mapping[str, JsonValue] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A whole foreign file, before its entries are checked; the fields are those of `Imported`."""
+
+    format: str
+    entries: Sequence[Entry]
+    title: str = ""
+    description: str = ""
+    branch: str = ""
+    left_out: Sequence[LeftOut] = ()
+    remarks: Sequence[str] = ()
+
+
+def imported(listing: Listing, source: Source, wanted: Wanted) -> Imported:
+    """Check a listing and make its tasks.
+
+    Raises:
+        InteropError: It has no entry or too many, two with one id, a dependency that is not in the file, or a cycle.
+    """
+    left_out = list(listing.left_out)
+    _require_entries(listing, source)
+    _require_unique(listing.entries, source)
+    entries, remarks = _without_gone(listing.entries, left_out, source)
+    _require_no_cycle(entries, source, "")
+    if wanted.by == "group":
+        entries = by_group(entries)
+        _require_no_cycle(
+            entries, source, "Groups wait for each other. Import it with `--by task`."
+        )
+    names = _usable_ids(entries)
+    changed = [entry.id for entry in entries if names[entry.id] != entry.id]
+    if changed:
+        shown = shortlist([f"{one_line(i, 30)!r} is {names[i]}" for i in changed], 3)
+        remarks.append(f"ralph cannot use {plural(len(changed), 'id')} as written: {shown}.")
+    bounded = [_bounded(entry, source) for entry in entries]
+    cut = [names[entry.id] for entry, was_cut in bounded if was_cut]
+    if cut:
+        remarks.append(f"Long text was cut in {shortlist(cut, 3)}; the file still has all of it.")
+    tasks = tuple(_task(entry, listing.format, source, names) for entry, _ in bounded)
+    return Imported(
+        format=listing.format,
+        tasks=tasks,
+        title=one_line(listing.title, MAX_TITLE),
+        description=unarmed(listing.description).strip()[:MAX_TEXT],
+        branch=one_line(listing.branch, 200),
+        left_out=tuple(
+            replace(out, id=one_line(out.id, 80), title=one_line(out.title, MAX_TITLE))
+            for out in left_out
+        ),
+        remarks=(*listing.remarks, *remarks),
+        lines={names[entry.id]: entry.line for entry in entries},
+    )
+
+
+_WORDS: Mapping[str, int] = {
+    **dict.fromkeys(("critical", "urgent", "blocker", "highest"), 0),
+    **dict.fromkeys(("high", "important"), 1),
+    **dict.fromkeys(("medium", "normal", "moderate", "med"), 2),
+    "low": 3,
+    **dict.fromkeys(("lowest", "backlog", "trivial", "minor"), 4),
+}
+"""One scale for all formats, that of beads: 0 is critical, 2 is normal, 4 is the backlog."""
+
+
+def priority_of(word: str) -> int | None:
+    """Return the number that a word such as `high`, `P1`, `priority: low` or `p2-normal` stands for; None for others."""
+    plain = word.strip().casefold()
+    plain = re.sub(r"^(?:priority|prio)\s*[:/=_ -]\s*", "", plain)
+    if found := re.fullmatch(r"p([0-4])(?:\W.*)?", plain):
+        return int(found[1])
+    return _WORDS.get(re.sub(r"\s+priority$", "", plain))
+
+
+_PROGRAM = re.compile(r"(?:\./)?[a-z][a-z0-9_.+/-]*")
+_ASSIGNMENT = re.compile(r"[A-Z_][A-Z0-9_]*=\S*")
+_PROGRAMS = frozenset(
+    re.split(
+        r"\s+",
+        "act ansible ant bash bats bazel black bun bundle cargo cat clang cmake coverage ctest curl cypress deno "
+        "detox diff docker docker-compose dotnet eslint flake8 flutter go golangci-lint gradle gradlew grep helm "
+        "hatch isort java jest just kubectl ls make mix mocha mvn mypy ninja node nox npm npx nx pdm phpunit pip "
+        "playwright pnpm poetry pre-commit prettier psql pylint pyright pytest python python3 rails rake redis-cli "
+        "rg rspec ruby ruff rustc sbt sh shellcheck sqlite3 stack swift task terraform test tox tsc turbo uv uvx "
+        "vitest wrangler xcodebuild yarn zig",
+    )
+)
+"""Programs that check something or start what does; a plan in backticks names them as commands."""
+
+
+def criterion(text: str) -> Criterion:
+    """Return one line of a foreign file as a criterion of ralph's.
+
+    Whether a criterion is a command stays the decision of `runnable_command`. Other tools put backticks around
+    file names, routes and identifiers as well, so what does not read as a command loses the marks and is prose.
+    """
+    line = re.sub(r"\s*\n\s*", " ", unarmed(text)).strip()
+    line = line[: MAX_CRITERION - 1] + "…" if len(line) > MAX_CRITERION else line
+    command = runnable_command(line)
+    if command is None or _reads_as_command(command):
+        return line
+    return line.replace("`", "").removeprefix("$ ").strip()
+
+
+def _reads_as_command(command: str) -> bool:
+    words = command.split()
+    while words and _ASSIGNMENT.fullmatch(words[0]):
+        words = words[1:]
+    if not words or command.endswith("…") or not _PROGRAM.fullmatch(words[0]):
+        return False
+    if words[0] in _PROGRAMS or words[0].startswith("./"):
+        return True
+    return any(word.startswith("-") or word in {"&&", "||", "|"} for word in words[1:])
+
+
+def slug(text: str, limit: int = 60) -> str:
+    """Return an id made of a text's words, such as `add-a-login-page`; empty when it has no letter or digit."""
+    words = re.findall(r"\w+", inert(text[: limit * 8]).casefold())
+    made = "-".join(words)
+    return made if len(made) <= limit else made[: limit + 1].rpartition("-")[0] or made[:limit]
+
+
+def tasks_by_foreign_id(
+    plan: ImplementationPlan, formats: Iterable[str], path: str
+) -> Mapping[str, Task]:
+    """Return the tasks that came from a file, by the file's own ids; one that stands for a group has many.
+
+    Args:
+        plan: The plan.
+        formats: Names of importers.
+        path: The file, as `Origin.path` has it.
+    """
+    found: dict[str, Task] = {}
+    for task in plan.tasks:
+        origin = task.origin
+        if origin is not None and origin.format in formats and origin.path == path:
+            members = origin.foreign.get(MEMBERS)
+            ids = members if isinstance(members, list) else [origin.id]
+            found.update((str(member), task) for member in ids)
+    return found
+
+
+def by_group(entries: Iterable[Entry]) -> list[Entry]:
+    """Return one entry for each group, in the order of the file; an entry without a group stays as it is."""
+    groups: dict[str, list[Entry]] = {}
+    for entry in entries:
+        key = f"group {entry.group}" if entry.group else f"entry {entry.id}"
+        groups.setdefault(key, []).append(entry)
+    ids = {
+        entry.id: (_group_id(members) if entry.group else entry.id)
+        for members in groups.values()
+        for entry in members
+    }
+    return [
+        _merged(members, ids) if members[0].group else _led(members[0], ids)
+        for members in groups.values()
+    ]
+
+
+def _group_id(members: Sequence[Entry]) -> str:
+    name = members[0].group
+    return slug(name) or f"group-of-{members[0].id}"
+
+
+def _led(entry: Entry, ids: Mapping[str, str]) -> Entry:
+    return replace(entry, waits_for={ids[dep]: line for dep, line in entry.waits_for.items()})
+
+
+def _merged(members: Sequence[Entry], ids: Mapping[str, str]) -> Entry:
+    """Return a group as one entry: its members are its text, and done only when all of them are."""
+    first, own = members[0], ids[members[0].id]
+    open_ = [member for member in members if not member.done]
+    waits = {
+        ids[dep]: line
+        for member in members
+        for dep, line in member.waits_for.items()
+        if ids[dep] != own
+    }
+    parts = [f"- {'done: ' if m.done else ''}{m.id}: {m.title}{_indented(m.text)}" for m in members]
+    ids_of_all: list[JsonValue] = [member.id for member in members]
+    return Entry(
+        id=own,
+        title=first.group,
+        line=first.line,
+        text="\n".join(parts),
+        criteria=tuple(dict.fromkeys(c for member in open_ or members for c in member.criteria)),
+        waits_for=waits,
+        done=not open_,
+        blocked="; ".join(filter(None, (f"{m.id}: {m.blocked}" for m in open_ if m.blocked))),
+        held=bool(open_) and all(member.held for member in open_),
+        priority=min(member.priority for member in open_ or members),
+        group=first.group,
+        labels=tuple(dict.fromkeys(label for member in members for label in member.labels)),
+        notes="\n".join(f"{m.id}: {m.notes}" for m in members if m.notes),
+        foreign={MEMBERS: ids_of_all},
+    )
+
+
+def _indented(text: str) -> str:
+    return "".join(f"\n  {line}" for line in text.strip().splitlines()) if text.strip() else ""
+
+
+def _require_entries(listing: Listing, source: Source) -> None:
+    if not listing.entries:
+        gone = plural(len(listing.left_out), "entry") if listing.left_out else ""
+        raise InteropError(
+            source.name,
+            0,
+            "no task was found"
+            + (f", and {gone.replace('entrys', 'entries')} left out" if gone else ""),
+            f"It was read as {listing.format}; name another format with `--as`.",
+        )
+    if len(listing.entries) > MAX_TASKS:
+        raise InteropError(
+            source.name,
+            listing.entries[MAX_TASKS].line,
+            f"{len(listing.entries):,} tasks, more than {MAX_TASKS:,}",
+            "Split the file.",
+        )
+
+
+def _require_unique(entries: Sequence[Entry], source: Source) -> None:
+    seen: dict[str, int] = {}
+    for entry in entries:
+        if len(entry.id) > MAX_FOREIGN_ID:
+            what = f"an id of {len(entry.id):,} characters, more than {MAX_FOREIGN_ID:,}"
+            raise InteropError(source.name, entry.line, what, "Shorten the id.")
+        if entry.id in seen:
+            raise InteropError(
+                source.name,
+                entry.line,
+                f"the id {one_line(entry.id, 60)!r} is used twice, first in line {seen[entry.id]}",
+                "Give one of the two another id.",
+            )
+        seen[entry.id] = entry.line
+
+
+def _without_gone(
+    entries: Sequence[Entry], left_out: Sequence[LeftOut], source: Source
+) -> tuple[list[Entry], list[str]]:
+    """Drop dependencies on what was left out; refuse those on what is not in the file."""
+    known, gone = {entry.id for entry in entries}, {out.id for out in left_out}
+    kept: list[Entry] = []
+    dropped: list[str] = []
+    for entry in entries:
+        for dep, line in entry.waits_for.items():
+            if dep not in known and dep not in gone:
+                raise InteropError(
+                    source.name,
+                    line or entry.line,
+                    f"{one_line(entry.id, 60)!r} depends on {one_line(dep, 60)!r}, which is not in the file",
+                    "Correct the dependency or remove it.",
+                )
+            if dep not in known:
+                dropped.append(f"{one_line(entry.id, 40)} on {one_line(dep, 40)}")
+        waits = {dep: line for dep, line in entry.waits_for.items() if dep in known}
+        kept.append(replace(entry, waits_for=waits) if len(waits) < len(entry.waits_for) else entry)
+    told = [f"Dependencies on left-out entries were dropped: {shortlist(dropped, 5)}."]
+    return kept, told if dropped else []
+
+
+def _require_no_cycle(entries: Sequence[Entry], source: Source, hint: str) -> None:
+    lines = {entry.id: entry.line for entry in entries}
+    problems = plan_problems([(entry.id, tuple(entry.waits_for)) for entry in entries])
+    loop = next((problem.path for problem in problems if problem.kind == "cycle"), ())
+    if loop:
+        path = " → ".join(one_line(task_id, 40) for task_id in loop[:10])
+        more = " → …" if len(loop) > 10 else ""
+        raise InteropError(
+            source.name,
+            lines[loop[0]],
+            f"tasks depend on each other in a circle: {path}{more}",
+            hint or "Remove one of these dependencies.",
+        )
+
+
+def _usable_ids(entries: Sequence[Entry]) -> Mapping[str, str]:
+    """Return the id that ralph uses for each foreign id: the same wherever it can be named."""
+    names = {entry.id: entry.id for entry in entries if entry.id.strip() and not odd_id(entry.id)}
+    taken = set(names)
+    for number, entry in enumerate(entries, 1):
+        if entry.id not in names:
+            stem = slug(entry.id) or f"task-{number:03}"
+            names[entry.id] = next(name for name in _numbered(stem) if name not in taken)
+            taken.add(names[entry.id])
+    return names
+
+
+def _numbered(stem: str) -> Iterator[str]:
+    yield stem
+    for number in count(2):
+        yield f"{stem}-{number}"
+
+
+def _bounded(entry: Entry, source: Source) -> tuple[Entry, bool]:
+    """Return an entry with text of a bounded length, and whether something was cut."""
+    if len(entry.criteria) > MAX_CRITERIA:
+        raise InteropError(
+            source.name,
+            entry.line,
+            f"{one_line(entry.id, 60)!r} has {len(entry.criteria)} criteria, more than {MAX_CRITERIA}",
+            "Split the task.",
+        )
+    title = re.sub(r"\s+", " ", unarmed(entry.title)).strip()
+    text, notes = unarmed(entry.text).strip("\n"), unarmed(entry.notes).strip()
+    cut = len(title) > MAX_TITLE or max(len(text), len(notes)) > MAX_TEXT
+    cut = cut or any(len(each) > MAX_CRITERION for each in entry.criteria)
+    bounded = replace(
+        entry,
+        title=_cut(title, MAX_TITLE),
+        text=_cut(text, MAX_TEXT),
+        notes=_cut(notes, MAX_TEXT),
+        group=one_line(entry.group, MAX_TITLE),
+        labels=tuple(one_line(label, 80) for label in entry.labels[:50]),
+    )
+    return bounded, cut
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _task(entry: Entry, format_: str, source: Source, names: Mapping[str, str]) -> Task:
+    title = entry.title or one_line(entry.text, MAX_TITLE) or names[entry.id]
+    text = "" if entry.text.strip() == title else entry.text
+    criteria = (criterion(each) for each in entry.criteria)
+    complete = TaskVerification(
+        outcome=VerificationOutcome.UNVERIFIED,
+        by="import",
+        reason=f"complete in {one_line(source.name, 100)}, not verified by ralph",
+    )
+    status = TaskStatus.BLOCKED if entry.blocked else TaskStatus.PENDING
+    return Task(
+        id=names[entry.id],
+        description=f"{title}\n\n{text}" if text.strip() else title,
+        priority=entry.priority,
+        status=TaskStatus.COMPLETE if entry.done else status,
+        dependencies=tuple(names[dep] for dep in entry.waits_for),
+        verification_criteria=tuple(c for c in criteria if c),
+        blockers=(one_line(entry.blocked, 500),) if entry.blocked and not entry.done else (),
+        verification=complete if entry.done else None,
+        held=entry.held and not entry.done,
+        group=entry.group,
+        labels=tuple(entry.labels),
+        notes=entry.notes,
+        origin=Origin(
+            format=format_,
+            path=source.name,
+            id=entry.id,
+            hash=_hash(entry),
+            foreign=dict(entry.foreign),
+        ),
+    )
+
+
+def _hash(entry: Entry) -> str:
+    """Return what stands for an entry's words: the same as long as only its state changes."""
+    words = [
+        entry.title,
+        entry.text,
+        list(entry.criteria),
+        list(entry.waits_for),
+        entry.priority,
+        entry.group,
+        list(entry.labels),
+        entry.notes,
+        entry.held,
+    ]
+    return hashlib.sha256(json.dumps(words).encode("utf-8", "replace")).hexdigest()
