@@ -15,12 +15,12 @@ from ralph_tui.cli.commands import (
     control,
     demo,
     doctor,
+    exchange,
     guard,
     history,
     init,
     limits,
     memory,
-    metrics,
     replay,
     reset,
     run,
@@ -117,8 +117,8 @@ def _print_version() -> None:
 
 for commands in (
     *(run.app, demo.app, init.app, status.app, tasks.looking, history.app, attach.app),
-    *(metrics.app, replay.app, control.app, tasks.app, limits.app, answer.app, memory.app),
-    *(serve.app, reset.app, doctor.app, build_tools.app, verify.app),
+    *(history.measures, replay.app, control.app, tasks.app, exchange.app, limits.app, answer.app),
+    *(memory.app, serve.app, reset.app, doctor.app, build_tools.app, verify.app),
     *(build_tools.deps, config.app, guard.app),
 ):
     app.add_typer(commands)

@@ -31,6 +31,7 @@ COMMANDS = (
         "stop",
         "skip",
         "complete",
+        "import",
         "retry",
         "hold",
         "release",

@@ -247,9 +247,7 @@ def test_it_is_said_what_to_do_with_the_plan_of_another_tool(tmp_path: Path, nam
     assert not any("another tool" in n.text for n in readiness(project))
     (project / name).write_text("- [ ] Parse the log", encoding="utf-8")
     told = [n.text for n in readiness(project)]
-    assert any(
-        text.startswith(f"{name} is another tool's plan: `ralph run @{name}`") for text in told
-    )
+    assert f"{name} is a plan of another tool. Import it: `ralph import {name}`" in told
     worked = make_project(tmp_path / "worked", [task("a")])
     (worked / name).write_text("- [ ] Parse the log", encoding="utf-8")
     assert not any("another tool" in n.text for n in readiness(worked))

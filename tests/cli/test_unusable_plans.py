@@ -39,7 +39,7 @@ def test_a_plan_of_another_tool_is_no_empty_plan(
         done = inside(*words, cwd=root)
         assert (done.returncode, done.stdout) == (3, "")
         assert all(part in done.stderr for part in named), done.stderr
-        assert "ralph run @FILE" in done.stderr
+        assert "`ralph import prd.json`" in done.stderr
     assert sorted(p.name for p in (root / ".ralph").glob("implementation_plan*")) == [
         "implementation_plan.json"
     ]

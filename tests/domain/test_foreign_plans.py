@@ -39,7 +39,7 @@ def test_a_field_that_must_not_be_lost_is_named_with_what_to_write(
     assert repr(name) in found.message
     assert whose in found.message
     assert f"`{ours}`" in found.hint
-    assert ("ralph run @" in found.hint) == bool(whose)
+    assert ("ralph import" in found.hint) == bool(whose)
 
 
 HARMLESS = (

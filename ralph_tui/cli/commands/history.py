@@ -1,4 +1,4 @@
-"""`ralph history`: lists the sessions that ended, or exports every iteration for other programs."""
+"""`ralph history` and `ralph metrics`: what happened so far, as sessions, iterations and success metrics."""
 
 import sys
 from enum import StrEnum
@@ -6,15 +6,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ralph_tui.cli.console import note, out_json
+from ralph_tui.cli.console import note, out, out_json
 from ralph_tui.cli.options import AsJson, ProjectRoot, examples
 from ralph_tui.cli.project_lookup import find_project, read_project
 from ralph_tui.domain.errors import RalphError
 
 if TYPE_CHECKING:
+    from ralph_tui.domain.view.metrics import Metric
     from ralph_tui.store.project import Project
 
 app = typer.Typer()
+measures = typer.Typer()
+"""`ralph metrics` alone, which `--help` lists further down."""
 
 
 class Form(StrEnum):
@@ -67,3 +70,32 @@ def _exported(project: "Project", form: Form) -> str:
     if library.unreadable:
         note(f"Passed over in the journal: {plural(library.unreadable, 'unreadable line')}.")
     return text
+
+
+@measures.command(epilog=examples("ralph metrics --json"))
+def metrics(*, project_root: ProjectRoot = None, as_json: AsJson = False) -> None:
+    """Compute the seven success metrics from the journal."""
+    from ralph_tui.domain.formatting import plural
+    from ralph_tui.store.journal.metrics_cache import MeasuredJournal
+
+    journal = MeasuredJournal(find_project(project_root).layout.events)
+    found = journal.metrics()
+    if journal.unreadable:
+        note(f"Passed over in the journal: {plural(journal.unreadable, 'unreadable line')}.")
+    if as_json:
+        out_json([{**m.model_dump(), "value": m.value} for m in found])
+    else:
+        _print_metrics(found)
+
+
+def _print_metrics(found: "tuple[Metric, ...]") -> None:
+    width = max(len(metric.title) for metric in found)
+    for metric in found:
+        value = "unknown" if metric.value is None else f"{metric.value:.0%}"
+        why = (
+            metric.unknown
+            if metric.value is None
+            else f"{metric.numerator:,.0f} / {metric.denominator:,.0f}"
+        )
+        out(f"{metric.title.ljust(width)}  {value.rjust(7)}  (target {metric.target})  {why}")
+        out(f"{' ' * width}  {metric.definition}")

@@ -21,8 +21,8 @@ DESCRIPTION = "`description`"
 TASKS = "`tasks` (each a task of its own)"
 
 PLAN_FROM_FILE = (
-    "ralph cannot import other plan formats yet. To have it plan from this file, move the file out of "
-    ".ralph and run `ralph run @FILE`."
+    "To import a plan of another tool, move the file out of .ralph, for example to prd.json, and run "
+    "`ralph import prd.json`."
 )
 SHAPE = 'A plan looks like this: {"tasks": [{"id": "…", "description": "…", "verification_criteria": ["…"]}]}.'
 

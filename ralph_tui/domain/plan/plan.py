@@ -60,6 +60,8 @@ class Origin(Record):
     """SHA-256 of what was read for it, without its state of completion."""
     foreign: Mapping[str, JsonValue] = Field(default_factory=dict)
     """Fields of the file that a task does not have, as they were."""
+    fields: Mapping[str, str] = Field(default_factory=dict)
+    """The task's fields as they were imported, each as a short hash; another one shows the person's edit."""
 
 
 class Task(Record):

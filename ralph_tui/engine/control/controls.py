@@ -274,6 +274,14 @@ class Controls:
         before, after = self._replanned("you split it", lambda plan: split(plan, task_id, parts))
         return tuple(task for task in after.tasks if before.task(task.id) is None)
 
+    def replace_plan(self, words: str, change: Change) -> ImplementationPlan:
+        """Replace the plan by what `change` makes of it; `words` say what the person did. Returns the new plan.
+
+        Raises:
+            RalphError: The change is refused, or cannot be written; nothing was changed.
+        """
+        return self._replanned(words, change)[1]
+
     def _changed(self, task_id: str, words: str, change: TaskChange) -> Task:
         """Change one task on disk; return it as it is now."""
         _, plan = self._replanned(words, lambda plan: change(plan, task_id))

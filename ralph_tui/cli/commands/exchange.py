@@ -1,0 +1,172 @@
+"""`ralph import` and `ralph export`: plans of other tools, read into the plan and written back."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from ralph_tui.cli.console import note, out, out_json
+from ralph_tui.cli.options import AsJson, ProjectRoot, examples
+from ralph_tui.cli.project_lookup import controls_of
+from ralph_tui.domain.errors import ExitCode, RalphError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ralph_tui.config.settings import Settings
+    from ralph_tui.domain.events import Event
+    from ralph_tui.domain.plan.import_preview import ImportPreview
+    from ralph_tui.domain.verification.verification import GateResult
+    from ralph_tui.engine.run.plan_import import PlanImport
+
+app = typer.Typer()
+
+MOST_LISTED = 60
+"""Rows of each kind in a preview on a terminal; `--json` has all of them."""
+
+Form = Annotated[
+    str,
+    typer.Option("--as", metavar="FORMAT", help="The format; without it, ralph finds it out."),
+]
+
+
+@app.command(
+    "import",
+    epilog=examples(
+        "ralph import prd.json",
+        "ralph import specs/001-login/tasks.md --by group",
+        "ralph import .taskmaster/tasks/tasks.json --tag v2 --dry-run",
+        "gh issue list --json number,title,body,state | ralph import - --as github --yes",
+    ),
+)
+def import_plan(  # noqa: PLR0913 - an option of the command for each
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="SOURCE", help="A file, or a directory of them; `-` reads standard input."
+        ),
+    ],
+    *,
+    form: Form = "",
+    by: Annotated[
+        Literal["task", "group"],
+        typer.Option("--by", help="One task for each task of the file, or for each group."),
+    ] = "task",
+    tag: Annotated[
+        str, typer.Option("--tag", metavar="TAG", help="The tag of a Taskmaster file.")
+    ] = "",
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="Run the checks of tasks that the file calls complete."),
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only show what would change.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    as_json: AsJson = False,
+    project_root: ProjectRoot = None,
+) -> None:
+    """Read another tool's plan into this one.
+
+    Shows first what is new, changed, gone and left out, and every command among the criteria. What is complete
+    here stays complete. What only the file calls complete is marked as not verified. The file is not changed.
+    """
+    from ralph_tui.config.load import load_settings
+    from ralph_tui.engine.run.plan_import import PlanImport
+    from ralph_tui.interop.formats import Wanted
+
+    controls = controls_of(project_root)
+    settings = load_settings(controls.root)
+    importing = PlanImport(controls, settings)
+    preview = importing.look(source, form, Wanted(by=by, tag=tag))
+    if not as_json:
+        _show(preview)
+    if dry_run or not preview.changes_plan:
+        _finish(preview, as_json=as_json, written=False)
+        return
+    if check and controls.loop_runs:
+        message = "Checks cannot run beside a loop, which changes the same files."
+        raise RalphError(message, "Stop the loop first, or import without --check.")
+    if not yes:
+        _ask(preview, as_json=as_json)
+    results = _checked(importing, preview, controls.root, settings) if check else {}
+    if controls.loop_runs:
+        note("A loop is running here. It sees the change before its next task.")
+    from ralph_tui.engine.run.plan_import import evidence_of
+
+    importing.write(preview, evidence_of(results))
+    _finish(preview, as_json=as_json, written=True, results=results)
+
+
+def _show(preview: "ImportPreview") -> None:
+    from ralph_tui.present.sections.import_parts import import_heading, import_parts
+    from ralph_tui.present.text.spans import plain
+
+    out(import_heading(preview))
+    for part in import_parts(preview, MOST_LISTED):
+        out()
+        out(part.title)
+        for line in part.lines:
+            out(f"  {plain(line)}")
+
+
+def _ask(preview: "ImportPreview", *, as_json: bool) -> None:
+    """Ask whether to write; where nobody can answer, leave with the status that says so."""
+    here = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+    if as_json or not here:
+        if as_json:
+            _finish(preview, as_json=True, written=False)
+        note("Nothing was written: there is nobody to ask. Give --yes to import this.")
+        raise typer.Exit(int(ExitCode.WAITING_FOR_APPROVAL))
+    if not typer.confirm("\nImport this?", default=True):
+        raise RalphError("Nothing was written.", "The plan is as it was.")
+
+
+def _checked(
+    importing: "PlanImport", preview: "ImportPreview", root: "Path", settings: "Settings"
+) -> "dict[str, GateResult]":
+    from ralph_tui.engine.run.plan_import import check_claims
+
+    return check_claims(root, settings, importing.claimed(preview), _tell)
+
+
+def _tell(event: "Event") -> None:
+    from ralph_tui.domain.events import GateStarted
+
+    if isinstance(event, GateStarted) and event.commands:
+        note(f"Verifying {event.task_id}")
+
+
+def _finish(
+    preview: "ImportPreview",
+    *,
+    as_json: bool,
+    written: bool,
+    results: "dict[str, GateResult] | None" = None,
+) -> None:
+    from ralph_tui.present.sections.import_parts import import_done
+
+    checked = {
+        task_id: "verified" if found.verified else "not verified" if found.passed else "failed"
+        for task_id, found in (results or {}).items()
+    }
+    if as_json:
+        out_json(
+            {
+                **preview.model_dump(mode="json"),
+                "changes_plan": preview.changes_plan,
+                "written": written,
+                "checked": checked,
+            }
+        )
+        return
+    out()
+    for task_id, word in checked.items():
+        found = (results or {})[task_id]
+        out(f"{task_id}  {word}: {found.refusal if word == 'failed' else found.basis}.")
+    if written:
+        out(f"Imported {import_done(preview)}. `ralph tasks` lists the plan.")
+    elif preview.changes_plan:
+        out("Nothing was written, because this is a dry run.")
+    else:
+        out("Nothing to import: the plan has all of it.")

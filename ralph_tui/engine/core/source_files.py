@@ -1,0 +1,177 @@
+"""Loads a file that somebody wants imported or exported to: regular, bounded, UTF-8, and not led astray by a link."""
+
+import errno
+import os
+import re
+import stat
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.interop.formats import MAX_BYTES, InteropError, Source
+
+STANDARD_INPUT = "-"
+MOST_FILES = 500
+"""Files of a directory that are looked at; a directory of plans has far fewer."""
+
+_ENDINGS = (".md", ".json", ".jsonl")
+_SAVE_AS = "Save the file as UTF-8 and import it again."
+_KINDS = (
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISDIR, "a directory"),
+)
+
+
+@dataclass(frozen=True)
+class LoadedFile:
+    """A file that was read.
+
+    Attributes:
+        source: Its text, under the name that messages use.
+        path: Relative to the project, with slashes; the absolute path outside of it; empty for standard input.
+    """
+
+    source: Source
+    path: str
+
+
+def load_sources(root: Path, given: str) -> tuple[LoadedFile, ...]:
+    """Read the file that was named, or the files of a directory by their names; `-` is standard input.
+
+    Raises:
+        InteropError: It is not a regular file of UTF-8 text, is too large, or is a link out of the project.
+    """
+    if given == STANDARD_INPUT:
+        return (LoadedFile(Source("standard input", _decoded("standard input", _stdin())), ""),)
+    path = place_of(root, given)
+    if not path.is_dir():
+        return (load_file(root, given),)
+    names = sorted(_plans_in(path, given), key=_natural)
+    return tuple(load_file(root, os.path.join(given, name)) for name in names)  # noqa: PTH118 - as it was typed
+
+
+def load_file(root: Path, given: str) -> LoadedFile:
+    """Read one file.
+
+    Raises:
+        InteropError: As `load_sources` says.
+    """
+    path = place_of(root, given)
+    name = one_line(given, 300)
+    return LoadedFile(Source(name, _decoded(name, _bytes(path, name))), name_in(root, path))
+
+
+def place_of(root: Path, given: str) -> Path:
+    """Return the real path of what was named.
+
+    Raises:
+        InteropError: It cannot be a path, or stands in the project and is a link out of it.
+    """
+    name = one_line(given, 300)
+    if not given or "\0" in given:
+        raise InteropError(name or "''", 0, "this cannot be the name of a file", "Name a file.")
+    lexical = Path(os.path.abspath(os.path.expanduser(given)))  # noqa: PTH100, PTH111 - links are looked at below
+    real = Path(os.path.realpath(lexical))
+    # The project itself may have been reached through a link, and macOS has one on /tmp.
+    parent = Path(os.path.realpath(lexical.parent))
+    claims = lexical.is_relative_to(root) or parent.is_relative_to(root)
+    if claims and not real.is_relative_to(root):
+        raise InteropError(
+            name, 0, "it is a link that leads out of the project", "Name the file itself."
+        )
+    return real
+
+
+def name_in(root: Path, path: Path) -> str:
+    """Return a path as tasks remember it: relative to the project where it is in it."""
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
+
+
+def _plans_in(directory: Path, given: str) -> Sequence[str]:
+    try:
+        with os.scandir(directory) as entries:
+            found = [
+                entry.name
+                for entry in entries
+                if entry.name.endswith(_ENDINGS) and entry.is_file(follow_symlinks=False)
+            ]
+    except OSError as error:
+        raise _unreadable(one_line(given, 300), error) from error
+    if len(found) > MOST_FILES:
+        what = f"the directory has {len(found):,} files that could be plans, more than {MOST_FILES}"
+        raise InteropError(one_line(given, 300), 0, what, "Name the file itself.")
+    if not found:
+        what = "the directory has no file that could be a plan (.md, .json or .jsonl)"
+        raise InteropError(one_line(given, 300), 0, what, "Name the file itself.")
+    return found
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """Return what sorts 1.10.md after 1.2.md."""
+    return [
+        (int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)
+    ]
+
+
+def _bytes(path: Path, name: str) -> bytes:
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
+    try:
+        descriptor = os.open(path, flags)
+        try:
+            mode = os.fstat(descriptor).st_mode
+            if not stat.S_ISREG(mode):
+                kind = next((said for is_it, said in _KINDS if is_it(mode)), "something else")
+                raise InteropError(name, 0, f"it is {kind}, not a file", "Name a regular file.")
+            with os.fdopen(descriptor, "rb", closefd=False) as file:
+                return _bounded(file.read(MAX_BYTES + 1), name)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise _unreadable(name, error) from error
+
+
+def _stdin() -> bytes:
+    if sys.stdin is None or sys.stdin.isatty():
+        raise InteropError(
+            "standard input", 0, "there is nothing to read", "Pipe a file into it, or name one."
+        )
+    return _bounded(sys.stdin.buffer.read(MAX_BYTES + 1), "standard input")
+
+
+def _bounded(data: bytes, name: str) -> bytes:
+    if len(data) > MAX_BYTES:
+        mib = MAX_BYTES // (1024 * 1024)
+        raise InteropError(name, 0, f"it is larger than {mib} MiB", "A plan is far smaller.")
+    return data
+
+
+def _unreadable(name: str, error: OSError) -> InteropError:
+    if error.errno == errno.ENOENT:
+        return InteropError(name, 0, "there is no such file", "Check the name.")
+    if error.errno == errno.ENXIO:
+        return InteropError(name, 0, "it is a socket, not a file", "Name a regular file.")
+    why = error.strerror or str(error)
+    return InteropError(name, 0, f"it cannot be read: {why}", "Check its permissions.")
+
+
+def _decoded(name: str, data: bytes) -> str:
+    """Return the text of a file without its byte order mark; line ends stay as they are."""
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise InteropError(name, 1, "it is UTF-16, not UTF-8", _SAVE_AS)
+    if (nul := data.find(b"\0")) >= 0:
+        what = "it has a NUL byte, so it is no text"
+        raise InteropError(name, _line(data, nul), what, _SAVE_AS)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        what = f"byte 0x{data[error.start]:02x} is not UTF-8, perhaps Latin-1"
+        raise InteropError(name, _line(data, error.start), what, _SAVE_AS) from error
+
+
+def _line(data: bytes, position: int) -> int:
+    return data.count(b"\n", 0, position) + 1

@@ -1,0 +1,121 @@
+"""Shows what an import would do: a table of tasks, the commands it brings, and remarks. Pure functions."""
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from ralph_tui.domain.formatting import plural
+from ralph_tui.domain.plan.import_preview import (
+    ImportChange,
+    ImportedCommand,
+    ImportPreview,
+    ImportRow,
+)
+from ralph_tui.present.text.parts import Part
+from ralph_tui.present.text.spans import Line, Span, Tone, flat
+
+T = TypeVar("T")
+
+_TONES = {
+    ImportChange.NEW: Tone.OK,
+    ImportChange.CHANGED: Tone.WARN,
+    ImportChange.SAME: Tone.MUTED,
+    ImportChange.GONE: Tone.WARN,
+    ImportChange.LEFT_OUT: Tone.MUTED,
+}
+_CHANGE_WIDTH = max(len(change.value) for change in ImportChange) + 2
+_MOST_ID = 24
+
+
+def import_summary(preview: ImportPreview) -> str:
+    """Return what an import would do in one line: 3 new, 1 changed, 12 the same."""
+    counts = preview.counts
+    words = [f"{counts[change]:,} {change.value}" for change in ImportChange if counts[change]]
+    return ", ".join(words) or "no tasks"
+
+
+def import_done(preview: ImportPreview) -> str:
+    """Return what an import did to the plan: 3 new tasks, 1 changed."""
+    new, changed = preview.counts[ImportChange.NEW], preview.counts[ImportChange.CHANGED]
+    words = [plural(new, "new task")] if new else []
+    words += [f"{changed:,} changed" if new else plural(changed, "changed task")] if changed else []
+    return ", ".join(words)
+
+
+def import_heading(preview: ImportPreview) -> str:
+    """Return the file and its format."""
+    return f"{preview.source} ({preview.format})"
+
+
+def import_parts(preview: ImportPreview, most: int = 0) -> list[Part]:
+    """Return the tables of a preview.
+
+    Args:
+        preview: What would happen.
+        most: Rows of each kind of change that are listed; 0 for all.
+    """
+    parts = [Part(f"Tasks  {import_summary(preview)}", _rows(preview, most))]
+    runs = [command for command in preview.commands if not command.is_refused]
+    refused = [command for command in preview.commands if command.is_refused]
+    if runs:
+        title = "Commands  criteria that ralph will run"
+        parts.append(Part(title, _commands(runs, most)))
+    if refused:
+        title = "Refused commands  kept as words, never run"
+        parts.append(Part(title, _commands(refused, most)))
+    if preview.remarks:
+        lines: list[Line] = [[Span(flat(remark))] for remark in _cut(preview.remarks, most)]
+        parts.append(Part("Remarks", [*lines, *_more(len(preview.remarks), most)]))
+    return parts
+
+
+def _rows(preview: ImportPreview, most: int) -> list[Line]:
+    width = min(_MOST_ID, max((len(flat(row.id)) for row in preview.rows), default=0)) + 2
+    lines: list[Line] = []
+    for change in ImportChange:
+        rows = [row for row in preview.rows if row.change is change]
+        lines += [_row(row, width) for row in _cut(rows, most)]
+        lines += _more(len(rows), most)
+    return lines
+
+
+def _row(row: ImportRow, width: int) -> Line:
+    tone = _TONES[row.change]
+    detail = f"  ({flat(row.detail)})" if row.detail else ""
+    quiet = Tone.MUTED if tone is Tone.MUTED else Tone.TEXT
+    return [
+        Span(row.change.value.ljust(_CHANGE_WIDTH), tone),
+        Span(f"{flat(row.id).ljust(width - 2)}  ", Tone.MUTED),
+        Span(f"{flat(row.title)}{detail}", quiet),
+    ]
+
+
+def _commands(commands: Sequence[ImportedCommand], most: int) -> list[Line]:
+    lines = [line for command in _cut(commands, most) for line in _command(command)]
+    return [*lines, *_more(len(commands), most)]
+
+
+def _command(command: ImportedCommand) -> list[Line]:
+    """Return a command under the task that brings it, and what the guard says about it."""
+    sign = "✗" if command.is_refused else "$"
+    tone = Tone.BAD if command.is_refused else Tone.TEXT
+    lines: list[Line] = [
+        [
+            Span(f"{flat(command.task_id)}  ", Tone.MUTED),
+            Span(f"{sign} ", tone),
+            Span(flat(command.command), tone),
+        ]
+    ]
+    if command.is_refused and command.reason:
+        lines.append([Span("    "), Span(flat(command.reason), Tone.MUTED)])
+    elif command.verdict == "ask":
+        lines.append([Span("    "), Span("asked about before it runs", Tone.MUTED)])
+    return lines
+
+
+def _cut(items: Sequence[T], most: int) -> Sequence[T]:
+    return items[:most] if most else items
+
+
+def _more(count: int, most: int) -> list[Line]:
+    left = count - most if most else 0
+    return [[Span(f"… {left:,} more", Tone.MUTED)]] if left > 0 else []

@@ -1,0 +1,244 @@
+"""`ralph import`: a look first, one transaction, and whatever is wrong in one sentence."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.domain.plan.plan import Task, TaskStatus
+from ralph_tui.interop.registry import formats
+from ralph_tui.store.project import Project
+from tests.cli.processes import inside
+from tests.harness.plain_list import install
+from tests.harness.projects import HAS_FILE, make_project, plan_of, task
+
+PLAN = """\
+- [x] create: Create the database
+- [ ] fill: Fill the database `uv run pytest tests/test_fill.py`
+"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return install(tmp_path_factory.mktemp("installed"))
+
+
+@pytest.fixture
+def project(tmp_path: Path, site: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.syspath_prepend(str(site))
+    formats.cache_clear()
+    made = make_project(tmp_path, files={"a.plain": PLAN})
+    yield made
+    formats.cache_clear()
+    sys.modules.pop("ralph_plain_list", None)
+
+
+def kept(project: Path) -> dict[str, bytes]:
+    """The files that a refused import must not touch."""
+    names = (".ralph/implementation_plan.json", "a.plain")
+    return {name: (project / name).read_bytes() for name in names}
+
+
+def test_an_installed_importer_is_found_shown_and_imported(project: Path) -> None:
+    before = kept(project)
+    looked = inside("import", "a.plain", "--dry-run", cwd=project)
+    assert looked.returncode == 0, looked.stderr
+    assert looked.stdout.splitlines() == [
+        "a.plain (plain-list)",
+        "",
+        "Tasks  2 new",
+        "  new       create  Create the database  (complete in the file, not verified by ralph)",
+        "  new       fill    Fill the database",
+        "",
+        "Commands  criteria that ralph will run",
+        "  fill  $ uv run pytest tests/test_fill.py",
+        "",
+        "Nothing was written, because this is a dry run.",
+    ]
+    assert kept(project) == before
+    done = inside("import", "a.plain", "--yes", cwd=project)
+    assert done.stdout.splitlines()[-1] == "Imported 2 new tasks. `ralph tasks` lists the plan."
+    assert (project / "a.plain").read_bytes() == before["a.plain"]
+    create, fill = plan_of(project).tasks
+    assert create.is_unverified
+    assert Project(project).receipts.has_record_of(create)
+    assert fill.origin is not None
+    assert (fill.origin.path, fill.origin.format) == ("a.plain", "plain-list")
+    again = inside("import", "a.plain", cwd=project)
+    assert (again.returncode, again.stdout.splitlines()[-1]) == (
+        0,
+        "Nothing to import: the plan has all of it.",
+    )
+
+
+def test_without_a_person_nothing_is_written_and_the_status_says_so(project: Path) -> None:
+    before = kept(project)
+    asked = inside("import", "a.plain", cwd=project)
+    assert asked.returncode == 4
+    assert asked.stderr == (
+        "ralph: Nothing was written: there is nobody to ask. Give --yes to import this.\n"
+    )
+    told = inside("import", "a.plain", "--json", cwd=project)
+    assert told.returncode == 4
+    assert json.loads(told.stdout)["written"] is False
+    assert kept(project) == before
+
+
+def test_json_has_the_whole_preview(project: Path) -> None:
+    told = json.loads(inside("import", "a.plain", "--json", "--yes", cwd=project).stdout)
+    assert [(row["change"], row["id"]) for row in told["rows"]] == [
+        ("new", "create"),
+        ("new", "fill"),
+    ]
+    assert told["commands"][0]["command"] == "uv run pytest tests/test_fill.py"
+    assert (told["written"], told["changes_plan"], told["checked"]) == (True, True, {})
+
+
+def test_standard_input_is_a_source_of_its_own(project: Path) -> None:
+    done = inside("import", "-", "--as", "plain-list", "--yes", cwd=project, stdin=PLAN)
+    assert done.returncode == 0, done.stderr
+    assert {task.origin.path for task in plan_of(project).tasks if task.origin} == {""}
+
+
+def test_hostile_text_is_inert_and_hostile_commands_are_never_run(project: Path) -> None:
+    (project / "a.plain").write_text("- [ ] x: Look \x1b]0;here\x07 `rm -rf ~/`\n")
+    done = inside("import", "a.plain", "--yes", cwd=project)
+    assert "\x1b" not in done.stdout
+    assert "Refused commands  kept as words, never run" in done.stdout
+    assert plan_of(project).tasks[0].verification_criteria == (
+        "Not run, refused by the guard: rm -rf ~/",
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "said"),
+    [
+        ("nonsense\n", (), "a.plain:1: the line is not"),
+        ("- [ ] a: A\n- [ ] a: B\n", (), "a.plain:2: the id a is used twice."),
+        ("", (), "a.plain: the file is empty."),
+        (PLAN, ("--as", "nothing"), "--as: there is no format 'nothing'."),
+        ("a\0", (), "a.plain:1: it has a NUL byte"),
+    ],
+)
+def test_a_bad_file_is_one_sentence_and_nothing_is_touched(
+    project: Path, text: str, words: tuple[str, ...], said: str
+) -> None:
+    (project / "a.plain").write_text(text)
+    before = kept(project)
+    done = inside("import", "a.plain", "--yes", *words, cwd=project)
+    assert done.returncode == 3
+    assert done.stderr.startswith(f"ralph: {said}")
+    assert done.stdout == ""
+    assert kept(project) == before
+
+
+def test_a_file_that_nobody_knows_names_the_formats(project: Path) -> None:
+    (project / "notes.xyz").write_text("words")
+    done = inside("import", "notes.xyz", cwd=project)
+    assert done.returncode == 3
+    assert "notes.xyz: no format fits this file." in done.stderr
+    assert "plain-list" in done.stderr
+
+
+def test_a_broken_importer_is_named_and_stops_nothing_else(
+    project: Path, site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info = tmp_path / "extra" / "broken-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[ralph_tui.importers]\nbroken = nothing_of_this_name:It\nraises = raising:It\n"
+    )
+    (tmp_path / "extra" / "raising.py").write_text(
+        "class It:\n    name = 'raises'\n    def sniff(self, source): return 1\n"
+        "    def read(self, source, wanted): return 1 / 0\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path / "extra"))
+    formats.cache_clear()
+    done = inside("import", "a.plain", "--dry-run", cwd=project)
+    assert done.returncode == 0, done.stderr
+    assert "The installed importer 'broken' could not be loaded" in done.stdout
+    failed = inside("import", "a.plain", "--as", "raises", cwd=project)
+    assert failed.returncode == 3
+    assert "a.plain: the installed importer 'raises' failed: ZeroDivisionError" in failed.stderr
+
+
+def test_the_checks_of_finished_tasks_decide_about_them(project: Path) -> None:
+    there, missing = (HAS_FILE.format(name=name) for name in ("pyproject.toml", "none.txt"))
+    (project / "a.plain").write_text(f"- [x] yes: Yes `{there}`\n- [x] no: No `{missing}`\n")
+    done = inside("import", "a.plain", "--yes", "--check", cwd=project)
+    assert done.returncode == 0, done.stderr
+    yes, no = plan_of(project).tasks
+    assert (yes.status, yes.is_unverified) == (TaskStatus.COMPLETE, False)
+    assert Project(project).receipts.has_record_of(yes)
+    assert (no.status, no.verification) == (TaskStatus.PENDING, None)
+    assert "no  failed: " in done.stdout
+
+
+KILLED = """
+import os, signal, sys
+from ralph_tui.cli.main import main
+
+at = int(sys.argv[1])
+def killing(real):
+    def call(*given, **named):
+        global at
+        at -= 1
+        if at < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(*given, **named)
+    return call
+os.fsync, os.replace = killing(os.fsync), killing(os.replace)
+main(["import", "a.plain", "--yes"])
+"""
+
+
+LONG = [pytest.param(at, marks=pytest.mark.long) for at in (0, 1, 2, 3, 6, 7, 8)]
+
+
+@pytest.mark.parametrize("at", [4, 5, *LONG], ids=lambda at: f"step {at}")
+def test_a_kill_leaves_the_old_plan_or_the_new_one(project: Path, site: Path, at: int) -> None:
+    (project / ".ralph/implementation_plan.json").write_text(json.dumps({"tasks": [task("old")]}))
+    source = (project / "a.plain").read_bytes()
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, str(at)],
+        cwd=project,
+        env={"PYTHONPATH": str(site), "PATH": "/usr/bin:/bin", "HOME": str(project.parent)},
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    ids = [one.id for one in plan_of(project).tasks]
+    assert ids in (["old"], ["old", "create", "fill"])
+    assert (project / "a.plain").read_bytes() == source
+    assert inside("import", "a.plain", "--yes", cwd=project).returncode == 0
+    assert [one.id for one in plan_of(project).tasks] == ["old", "create", "fill"]
+
+
+def test_a_loops_own_change_between_look_and_answer_is_kept(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ralph_tui.config.load import load_settings
+    from ralph_tui.domain.errors import RalphError
+    from ralph_tui.engine.control.controls import Controls
+    from ralph_tui.engine.run.plan_import import PlanImport
+
+    monkeypatch.chdir(project)
+    importing = PlanImport(Controls(project), load_settings(project))
+    shown = importing.look("a.plain")
+    other = Task(id="other", description="Added by the loop")
+    Project(project).transact(lambda docs: docs.replacing(plan=docs.plan.adding([other])))
+    importing.write(shown)
+    assert [task.id for task in plan_of(project).tasks] == ["other", "create", "fill"]
+    (project / "a.plain").write_text(PLAN.replace("Fill the", "Fill your"))
+    shown = importing.look("a.plain")
+    Project(project).transact(
+        lambda docs: docs.replacing(plan=docs.plan.with_task("fill", status=TaskStatus.IN_PROGRESS))
+    )
+    with pytest.raises(RalphError, match="The plan changed while you were looking"):
+        importing.write(shown)
