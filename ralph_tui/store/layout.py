@@ -51,6 +51,11 @@ class Layout(NamedTuple):
         return self.dot / "config.yaml"
 
     @property
+    def followed(self) -> Path:
+        """Files of other tools that are kept current, with what ralph wrote into them last."""
+        return self.dot / "followed_exports.json"
+
+    @property
     def injections(self) -> Path:
         """Guidance that waits for an iteration, one JSON object per line."""
         return self.dot / "injections.json"

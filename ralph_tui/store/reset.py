@@ -13,7 +13,7 @@ from ralph_tui.store.lock import write_lock
 
 _DOCUMENTS = (
     "state", "plan", "budget", "breaker", "injections", "questions", "validation_report", "events", "commit",
-    "active_memory",
+    "active_memory", "followed",
 )  # fmt: skip
 """Files directly in `.ralph`, with their backups and quarantined copies."""
 

@@ -32,6 +32,7 @@ COMMANDS = (
         "skip",
         "complete",
         "import",
+        "export",
         "retry",
         "hold",
         "release",

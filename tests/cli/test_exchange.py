@@ -1,4 +1,4 @@
-"""`ralph import`: a look first, one transaction, and whatever is wrong in one sentence."""
+"""`ralph import` and `ralph export`: a look first, one transaction, and whatever is wrong in one sentence."""
 
 import json
 import signal
@@ -13,7 +13,7 @@ from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.interop.registry import formats
 from ralph_tui.store.project import Project
 from tests.cli.processes import inside
-from tests.harness.plain_list import install
+from tests.harness.plain_list import install, installed
 from tests.harness.projects import HAS_FILE, make_project, plan_of, task
 
 PLAN = """\
@@ -28,13 +28,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def project(tmp_path: Path, site: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.syspath_prepend(str(site))
-    formats.cache_clear()
-    made = make_project(tmp_path, files={"a.plain": PLAN})
-    yield made
-    formats.cache_clear()
-    sys.modules.pop("ralph_plain_list", None)
+def project(tmp_path: Path, site: Path) -> Iterator[Path]:
+    with installed(site):
+        yield make_project(tmp_path, files={"a.plain": PLAN})
 
 
 def kept(project: Path) -> dict[str, bytes]:
@@ -242,3 +238,73 @@ def test_a_loops_own_change_between_look_and_answer_is_kept(
     )
     with pytest.raises(RalphError, match="The plan changed while you were looking"):
         importing.write(shown)
+
+
+# Export.
+
+
+def test_an_export_changes_only_what_says_that_a_task_is_done(project: Path) -> None:
+    text = b"\xef\xbb\xbf- [ ] a: A\r\n\r\n  words \r\n- [ ] b: B"
+    (project / "b.plain").write_bytes(text.replace(b"  words \r\n", b""))
+    assert inside("import", "b.plain", "--yes", cwd=project).returncode == 0
+    (project / "b.plain").write_bytes(text)
+    (project / "b.plain").chmod(0o640)
+    same = inside("export", "b.plain", cwd=project)
+    assert same.stdout == "Nothing to change in b.plain (plain-list).\n"
+    inside("complete", "b", "--reason", "tried", cwd=project)
+    done = inside("export", "b.plain", cwd=project)
+    assert (done.returncode, done.stdout) == (0, "Updated b.plain (plain-list).\n")
+    assert (project / "b.plain").read_bytes() == text.replace(b"[ ] b", b"[x] b")
+    assert (project / "b.plain").stat().st_mode & 0o777 == 0o640
+
+
+def test_a_new_file_needs_a_format(project: Path) -> None:
+    inside("import", "a.plain", "--yes", cwd=project)
+    asked = inside("export", "new.plain", cwd=project)
+    assert (asked.returncode, (project / "new.plain").exists()) == (3, False)
+    assert "new.plain: there is no such file yet." in asked.stderr
+    assert "plain-list" in asked.stderr
+    done = inside("export", "new.plain", "--as", "plain-list", "--json", cwd=project)
+    assert json.loads(done.stdout)["created"] is True
+    assert (project / "new.plain").read_text().startswith("- [x] create: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("../out.plain", "it is not in the project."),
+        ("inner.plain", "it is a link."),
+        ("outer.plain", "it is a link that leads out of the project."),
+        (".ralph/state.json", "it is in a directory of ralph's or git's own."),
+        ("no/a.plain", "its directory does not exist."),
+        ("other.plain", "no task of the plan was imported from it as plain-list."),
+        ("pyproject.toml", "no format fits this file."),
+        (".", "it is not in the project."),
+    ],
+)
+def test_no_file_is_written_that_is_not_the_plans(project: Path, name: str, said: str) -> None:
+    inside("import", "a.plain", "--yes", cwd=project)
+    (project / "inner.plain").symlink_to("a.plain")
+    (project.parent / "out.plain").write_text(PLAN)
+    (project / "outer.plain").symlink_to(project.parent / "out.plain")
+    (project / "other.plain").write_text(PLAN)
+    inside("complete", "fill", "--reason", "tried", cwd=project)
+    before = {path: path.read_bytes() for path in project.parent.rglob("*") if path.is_file()}
+    done = inside("export", name, cwd=project)
+    assert done.returncode == 3
+    assert said in done.stderr
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_following_begins_and_ends_by_name(project: Path) -> None:
+    inside("import", "a.plain", "--yes", cwd=project)
+    begun = inside("export", "a.plain", "--follow", cwd=project)
+    assert "Every run keeps it current from now on." in begun.stdout
+    ended = inside("export", "a.plain", "--unfollow", cwd=project)
+    assert ended.stdout == "a.plain is not kept current any more. The file stays as it is.\n"
+    assert not (project / ".ralph" / "followed_exports.json").exists()
+    again = inside("export", "a.plain", "--unfollow", cwd=project)
+    assert (again.returncode, again.stderr.splitlines()[0]) == (
+        3,
+        "ralph: a.plain is not followed.",
+    )

@@ -1,8 +1,14 @@
 """The example importer of the documentation, put where ralph finds installed ones."""
 
+import contextlib
 import os
 import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from unittest import mock
+
+from ralph_tui.interop.registry import formats
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "importer"
 
@@ -28,3 +34,13 @@ def install(directory: Path) -> Path:
         cwd=directory,
     )
     return site
+
+
+@contextlib.contextmanager
+def installed(site: Path) -> Iterator[None]:
+    """Have ralph find the example in this process."""
+    with mock.patch.object(sys, "path", [str(site), *sys.path]):
+        formats.cache_clear()
+        yield
+    formats.cache_clear()
+    sys.modules.pop("ralph_plain_list", None)

@@ -7,7 +7,7 @@ import typer
 
 from ralph_tui.cli.console import note, out, out_json
 from ralph_tui.cli.options import AsJson, ProjectRoot, examples
-from ralph_tui.cli.project_lookup import controls_of
+from ralph_tui.cli.project_lookup import controls_of, find_project
 from ralph_tui.domain.errors import ExitCode, RalphError
 
 if TYPE_CHECKING:
@@ -96,6 +96,53 @@ def import_plan(  # noqa: PLR0913 - an option of the command for each
 
     importing.write(preview, evidence_of(results))
     _finish(preview, as_json=as_json, written=True, results=results)
+
+
+@app.command(
+    epilog=examples(
+        "ralph export prd.json",
+        "ralph export prd.json --follow",
+        "ralph export backlog.json --as snarktank",
+    )
+)
+def export(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A file of this project.")],
+    *,
+    form: Form = "",
+    follow: Annotated[
+        bool | None,
+        typer.Option(
+            "--follow/--unfollow",
+            help="Keep the file current during every run, or end that.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+    project_root: ProjectRoot = None,
+) -> None:
+    """Write what is complete into another tool's plan.
+
+    Only what says whether a task is done changes; every other byte stays. A followed file that somebody else
+    edits is left alone. A file that does not exist yet needs --as.
+    """
+    from ralph_tui.engine.core.plan_export import export_plan, unfollow
+
+    project = find_project(project_root)
+    if follow is False:
+        name = unfollow(project, file)
+        if as_json:
+            out_json({"path": name, "followed": False})
+        else:
+            out(f"{name} is not kept current any more. The file stays as it is.")
+        return
+    done = export_plan(project, file, form, follow=bool(follow))
+    if as_json:
+        out_json({**done._asdict(), "followed": bool(follow)})
+        return
+    word = "Created" if done.created else "Updated" if done.changed else "Nothing to change in"
+    out(f"{word} {done.path} ({done.format}).")
+    if follow:
+        out("Every run keeps it current from now on. `--unfollow` ends that.")
 
 
 def _show(preview: "ImportPreview") -> None:

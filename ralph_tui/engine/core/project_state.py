@@ -20,6 +20,7 @@ from ralph_tui.domain.plan.plan import ImplementationPlan, Task
 from ralph_tui.domain.project_state import REASONED, Approval, StopMode
 from ralph_tui.domain.run.context_budget import ContextBudget
 from ralph_tui.engine.control.attribution import CHANGED_ON_DISK, breaker_words
+from ralph_tui.engine.core.plan_export import FollowedExports
 from ralph_tui.store.documents import snapshot
 from ralph_tui.store.documents.documents import InvalidDocumentError, Returning
 from ralph_tui.store.documents.snapshot import BeingWrittenError
@@ -71,14 +72,22 @@ class ProjectState:
     """Reads, changes and follows the documents of one project."""
 
     def __init__(
-        self, project: Project, emit: EventSink, *, standing: Standing | None = None
+        self,
+        project: Project,
+        emit: EventSink,
+        *,
+        standing: Standing | None = None,
+        exports: FollowedExports | None = None,
     ) -> None:
         """Tell changes to `emit`.
 
         Where no loop runs, `standing` describes the state of the project; then pause and stop requests are
-        not emitted, because no loop obeys them, and errors are raised instead of emitted.
+        not emitted, because no loop obeys them, and errors are raised instead of emitted. `exports` follow
+        every change of the plan before it is told.
         """
         self.project = project
+        self._exports = exports
+        self._exported: ImplementationPlan | None = None
         self._emit = emit
         self._standing = standing
         self._told: ev.ProjectRead | None = None
@@ -116,6 +125,7 @@ class ProjectState:
                 await asyncio.to_thread(self.project.undo_agents_edits)
             read = self.project.look if only_looks else self.project.load
             self._docs = await asyncio.to_thread(read)
+            await self._export(self._docs.plan)
             self._report_damage()
             self._unfinished.look(self._docs.unfinished)
             self._tell_standing(self._docs)
@@ -169,6 +179,7 @@ class ProjectState:
             try:
                 async with self._lock:
                     docs = await asyncio.to_thread(self.project.transact_now, change)
+                    await self._export(docs.plan)
                     self._publish(docs, reason)
                     return docs
             except BeingWrittenError:
@@ -231,7 +242,14 @@ class ProjectState:
                     self._emit(ev.Notice(level="error", text=f"{error}{instead}"))
                 return
             self._complaint = ""
+            await self._export(docs.plan)
             self._publish(docs, CHANGED_ON_DISK)
+
+    async def _export(self, plan: ImplementationPlan) -> None:
+        """Bring the followed files of other tools up to date, when the plan has changed."""
+        if self._exports is not None and plan is not self._exported:
+            await asyncio.to_thread(self._exports.sync, plan)
+            self._exported = plan
 
     def _look(self) -> Documents:
         """Return the documents on disk; a loop first undoes what its agent's commands changed in them."""

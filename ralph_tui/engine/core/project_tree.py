@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from ralph_tui.store.followed_exports import followed_names
+
 NOT_THE_PROJECT = frozenset({
     ".git", ".ralph", ".venv", "venv", "node_modules", "__pycache__", ".pytest_cache", ".mypy_cache",
     ".ruff_cache", ".hypothesis", ".tox", ".nox", ".cache",
@@ -15,8 +17,9 @@ _NOISE = re.compile(r"\.coverage.*|.*\.py[co]|MEMORY\.md|progress\.txt(\.1)?")
 
 
 def files_of(root: Path) -> Iterator["os.DirEntry[str]"]:
-    """Yield every file of the project, in the same order each time."""
+    """Yield every file of the project, in the same order each time; files that ralph keeps current are left out."""
     left = [str(root)]
+    followed = {os.path.join(root, name) for name in followed_names(root)}  # noqa: PTH118 - entries have texts
     while left:
         try:
             entries = sorted(os.scandir(left.pop()), key=lambda entry: entry.name)
@@ -25,5 +28,5 @@ def files_of(root: Path) -> Iterator["os.DirEntry[str]"]:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
                 left += [entry.path] if entry.name not in NOT_THE_PROJECT else []
-            elif not _NOISE.fullmatch(entry.name):
+            elif not _NOISE.fullmatch(entry.name) and entry.path not in followed:
                 yield entry

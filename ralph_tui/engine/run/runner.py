@@ -22,6 +22,7 @@ from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.control.run_settings import adjusted_settings
 from ralph_tui.engine.core.event_bus import EventBus
 from ralph_tui.engine.core.outcome import End, failed_end, out_of_resources
+from ralph_tui.engine.core.plan_export import FollowedExports
 from ralph_tui.engine.core.ports import Agent
 from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.core.services import RunServices, nothing_beside
@@ -95,7 +96,11 @@ class Runner:
         self._bus = bus
         self._run_id = run_id
         self._marks = {RUN_MARK: run_id}
-        self._project_state = ProjectState(project, lambda event: bus.emit(services.told(event)))
+        self._project_state = ProjectState(
+            project,
+            lambda event: bus.emit(services.told(event)),
+            exports=FollowedExports(project, self._warn),
+        )
         percent = services.settings.limits.stop_at_allowance_percent
         self._quota = QuotaWatch(stop_at_percent=percent)
         exceptions = services.settings.safety.sandbox_exceptions

@@ -1,0 +1,237 @@
+"""Writes the state of the plan into files of other tools, once or for as long as a file is followed."""
+
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.plan.plan import ImplementationPlan
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.engine.core.source_files import load_file, name_in, place_of
+from ralph_tui.interop.formats import InteropError, Source, Writable
+from ralph_tui.interop.registry import formats, is_exporter
+from ralph_tui.store.followed_exports import (
+    FollowedFile,
+    FollowedFiles,
+    read_followed,
+    write_followed,
+)
+from ralph_tui.store.io.files import read_regular, write_atomic
+from ralph_tui.store.lock import write_lock
+from ralph_tui.store.project import Project
+from ralph_tui.store.text_files import PROJECT_MODE
+
+_BOM = b"\xef\xbb\xbf"
+_OWN = (".git", ".ralph")
+"""Directories in which only a file is written that the plan was imported from."""
+
+
+class Exported(NamedTuple):
+    """What an export did."""
+
+    path: str
+    format: str
+    changed: bool
+    created: bool
+
+
+class _Target(NamedTuple):
+    """A file as it is, and how it is written."""
+
+    place: Path
+    source: Source
+    data: bytes | None
+    exporter: Writable
+    whole: bool
+
+
+def export_plan(project: Project, given: str, form: str = "", *, follow: bool = False) -> Exported:
+    """Write the plan's state into a file; blocks.
+
+    Args:
+        project: The project whose plan is written.
+        given: The file, as the person named it.
+        form: The format; needed for a new file.
+        follow: Keep the file current from now on.
+
+    Raises:
+        RalphError: The file cannot be written, or nothing in it comes from this plan; it is as it was.
+    """
+    plan = project.load().plan
+    with write_lock(project.layout):
+        followed = read_followed(project.layout)
+        target = _target(project.root, plan, given, form, followed)
+        data = _written(target, plan)
+        path, name = target.source.name, target.exporter.name
+        if follow or followed.at(path) is not None:
+            # Before the file, so that a run that is killed in between knows both texts as its own.
+            begun = FollowedFile(
+                path=path,
+                format=name,
+                written=_sha(target.data),
+                writing=_sha(data),
+                whole=target.whole,
+            )
+            write_followed(project.layout, followed.with_file(begun))
+        if data != target.data:
+            write_atomic(target.place, data, mode=PROJECT_MODE)
+    return Exported(path, name, data != target.data, target.data is None)
+
+
+def unfollow(project: Project, given: str) -> str:
+    """Keep a file current no longer; returns its path in the project.
+
+    Raises:
+        RalphError: It is not followed.
+    """
+    name = name_in(project.root, _place(project.root, given))
+    with write_lock(project.layout):
+        before = read_followed(project.layout)
+        after = before.without(name)
+        if after.files == before.files:
+            followed = ", ".join(file.path for file in before.files) or "no file"
+            raise RalphError(f"{name} is not followed.", f"Ralph keeps {followed} current.")
+        write_followed(project.layout, after)
+    return name
+
+
+class FollowedExports:
+    """Keeps the followed files of a project current while a loop runs."""
+
+    def __init__(self, project: Project, tell: Callable[[str], None]) -> None:
+        """Tell `tell` once why a file is left alone."""
+        self._project = project
+        self._tell = tell
+        self._told: set[str] = set()
+
+    def sync(self, plan: ImplementationPlan) -> None:
+        """Write the plan's state into every followed file; a failure is told and stops nothing. Blocks."""
+        if not self._project.layout.followed.exists():
+            return
+        try:
+            with write_lock(self._project.layout):
+                followed = read_followed(self._project.layout)
+                for file in followed.files:
+                    followed = self._keep(followed, file, plan)
+        except RalphError as error:
+            self._say(str(error))
+
+    def _keep(
+        self, followed: FollowedFiles, file: FollowedFile, plan: ImplementationPlan
+    ) -> FollowedFiles:
+        """Bring one file up to date, unless somebody else has written it."""
+        try:
+            path = str(self._project.root / file.path)
+            target = _target(self._project.root, plan, path, file.format, followed)
+            if target.data is None or _sha(target.data) not in (file.written, file.writing):
+                return self._left_alone(followed, file, gone=target.data is None)
+            data = _written(target, plan)
+        except RalphError as error:
+            self._say(f"{file.path} is not kept current: {error}")
+            return followed
+        layout = self._project.layout
+        current = file.model_copy(update={"written": _sha(data), "writing": "", "told": False})
+        if data != target.data:
+            begun = file.model_copy(update={"written": _sha(target.data), "writing": _sha(data)})
+            write_followed(layout, followed.with_file(begun))
+            write_atomic(target.place, data, mode=PROJECT_MODE)
+        elif current == file:
+            return followed
+        followed = followed.with_file(current)
+        write_followed(layout, followed)
+        return followed
+
+    def _left_alone(
+        self, followed: FollowedFiles, file: FollowedFile, *, gone: bool
+    ) -> FollowedFiles:
+        if file.told:
+            return followed
+        why = "is gone" if gone else "was edited"
+        self._say(
+            f"{file.path} {why}, so ralph leaves it alone. `ralph import {file.path}` reads your changes; "
+            f"`ralph export {file.path} --follow` keeps it current again."
+        )
+        followed = followed.with_file(file.model_copy(update={"told": True}))
+        write_followed(self._project.layout, followed)
+        return followed
+
+    def _say(self, text: str) -> None:
+        if text not in self._told:
+            self._told.add(text)
+            self._tell(text)
+
+
+def _target(
+    root: Path, plan: ImplementationPlan, given: str, form: str, followed: FollowedFiles
+) -> _Target:
+    """Return the file to write.
+
+    Raises:
+        InteropError: It cannot be written, or its format cannot.
+    """
+    place = _place(root, given)
+    name = name_in(root, place)
+    origins = {
+        task.origin.format for task in plan.tasks if task.origin and task.origin.path == name
+    }
+    if name.split("/")[0] in _OWN and not origins:
+        raise InteropError(
+            name, 0, "it is in a directory of ralph's or git's own", "Name another file."
+        )
+    data = None
+    source = Source(name, "")
+    if os.path.lexists(place):
+        source = Source(name, load_file(root, str(place)).source.text)
+        data = read_regular(place)
+    exporter = _exporter(source, data is None, form, origins)
+    known = followed.at(name)
+    whole = data is None or (known is not None and known.whole and known.format == exporter.name)
+    if whole:
+        source = Source(name, "")
+    elif exporter.name not in origins:
+        what = f"no task of the plan was imported from it as {exporter.name}"
+        raise InteropError(name, 0, what, f"Run `ralph import {name}` first, or name a new file.")
+    return _Target(place, source, data, exporter, whole)
+
+
+def _exporter(source: Source, is_new: bool, form: str, origins: set[str]) -> Writable:  # noqa: FBT001 - private
+    if not form and is_new:
+        writable = ", ".join(one.name for one in formats().importers if is_exporter(one))
+        hint = f"Name its format with `--as`: {writable}."
+        raise InteropError(source.name, 0, "there is no such file yet", hint)
+    own = next(iter(origins)) if len(origins) == 1 else ""
+    importer = formats().named(form or own) if form or own else formats().detect(source)
+    if not is_exporter(importer):
+        writable = ", ".join(one.name for one in formats().importers if is_exporter(one))
+        what = f"the format {importer.name} can be imported, but not written"
+        raise InteropError(source.name, 0, what, f"Formats that can be written: {writable}.")
+    return importer
+
+
+def _place(root: Path, given: str) -> Path:
+    """Return the real path of a file that may be written: in the project, and reached through no link.
+
+    Raises:
+        InteropError: It is another one.
+    """
+    name = one_line(given, 300)
+    place = place_of(root, given)
+    if not place.is_relative_to(root) or place == root:
+        raise InteropError(name, 0, "it is not in the project", "Name a file of the project.")
+    if Path(os.path.expanduser(given)).is_symlink():  # noqa: PTH111 - as `place_of` does
+        raise InteropError(name, 0, "it is a link", "Name the file itself.")
+    if not place.parent.is_dir():
+        raise InteropError(name, 0, "its directory does not exist", "Make the directory first.")
+    return place
+
+
+def _written(target: _Target, plan: ImplementationPlan) -> bytes:
+    text = target.exporter.write(plan, target.source)
+    mark = _BOM if target.data is not None and target.data.startswith(_BOM) else b""
+    return mark + text.encode("utf-8", "replace")
+
+
+def _sha(data: bytes | None) -> str:
+    return hashlib.sha256(data or b"").hexdigest()
