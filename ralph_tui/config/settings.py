@@ -3,6 +3,7 @@
 The descriptions are what `ralph init` writes into the template and what the README's table shows.
 """
 
+import re
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Annotated, Literal, Self
@@ -286,8 +287,21 @@ class LimitSettings(Model):
     )
 
 
+def _known_placeholders(value: str) -> str:
+    for name in re.findall(r"\{([^{}]*)\}", value):
+        if name not in MESSAGE_PARTS:
+            known = ", ".join(f"{{{one}}}" for one in MESSAGE_PARTS)
+            msg = f"may use {known}; not {{{name}}}"
+            raise ValueError(msg)
+    return value
+
+
+MESSAGE_PARTS = ("task.id", "task.title", "task.group", "iteration")
+"""What a commit message can name."""
+
+
 class GitSettings(Model):
-    """What an agent may ask git."""
+    """What an agent may ask git, and what ralph itself commits."""
 
     read_only: Annotated[bool, AfterValidator(_git_stays_read_only)] = Field(
         default=True, description="Always true: an agent never writes to git."
@@ -295,6 +309,33 @@ class GitSettings(Model):
     allowed_operations: Annotated[tuple[str, ...], AfterValidator(_read_only_git)] = Field(
         (EVERY_READING,),
         description="Git commands an agent may run, such as `log`, in forms that only read; `all` is each.",
+    )
+    branch: Literal["off", "feature"] = Field(
+        "off",
+        description="feature: check out a branch of the plan's own before any work; off: stay on the current one.",
+    )
+    branch_prefix: str = Field(
+        "feature/", description="Begins the name of that branch, such as feature/habit-tracker."
+    )
+    commit: Literal["off", "task", "feature"] = Field(
+        "off",
+        description="What ralph commits: off, task (each verified task) or feature (everything, once at the end).",
+    )
+    message: Annotated[Text, AfterValidator(_known_placeholders)] = Field(
+        "feat: {task.id} - {task.title}",
+        description="Message of a task's commit; may use {task.id}, {task.title}, {task.group} and {iteration}.",
+    )
+    trailers: bool = Field(
+        default=True,
+        description="End each message with the trailers Ralph-Task, Ralph-Iteration and Ralph-Run.",
+    )
+    hooks: Literal["run", "skip"] = Field(
+        "run",
+        description="run: the repository's commit hooks run in the sandbox before each commit; skip: none runs.",
+    )
+    protected_branches: tuple[Text, ...] = Field(
+        ("main", "master", "develop", "trunk"),
+        description="Branches that ralph never commits to; use `branch: feature` to work beside them.",
     )
 
     @property

@@ -340,6 +340,20 @@ class GateFinished(EventBase):
     """A reviewer judges next what no command checks."""
 
 
+class WorkCommitted(EventBase):
+    """Ralph committed the work of complete tasks."""
+
+    type: Literal["work_committed"] = "work_committed"
+    task_ids: tuple[str, ...]
+    iteration: Count = 0
+    commit: str
+    branch: str = ""
+    subject: str = ""
+    files: Count = 0
+    additions: Count = 0
+    deletions: Count = 0
+
+
 class LearningRecorded(EventBase):
     """A line was appended to progress.txt."""
 
@@ -612,6 +626,7 @@ Event = Annotated[
     | GateStarted
     | GateChecked
     | GateFinished
+    | WorkCommitted
     | ReviewStarted
     | ReviewFinished
     | LearningRecorded

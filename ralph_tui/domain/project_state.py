@@ -149,6 +149,18 @@ class Pause(Record):
     why: str
 
 
+class WorkBranch(Record):
+    """The branch that ralph commits to."""
+
+    name: str
+    base: str = ""
+    """The commit it stood at when ralph began; empty when there was none."""
+    head: str = ""
+    """The last commit of ralph's on it, or `base`."""
+    commits: Count = 0
+    """How many commits ralph has made on it."""
+
+
 class RalphState(Record):
     """What must survive between runs; field names are the seeds'.
 
@@ -192,6 +204,8 @@ class RalphState(Record):
     retry_now: bool = False
     """The person does not want to wait any longer for a limit."""
     circuit_breaker: BreakerSummary = Field(default_factory=BreakerSummary)
+    branch: WorkBranch | None = None
+    """Only where ralph commits, or has made a branch."""
 
     @property
     def decision(self) -> Approval | None:

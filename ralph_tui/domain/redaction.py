@@ -36,6 +36,9 @@ _FORMS: tuple[tuple[str, str], ...] = (
     ),
 )
 
+_KEYS = ("sk-", "gh", "github_pat_", "glpat-", "xox", "AKIA", "ASIA", "-----BEGIN")
+"""How the forms begin that only a key has; the others also stand in examples and documents."""
+
 SHORTEST = 15
 """What is shorter holds no key of these forms, only perhaps a password in an address; most cells are."""
 
@@ -77,6 +80,14 @@ def unfinished(text: str) -> int:
     """Return the position from which a text may hold the start of a secret that continues in the next piece."""
     match = re.search(_LAST, text, re.DOTALL)
     return match.start() if match else len(text)
+
+
+def holds_key(text: str) -> bool:
+    """Return whether a text holds the value of a secret variable, or what only a key looks like."""
+    if any(value in text for value in _hidden):
+        return True
+    forms = ((needed, form) for needed, form in _FORMS if needed.startswith(_KEYS))
+    return any(needed in text and re.search(form, text) for needed, form in forms)
 
 
 def redact(text: str) -> str:

@@ -10,6 +10,7 @@ from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.run.context_budget import ContextBudget
 from ralph_tui.domain.tool_calls import ToolCall, Verdict
+from ralph_tui.engine.commits.task_commits import TaskCommits
 from ralph_tui.engine.control.run_settings import adjusted_settings
 from ralph_tui.engine.core.ports import Agent, SessionSpec
 from ralph_tui.engine.core.project_state import ProjectState
@@ -41,6 +42,7 @@ class RunContext:
         clock: The wall clock, in UTC.
         unwritten: Waits for the journal; why it cannot be written, once it could not.
         reviewer: Has claims reviewed by a second session.
+        commits: Commits what finished tasks have changed.
         answerable: Whether somebody is there to answer while the loop waits.
         may_write: Notes that a call the person allowed is about to run and may write files unseen.
     """
@@ -55,6 +57,7 @@ class RunContext:
     clock: Callable[[], datetime]
     unwritten: Callable[[], Awaitable[StoreError | None]]
     reviewer: Reviewer
+    commits: TaskCommits
     answerable: bool
     may_write: Callable[[ToolCall], None] = _nothing_noted
 

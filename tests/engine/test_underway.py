@@ -58,6 +58,7 @@ class Work:
             settings=Settings(),
             reviewer=NO_REVIEW,
             emit=self.told.append,
+            commits=SimpleNamespace(owed=lambda: None),
             clock=lambda: datetime.now(UTC),
             gate=Gate(
                 self.root,

@@ -64,6 +64,18 @@ class Origin(Record):
     """The task's fields as they were imported, each as a short hash; another one shows the person's edit."""
 
 
+class TaskCommit(Record):
+    """The commit of a complete task, made by ralph or still to be made."""
+
+    pending: bool = False
+    """The task is complete and its commit is not made; the next run makes it when this one cannot."""
+    hash: str = ""
+    """While pending: the commit that was about to be made. Empty: there was nothing to commit."""
+    branch: str = ""
+    run: str = ""
+    iteration: Count = 0
+
+
 class Task(Record):
     """One unit of work, sized for a single context window."""
 
@@ -110,6 +122,8 @@ class Task(Record):
     """What the plan's author says about it beyond the description, for the agent to read."""
     origin: Origin | None = None
     """Only when it was imported."""
+    commit: TaskCommit | None = None
+    """Only when it is complete and ralph commits."""
 
     @property
     def changed_checks(self) -> tuple[str, ...]:

@@ -234,6 +234,9 @@ class BuildLoop:
         done = self._docs.plan.task(iteration.task_id)
         if done is not None and result.outcome is ev.IterationOutcome.COMPLETE:
             await self._finished.passed(self._run, done, after)
+            refused = await self._run.commits.task_complete(done.id)
+            if refused is not None:
+                return refused
         return await self._run_limits.after(result.failure)
 
     async def _begin(self, task_id: str) -> tuple[Task, int, tuple[Injection, ...]] | None:

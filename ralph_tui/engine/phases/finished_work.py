@@ -173,6 +173,7 @@ def with_reopened(
         "status": TaskStatus.PENDING,
         "completed_at": None,
         "verification": None,
+        "commit": None,
         "completion_notes": why,
         "retry_count": 0,
         "reopened": task.reopened + 1,

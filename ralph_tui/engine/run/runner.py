@@ -12,11 +12,13 @@ from pathlib import Path
 from ralph_tui.config.settings import Settings
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import ExitCode, RalphError, SetupError
-from ralph_tui.domain.events import EventSink, LoopFinished
+from ralph_tui.domain.events import EventSink, LoopFinished, LoopStatus
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.redaction import hide, secret_values
 from ralph_tui.domain.tool_calls import ToolCall, Verdict
+from ralph_tui.engine.commits.readiness import WorkPlace
+from ralph_tui.engine.commits.task_commits import HookRoom, TaskCommits, hook_environment
 from ralph_tui.engine.context import RunContext, SpecFor
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.control.run_settings import adjusted_settings
@@ -57,13 +59,14 @@ from ralph_tui.guard.core.policy import Policy
 from ralph_tui.guard.guard import COMMAND_TOOLS, Guard, may_write_unseen
 from ralph_tui.guard.repository.watcher import RepositoryWatcher
 from ralph_tui.guard.sandbox.environ_block import blank_keys
-from ralph_tui.guard.sandbox.environment import agent_environment, cli_overlay
+from ralph_tui.guard.sandbox.environment import SHIMS, agent_environment, cli_overlay
 from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.journal.agent_activity import ActivityLog
 from ralph_tui.store.journal.journal import JournalWriter
 from ralph_tui.store.journal.journal_location import move_journal
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Project
+from ralph_tui.vcs.commits import Committer
 
 
 class Runner:
@@ -77,6 +80,7 @@ class Runner:
         bus: EventBus,
         run_id: str,
         held: Confinement,
+        place: WorkPlace,
     ) -> None:
         """Put together what does not depend on the phase.
 
@@ -87,6 +91,7 @@ class Runner:
             bus: Takes every event of the run.
             run_id: Marks the processes of the run, so that all of them can be ended.
             held: Whether a sandbox holds the run's commands.
+            place: Which branch the run works on, and what it commits.
         """
         self._held = held
         self._project = project
@@ -107,6 +112,18 @@ class Runner:
         self._sandbox = CommandSandbox(project.root, held.sandbox, exceptions)
         self._activity = ActivityLog(project.root, (RUN_MARK, run_id), self._warn)
         self._repository_guard = RepositoryGuard(project.root, bus.emit, activity=self._activity)
+        self._commits = TaskCommits(
+            self._project_state,
+            place,
+            bus.emit,
+            run_id=run_id,
+            guard=self._repository_guard,
+            hooks=HookRoom(
+                self._sandbox,
+                self._hook_environment,
+                services.settings.phases.building.gate_timeout_seconds,
+            ),
+        )
         bus.subscribe("repository guard", self._repository_guard.note)
         bus.subscribe("quota", self._quota.note)
         self._agent: Agent | None = None
@@ -128,6 +145,7 @@ class Runner:
         if self._held.warning:
             self._warn(self._held.warning)
         try:
+            await self._commits.begin()
             await self._repository_guard.begin()
             await withdraw_left_over(self._project_state, phase)
             async with self._parts():
@@ -136,7 +154,9 @@ class Runner:
             end = failed_end(error)
         except OSError as error:  # also what putting away lacked; what was done is done
             end = out_of_resources(error)
-        return self._finished(await self._after_all(end), time.monotonic() - since)
+        end = await self._after_all(end)
+        await self._commits.tell_push()
+        return self._finished(end, time.monotonic() - since)
 
     async def _work(self, phase: Phase) -> End:
         """Work from `phase` on; what ends the work is its end, whatever putting away comes to."""
@@ -145,11 +165,13 @@ class Runner:
             await settle_orphans(
                 self._project.root, self._project_state, self._bus.emit, self._request
             )
-            return await lifecycle.run(phase)
+            end = await self._commits.finish_pending() or await lifecycle.run(phase)
+            committed = end.status is LoopStatus.COMPLETE and await self._commits.all_complete()
         except RalphError as error:
             return failed_end(error)
         except OSError as error:
             return out_of_resources(error)
+        return committed or end
 
     async def _after_all(self, end: End) -> End:
         """Return the end, or the one that the last session's changes or an unwritten journal force."""
@@ -294,6 +316,12 @@ class Runner:
         gate.baseline = self._baseline
         return gate
 
+    def _hook_environment(self) -> dict[str, str]:
+        """Return the variables of the repository's hooks: those of the gate, with the real git."""
+        policy = guard_policy(self._project, self._settings, Phase.BUILDING)
+        base = agent_environment(policy, self._services.everything)
+        return hook_environment(gate_environment(base, self._marks), SHIMS)
+
     def _spec_maker(self, phase: Phase, policy: Policy) -> SpecFor:
         """Return what makes the specs of a phase's sessions."""
         inherited = self._services.everything
@@ -337,6 +365,7 @@ class Runner:
                 ),
                 clock=utc_now,
             ),
+            commits=self._commits,
             answerable=self._request.interactive and not self._request.no_input,
             may_write=self._note_call,
         )
@@ -362,6 +391,7 @@ async def run_loop(
     project = Project(root)
     phase = await asyncio.to_thread(_check_before_start, project, services, request)
     held = await asyncio.to_thread(confine, root, services.settings.safety, services.everything)
+    place = await asyncio.to_thread(_work_place, project, services.settings, request, held)
     run_id = uuid.uuid4().hex
     lock = LoopLock(project.layout)
     await asyncio.to_thread(lock.acquire, run_id)
@@ -372,7 +402,7 @@ async def run_loop(
         for text in journal.damage:
             bus.emit(ev.Notice(level="warning", text=text))
         try:
-            running = Runner(project, services, request, bus, run_id, held)
+            running = Runner(project, services, request, bus, run_id, held, place)
             finished = await running.run(phase)
             bus.emit(finished)
         finally:
@@ -399,6 +429,25 @@ def _check_before_start(project: Project, services: RunServices, request: RunReq
     RepositoryWatcher(project.root).snapshot()
     project.create()  # a hand-made .ralph lacks the directories the loop writes to
     return phase
+
+
+def _work_place(
+    project: Project, settings: Settings, request: RunRequest, held: Confinement
+) -> WorkPlace:
+    """Return which branch the run works on; refuse a run that could not commit what it builds."""
+    docs = project.load()
+    asked = request.text.strip()
+    is_new = bool(asked) and asked != docs.state.request and request.only is None
+    about = asked if is_new else docs.plan.title or docs.state.request
+    place = WorkPlace(
+        settings.git,
+        names=(about, settings.project.name, project.root.name),
+        builds=request.only in (None, Phase.BUILDING),
+        is_new_request=is_new,
+        sandboxed=held.sandbox is not None,
+    )
+    place.require_ready(Committer(project.root, None), docs)
+    return place
 
 
 def _require_checks(

@@ -13,9 +13,11 @@ from ralph_tui.guard.guard import COMMAND_TOOLS
 from ralph_tui.guard.repository.watcher import (
     SLACK_SECONDS,
     Change,
+    OwnCommit,
     RepositoryWatcher,
     Snapshot,
     compare,
+    with_commit,
 )
 from ralph_tui.store.journal.agent_activity import ActivityLog
 
@@ -81,6 +83,11 @@ class RepositoryGuard:
         if self._known is not None:
             for notice in await asyncio.to_thread(repository_notices, self._root):
                 self._emit(notice)
+
+    def learn(self, made: OwnCommit) -> None:
+        """Expect ralph's own commit, and nothing beside it; call it right after a check that found nothing."""
+        if self._known is not None:
+            self._known = with_commit(self._known, made)
 
     async def check(self) -> End | None:
         """Report what changed since the last look; returns an end unless it was surely the person.

@@ -248,6 +248,7 @@ class TaskTools:
             blockers=(),
             begun=None,
             review_rejections=0,
+            commit=self._run.commits.owed(),
         )
         if not settled:
             news = self._task.news()  # edited while the checks ran

@@ -7,7 +7,7 @@ is in doubt, and doubt is said.
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from ralph_tui.domain.formatting import shortlist
@@ -42,6 +42,34 @@ class Snapshot:
 def submodule_part(path: str) -> str:
     """Return the name of a submodule among `Snapshot.times`."""
     return f"submodule {path}"
+
+
+@dataclass(frozen=True)
+class OwnCommit:
+    """A commit that ralph itself made on the checked out branch.
+
+    Attributes:
+        branch: The branch's name, without `refs/heads/`.
+        commit: The new commit.
+        entries: `MODE,OBJECT` of each path that it changed, from the top of the work tree; empty when deleted.
+    """
+
+    branch: str
+    commit: str
+    entries: Mapping[str, str]
+
+
+def with_commit(before: Snapshot, made: OwnCommit) -> Snapshot:
+    """Return the snapshot as it must be after ralph's own commit: nothing else may have changed."""
+    index = dict(before.index)
+    for path, entry in made.entries.items():
+        if entry:
+            tag = index.get(path, "H").partition(" ")[0]
+            index[path] = f"{tag} {entry}"
+        else:
+            index.pop(path, None)
+    refs = {**before.refs, f"refs/heads/{made.branch}": made.commit}
+    return replace(before, refs=refs, index=index)
 
 
 SLACK_SECONDS = 2.0

@@ -18,9 +18,11 @@ from ralph_tui.guard.repository.changes import (
     Busy,
     Change,
     Item,
+    OwnCommit,
     Snapshot,
     compare,
     submodule_part,
+    with_commit,
 )
 from ralph_tui.guard.sandbox.environment import REFLOG_MARK
 
@@ -30,9 +32,11 @@ __all__ = [
     "Busy",
     "Change",
     "Item",
+    "OwnCommit",
     "RepositoryWatcher",
     "Snapshot",
     "compare",
+    "with_commit",
 ]
 
 _TIMEOUT_SECONDS = 60.0

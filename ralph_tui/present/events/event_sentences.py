@@ -163,6 +163,12 @@ def _review_finished(e: ev.ReviewFinished) -> Sentence:
     return Sentence(glyph, "review", text, tone, cost, more, f"{text}, {cost}")
 
 
+def _work_committed(e: ev.WorkCommitted) -> Sentence:
+    text = f"{e.commit[:10]} {e.subject}" + (f" (on {e.branch})" if e.branch else "")
+    right = f"{plural(e.files, 'file')}  +{e.additions} -{e.deletions}"
+    return Sentence("ok", "commit", text, Tone.OK, right, f"{e.commit}\n{', '.join(e.task_ids)}")
+
+
 def _learning_recorded(e: ev.LearningRecorded) -> Sentence:
     kind = e.category.lower()
     line = f"learned ({kind}): {e.text}"
@@ -318,6 +324,7 @@ SENTENCES: Mapping[type[ev.EventBase], Callable[[Any], Sentence | None]] = {
     ev.GateFinished: _gate_finished,
     ev.ReviewStarted: _review_started,
     ev.ReviewFinished: _review_finished,
+    ev.WorkCommitted: _work_committed,
     ev.LearningRecorded: _learning_recorded,
     ev.InjectionQueued: lambda e: Sentence("guidance", "guidance", f"waits: {e.text}", Tone.INFO),
     ev.InjectionConsumed: lambda e: Sentence(

@@ -1,0 +1,304 @@
+"""Commit the work of finished tasks: once each, also when ralph dies between the completion and its commit."""
+
+import asyncio
+import os
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ralph_tui.config.settings import GitSettings
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.events import EventSink
+from ralph_tui.domain.formatting import plural
+from ralph_tui.domain.plan.plan import Task, TaskCommit, TaskStatus
+from ralph_tui.domain.project_state import WorkBranch
+from ralph_tui.domain.sanitize import one_line, tail
+from ralph_tui.engine.commits.readiness import WorkPlace
+from ralph_tui.engine.core.outcome import End, stopped_end
+from ralph_tui.engine.core.project_state import ProjectState
+from ralph_tui.engine.safety.command_sandbox import CommandSandbox
+from ralph_tui.engine.safety.repository_guard import RepositoryGuard
+from ralph_tui.engine.verification.command import run_command
+from ralph_tui.guard.repository.watcher import OwnCommit
+from ralph_tui.store.project import Documents
+from ralph_tui.vcs.branches import push_line
+from ralph_tui.vcs.commit_message import filled
+from ralph_tui.vcs.commits import Committer, Made, Wanted
+from ralph_tui.vcs.hooks import HookCall, HookEnd, HookError
+
+SHORT_HASH = 10
+
+_NAMED_IN_BODY = 200
+
+
+@dataclass(frozen=True)
+class HookRoom:
+    """What the repository's hooks run in.
+
+    Attributes:
+        sandbox: Holds them.
+        environment: Makes their variables.
+        limit_seconds: The longest that one may take.
+    """
+
+    sandbox: CommandSandbox
+    environment: Callable[[], Mapping[str, str]]
+    limit_seconds: float
+
+    async def run(self, call: HookCall) -> HookEnd:
+        """Run one hook in the sandbox."""
+        command = shlex.join(call.words)
+        if not self.sandbox.holds:
+            return HookEnd(None, "No sandbox holds it, so it was not run.")
+        prefix = await asyncio.to_thread(self.sandbox.prefix, command, (call.writable,))
+        environment = await asyncio.to_thread(self.environment)
+        ended = await run_command(
+            command,
+            cwd=call.directory,
+            environment={**environment, **call.environment},
+            limit_seconds=self.limit_seconds,
+            prefix=prefix,
+        )
+        return HookEnd(ended.exit_code, ended.tail)
+
+
+class TaskCommits:
+    """Makes the commits of one run, and remembers on disk which are still to be made."""
+
+    def __init__(
+        self,
+        project_state: ProjectState,
+        place: WorkPlace,
+        emit: EventSink,
+        *,
+        run_id: str,
+        guard: RepositoryGuard,
+        hooks: HookRoom,
+    ) -> None:
+        """Commit for a run; nothing is done before `begin`.
+
+        Args:
+            project_state: The documents on disk.
+            place: Which branch the run works on, and the settings.
+            emit: Takes the events.
+            run_id: The run, for the trailers.
+            guard: Learns ralph's own commits.
+            hooks: Runs the repository's hooks.
+        """
+        self._project_state = project_state
+        self._place = place
+        self._emit = emit
+        self._run_id = run_id
+        self._guard = guard
+        self._hooks = hooks
+        self._made = 0
+        self._loop: asyncio.AbstractEventLoop | None = None
+        run_hook = self._run_hook if place.git.hooks == "run" else None
+        self._committer = Committer(project_state.project.root, run_hook)
+
+    @property
+    def _git(self) -> GitSettings:
+        return self._place.git
+
+    @property
+    def _docs(self) -> Documents:
+        return self._project_state.docs
+
+    def owed(self) -> TaskCommit | None:
+        """Return what a completion writes down in the same step, so that its commit is never forgotten."""
+        if self._git.commit == "off":
+            return None
+        number = self._docs.state.iteration_count
+        return TaskCommit(pending=True, run=self._run_id, iteration=number)
+
+    async def begin(self) -> None:
+        """Check out the branch of this run and remember where it stood.
+
+        Raises:
+            SetupError: The repository is not as it must be.
+        """
+        self._loop = asyncio.get_running_loop()
+        if not self._place.is_wanted:
+            return
+        prepared = await asyncio.to_thread(self._place.prepare, self._committer, self._docs)
+        head = prepared.head
+
+        def change(docs: Documents) -> Documents:
+            known = docs.state.branch
+            if known is not None and known.name == head.branch:
+                return docs
+            return docs.with_state(
+                branch=WorkBranch(name=head.branch, base=head.commit, head=head.commit)
+            )
+
+        await self._project_state.transact(change)
+        if prepared.left:
+            made = "the new branch" if prepared.made else "the branch"
+            text = f"Working on {made} {head.branch}. You were on {prepared.left}."
+            self._emit(ev.Notice(text=one_line(text)))
+
+    async def finish_pending(self) -> End | None:
+        """Make the commits that an earlier run could not make; returns an end when one is refused."""
+        if self._git.commit == "off":
+            return None
+        for task in self._pending():
+            intended = task.commit.hash if task.commit is not None else ""
+            if await asyncio.to_thread(self._committer.is_made, intended):
+                await self._settle((task.id,), intended)
+                text = (
+                    f"{task.id} was already committed as {intended[:SHORT_HASH]} by the run before."
+                )
+                self._emit(ev.Notice(text=text))
+            elif self._git.commit == "task" and (end := await self._commit((task,))) is not None:
+                return end
+        return None
+
+    async def task_complete(self, task_id: str) -> End | None:
+        """Commit what a task has changed; returns an end when that is refused or the agent changed the repository."""
+        task = self._docs.plan.task(task_id)
+        if self._git.commit != "task" or task is None or task not in self._pending():
+            return None
+        # A commit of the agent's must not be covered by ralph's own.
+        return await self._guard.check() or await self._commit((task,))
+
+    async def all_complete(self) -> End | None:
+        """Commit the whole feature once every task is complete; returns an end when that is refused."""
+        pending = self._pending()
+        if self._git.commit != "feature" or not pending or not self._docs.plan.is_finished:
+            return None
+        return await self._guard.check() or await self._commit(pending)
+
+    async def tell_push(self) -> None:
+        """Say what was committed and how the person pushes it; ralph never does."""
+        branch = self._docs.state.branch
+        if not self._made or branch is None:
+            return
+        line = await asyncio.to_thread(push_line, self._committer.git, branch.name)
+        how = f" To push: {line}" if line else ""
+        text = f"{plural(self._made, 'commit')} on {branch.name}.{how}"
+        self._emit(ev.Notice(text=one_line(text)))
+
+    def _pending(self) -> tuple[Task, ...]:
+        return tuple(
+            task
+            for task in self._docs.plan.tasks
+            if task.status is TaskStatus.COMPLETE
+            and task.commit is not None
+            and task.commit.pending
+        )
+
+    async def _commit(self, tasks: Sequence[Task]) -> End | None:
+        """Make one commit for these tasks; returns an end when it cannot be made."""
+        ids = tuple(task.id for task in tasks)
+        wanted = Wanted(
+            message=self._message(tasks),
+            trailers=self._trailers(tasks) if self._git.trailers else {},
+            protected=self._git.protected_branches,
+            intend=lambda commit: self._intend(ids, commit),
+        )
+        try:
+            made = await asyncio.to_thread(self._committer.commit, wanted)
+        except RalphError as error:
+            return self._refused(ids, error)
+        if made is None:
+            await self._settle(ids, "")
+            self._emit(ev.Notice(text=f"{_named(ids)} left nothing to commit."))
+            return None
+        self._made += 1
+        self._guard.learn(_own(made))
+        await self._settle(ids, made.commit, made)
+        self._emit(
+            ev.WorkCommitted(
+                task_ids=ids,
+                iteration=tasks[-1].commit.iteration if tasks[-1].commit else 0,
+                commit=made.commit,
+                branch=made.branch,
+                subject=one_line(made.subject),
+                files=len(made.entries),
+                additions=made.additions,
+                deletions=made.deletions,
+            )
+        )
+        return None
+
+    def _message(self, tasks: Sequence[Task]) -> str:
+        if self._git.commit == "feature":
+            plan = self._docs.plan
+            title = one_line(plan.title or self._place.names[0] if self._place.names else "", 100)
+            lines = [f"- {one_line(t.id, 80)}: {one_line(t.title, 100)}" for t in tasks]
+            body = "\n".join(lines[:_NAMED_IN_BODY])
+            return f"feat: {title or plural(len(tasks), 'task')}\n\n{body}"
+        task = tasks[0]
+        number = task.commit.iteration if task.commit is not None else 0
+        values = {"task.id": task.id, "task.title": task.title, "task.group": task.group}
+        return filled(self._git.message, {**values, "iteration": str(number)})
+
+    def _trailers(self, tasks: Sequence[Task]) -> Mapping[str, str]:
+        commit = tasks[-1].commit
+        number = str(commit.iteration) if commit is not None and len(tasks) == 1 else ""
+        return {
+            "Ralph-Task": ", ".join(task.id for task in tasks),
+            "Ralph-Iteration": number,
+            "Ralph-Run": commit.run if commit is not None else self._run_id,
+        }
+
+    def _intend(self, ids: tuple[str, ...], commit: str) -> None:
+        """Write down which commit is about to be made; called in git's thread."""
+
+        def change(docs: Documents) -> Documents:
+            return _with_commits(docs, ids, hash=commit)
+
+        assert self._loop is not None
+        asyncio.run_coroutine_threadsafe(self._project_state.transact(change), self._loop).result()
+
+    async def _settle(self, ids: tuple[str, ...], commit: str, made: Made | None = None) -> None:
+        """Write down that the commit of these tasks is made, or that there is nothing to commit."""
+
+        def change(docs: Documents) -> Documents:
+            branch = docs.state.branch
+            name = made.branch if made is not None else (branch.name if branch and commit else "")
+            settled = _with_commits(docs, ids, pending=False, hash=commit, branch=name)
+            if branch is None or not commit:
+                return settled
+            moved = branch.model_copy(update={"head": commit, "commits": branch.commits + 1})
+            return settled.with_state(branch=moved)
+
+        await self._project_state.transact(change, "committed" if commit else "nothing to commit")
+
+    def _refused(self, ids: tuple[str, ...], error: RalphError) -> End:
+        if isinstance(error, HookError) and error.output.strip():
+            self._emit(ev.Notice(level="error", text=f"The hook said:\n{tail(error.output)}"))
+        verb = "is" if len(ids) == 1 else "are"
+        reason = f"{_named(ids)} {verb} complete but not committed: {error.message.rstrip('.')}"
+        return stopped_end(reason, error.hint)
+
+    def _run_hook(self, call: HookCall) -> HookEnd:
+        assert self._loop is not None
+        return asyncio.run_coroutine_threadsafe(self._hooks.run(call), self._loop).result()
+
+
+def _with_commits(docs: Documents, ids: tuple[str, ...], **changes: object) -> Documents:
+    plan = docs.plan
+    for task_id in ids:
+        task = plan.task(task_id)
+        if task is not None and task.commit is not None:
+            plan = plan.with_task(task_id, commit=task.commit.model_copy(update=changes))
+    return docs.replacing(plan=plan)
+
+
+def _named(ids: tuple[str, ...]) -> str:
+    return ids[0] if len(ids) == 1 else plural(len(ids), "task")
+
+
+def _own(made: Made) -> OwnCommit:
+    entries = {e.path: f"{e.mode},{e.object}" if e.mode else "" for e in made.entries}
+    return OwnCommit(made.branch, made.commit, entries)
+
+
+def hook_environment(base: Mapping[str, str], shims: Path) -> dict[str, str]:
+    """Return the gate's environment without the guard's git: in the sandbox the repository cannot be written."""
+    path = [part for part in base.get("PATH", os.defpath).split(os.pathsep) if part != str(shims)]
+    kept = {n: v for n, v in base.items() if not n.startswith(("GIT_CONFIG_", "RALPH_GUARD_"))}
+    return kept | {"PATH": os.pathsep.join(path)}

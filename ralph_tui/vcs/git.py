@@ -1,0 +1,151 @@
+"""Runs git in the person's repository without questions, hooks, editors or signatures."""
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from ralph_tui.domain.errors import SetupError
+from ralph_tui.domain.sanitize import one_line
+
+SECONDS = 60.0
+"""The longest one git command may take."""
+
+LOCKED_SECONDS = 5.0
+"""How long another git, such as an editor's, may hold the index."""
+
+_QUIET = (
+    "core.fsmonitor=false", "commit.gpgSign=false", "core.editor=:", "core.pager=cat", "gc.auto=0",
+    "maintenance.auto=false", "submodule.recurse=false", "advice.addEmbeddedRepo=false", "core.quotePath=false",
+    "rerere.enabled=false", "core.askPass=",
+)  # fmt: skip
+_NO_HOOKS = "core.hooksPath=/dev/null"
+_NO_QUESTIONS = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_EDITOR": ":",
+    "GIT_SEQUENCE_EDITOR": ":",
+    "GIT_ASKPASS": "",
+    "SSH_ASKPASS_REQUIRE": "never",
+    "LC_ALL": "C",
+}
+_IDENTITY = ("GIT_AUTHOR_", "GIT_COMMITTER_")
+"""Variables by which a person says who they are; other variables of git's could lead elsewhere."""
+
+
+class GitError(SetupError):
+    """A git command failed; the message holds what git said."""
+
+
+class Git:
+    """Starts git commands in one directory. Every method blocks."""
+
+    def __init__(self, root: Path) -> None:
+        """Work in the repository that `root` is in."""
+        self.root = root
+
+    def text(self, *arguments: str, stdin: bytes = b"", place: Path | None = None) -> str:
+        """Return what a command prints, without the last line break.
+
+        Raises:
+            GitError: It failed.
+        """
+        done = self.output(*arguments, stdin=stdin, place=place)
+        return os.fsdecode(done).removesuffix("\n")
+
+    def output(self, *arguments: str, stdin: bytes = b"", place: Path | None = None) -> bytes:
+        """Return the bytes that a command prints; wait a moment for an index that is in use.
+
+        Raises:
+            GitError: It failed, or git is missing or takes too long.
+        """
+        deadline = time.monotonic() + LOCKED_SECONDS
+        while True:
+            done = self.ask(*arguments, stdin=stdin, place=place)
+            if done.returncode == 0:
+                return done.stdout
+            said = done.stderr.decode("utf-8", "replace")
+            if "index.lock" not in said or time.monotonic() > deadline:
+                raise GitError(f"`git {arguments[0]}` failed: {_reason(said)}", _hint(said))
+            time.sleep(0.1)
+
+    def succeeds(self, *arguments: str) -> bool:
+        """Return whether a command ends with status 0."""
+        return self.ask(*arguments).returncode == 0
+
+    def ask(
+        self,
+        *arguments: str,
+        stdin: bytes = b"",
+        place: Path | None = None,
+        shows_hooks: bool = False,
+    ) -> "subprocess.CompletedProcess[bytes]":
+        """Run a command and return how it ended.
+
+        Args:
+            arguments: The command and its arguments.
+            stdin: What it reads.
+            place: Where it runs, when not in the project.
+            shows_hooks: Let it see where the hooks are; for commands that run none.
+
+        Raises:
+            GitError: Git is missing or takes too long.
+        """
+        settings = _QUIET if shows_hooks else (*_QUIET, _NO_HOOKS)
+        words = ["git", *(word for setting in settings for word in ("-c", setting)), *arguments]
+        try:
+            return subprocess.run(
+                words,
+                cwd=place or self.root,
+                env=quiet_environment(os.environ),
+                input=stdin,
+                capture_output=True,
+                timeout=SECONDS,
+                check=False,
+            )
+        except FileNotFoundError as error:
+            raise GitError("Git is not installed.", "Install it, then run again.") from error
+        except subprocess.TimeoutExpired as error:
+            raise GitError(
+                f"`git {arguments[0]}` did not end within {SECONDS:.0f} seconds.",
+                "Run it in the project to see why.",
+            ) from error
+
+    def lines(self, *arguments: str) -> Iterator[bytes]:
+        """Yield the lines that a command prints as it prints them, for output of any size.
+
+        Raises:
+            GitError: It failed.
+        """
+        settings = (word for setting in (*_QUIET, _NO_HOOKS) for word in ("-c", setting))
+        with subprocess.Popen(
+            ["git", *settings, *arguments],
+            cwd=self.root,
+            env=quiet_environment(os.environ),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        ) as running:
+            assert running.stdout is not None
+            yield from running.stdout
+        if running.returncode:
+            raise GitError(f"`git {arguments[0]}` failed.", "Run `git status` there.")
+
+
+def quiet_environment(base: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables for a git that asks nobody and works in no other repository."""
+    kept = {n: v for n, v in base.items() if not n.startswith("GIT_") or n.startswith(_IDENTITY)}
+    return kept | _NO_QUESTIONS
+
+
+def _reason(said: str) -> str:
+    lines = [line for line in said.splitlines() if line.strip()]
+    fatal = next((line for line in lines if line.startswith(("fatal:", "error:"))), "")
+    chosen = fatal or (lines[-1] if lines else "git gave no reason")
+    return one_line(chosen.removeprefix("fatal: ").removeprefix("error: "), 300).rstrip(".") + "."
+
+
+def _hint(said: str) -> str:
+    if "index.lock" in said:
+        return "Another git is working, or one died. If none runs, remove .git/index.lock."
+    return "Run `git status` there; it says more."

@@ -1,0 +1,132 @@
+"""Finds a repository's commit hooks and has them run; an agent may have written them."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ralph_tui.domain.errors import SetupError
+from ralph_tui.domain.formatting import plural, shortlist
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.vcs.git import Git
+
+HOOKS = ("pre-commit", "prepare-commit-msg", "commit-msg")
+"""What git would run for `git commit -F -`, in this order; `post-commit` comes too late to refuse anything."""
+
+
+@dataclass(frozen=True)
+class HookCall:
+    """A hook to run.
+
+    Attributes:
+        name: Which one.
+        words: The program and its arguments.
+        directory: Where it runs.
+        environment: Variables beside those of the sandbox.
+        writable: The directory with the message; the only one outside the project that it may write to.
+    """
+
+    name: str
+    words: tuple[str, ...]
+    directory: Path
+    environment: Mapping[str, str]
+    writable: Path
+
+
+@dataclass(frozen=True)
+class HookEnd:
+    """How a hook ended; the status is None when it took too long."""
+
+    status: int | None
+    output: str
+
+
+RunHook = Callable[[HookCall], HookEnd]
+"""Runs a hook in the operating system's sandbox; blocks."""
+
+
+class HookError(SetupError):
+    """A hook failed or changed files.
+
+    Attributes:
+        output: What it said.
+    """
+
+    def __init__(self, message: str, hint: str, output: str) -> None:
+        """Keep the hook's output beside the sentence."""
+        super().__init__(message, hint)
+        self.output = output
+
+
+def found_hooks(git: Git) -> dict[str, Path]:
+    """Return the hooks that git would run for a commit, by name."""
+    asked = git.ask("rev-parse", "--git-path", "hooks", shows_hooks=True)
+    directory = git.root / os.fsdecode(asked.stdout).removesuffix("\n")
+    found = {name: directory / name for name in HOOKS}
+    return {n: path for n, path in found.items() if path.is_file() and os.access(path, os.X_OK)}
+
+
+def run_hooks(git: Git, run: RunHook, message: str, place: Path, tree: str) -> str:
+    """Run the hooks on what is staged; return the message as they leave it.
+
+    Args:
+        git: The repository.
+        run: Runs one hook in the sandbox.
+        message: The message of the commit.
+        place: An empty directory for the message.
+        tree: The tree that is staged.
+
+    Raises:
+        HookError: A hook failed, or files or the index differ from what is staged.
+    """
+    hooks = found_hooks(git)
+    if not hooks:
+        return message
+    top = Path(git.text("rev-parse", "--show-toplevel"))
+    file = place / "COMMIT_EDITMSG"
+    file.write_text(message, encoding="utf-8")
+    arguments: Mapping[str, tuple[str, ...]] = {
+        "pre-commit": (),
+        "prepare-commit-msg": (str(file), "message"),
+        "commit-msg": (str(file),),
+    }
+    environment = {
+        "GIT_INDEX_FILE": git.text("rev-parse", "--path-format=absolute", "--git-path", "index"),
+        "GIT_EDITOR": ":",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_OPTIONAL_LOCKS": "0",
+    }
+    for name, path in hooks.items():
+        words = (str(path), *arguments[name])
+        ended = run(HookCall(name, words, top, environment, place))
+        if ended.status != 0:
+            how = "took too long" if ended.status is None else f"failed (status {ended.status})"
+            raise HookError(
+                f"the repository's hook {name} {how}",
+                "Fix what it says, or set git.hooks to skip. Then run again, and ralph commits first.",
+                ended.output,
+            )
+        _require_unchanged(git, name, tree, ended.output)
+    return file.read_bytes().decode("utf-8", "replace")
+
+
+def _require_unchanged(git: Git, hook: str, tree: str, output: str) -> None:
+    """Make sure that the files are still what is staged, because only that was verified.
+
+    Raises:
+        HookError: They are not.
+    """
+    listed = git.output("diff-files", "--name-only", "-z", "--relative")
+    listed += git.output(
+        "ls-files", "--others", "--exclude-standard", "-z", "--", ".", ":(exclude).ralph"
+    )
+    edited = sorted({os.fsdecode(path) for path in listed.split(b"\0") if path})
+    if not edited and git.text("write-tree") == tree:
+        return
+    named = shortlist([one_line(path, 60) for path in edited], 3) or "the index"
+    what = f"{plural(len(edited), 'file')} ({named})" if edited else named
+    raise HookError(
+        f"the repository's hook {hook} changed {what}, which no check has verified",
+        "Look at the changes with `git diff`. Then commit them yourself, or run again to have ralph commit them.",
+        output,
+    )
