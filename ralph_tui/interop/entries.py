@@ -25,6 +25,7 @@ from ralph_tui.domain.plan.plan_validation import odd_id, plan_problems
 from ralph_tui.domain.sanitize import inert, one_line, unarmed
 from ralph_tui.domain.verification.check_commands import runnable_command
 from ralph_tui.domain.verification.verification import (
+    CommandCriterion,
     Criterion,
     TaskVerification,
     VerificationOutcome,
@@ -52,6 +53,7 @@ class Entry:
         line: Where it begins, from 1.
         text: What there is to say beyond the title.
         criteria: As they are written; `criterion` decides which are commands.
+        commands: From a field that holds commands; what does not read as one is a criterion in prose.
         waits_for: The file's ids of what must be complete first, each with the line that says so.
         done: The file says that it is complete.
         blocked: Why it cannot be worked on; empty when it can.
@@ -68,6 +70,7 @@ class Entry:
     line: int
     text: str = ""
     criteria: Sequence[str] = ()
+    commands: Sequence[str] = ()
     waits_for: Mapping[str, int] = field(default_factory=dict)
     done: bool = False
     blocked: str = ""
@@ -174,12 +177,23 @@ def criterion(text: str) -> Criterion:
     Whether a criterion is a command stays the decision of `runnable_command`. Other tools put backticks around
     file names, routes and identifiers as well, so what does not read as a command loses the marks and is prose.
     """
-    line = re.sub(r"\s*\n\s*", " ", unarmed(text)).strip()
+    line = " ".join(part.strip() for part in unarmed(text).strip().splitlines())
     line = line[: MAX_CRITERION - 1] + "…" if len(line) > MAX_CRITERION else line
     command = runnable_command(line)
     if command is None or _reads_as_command(command):
         return line
     return line.replace("`", "").removeprefix("$ ").strip()
+
+
+def command_criterion(text: str) -> Criterion:
+    """Return one command of a foreign file as a criterion; what does not read as a command is prose."""
+    command = unarmed(text).strip()
+    single = "\n" not in command and len(command) <= MAX_CRITERION
+    return (
+        CommandCriterion(command=command)
+        if single and _reads_as_command(command)
+        else criterion(text)
+    )
 
 
 def _reads_as_command(command: str) -> bool:
@@ -200,24 +214,32 @@ def slug(text: str, limit: int = 60) -> str:
     return made if len(made) <= limit else made[: limit + 1].rpartition("-")[0] or made[:limit]
 
 
-def tasks_by_foreign_id(
-    plan: ImplementationPlan, formats: Iterable[str], path: str
-) -> Mapping[str, Task]:
+def tasks_by_foreign_id(plan: ImplementationPlan, format_: str, path: str) -> Mapping[str, Task]:
     """Return the tasks that came from a file, by the file's own ids; one that stands for a group has many.
+
+    A task that was never imported goes by its own id, as a file that ralph exported has it.
 
     Args:
         plan: The plan.
-        formats: Names of importers.
+        format_: The name of the importer.
         path: The file, as `Origin.path` has it.
     """
     found: dict[str, Task] = {}
     for task in plan.tasks:
         origin = task.origin
-        if origin is not None and origin.format in formats and origin.path == path:
+        if origin is not None and origin.format == format_ and origin.path == path:
             members = origin.foreign.get(MEMBERS)
             ids = members if isinstance(members, list) else [origin.id]
             found.update((str(member), task) for member in ids)
+    for task in plan.tasks:
+        if task.origin is None:
+            found.setdefault(task.id, task)
     return found
+
+
+def stands_for_many(task: Task) -> bool:
+    """Return whether a task stands for a whole group: while it is open, some of its entries may be done."""
+    return task.origin is not None and MEMBERS in task.origin.foreign
 
 
 def by_group(entries: Iterable[Entry]) -> list[Entry]:
@@ -264,6 +286,7 @@ def _merged(members: Sequence[Entry], ids: Mapping[str, str]) -> Entry:
         line=first.line,
         text="\n".join(parts),
         criteria=tuple(dict.fromkeys(c for member in open_ or members for c in member.criteria)),
+        commands=tuple(dict.fromkeys(c for member in open_ or members for c in member.commands)),
         waits_for=waits,
         done=not open_,
         blocked="; ".join(filter(None, (f"{m.id}: {m.blocked}" for m in open_ if m.blocked))),
@@ -374,11 +397,12 @@ def _numbered(stem: str) -> Iterator[str]:
 
 def _bounded(entry: Entry, source: Source) -> tuple[Entry, bool]:
     """Return an entry with text of a bounded length, and whether something was cut."""
-    if len(entry.criteria) > MAX_CRITERIA:
+    number = len(entry.criteria) + len(entry.commands)
+    if number > MAX_CRITERIA:
         raise InteropError(
             source.name,
             entry.line,
-            f"{one_line(entry.id, 60)!r} has {len(entry.criteria)} criteria, more than {MAX_CRITERIA}",
+            f"{one_line(entry.id, 60)!r} has {number:,} criteria, more than {MAX_CRITERIA}",
             "Split the task.",
         )
     title = re.sub(r"\s+", " ", unarmed(entry.title)).strip()
@@ -403,7 +427,10 @@ def _cut(text: str, limit: int) -> str:
 def _task(entry: Entry, format_: str, source: Source, names: Mapping[str, str]) -> Task:
     title = entry.title or one_line(entry.text, MAX_TITLE) or names[entry.id]
     text = "" if entry.text.strip() == title else entry.text
-    criteria = (criterion(each) for each in entry.criteria)
+    criteria = [
+        *(criterion(each) for each in entry.criteria),
+        *(command_criterion(each) for each in entry.commands),
+    ]
     complete = TaskVerification(
         outcome=VerificationOutcome.UNVERIFIED,
         by="import",
@@ -438,7 +465,7 @@ def _hash(entry: Entry) -> str:
     words = [
         entry.title,
         entry.text,
-        list(entry.criteria),
+        [*entry.criteria, *entry.commands],
         list(entry.waits_for),
         entry.priority,
         entry.group,

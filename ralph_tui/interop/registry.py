@@ -28,7 +28,23 @@ FITS = 30
 @cache
 def built_in() -> Sequence[Importer]:
     """Return ralph's own importers, in the order in which they are listed."""
-    return ()
+    # Only whoever asks for a format waits for the readers.
+    from ralph_tui.interop.beads import Beads
+    from ralph_tui.interop.github_issues import GithubIssues
+    from ralph_tui.interop.prd_json import Prd, Wiggum
+    from ralph_tui.interop.taskmaster import Taskmaster
+
+    return (Prd(), Wiggum(), Taskmaster(), Beads(), GithubIssues())
+
+
+_ALSO_KNOWN_AS = {
+    "prd": ("prd.json", "snarktank", "hybrid", "ralph-hybrid", "subsy", "ralph-tui"),
+    "wiggum": ("go",),
+    "taskmaster": ("task-master",),
+    "beads": ("bd",),
+    "github": ("gh",),
+}
+"""Other names that a person may give to `--as`."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +70,9 @@ class Formats:
         Raises:
             InteropError: There is none of this name.
         """
+        wanted = name.strip().casefold()
         for importer in self.importers:
-            if name.strip().casefold() == importer.name.casefold():
+            if wanted in (importer.name.casefold(), *_ALSO_KNOWN_AS.get(importer.name, ())):
                 return importer
         what = f"there is no format {one_line(name, 60)!r}"
         raise InteropError("--as", 0, what, " ".join((f"Formats: {self.names}.", *self.broken)))

@@ -104,9 +104,9 @@ def test_ralph_can_use_every_id_and_finds_the_task_by_the_foreign_one(ids: list[
     plan = ImplementationPlan(tasks=got.tasks)
     assert not plan.problems()
     assert not any(odd_id(task.id) for task in got.tasks)
-    found = tasks_by_foreign_id(plan, ["x"], "plan.json")
+    found = tasks_by_foreign_id(plan, "x", "plan.json")
     assert [found[id_].id for id_ in ids] == [task.id for task in got.tasks]
-    assert not tasks_by_foreign_id(plan, ["x"], "other.json")
+    assert not tasks_by_foreign_id(plan, "x", "other.json")
 
 
 def test_an_id_that_cannot_be_typed_is_replaced_and_said() -> None:
@@ -133,7 +133,7 @@ def test_groups_become_tasks_that_wait_for_each_other() -> None:
     assert first.verification_criteria == ("It starts.",)
     assert (second.dependencies, third.dependencies) == (("set-up",), ("the-api",))
     plan = ImplementationPlan(tasks=got.tasks)
-    by_id = tasks_by_foreign_id(plan, ["x"], "plan.json")
+    by_id = tasks_by_foreign_id(plan, "x", "plan.json")
     assert {key: task.id for key, task in by_id.items()} == {
         "1": "set-up",
         "2": "set-up",

@@ -1,0 +1,156 @@
+"""Issues of GitHub as JSON: what `gh issue view` and `gh issue list` print, and what the REST interface answers."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from ralph_tui.domain.formatting import shortlist
+from ralph_tui.domain.plan.plan import DEFAULT_PRIORITY
+from ralph_tui.interop.entries import Entry, Listing, imported, priority_of
+from ralph_tui.interop.formats import Imported, LeftOut, Source, Wanted
+from ralph_tui.interop.issue_text import read_prose
+from ralph_tui.interop.json_document import Document, outline
+from ralph_tui.interop.json_fields import first_text
+from ralph_tui.interop.json_reader import Node
+
+
+class GithubIssues:
+    """An issue is a task, its boxes are the criteria. ralph does not write issues: they live on GitHub."""
+
+    name = "github"
+
+    def sniff(self, source: Source) -> int:
+        """Look for a number beside a title, in one issue, a list or an answer to a search."""
+        keys = outline(source.head)
+        for top in ("", "[].", "items[]."):
+            if {f"{top}number", f"{top}title"} <= keys:
+                telling = keys & {
+                    f"{top}{key}" for key in ("state", "body", "labels", "milestone", "url")
+                }
+                return 85 if telling else 40
+        return 0
+
+    def read(self, source: Source, wanted: Wanted) -> Imported:
+        """Read the issues.
+
+        Raises:
+            InteropError: It is no JSON, a field is of the wrong kind, or the plan would not work.
+        """
+        document = Document(source)
+        nodes = list(_issues(document))
+        numbers = [_number(document, node) for node in nodes]
+        remarks: list[str] = []
+        newest_first = sorted(map(int, numbers), reverse=True) == list(map(int, numbers))
+        if len(nodes) > 1 and newest_first:
+            nodes.reverse()
+            remarks.append("The list has the newest issue first; the plan has the oldest first.")
+        left_out: dict[str, LeftOut] = {}
+        for node in nodes:
+            if why := _why_left_out(document, node):
+                number = _number(document, node)
+                left_out[number] = LeftOut(number, document.text(node, "title"), why)
+        known = set(numbers)
+        outside: dict[str, None] = {}
+        entries = []
+        for node in nodes:
+            if _number(document, node) not in left_out:
+                entry = _entry(document, node, known)
+                entries.append(entry)
+                outside.update(
+                    dict.fromkeys(n for n in _blockers(document, node) if n not in known)
+                )
+        if outside:
+            shown = shortlist([f"#{number}" for number in outside], 8)
+            remarks.append(f"Issues that are not in the file are not waited for: {shown}.")
+        listing = Listing(
+            format=self.name,
+            entries=entries,
+            title=document.text(nodes[0], "title") if len(nodes) == 1 else "",
+            left_out=tuple(left_out.values()),
+            remarks=remarks,
+        )
+        return imported(listing, source, wanted)
+
+
+def _issues(document: Document) -> Sequence[Node]:
+    root = document.root
+    nodes: Sequence[Node]
+    if root.members is not None and root.get("items") is not None and root.get("number") is None:
+        nodes = document.objects(root, "items")
+    else:
+        nodes = root.items if root.items is not None else (root,)
+    for node in nodes:
+        if node.members is None:
+            raise document.wrong(
+                node, "an issue is not an object", "Name another format with `--as`."
+            )
+    return nodes
+
+
+def _number(document: Document, node: Node) -> str:
+    found = node.get("number")
+    if found is None or not isinstance(found.scalar, int) or isinstance(found.scalar, bool):
+        raise document.wrong(
+            found or node,
+            "an issue has no 'number'",
+            "Ask for it: `gh issue list --json number,title,body,state,labels,milestone`.",
+        )
+    return str(found.scalar)
+
+
+def _why_left_out(document: Document, node: Node) -> str:
+    if node.get("pull_request") is not None:
+        return "a pull request"
+    reason = first_text(document, node, "stateReason", "state_reason").casefold()
+    return {"not_planned": "closed as not planned", "duplicate": "closed as a duplicate"}.get(
+        reason, ""
+    )
+
+
+def _blockers(document: Document, node: Node) -> Mapping[str, int]:
+    """Return the numbers of the issues that one waits for: from its fields and from its text."""
+    waits: dict[str, int] = {}
+    field = node.get("blockedBy")
+    if field is not None:
+        holder = field if field.items is not None else field.get("nodes")
+        for item in (holder.items if holder is not None else None) or ():
+            waits[_number(document, item)] = document.line(item)
+    body = node.get("body")
+    if body is not None:
+        for number in read_prose(document.text(node, "body")).waits_for:
+            waits.setdefault(number, document.line(body))
+    return waits
+
+
+def _entry(document: Document, node: Node, known: set[str]) -> Entry:
+    number = _number(document, node)
+    labels = tuple(_labels(document, node))
+    numbers = [found for label in labels if (found := priority_of(label)) is not None]
+    milestone = node.get("milestone")
+    prose = read_prose(document.text(node, "body"))
+    waits = {
+        dep: line
+        for dep, line in _blockers(document, node).items()
+        if dep in known and dep != number
+    }
+    return Entry(
+        id=number,
+        title=document.text(node, "title"),
+        line=document.line(node),
+        text=prose.text,
+        criteria=prose.criteria,
+        waits_for=waits,
+        done=document.text(node, "state").casefold() == "closed",
+        priority=min(numbers, default=DEFAULT_PRIORITY),
+        group="" if milestone is None else document.text(milestone, "title"),
+        labels=labels,
+    )
+
+
+def _labels(document: Document, node: Node) -> Iterator[str]:
+    for item in document.listed(node, "labels"):
+        name = (
+            document.text(item, "name")
+            if item.members is not None
+            else document.scalar_text(item, "a label")
+        )
+        if name.strip():
+            yield name

@@ -1,0 +1,168 @@
+"""Reads the fields that the JSON formats share: priorities, states, criteria, labels."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ralph_tui.domain.formatting import shortlist
+from ralph_tui.domain.plan.plan import DEFAULT_PRIORITY, Task, TaskStatus
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.domain.verification.verification import CommandCriterion, Criterion
+from ralph_tui.interop.entries import priority_of, stands_for_many
+from ralph_tui.interop.formats import InteropError
+from ralph_tui.interop.json_document import Document
+from ralph_tui.interop.json_reader import Node, quoted
+
+OPEN, DONE, BLOCKED = "open", "done", "blocked"
+
+_INSIDE = ("description", "text", "criterion", "title", "name")
+"""Where a criterion that is an object keeps its words."""
+
+
+def first_text(document: Document, node: Node, *keys: str) -> str:
+    """Return the first of some members that is not blank."""
+    return next((text for key in keys if (text := document.text(node, key)).strip()), "")
+
+
+def required_id(document: Document, node: Node, what: str) -> str:
+    """Return the id of an entry.
+
+    Raises:
+        InteropError: It has none.
+    """
+    found = document.text(node, "id")
+    if not found.strip():
+        raise document.wrong(node, f"{what} has no 'id'", "Give it an id that no other one has.")
+    return found
+
+
+def priority(document: Document, node: Node, key: str = "priority") -> int | None:
+    """Return a priority that is a whole number or a word such as `high`; None when it is absent."""
+    found = node.get(key)
+    if found is None:
+        return None
+    if isinstance(found.scalar, int) and not isinstance(found.scalar, bool):
+        return found.scalar
+    text = document.scalar_text(found, key).strip()
+    number = int(text) if text.isdecimal() and len(text) < 10 else priority_of(text)
+    if text and number is None:
+        raise document.wrong(
+            found,
+            f"{quoted(key)} is {one_line(text, 40)!r}",
+            "Use a whole number, or critical, high, medium or low.",
+        )
+    return number
+
+
+def priority_word(task: Task) -> str:
+    """Return the word of a task's priority in a format that has three."""
+    if task.priority in {DEFAULT_PRIORITY, 2}:
+        return "medium"
+    return "high" if task.priority < 2 else "low"
+
+
+def criteria(document: Document, node: Node, *keys: str) -> Sequence[str]:
+    """Return criteria from lists of texts or objects, or from one text, each once."""
+    found: dict[str, None] = {}
+    for key in keys:
+        member = node.get(key)
+        if member is None:
+            continue
+        items = member.items if member.items is not None else [member]
+        for item in items:
+            text = (
+                first_text(document, item, *_INSIDE)
+                if item.members is not None
+                else document.scalar_text(item, key)
+            )
+            if text.strip():
+                found[text.strip()] = None
+            elif item.members is not None:
+                raise document.wrong(item, f"a criterion of {quoted(key)} has no text")
+    return tuple(found)
+
+
+def dependencies(document: Document, node: Node, *keys: str) -> Mapping[str, int]:
+    """Return what an entry waits for, from the first of these members that is there."""
+    return next((document.texts(node, key) for key in keys if node.get(key) is not None), {})
+
+
+@dataclass(frozen=True)
+class States:
+    """The words of a format for where a task is in its life.
+
+    Attributes:
+        key: The member that has the word.
+        done: Words for a complete task; the first is written.
+        open: Words for one that can be worked on; the first is written.
+        blocked: Words for one that cannot; the first is written. Empty: the format has none.
+        others: Whether people make up words of their own; those are open.
+    """
+
+    key: str
+    done: Sequence[str]
+    open: Sequence[str]
+    blocked: Sequence[str] = ()
+    others: bool = False
+
+    def read(self, document: Document, node: Node) -> tuple[str, str]:
+        """Return the state of an entry and its word; an entry without a word is open.
+
+        Raises:
+            InteropError: The word is unknown.
+        """
+        word = document.text(node, self.key).strip()
+        plain = word.casefold().replace("_", "-")
+        for state, words in ((DONE, self.done), (BLOCKED, self.blocked), (OPEN, ("", *self.open))):
+            if plain in words:
+                return state, plain
+        if self.others:
+            return OPEN, plain
+        known = ", ".join((*self.open, *self.done, *self.blocked))
+        raise self._unknown(document, node, word, known)
+
+    def _unknown(self, document: Document, node: Node, word: str, known: str) -> InteropError:
+        at = node.get(self.key) or node
+        return document.wrong(
+            at, f"{quoted(self.key)} is {one_line(word, 40)!r}", f"ralph knows: {known}."
+        )
+
+    def word(self, state: str) -> str:
+        """Return the word for a state; where the format has none for blocked tasks they are open."""
+        if state == DONE:
+            return self.done[0]
+        return self.blocked[0] if state == BLOCKED and self.blocked else self.open[0]
+
+
+def state_of(task: Task) -> str:
+    """Return the state of a task of ralph's in these formats."""
+    if task.status is TaskStatus.COMPLETE:
+        return DONE
+    return BLOCKED if task.status is TaskStatus.BLOCKED else OPEN
+
+
+def needs_change(task: Task, state: str) -> bool:
+    """Return whether a file that has this state for an entry must be changed for its task."""
+    now = state_of(task)
+    if stands_for_many(task) and now != DONE:
+        return False  # its members may be done one by one; the task does not say which
+    return now != state
+
+
+def as_text(criterion: Criterion) -> str:
+    """Return a criterion as another tool's file has it."""
+    if isinstance(criterion, CommandCriterion):
+        return f"`{criterion.command}` passes"
+    return criterion
+
+
+def body(task: Task) -> str:
+    """Return a task's description without its title."""
+    return task.description.strip()[len(task.title) :].strip("\n") if task.description else ""
+
+
+def no_counterpart(document_keys: Iterable[str], known: frozenset[str]) -> Sequence[str]:
+    """Return the remark about fields that are not imported; nothing when there are none."""
+    unknown = sorted({one_line(key, 40) for key in document_keys if key not in known})
+    if not unknown:
+        return ()
+    return (f"Fields that ralph does not use stay in the file: {shortlist(unknown, 8)}.",)

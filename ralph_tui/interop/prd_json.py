@@ -1,0 +1,304 @@
+"""The prd.json files of other Ralphs: snarktank/ralph, ralph-hybrid and ralph-tui by subsy, and that of wiggum in Go."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from pydantic import JsonValue
+
+from ralph_tui.domain.plan.plan import DEFAULT_PRIORITY, ImplementationPlan, Task
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.interop.entries import Entry, Listing, imported, tasks_by_foreign_id
+from ralph_tui.interop.formats import Imported, Source, Wanted
+from ralph_tui.interop.json_document import Document, outline, pretty
+from ralph_tui.interop.json_fields import (
+    BLOCKED,
+    DONE,
+    OPEN,
+    States,
+    as_text,
+    body,
+    criteria,
+    dependencies,
+    first_text,
+    needs_change,
+    no_counterpart,
+    priority,
+    priority_word,
+    required_id,
+    state_of,
+)
+from ralph_tui.interop.json_reader import Node
+
+_WAITS = ("dependsOn", "dependencies", "depends_on", "blockedBy")
+_COMMANDS = ("run", "quality", "preCommit", "successCriteria")
+_GUIDANCE = (
+    "technicalNotes",
+    "implementationNotes",
+    "details",
+    "context",
+    "approach",
+    "spec_ref",
+    "specRef",
+    "files",
+)
+"""Fields of relatives of these tools that tell the agent something; they are added to a task's notes."""
+
+_KNOWN = frozenset(
+    (
+        *("id", "title", "description", "acceptanceCriteria", "e2eTests", "priority", "passes"),
+        *("notes", "completionNotes", "labels", "tags", *_WAITS, *_COMMANDS, *_GUIDANCE),
+    )
+)
+
+
+class Prd:
+    """A prd.json with `userStories`: one file format in three dialects, read alike."""
+
+    name = "prd"
+
+    def sniff(self, source: Source) -> int:
+        """Look for a list of stories."""
+        keys = outline(source.head)
+        if "userStories[].passes" in keys:
+            return 95
+        return 70 if "userStories" in keys else 0
+
+    def read(self, source: Source, wanted: Wanted) -> Imported:
+        """Read the stories.
+
+        Raises:
+            InteropError: It is no JSON, a field is of the wrong kind, or the plan would not work.
+        """
+        document = Document(source)
+        stories = _required(document, "userStories")
+        listing = Listing(
+            format=self.name,
+            entries=[_story(document, node) for node in stories],
+            title=first_text(document, document.root, "name", "project", "feature"),
+            description=document.text(document.root, "description"),
+            branch=document.text(document.root, "branchName"),
+            remarks=[
+                *_for_all(document),
+                *no_counterpart((key for node in stories for key in node.members or ()), _KNOWN),
+            ],
+        )
+        return imported(listing, source, wanted)
+
+    def write(self, plan: ImplementationPlan, before: Source) -> str:
+        """Set `passes` of each story; without a file, make one in the form of snarktank/ralph.
+
+        Raises:
+            InteropError: The file cannot be read any more.
+        """
+        if not before.text.strip():
+            return pretty(_new_prd(plan))
+        document = Document(before)
+        tasks = tasks_by_foreign_id(plan, self.name, before.name)
+        return document.spliced(_flags(document, tasks))
+
+
+def _required(document: Document, key: str) -> Sequence[Node]:
+    root = document.root
+    if root.members is None or root.get(key) is None:
+        raise document.wrong(root, f"there is no list {key!r}", "Name another format with `--as`.")
+    return document.objects(root, key)
+
+
+def _story(document: Document, node: Node) -> Entry:
+    id_ = required_id(document, node, "a story")
+    if node.get("passes") is None and (status := node.get("status")) is not None:
+        raise document.wrong(
+            status, "a story has 'status' and no 'passes'", 'Write "passes": true or false.'
+        )
+    text = document.text(node, "description")
+    number = priority(document, node)
+    return Entry(
+        id=id_,
+        title=document.text(node, "title") or one_line(text),
+        line=document.line(node),
+        text=text,
+        criteria=criteria(document, node, "acceptanceCriteria", "e2eTests"),
+        commands=_commands(document, node),
+        waits_for=dependencies(document, node, *_WAITS),
+        done=document.flag(node, "passes"),
+        priority=DEFAULT_PRIORITY if number is None else number,
+        labels=(*document.texts(node, "labels"), *document.texts(node, "tags")),
+        notes="\n".join((*_notes(document, node), *_guidance(document, node))),
+    )
+
+
+def _commands(document: Document, node: Node) -> Sequence[str]:
+    """Return what the fields for commands hold: texts, lists of texts, or objects with `command`."""
+    found: list[str] = []
+    for key in _COMMANDS:
+        member = node.get(key)
+        if member is None:
+            continue
+        items = member.items if member.items is not None else [member]
+        found += (
+            document.text(item, "command")
+            if item.members is not None
+            else document.scalar_text(item, key)
+            for item in items
+        )
+    return tuple(command for command in dict.fromkeys(found) if command.strip())
+
+
+def _notes(document: Document, node: Node) -> Iterator[str]:
+    text = first_text(document, node, "notes", "completionNotes")
+    if text.strip():
+        yield text
+
+
+def _guidance(document: Document, node: Node) -> Iterator[str]:
+    for key in _GUIDANCE:
+        member = node.get(key)
+        if member is not None and member.members is None:
+            texts = [text for text in document.texts(node, key) if text.strip()]
+            if texts:
+                yield f"{key}: {', '.join(texts)}"
+
+
+def _for_all(document: Document) -> Iterator[str]:
+    """Tell of commands that the file wants for every story: the gate's commands are the person's to set."""
+    root = document.root
+    found = list(_commands(document, root))
+    for holder in (root, root.get("metadata")):
+        if holder is not None and (gates := holder.get("qualityGates")) is not None:
+            found += document.texts(holder, "qualityGates") if gates.members is None else ()
+    for command in dict.fromkeys(found):
+        shown = one_line(command, 100)
+        yield f"The file wants `{shown}` for every story; add it to `backpressure` in the config if you want that, too."
+
+
+def _flags(document: Document, tasks: Mapping[str, Task]) -> Iterator[tuple[int, int, str]]:
+    for node in _required(document, "userStories"):
+        task = tasks.get(document.text(node, "id"))
+        passes = document.flag(node, "passes")
+        if task is None or not needs_change(task, DONE if passes else _open_as(task)):
+            continue
+        yield document.set(node, "passes", not passes)
+
+
+def _open_as(task: Task) -> str:
+    """Return the state that `passes: false` stands for: a blocked task is open there."""
+    return BLOCKED if state_of(task) == BLOCKED else OPEN
+
+
+def _new_prd(plan: ImplementationPlan) -> JsonValue:
+    with_order = any(task.dependencies for task in plan.tasks)
+    stories: list[JsonValue] = []
+    for task in plan.tasks:
+        story: dict[str, JsonValue] = {
+            "id": task.id,
+            "title": task.title,
+            "description": body(task),
+            "acceptanceCriteria": [as_text(each) for each in task.verification_criteria],
+            "priority": task.priority,
+            "passes": state_of(task) == DONE,
+        }
+        if with_order:
+            story["dependsOn"] = list(task.dependencies)
+        stories.append({**story, "notes": task.notes})
+    return {
+        "project": plan.title or "Plan",
+        "branchName": "",
+        "description": plan.description,
+        "userStories": stories,
+    }
+
+
+_STATES = States(
+    "status",
+    done=("done", "complete", "completed"),
+    open=("todo", "in-progress", "pending"),
+    blocked=("failed", "blocked"),
+)
+_ORDERED = (
+    "dependencies",
+    "subtasks",
+    "testStrategy",
+    "verification_criteria",
+    "acceptanceCriteria",
+)
+"""Fields of Taskmaster's and ralph's own tasks, by which they differ from those of wiggum."""
+
+
+class Wiggum:
+    """The prd.json of chr1sbest/wiggum: `tasks` with a status and a priority in words."""
+
+    name = "wiggum"
+
+    def sniff(self, source: Source) -> int:
+        """Look for tasks that are neither Taskmaster's nor ralph's own."""
+        keys = outline(source.head)
+        if not {"tasks[].id", "tasks[].title"} <= keys or any(
+            f"tasks[].{key}" in keys for key in _ORDERED
+        ):
+            return 0
+        telling = "tasks[].tests" in keys or "tasks[].details" in keys
+        named = source.name.replace("\\", "/").rpartition("/")[2] == "prd.json"
+        return 90 if named and telling else 75 if named or telling else 50
+
+    def read(self, source: Source, wanted: Wanted) -> Imported:
+        """Read the tasks.
+
+        Raises:
+            InteropError: It is no JSON, a field is of the wrong kind, or the plan would not work.
+        """
+        document = Document(source)
+        tasks = _required(document, "tasks")
+        known = frozenset(
+            ("id", "title", "details", "description", "priority", "status", "tests", *_WAITS)
+        )
+        listing = Listing(
+            format=self.name,
+            entries=[_task(document, node, source) for node in tasks],
+            title=first_text(document, document.root, "name", "project"),
+            remarks=no_counterpart((key for node in tasks for key in node.members or ()), known),
+        )
+        return imported(listing, source, wanted)
+
+    def write(self, plan: ImplementationPlan, before: Source) -> str:
+        """Set the status of each task; without a file, make one.
+
+        Raises:
+            InteropError: The file cannot be read any more.
+        """
+        if not before.text.strip():
+            return pretty({"version": 1, "tasks": [_new_task(task) for task in plan.tasks]})
+        document = Document(before)
+        tasks = tasks_by_foreign_id(plan, self.name, before.name)
+        pieces = []
+        for node in _required(document, "tasks"):
+            task = tasks.get(document.text(node, "id"))
+            if task is not None and needs_change(task, _STATES.read(document, node)[0]):
+                pieces.append(document.set(node, "status", _STATES.word(state_of(task))))
+        return document.spliced(pieces)
+
+
+def _task(document: Document, node: Node, source: Source) -> Entry:
+    state, word = _STATES.read(document, node)
+    number = priority(document, node)
+    text = first_text(document, node, "details", "description")
+    return Entry(
+        id=required_id(document, node, "a task"),
+        title=document.text(node, "title") or one_line(text),
+        line=document.line(node),
+        text=text,
+        criteria=criteria(document, node, "tests"),
+        waits_for=dependencies(document, node, *_WAITS),
+        done=state == DONE,
+        blocked=f"{word} in {one_line(source.name, 100)}" if state == BLOCKED else "",
+        priority=DEFAULT_PRIORITY if number is None else number,
+    )
+
+
+def _new_task(task: Task) -> JsonValue:
+    return {
+        "id": task.id,
+        "title": task.title,
+        "details": body(task),
+        "priority": priority_word(task),
+        "status": _STATES.word(state_of(task)),
+        "tests": "; ".join(as_text(each) for each in task.verification_criteria),
+    }

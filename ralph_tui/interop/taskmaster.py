@@ -1,0 +1,335 @@
+"""Taskmaster's tasks.json: tags or the older shape without, tasks with subtasks, ids that are numbers or texts."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from ralph_tui.domain.formatting import shortlist
+from ralph_tui.domain.plan.plan import DEFAULT_PRIORITY, ImplementationPlan, Task
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.interop.entries import Entry, Listing, imported, tasks_by_foreign_id
+from ralph_tui.interop.formats import Imported, LeftOut, Source, Wanted
+from ralph_tui.interop.json_document import Document, outline, pretty
+from ralph_tui.interop.json_fields import (
+    BLOCKED,
+    DONE,
+    States,
+    as_text,
+    body,
+    criteria,
+    first_text,
+    needs_change,
+    no_counterpart,
+    priority,
+    priority_word,
+    required_id,
+    state_of,
+)
+from ralph_tui.interop.json_reader import Node
+
+MAIN = "master"
+"""The tag that Taskmaster makes first."""
+
+_CANCELLED = ("cancelled", "canceled")
+_STATES = States(
+    "status",
+    done=("done", "completed", "complete"),
+    open=("pending", "in-progress", "review", "todo", "deferred", *_CANCELLED),
+    blocked=("blocked", "failed"),
+)
+_KNOWN = frozenset(
+    (
+        *(
+            "id",
+            "title",
+            "description",
+            "details",
+            "testStrategy",
+            "acceptanceCriteria",
+            "priority",
+        ),
+        *(
+            "status",
+            "dependencies",
+            "subtasks",
+            "parentTaskId",
+            "parentId",
+            "notes",
+            "labels",
+            "tags",
+        ),
+        *("complexityScore", "complexity", "updatedAt", "createdAt"),
+    )
+)
+
+
+class Taskmaster:
+    """Taskmaster's plan: a subtask is a task of ralph's, and so is a task without subtasks."""
+
+    name = "taskmaster"
+
+    def sniff(self, source: Source) -> int:
+        """Look for tasks under a tag, or for tasks with the fields of Taskmaster."""
+        keys = outline(source.head)
+        if any(key.endswith("[].verification_criteria") for key in keys):
+            return 0  # ralph's own plan
+        own = ("dependencies", "subtasks", "testStrategy")
+        if "tasks[].id" in keys:
+            return 90 if any(f"tasks[].{key}" in keys for key in own) else 20
+        tagged = [key for key in keys if key.endswith(".tasks[].id") and key.count(".") == 2]
+        if not tagged:
+            return 60 if any(_is_tag_of_nothing(key) for key in keys) else 0
+        tag = tagged[0].removesuffix("id")
+        return 90 if any(tag + key in keys for key in own) else 70
+
+    def read(self, source: Source, wanted: Wanted) -> Imported:
+        """Read the tasks of one tag.
+
+        Raises:
+            InteropError: It is no JSON, the tag is not there or not clear, or the plan would not work.
+        """
+        document = Document(source)
+        chosen = _chosen(document, wanted.tag)
+        items = list(_items(document, chosen))
+        entries, left_out = _entries(document, items, source)
+        remarks = list(chosen.remarks)
+        half = [
+            item.id
+            for item in items
+            if item.forced and _STATES.read(document, item.node)[0] != DONE
+        ]
+        if half:
+            remarks.append(
+                f"{shortlist(half, 5)}: not done, but the task above is, so it counts as complete."
+            )
+        fields = (key for item in items for key in item.node.members or ())
+        listing = Listing(
+            format=self.name,
+            entries=entries,
+            title=chosen.tag if chosen.tag != MAIN else "",
+            description=chosen.description,
+            left_out=left_out,
+            remarks=(*remarks, *no_counterpart(fields, _KNOWN)),
+        )
+        return imported(listing, source, wanted)
+
+    def write(self, plan: ImplementationPlan, before: Source) -> str:
+        """Set the status of each task in every tag; without a file, make one with a single tag.
+
+        Raises:
+            InteropError: The file cannot be read any more.
+        """
+        if not before.text.strip():
+            return pretty({MAIN: {"tasks": [_new_task(task) for task in plan.tasks]}})
+        document = Document(before)
+        tasks = tasks_by_foreign_id(plan, self.name, before.name)
+        pieces = []
+        for chosen in _tags(document):
+            for item in _items(document, chosen):
+                task = tasks.get(item.id)
+                if task is None:
+                    continue
+                state = DONE if item.forced else _STATES.read(document, item.node)[0]
+                if needs_change(task, state):
+                    pieces.append(document.set(item.node, "status", _STATES.word(state_of(task))))
+        return document.spliced(pieces)
+
+
+def _is_tag_of_nothing(key: str) -> bool:
+    """Return whether a key is the list of a tag, which may be empty."""
+    return key.count(".") == 1 and key.endswith(".tasks")
+
+
+@dataclass(frozen=True)
+class _Tag:
+    """The tasks of one tag; the older shape is one tag without a name."""
+
+    tag: str
+    tasks: Sequence[Node]
+    description: str = ""
+    remarks: Sequence[str] = ()
+
+    @property
+    def prefix(self) -> str:
+        """What makes its ids differ from those of other tags."""
+        return f"{self.tag}:" if self.tag not in {"", MAIN} else ""
+
+
+@dataclass(frozen=True)
+class _Item:
+    """A task or a subtask.
+
+    Attributes:
+        id: As a task of ralph's knows it: `2.1`, or `tag:2.1` beside the main tag.
+        prefix: Of the ids of its tag.
+        parts: The ids of its subtasks.
+        forced: It is done because its task is, whatever it says itself.
+    """
+
+    id: str
+    node: Node
+    prefix: str
+    parent: "_Item | None" = None
+    parts: tuple[str, ...] = ()
+    forced: bool = False
+
+
+def _tags(document: Document) -> Sequence[_Tag]:
+    root = document.root
+    if root.members is None:
+        raise document.wrong(root, "there are no tasks", "Name another format with `--as`.")
+    if root.get("tasks") is not None:
+        return [_Tag("", document.objects(root, "tasks"))]
+    found = [
+        _Tag(tag, document.objects(node, "tasks"), _description(document, node))
+        for tag, node in root.members.items()
+        if node.get("tasks") is not None
+    ]
+    if not found:
+        raise document.wrong(root, "there is no list 'tasks'", "Name another format with `--as`.")
+    return found
+
+
+def _description(document: Document, tag: Node) -> str:
+    metadata = tag.get("metadata")
+    return document.text(metadata, "description") if metadata is not None else ""
+
+
+def _chosen(document: Document, wanted: str) -> _Tag:
+    """Return the tag that is wanted, or the main one, or the only one."""
+    tags = _tags(document)
+    names = [one_line(tag.tag, 40) for tag in tags]
+    if tags[0].tag == "":
+        if wanted:
+            raise document.wrong(document.root, "the file has no tags", "Leave `--tag` out.")
+        return tags[0]
+    name = wanted or (MAIN if MAIN in names or len(tags) > 1 else tags[0].tag)
+    for tag in tags:
+        if tag.tag == name:
+            others = [other for other in names if other != name]
+            told = f"Tag {name!r} was read; `--tag` names another one: {shortlist(others, 8)}."
+            return _Tag(
+                tag.tag, tag.tasks, tag.description, (told,) if others and not wanted else ()
+            )
+    shown = ", ".join(names[:20])
+    what = f"there is no tag {one_line(wanted, 40)!r}" if wanted else "it has several tags"
+    raise document.wrong(document.root, what, f"Name one with `--tag`: {shown}.")
+
+
+def _items(document: Document, tag: _Tag) -> Iterator[_Item]:
+    """Return all tasks and subtasks in the order of the file, each task before its subtasks."""
+    for node in tag.tasks:
+        own = required_id(document, node, "a task")
+        id_ = tag.prefix + own
+        done = _STATES.read(document, node)[0] == DONE
+        subtasks = document.objects(node, "subtasks")
+        ids = [
+            id_ + "." + required_id(document, sub, "a subtask").removeprefix(f"{own}.")
+            for sub in subtasks
+        ]
+        item = _Item(id_, node, tag.prefix, parts=tuple(ids))
+        yield item
+        for sub_id, sub in zip(ids, subtasks, strict=True):
+            yield _Item(sub_id, sub, tag.prefix, parent=item, forced=done)
+
+
+def _entries(
+    document: Document, items: Sequence[_Item], source: Source
+) -> tuple[list[Entry], list[LeftOut]]:
+    left_out: list[LeftOut] = []
+    gone: set[str] = set()
+    for item in items:
+        word = _STATES.read(document, item.node)[1]
+        if word in _CANCELLED or (item.parent is not None and item.parent.id in gone):
+            gone.add(item.id)
+            left_out.append(LeftOut(item.id, document.text(item.node, "title"), "cancelled"))
+    # A task all of whose subtasks were cancelled is to be done as a whole.
+    parts = {
+        item.id: tuple(part for part in item.parts if part not in gone)
+        for item in items
+        if item.parent is None
+    }
+    entries = [
+        _entry(document, item, _waits(document, item, parts), source)
+        for item in items
+        if item.id not in gone and not parts.get(item.id)
+    ]
+    return entries, left_out
+
+
+def _waits(
+    document: Document, item: _Item, parts: Mapping[str, tuple[str, ...]]
+) -> Mapping[str, int]:
+    """Return what an item waits for: its own dependencies and those of its task, each as far down as it goes."""
+    prefix = item.prefix
+    waits: dict[str, int] = {}
+    parent = item.parent
+    siblings = set(parent.parts) if parent is not None else set()
+    for dep, line in document.texts(item.node, "dependencies").items():
+        sibling = f"{parent.id}.{dep}" if parent is not None else ""
+        # The number of a subtask itself can only mean the task above it.
+        inside = sibling in siblings and sibling != item.id
+        waits[sibling if inside else prefix + dep] = line
+    if parent is not None:
+        for dep, line in document.texts(parent.node, "dependencies").items():
+            waits.setdefault(prefix + dep, line)
+        waits.pop(parent.id, None)  # it is part of that
+    return {part: line for dep, line in waits.items() for part in parts.get(dep) or (dep,)}
+
+
+def _entry(document: Document, item: _Item, waits: Mapping[str, int], source: Source) -> Entry:
+    node, parent = item.node, item.parent
+    state, word = _STATES.read(document, node)
+    description, details = document.text(node, "description"), document.text(node, "details")
+    above = None if parent is None else parent.node
+    number = priority(document, node)
+    if number is None and above is not None:
+        number = priority(document, above)
+    return Entry(
+        id=item.id,
+        title=document.text(node, "title") or one_line(description),
+        line=document.line(node),
+        text="\n\n".join(part for part in (description, details) if part.strip()),
+        criteria=criteria(document, node, "testStrategy", "acceptanceCriteria"),
+        waits_for=waits,
+        done=state == DONE or item.forced,
+        blocked=f"{word} in {one_line(source.name, 100)}" if state == BLOCKED else "",
+        held=word == "deferred",
+        priority=DEFAULT_PRIORITY if number is None else number,
+        group="" if parent is None else _heading(document, parent),
+        labels=(*document.texts(node, "labels"), *document.texts(node, "tags")),
+        notes="\n".join(_notes(document, node, parent)),
+    )
+
+
+def _heading(document: Document, item: _Item) -> str:
+    return f"{item.id} {document.text(item.node, 'title')}".strip()
+
+
+def _notes(document: Document, node: Node, parent: _Item | None) -> Iterator[str]:
+    if notes := document.text(node, "notes").strip():
+        yield notes
+    if parent is not None:
+        about = first_text(document, parent.node, "description", "details")
+        yield f"Part of {_heading(document, parent)}{f': {about}' if about else ''}"
+        if strategy := document.text(parent.node, "testStrategy").strip():
+            yield f"How the whole is tested: {strategy}"
+
+
+def _new_task(task: Task) -> JsonValue:
+    return {
+        "id": _new_id(task.id),
+        "title": task.title,
+        "description": body(task),
+        "details": task.notes,
+        "testStrategy": "\n".join(as_text(each) for each in task.verification_criteria),
+        "status": _STATES.word(state_of(task)),
+        "dependencies": [_new_id(dep) for dep in task.dependencies],
+        "priority": priority_word(task),
+        "subtasks": [],
+    }
+
+
+def _new_id(id_: str) -> JsonValue:
+    return int(id_) if id_.isdecimal() and id_.isascii() and str(int(id_)) == id_ else id_

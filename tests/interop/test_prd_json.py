@@ -1,0 +1,237 @@
+"""The prd.json files of four other Ralphs are read, and their flags are written back."""
+
+import json
+
+import pytest
+
+from ralph_tui.domain.plan.plan import DEFAULT_PRIORITY, ImplementationPlan, TaskStatus
+from ralph_tui.domain.verification.verification import CommandCriterion
+from ralph_tui.interop.formats import Imported, InteropError, Source, Wanted
+from ralph_tui.interop.prd_json import Prd, Wiggum
+from ralph_tui.interop.registry import detect
+
+SNARKTANK = """{
+  "project": "Bookshelf",
+  "branchName": "ralph/shelves",
+  "description": "Readers sort their books.",
+  "userStories": [
+    {
+      "id": "US-001",
+      "title": "Store shelves",
+      "description": "As a reader, I want shelves to stay.",
+      "acceptanceCriteria": ["A table holds shelves", "`npm run typecheck` passes", "`shelf.ts`"],
+      "priority": 1,
+      "passes": true,
+      "notes": "Uses the users table"
+    },
+    {
+      "id": "US-002",
+      "title": "Show shelves",
+      "description": "As a reader, I want to see them.",
+      "acceptanceCriteria": ["Typecheck passes"],
+      "priority": 2,
+      "passes": false,
+      "notes": ""
+    }
+  ]
+}
+"""
+HYBRID = """{
+  "feature": "paging",
+  "branchName": "feature/7-paging",
+  "description": "Pages for lists.",
+  "createdAt": "2026-01-09T12:00:00Z",
+  "successCriteria": {"command": "just test", "timeout": 300},
+  "userStories": [{
+    "id": "STORY-001", "title": "Page numbers", "description": "As a caller, I want pages.",
+    "acceptanceCriteria": ["page starts at 1"], "priority": 1, "passes": false, "notes": "",
+    "spec_ref": "spec.md#pages", "mcpServers": ["browser"], "model": "opus"
+  }]
+}"""
+SUBSY = """{
+  "name": "Search",
+  "userStories": [
+    {"id": "A", "title": "Index", "passes": false, "dependsOn": [], "labels": ["db"], "priority": 3},
+    {"id": "B", "title": "Query", "passes": false, "dependsOn": ["A"], "completionNotes": "later",
+     "preCommit": ["pnpm lint", "look at it"]}
+  ],
+  "metadata": {"qualityGates": ["pnpm test"]}
+}"""
+GO = """{
+  "version": 1,
+  "tasks": [
+    {"id": "T001", "title": "Server", "details": "Listen on a port.", "priority": "high", "status": "done",
+     "tests": "GET /health answers 200"},
+    {"id": "T002", "title": "Login", "details": "", "priority": "medium", "status": "in_progress"},
+    {"id": "T003", "title": "Logout", "priority": "low", "status": "failed"},
+    {"id": "T004", "title": "Docs", "priority": "low"}
+  ]
+}"""
+
+
+def read(text: str) -> Imported:
+    source = Source(".ralph/prd.json", text)
+    return detect(source).read(source, Wanted())
+
+
+def write(text: str, got: Imported, **changes: TaskStatus) -> str:
+    plan = ImplementationPlan(tasks=got.tasks)
+    for task_id, status in changes.items():
+        plan = plan.with_task(task_id, status=status)
+    source = Source(".ralph/prd.json", text)
+    return (Wiggum() if got.format == "wiggum" else Prd()).write(plan, source)
+
+
+def test_snarktank() -> None:
+    got = read(SNARKTANK)
+    first, second = got.tasks
+    assert (got.format, got.title, got.branch) == ("prd", "Bookshelf", "ralph/shelves")
+    assert got.description == "Readers sort their books."
+    assert (first.id, first.priority, first.status) == ("US-001", 1, TaskStatus.COMPLETE)
+    assert first.description == "Store shelves\n\nAs a reader, I want shelves to stay."
+    assert first.notes == "Uses the users table"
+    assert first.verification_criteria == (
+        "A table holds shelves",
+        "`npm run typecheck` passes",
+        "shelf.ts",
+    )
+    assert second.status is TaskStatus.PENDING
+    assert second.dependencies == ()
+    assert got.lines == {"US-001": 6, "US-002": 15}
+
+
+def test_hybrid() -> None:
+    got = read(HYBRID)
+    (task,) = got.tasks
+    assert (got.title, got.branch) == ("paging", "feature/7-paging")
+    assert task.notes == "spec_ref: spec.md#pages"
+    wanted, unused = got.remarks
+    assert "`just test` for every story" in wanted
+    assert unused == "Fields that ralph does not use stay in the file: mcpServers, model."
+
+
+def test_subsy() -> None:
+    got = read(SUBSY)
+    first, second = got.tasks
+    assert got.title == "Search"
+    assert (first.labels, first.priority) == (("db",), 3)
+    assert (second.dependencies, second.priority) == (("A",), DEFAULT_PRIORITY)
+    assert second.notes == "later"
+    assert second.verification_criteria == (CommandCriterion(command="pnpm lint"), "look at it")
+    assert "`pnpm test`" in got.remarks[0]
+
+
+def test_go() -> None:
+    got = read(GO)
+    assert got.format == "wiggum"
+    states = [task.status.value for task in got.tasks]
+    assert states == ["complete", "pending", "blocked", "pending"]
+    assert [task.priority for task in got.tasks] == [1, 2, 3, 3]
+    assert got.tasks[0].verification_criteria == ("GET /health answers 200",)
+    assert got.tasks[2].blockers == ("failed in .ralph/prd.json",)
+
+
+@pytest.mark.parametrize("text", [SNARKTANK, HYBRID, SUBSY, GO, GO.replace("\n", "\r\n")])
+def test_nothing_changes_where_no_task_did(text: str) -> None:
+    assert write(text, read(text)) == text
+
+
+def test_a_completed_story_changes_its_flag_and_nothing_else() -> None:
+    got = read(SNARKTANK)
+    changed = write(SNARKTANK, got, **{"US-002": TaskStatus.COMPLETE})
+    assert changed == SNARKTANK.replace('"passes": false', '"passes": true')
+    reopened = write(SNARKTANK, got, **{"US-001": TaskStatus.PENDING})
+    assert reopened == SNARKTANK.replace('"passes": true', '"passes": false')
+    blocked = write(SNARKTANK, got, **{"US-002": TaskStatus.BLOCKED})
+    assert blocked == SNARKTANK
+
+
+def test_go_has_words_for_states() -> None:
+    got = read(GO)
+    done = write(GO, got, T002=TaskStatus.COMPLETE)
+    assert done == GO.replace('"in_progress"', '"done"')
+    failed = write(GO, got, T002=TaskStatus.BLOCKED)
+    assert failed == GO.replace('"in_progress"', '"failed"')
+    retried = write(GO, got, T003=TaskStatus.PENDING)
+    assert retried == GO.replace('"failed"', '"todo"')
+    added = write(GO, got, T004=TaskStatus.COMPLETE)
+    assert added == GO.replace(
+        '"Docs", "priority": "low"', '"Docs", "priority": "low", "status": "done"'
+    )
+
+
+@pytest.mark.parametrize("text", [SNARKTANK, SUBSY, GO])
+def test_a_new_file_says_what_the_plan_says(text: str) -> None:
+    got = read(text)
+    bare = tuple(task.model_copy(update={"origin": None}) for task in got.tasks)
+    plan = ImplementationPlan(tasks=bare, title=got.title, description=got.description)
+    writer = Wiggum() if text == GO else Prd()
+    made = writer.write(plan, Source("prd.json", ""))
+    again = writer.read(Source("prd.json", made), Wanted())
+    assert (again.title if text != GO else "") == got.title
+    for task, told in zip(bare, again.tasks, strict=True):
+        assert (task.id, task.description, task.status) == (told.id, told.description, told.status)
+        if text != GO:
+            assert task.dependencies == told.dependencies
+    finished = writer.write(
+        plan.with_task(bare[-1].id, status=TaskStatus.COMPLETE), Source("prd.json", made)
+    )
+    assert (
+        writer.read(Source("prd.json", finished), Wanted()).tasks[-1].status is TaskStatus.COMPLETE
+    )
+    json.loads(finished)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "what"),
+    [
+        (SNARKTANK[:-20], 22, "the file ends in the middle"),
+        (
+            SNARKTANK.replace('"US-002"', '"US-001"'),
+            15,
+            "the id 'US-001' is used twice, first in line 6",
+        ),
+        (
+            SNARKTANK.replace('"passes": false', '"passes": "no"'),
+            21,
+            "'passes' is text, not true or false",
+        ),
+        (
+            SNARKTANK.replace('"passes": false', '"status": "open"'),
+            21,
+            "has 'status' and no 'passes'",
+        ),
+        (SNARKTANK.replace('"priority": 2', '"priority": "soon"'), 20, "'priority' is 'soon'"),
+        (SNARKTANK.replace('"id": "US-002",\n', ""), 15, "a story has no 'id'"),
+        (
+            SNARKTANK.replace('["Typecheck passes"]', "[7, {}]"),
+            19,
+            "a criterion of 'acceptanceCriteria' has no text",
+        ),
+        (SUBSY.replace('["A"]', '["Z"]'), 5, "'B' depends on 'Z', which is not in the file"),
+        (SUBSY.replace('"dependsOn": []', '"dependsOn": ["B"]'), 4, "in a circle: A → B → A"),
+        ('{"userStories": []}', 0, "no task was found"),
+        ('{"userStories": {"a": {"passes": true}}}', 1, "'userStories' is an object, not a list"),
+        ('{"userStories": ["one"]}', 1, "an entry of 'userStories' is text, not an object"),
+        (GO.replace('"failed"', '"odd"'), 7, "'status' is 'odd'"),
+    ],
+)
+def test_a_broken_file_is_one_sentence_with_its_line(text: str, line: int, what: str) -> None:
+    with pytest.raises(InteropError) as told:
+        read(text)
+    assert what in told.value.what
+    assert told.value.line == line
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"tasks": [{"id": "1", "description": "d", "verification_criteria": []}]}',
+        '{"name": "pkg", "version": "1.0.0", "scripts": {"test": "x"}}',
+        '[{"category": "x", "steps": [], "passes": false}]',
+        "userStories: []",
+    ],
+)
+def test_other_files_are_not_taken(text: str) -> None:
+    source = Source("implementation_plan.json", text)
+    assert (Prd().sniff(source), Wiggum().sniff(source)) == (0, 0)
