@@ -90,6 +90,7 @@ def status_facts(project: Project, documents: Documents, owner: Owner | None) ->
         "tokens": f"{tokens(state.session_tokens_used)} in {run}, "
         f"{tokens(state.total_tokens_used)} in total",
         "breaker": f"{breaker.state} ({breaker_counts(breaker) or 'nothing counts against it'})",
+        "step": documents.steps.running if owner else "",
         "guidance": f"{len(documents.pending)} waiting" if documents.pending else "",
         "request": state.request,
         "questions": _questions(documents),
@@ -155,6 +156,8 @@ def status_json(
         "problems": [problem.message for problem in plan.problems()],
         "context": documents.budget.model_dump(mode="json"),
         "breaker": documents.breaker.model_dump(mode="json"),
+        "step": documents.steps.running if owner else "",
+        "steps": documents.steps.model_dump(mode="json", include={"steps", "under_way"}),
         "guidance": [injection.model_dump(mode="json") for injection in documents.pending],
         "questions": [question.model_dump(mode="json") for question in documents.questions.open()],
         **(

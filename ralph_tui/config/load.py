@@ -1,7 +1,7 @@
 """Loads settings in layers: defaults < user file < project file < RALPH_* < command line."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +12,7 @@ from pydantic_core import ErrorDetails
 from ralph_tui.config.env_vars import environment_entries
 from ralph_tui.config.setting_names import description, is_mapping, known_keys
 from ralph_tui.config.settings import Settings
+from ralph_tui.config.step_settings import StepBreaker, StepSettings
 from ralph_tui.config.yaml_reader import Entry, read_entries, unknown_setting
 from ralph_tui.domain.documents.extensions import McpServer
 from ralph_tui.domain.errors import ConfigError
@@ -156,10 +157,17 @@ def _bad_part(key: str, entry: Entry, below: list[str], detail: ErrorDetails) ->
     if detail["type"] != "extra_forbidden":
         given = "" if "value_error" in detail["type"] else f", not {_shown(detail['input'])}"
         return ConfigError(f"{where}: {name}: {_plain_words(detail)}{given}.", description(key))
-    known = (SandboxException if key.startswith("safety.") else McpServer).model_fields
+    known = _fields_of(key, below)
     near = get_close_matches(below[-1], known, 1, 0.6)
     hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}."
     return ConfigError(f"{where}: unknown setting {one_line(name, 80)!r}.", hint)
+
+
+def _fields_of(key: str, below: list[str]) -> Collection[str]:
+    """Return the names that may stand where an unknown one stands inside a value that is a mapping."""
+    if key == "steps":
+        return (StepBreaker if below[1:-1] == ["breaker"] else StepSettings).model_fields
+    return (SandboxException if key.startswith("safety.") else McpServer).model_fields
 
 
 def _prefixes(parts: list[str]) -> Iterator[str]:

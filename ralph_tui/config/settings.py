@@ -10,6 +10,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from ralph_tui.config.step_settings import COMMIT, Steps, StepSettings, usual_steps
 from ralph_tui.domain.base import Count, Model
 from ralph_tui.domain.costs import CostLimits
 from ralph_tui.domain.documents.extensions import McpServers
@@ -399,6 +400,21 @@ class Settings(Model):
     circuit_breaker: BreakerSettings = BreakerSettings()
     limits: LimitSettings = LimitSettings()
     git: GitSettings = GitSettings()
+    steps: Steps = Field(
+        default_factory=dict,
+        description=(
+            "Steps around the work, in order, such as {work: {}, docs: {type: command, run: make docs}};"
+            " empty: work and commit. See docs/steps.md."
+        ),
+    )
     models: ModelSettings = ModelSettings()
     agent: AgentSettings = AgentSettings()
     screen: ScreenSettings = ScreenSettings()
+
+    @property
+    def steps_in_order(self) -> Mapping[str, StepSettings]:
+        """The steps by name, in their order; where tasks are committed, a commit is one of them."""
+        commits = any(step.type == COMMIT for step in self.steps.values())
+        if self.steps and not commits and self.git.commit == "task":
+            return {**self.steps, COMMIT: usual_steps()["commit"]}
+        return self.steps or usual_steps()

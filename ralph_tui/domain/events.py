@@ -18,6 +18,7 @@ from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.project_state import Adjusted, ApprovalKind, Phase
 from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.domain.run.context_budget import TokenUsage
+from ralph_tui.domain.run.steps import StepOutcome
 from ralph_tui.domain.run.usage_quota import Allowance
 from ralph_tui.domain.verification.check_commands import NO_CHECKS, ProjectChecks
 from ralph_tui.domain.verification.review import Review
@@ -354,6 +355,44 @@ class WorkCommitted(EventBase):
     deletions: Count = 0
 
 
+class StepStarted(EventBase):
+    """A step around the work begins an attempt."""
+
+    type: Literal["step_started"] = "step_started"
+    step: str
+    kind: str
+    """The step's type, such as `command`."""
+    what: str = ""
+    """Its command or its prompt file."""
+    iteration: Count = 0
+    """The iteration whose work it stands before or after."""
+    task_id: str = ""
+    attempt: Count = 1
+
+
+class StepFinished(EventBase):
+    """An attempt at a step ended, or the step was skipped."""
+
+    type: Literal["step_finished"] = "step_finished"
+    step: str
+    kind: str
+    what: str = ""
+    iteration: Count = 0
+    task_id: str = ""
+    outcome: StepOutcome
+    reason: str = ""
+    attempt: Count = 1
+    again_in: Amount | None = None
+    """Seconds until the next attempt; None when there is none."""
+    exit_code: int | None = None
+    tail: str = ""
+    """The end of what it printed."""
+    sandboxed: bool = False
+    cost_usd: Money = 0.0
+    tokens: Count = 0
+    seconds: Amount = 0.0
+
+
 class LearningRecorded(EventBase):
     """A line was appended to progress.txt."""
 
@@ -629,6 +668,8 @@ Event = Annotated[
     | WorkCommitted
     | ReviewStarted
     | ReviewFinished
+    | StepStarted
+    | StepFinished
     | LearningRecorded
     | InjectionQueued
     | InjectionConsumed

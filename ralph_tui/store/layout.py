@@ -46,6 +46,11 @@ class Layout(NamedTuple):
         return self.dot / "circuit_breaker.json"
 
     @property
+    def steps(self) -> Path:
+        """What happened to the steps around the work."""
+        return self.dot / "steps.json"
+
+    @property
     def config(self) -> Path:
         """The project's settings."""
         return self.dot / "config.yaml"

@@ -12,7 +12,7 @@ from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import write_lock
 
 _DOCUMENTS = (
-    "state", "plan", "budget", "breaker", "injections", "questions", "validation_report", "events", "commit",
+    "state", "plan", "budget", "breaker", "injections", "questions", "steps", "validation_report", "events", "commit",
     "active_memory", "followed",
 )  # fmt: skip
 """Files directly in `.ralph`, with their backups and quarantined copies."""

@@ -19,7 +19,7 @@ def watch_project(project: Project) -> AsyncGenerator[frozenset[str], None]:
     """Yield the names of changed documents each time some changed since this call, until cancelled.
 
     Call it before you load, and nothing can change unseen between the two. Names are `state`, `plan`,
-    `injections`, `config`, `breaker`, `budget`, `questions`, `specs` and `memory`.
+    `injections`, `config`, `breaker`, `budget`, `questions`, `steps`, `specs` and `memory`.
     """
     watched = watched_files(project.layout)
     return _changes(project.layout, watched, signatures(watched))
@@ -54,6 +54,7 @@ def watched_files(layout: Layout) -> Mapping[str, tuple[Path, ...]]:
         "breaker": (layout.breaker,),
         "budget": (layout.budget,),
         "questions": (layout.questions,),
+        "steps": (layout.steps,),
         "specs": (layout.specs,),
         "memory": (layout.memory, layout.active_memory),
     }

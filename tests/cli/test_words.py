@@ -34,6 +34,10 @@ memory
 memory --stats
 answer
 breaker
+steps
+steps --reset ghost --reason x
+steps --reset commit
+steps --reset commit --reason hook_repaired
 limits
 config set models.primary opus
 config set models.primry opus

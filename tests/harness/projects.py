@@ -66,7 +66,7 @@ def make_project(
     settings = _merged(gate, config or {})
     written = {
         "pyproject.toml": PYPROJECT,
-        ".ralph/config.yaml": yaml.safe_dump(settings),
+        ".ralph/config.yaml": yaml.safe_dump(settings, sort_keys=False),
         ".ralph/implementation_plan.json": json.dumps({"tasks": list(tasks)}, indent=2),
         **(files or {}),
     }

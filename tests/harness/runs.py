@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+from ralph_tui.config.settings import Settings
 from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.store.project import Documents, Project
@@ -22,6 +23,7 @@ class PartialRun(SimpleNamespace):
     """A run with some of its parts; using another is an error."""
 
     project_state: ProjectState
+    configured = Settings()
 
     @property
     def docs(self) -> Documents:

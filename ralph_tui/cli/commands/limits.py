@@ -1,13 +1,13 @@
-"""`ralph limits` and `breaker`: show and change the limits, models and circuit breaker of the current run."""
+"""`ralph limits`, `breaker` and `steps`: show and change what bounds and surrounds the work of a run."""
 
 import math
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ralph_tui.cli.console import out, out_facts, out_json
+from ralph_tui.cli.console import out, out_facts, out_json, out_table
 from ralph_tui.cli.options import CENT, AsJson, ProjectRoot, examples
-from ralph_tui.cli.project_lookup import find_project, read_project
+from ralph_tui.cli.project_lookup import find_project, owner_of, read_project
 from ralph_tui.domain.errors import RalphError
 
 if TYPE_CHECKING:
@@ -167,3 +167,64 @@ def _show_breaker(found: "CircuitBreaker") -> None:
         out(f"  {signal.name.ljust(width)}  {shown.format(signal.count)}/{most}")
         for line in signal.evidence if signal.count else ():
             out(f"  {' ' * width}    {line}")
+
+
+@app.command(
+    epilog=examples("ralph steps", 'ralph steps --reset setup --reason "The database is new"')
+)
+def steps(
+    *,
+    reset: Annotated[
+        str | None,
+        typer.Option("--reset", metavar="NAME", help="Let this step run again; needs a reason."),
+    ] = None,
+    reason: Annotated[
+        str | None, typer.Option("--reason", metavar="TEXT", help="Why it runs again.")
+    ] = None,
+    project_root: ProjectRoot = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the steps around the work, or reset one.
+
+    A step with `once` that is done runs again after a reset. An open breaker is closed by it.
+    """
+    from ralph_tui.config.load import load_settings
+    from ralph_tui.engine.control.step_records import reset_step, step_states
+
+    if reason is not None and reset is None:
+        raise RalphError("--reason belongs to --reset.", "ralph steps --reset NAME --reason TEXT")
+    project = find_project(project_root)
+    settings = load_settings(project.root)
+    listed = settings.steps_in_order
+    if reset is not None:
+        kept = reset_step(project.root, listed, reset, reason or "")
+        if not as_json:
+            out(f"{reset} runs again at the next opportunity: {kept.reset_reason}")
+            return
+    log = read_project(project).steps
+    states = step_states(
+        project,
+        listed,
+        log,
+        running=owner_of(project) is not None,
+        commits=settings.git.commit == "task",
+    )
+    if as_json:
+        out_json([state.model_dump(mode="json") for state in states])
+        return
+    out_table(
+        ("STEP", "TYPE", "WHEN", "STATE", "LAST", "DOES"),
+        (
+            (
+                state.name,
+                state.type,
+                state.when,
+                state.state,
+                f"{state.last_outcome} {state.last_at:%Y-%m-%d %H:%M}"
+                if state.last_outcome and state.last_at
+                else "",
+                state.what,
+            )
+            for state in states
+        ),
+    )

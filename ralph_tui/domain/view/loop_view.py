@@ -23,6 +23,7 @@ from ralph_tui.domain.verification.verification import Receipt
 
 KEPT_ITERATIONS = 200
 KEPT_NOTICES = 50
+KEPT_STEPS = 12
 
 
 class RunState(StrEnum):
@@ -106,6 +107,10 @@ class LoopView(Model):
     """The task of the last claim that was checked, which an earlier iteration may have made."""
     receipts: tuple[Receipt, ...] = ()
     gate_passed: bool | None = None
+    step: ev.StepStarted | None = None
+    """The step around the work that runs now."""
+    steps: tuple[ev.StepFinished, ...] = ()
+    """How the last steps ended, each once, in the order in which they ended."""
     injections: tuple[PendingInjection, ...] = ()
     questions: tuple[AskedQuestion, ...] = ()
     """Questions that wait for the person, oldest first."""

@@ -13,6 +13,7 @@ from ralph_tui.domain.view.loop_view import (
     ENDED,
     KEPT_ITERATIONS,
     KEPT_NOTICES,
+    KEPT_STEPS,
     RESTING,
     LoopView,
     PendingInjection,
@@ -87,6 +88,7 @@ def _loop_finished(_: LoopView, e: ev.LoopFinished) -> _Changes:
         "exit_code": e.exit_code,
         "detail": f"{e.reason} {e.hint}".strip(),
         "task_id": None,
+        "step": None,
         "questions": (),
         "limit_until": None,
         "unfinished": (),
@@ -167,6 +169,15 @@ def _review_finished(view: LoopView, e: ev.ReviewFinished) -> _Changes:
         "run_state": _unless_halting(view, RunState.RUNNING),
         "gate_passed": e.review.agreed,
     }
+
+
+def _step_started(view: LoopView, e: ev.StepStarted) -> _Changes:
+    return {"step": e, "run_state": _unless_halting(view, RunState.RUNNING), "detail": ""}
+
+
+def _step_finished(view: LoopView, e: ev.StepFinished) -> _Changes:
+    others = tuple(step for step in view.steps if step.step != e.step)
+    return {"step": None, "steps": (*others, e)[-KEPT_STEPS:]}
 
 
 def _injection_queued(view: LoopView, e: ev.InjectionQueued) -> _Changes:
@@ -272,6 +283,7 @@ def _loop_lost(view: LoopView, e: ev.LoopLost) -> _Changes:
         "run_state": RunState.LOST,
         "detail": f"process {e.pid} is gone without a last word",
         "task_id": None,
+        "step": None,
         "questions": (),
         "approval": None,
         "limit_until": None,
@@ -308,6 +320,8 @@ _HANDLERS: dict[type[ev.EventBase], Callable[[LoopView, Any], _Changes]] = {
     ev.GateChecked: _gate_checked,
     ev.GateFinished: _gate_finished,
     ev.ReviewFinished: _review_finished,
+    ev.StepStarted: _step_started,
+    ev.StepFinished: _step_finished,
     ev.LearningRecorded: lambda view, _: {"learnings": view.learnings + 1},
     ev.InjectionQueued: _injection_queued,
     ev.InjectionConsumed: _injection_consumed,

@@ -7,7 +7,7 @@ change is emitted exactly once and nobody's private copy is ever written back (D
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import TypeVar
 
@@ -17,7 +17,7 @@ from ralph_tui.domain.documents.questions import AskedQuestion
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.events import EventSink, FilesUnfinished
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task
-from ralph_tui.domain.project_state import REASONED, Approval, StopMode
+from ralph_tui.domain.project_state import REASONED, Approval, RalphState, StopMode
 from ralph_tui.domain.run.context_budget import ContextBudget
 from ralph_tui.engine.control.attribution import CHANGED_ON_DISK, breaker_words
 from ralph_tui.engine.core.plan_export import FollowedExports
@@ -370,6 +370,28 @@ class ProjectState:
         """Return the first undone change of the agent since the last call; empty without one."""
         first, self._undone = self._undone, ""
         return first
+
+
+async def unless(
+    project_state: ProjectState, work: Awaitable[T], ends: Callable[[RalphState], bool]
+) -> T | None:
+    """Return what long work comes to; None, with the work cancelled, as soon as the state `ends` it."""
+    running = asyncio.ensure_future(work)
+    try:
+        while not running.done():
+            changed = asyncio.ensure_future(project_state.wait_changed())
+            await asyncio.sleep(0)  # it waits from here on, so that no change is missed
+            over = ends(project_state.docs.state)
+            if not over:
+                await asyncio.wait([running, changed], return_when=asyncio.FIRST_COMPLETED)
+            changed.cancel()
+            if over:
+                return None
+        return running.result()
+    finally:
+        if not running.done():
+            running.cancel()
+            await asyncio.wait([running])
 
 
 Asked = tuple[AskedQuestion, ...]

@@ -47,7 +47,7 @@ class RunLimits:
 
     async def reason_to_stop(self) -> End | None:
         """Wait while paused; then return the requested stop or the limit reached, or None."""
-        await self._wait_while_paused()
+        await self.wait_while_paused()
         if self._state.stop is not StopMode.NONE:
             return interrupted_end(self._state)
         unwritten = await self._run.unwritten()
@@ -66,6 +66,22 @@ class RunLimits:
             return end or await self.reason_to_stop()
         return self._limit_reached() or await self._allowed()
 
+    async def reason_not_to_spend(self) -> End | None:
+        """Return why a session beside the iterations, such as a step's, may not begin; None when it may."""
+        unwritten = await self._run.unwritten()
+        if unwritten is not None:
+            return failed_end(unwritten)
+        spent = cost_limit_reached(self.costs(), self._run.settings.safety.cost_limits)
+        return spent.end if spent is not None and spent.ends_run else await self._allowed()
+
+    async def repository_changed(self) -> End | None:
+        """Return the end that a change of the repository means; None when it is as it was, or the person did it."""
+        return await self._repository_guard.check()
+
+    async def outlast(self, failure: Failure | None) -> bool:
+        """Wait where waiting gets past a failure; returns whether it did."""
+        return await self._backoff.after(failure)
+
     async def _allowed(self) -> End | None:
         """Wait while the hour's requests are used up; return an end when the quota is."""
         used_up = self._quota.used_up(self._run.clock())
@@ -80,10 +96,14 @@ class RunLimits:
 
     async def after(self, failure: Failure | None) -> End | None:
         """Wait where waiting helps; return an end when another iteration cannot get past the failure."""
-        if await self._backoff.after(failure):
+        if await self.outlast(failure):
             self.done -= 1
             await forgive(self._run)
             return None
+        return self.fatal(failure)
+
+    def fatal(self, failure: Failure | None) -> End | None:
+        """Return the end when nothing can get past a failure that was not waited out."""
         stopped_meanwhile = self._state.stop is not StopMode.NONE
         if failure and stopped_meanwhile:
             return interrupted_end(self._state)
@@ -105,7 +125,8 @@ class RunLimits:
         reason = f"{plural(most, 'iteration')} ran, the maximum of a run"
         return stopped_end(reason, "Run again, or raise --max-iterations.")
 
-    async def _wait_while_paused(self) -> None:
+    async def wait_while_paused(self) -> None:
+        """Wait while the person pauses the loop, and say so once."""
         project_state = self._run.project_state
         while (
             state := project_state.docs.state

@@ -16,6 +16,7 @@ from ralph_tui.domain.run.oscillation import Files, came_back, seen
 from ralph_tui.engine.context import RunContext, SpecFor, session_meter
 from ralph_tui.engine.core.outcome import End, all_done, complete_end, nothing_ready
 from ralph_tui.engine.core.ports import AgentSession
+from ralph_tui.engine.core.project_state import unless
 from ralph_tui.engine.limits.run_limits import RunLimits
 from ralph_tui.engine.phases.finished_work import FinishedWork, accept_marked_by_hand
 from ralph_tui.engine.phases.iteration import Iteration
@@ -25,8 +26,10 @@ from ralph_tui.engine.session.iteration_result import (
     begin_iteration,
     blocked_told,
     record_iteration,
+    waited_out,
 )
 from ralph_tui.engine.session.prompt_memory import memory_for
+from ralph_tui.engine.steps.around_work import StepsAroundWork
 from ralph_tui.engine.verification.coverage import (
     blocked_without_check,
     can_complete,
@@ -84,19 +87,7 @@ async def _tell(run: RunContext, open_tasks: Sequence[Task]) -> None:
 
 async def unless_stopped(run: RunContext, work: Awaitable[T]) -> T | None:
     """Return the result of long checks; None when the person stops the run at once meanwhile."""
-    running = asyncio.ensure_future(work)
-    try:
-        while not running.done():
-            if run.docs.state.stop is StopMode.NOW:
-                return None
-            changed = asyncio.ensure_future(run.project_state.wait_changed())
-            await asyncio.wait([running, changed], return_when=asyncio.FIRST_COMPLETED)
-            changed.cancel()
-        return running.result()
-    finally:
-        if not running.done():
-            running.cancel()
-            await asyncio.wait([running])
+    return await unless(run.project_state, work, lambda state: state.stop is StopMode.NOW)
 
 
 PROMPT_LIMIT = 40_000
@@ -112,6 +103,7 @@ class BuildLoop:
         spec_for: SpecFor,
         run_limits: RunLimits,
         finished: FinishedWork | None = None,
+        steps: StepsAroundWork | None = None,
     ) -> None:
         """Run while `run_limits` lets it; `finished` knows which checks passed earlier in this run.
 
@@ -120,9 +112,11 @@ class BuildLoop:
             spec_for: Makes the spec of a session for what may still be spent.
             run_limits: Says whether another iteration may begin.
             finished: Knows which checks passed earlier in this run.
+            steps: Runs the steps around the work; those of the settings by default.
         """
         self._finished = finished or FinishedWork(run.project.root)
         self._run = run
+        self._steps = steps or StepsAroundWork(run, run_limits, spec_for)
         self._spec_for = spec_for
         self._run_limits = run_limits
         self._knows_baseline = False
@@ -148,13 +142,16 @@ class BuildLoop:
                 await asyncio.wait(self._closing)
 
     async def _work(self) -> End:
+        end = await self._steps.finish_left()
+        if end is not None:
+            return end
         while True:
             await accept_marked_by_hand(self._run)
-            end = await self._step()
+            end = await self._next()
             if end is not None:
                 return end
 
-    async def _step(self) -> End | None:
+    async def _next(self) -> End | None:
         """Work on one task, or do what comes first; returns an end when nothing is left."""
         plan = self._docs.plan
         if plan.is_finished:
@@ -205,7 +202,10 @@ class BuildLoop:
         return self._run.docs
 
     async def _iterate(self, task: Task) -> End | None:
-        """Run and record one iteration; returns an end when another cannot help."""
+        """Run and record one iteration with its steps; returns an end when another cannot help."""
+        end = await self._steps.before(task)
+        if end is not None:
+            return end
         begun = await self._begin(task.id)
         if begun is None:
             return None  # the person was quicker: choose again
@@ -234,10 +234,16 @@ class BuildLoop:
         done = self._docs.plan.task(iteration.task_id)
         if done is not None and result.outcome is ev.IterationOutcome.COMPLETE:
             await self._finished.passed(self._run, done, after)
-            refused = await self._run.commits.task_complete(done.id)
-            if refused is not None:
-                return refused
-        return await self._run_limits.after(result.failure)
+        end = await self._run_limits.after(result.failure)
+        if (
+            end is not None
+            or result.outcome is ev.IterationOutcome.INTERRUPTED
+            or waited_out(result)
+        ):
+            await self._steps.forget()
+            return end
+        complete = result.outcome is ev.IterationOutcome.COMPLETE
+        return await self._steps.after(complete=complete)
 
     async def _begin(self, task_id: str) -> tuple[Task, int, tuple[Injection, ...]] | None:
         """Mark the task, count the iteration and take the guidance that waits.
@@ -251,8 +257,10 @@ class BuildLoop:
             if task is None or task.id != task_id:
                 return None
             status = TaskStatus.IN_PROGRESS
+            number = docs.state.iteration_count + 1
             return docs.replacing(
-                plan=docs.plan.with_task(task_id, status=status, begun=task.begun or now)
+                plan=docs.plan.with_task(task_id, status=status, begun=task.begun or now),
+                steps=self._steps.under_way(docs, number, task_id),
             )
 
         docs, waiting = await begin_iteration(self._run, start, "chosen")

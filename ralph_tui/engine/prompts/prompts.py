@@ -176,7 +176,12 @@ _EVERY_READING_GIT = "status, log, diff, show, blame, ls-files, rev-parse, branc
 
 
 def system_prompt(
-    phase: Phase, claude_md: str, git: Sequence[str] = (), checks: ProjectChecks = NO_CHECKS
+    phase: Phase,
+    claude_md: str,
+    git: Sequence[str] = (),
+    checks: ProjectChecks = NO_CHECKS,
+    *,
+    rules: str = "",
 ) -> str:
     """Return what is appended to the system prompt: the rules of the phase, and the project's CLAUDE.md.
 
@@ -185,8 +190,9 @@ def system_prompt(
         claude_md: The text of the project's CLAUDE.md; empty without one.
         git: The git operations that are allowed.
         checks: How the project is checked.
+        rules: Given instead of the phase's.
     """
-    rules = builtin_template(_SYSTEM[phase]).strip()
+    rules = (rules or builtin_template(_SYSTEM[phase])).strip()
     known = _EVERY_READING_GIT if EVERY_READING in git else ", ".join(git)
     rules = rules.replace("{{git}}", known or "no commands")
     rules = rules.replace("{{commands}}", project_commands(checks))

@@ -209,6 +209,11 @@ def review_tool_specs() -> tuple[ToolSpec, ...]:
     return _specs(tuple(entry[0] for entry in _REVIEW_TOOLS))
 
 
+def learning_tool_specs() -> tuple[ToolSpec, ...]:
+    """Return the one tool of a session without a task or a phase: to record a learning."""
+    return _specs(PHASE_RALPH_TOOLS[Phase.DISCOVERY])
+
+
 def _specs(names: tuple[str, ...]) -> tuple[ToolSpec, ...]:
     return tuple(
         ToolSpec(

@@ -19,6 +19,7 @@ from ralph_tui.engine.phases.building import BuildLoop, require_workable
 from ralph_tui.engine.phases.finished_work import FinishedWork
 from ralph_tui.engine.phases.phase_session import Stage
 from ralph_tui.engine.session.prompt_memory import phase_decisions
+from ralph_tui.engine.steps.around_work import StepsAroundWork
 from ralph_tui.engine.verification.coverage import (
     allowing_unverified,
     coverage_hint,
@@ -98,6 +99,7 @@ class Lifecycle:
         self._planned_anew = False
         self._feedback = ""
         self._why_back = ""
+        self._has_built = False
         self._finished: FinishedWork | None = None
 
     def _finished_work(self, stage: Stage) -> FinishedWork:
@@ -118,11 +120,17 @@ class Lifecycle:
                 if isinstance(outcome, End):
                     if outcome.status is LoopStatus.COMPLETE:
                         await _remember(stage)
-                    return outcome
+                    if stage.phase is Phase.BUILDING:
+                        return await _steps_of(stage).at_end(outcome)
+                    break
                 await _remember(stage)
                 why, self._why_back = self._why_back or _WHY[outcome], ""
                 await _move(stage, outcome, why)
             phase = outcome
+        if not self._has_built:
+            return outcome
+        async with self._stages(Phase.BUILDING) as stage:
+            return await _steps_of(stage).at_end(outcome)
 
     async def _run_phase(self, stage: Stage) -> End | Phase:
         """Run one phase; returns an end, or the phase that follows."""
@@ -156,8 +164,9 @@ class Lifecycle:
         refused = await planning.undecided(stage) or await agree_to_unverified(stage)
         if refused is not None:
             return refused
-        finished = self._finished_work(stage)
-        end = await BuildLoop(stage.run, stage.spec_for, stage.run_limits, finished).run()
+        self._has_built = True
+        finished, steps = self._finished_work(stage), _steps_of(stage)
+        end = await BuildLoop(stage.run, stage.spec_for, stage.run_limits, finished, steps).run()
         if await self._may_plan_anew(end):
             self._planned_anew = True
             self._feedback = f"The plan made no progress: {end.reason}. Find another way."
@@ -181,6 +190,11 @@ class Lifecycle:
         if not wanted or self._planned_anew or self._request.only is not None:
             return False
         return await asyncio.to_thread(self._has_specs)
+
+
+def _steps_of(stage: Stage) -> StepsAroundWork:
+    """Return the steps around the work, for a stage that builds."""
+    return StepsAroundWork(stage.run, stage.run_limits, stage.spec_for)
 
 
 def can_ask(request: RunRequest) -> bool:

@@ -50,6 +50,7 @@ from ralph_tui.engine.safety.phase_extensions import (
 from ralph_tui.engine.safety.processes import RUN_MARK, Watchdog, end_marked
 from ralph_tui.engine.safety.repository_guard import RepositoryGuard
 from ralph_tui.engine.session.spec import guard_policy, review_spec, shielding_own, spec_maker
+from ralph_tui.engine.steps.around_work import check_steps
 from ralph_tui.engine.verification.baseline import Baseline
 from ralph_tui.engine.verification.coverage import require_checks, uncovered
 from ralph_tui.engine.verification.detection.project_checks import ChecksOfRun
@@ -424,6 +425,8 @@ def _check_before_start(project: Project, services: RunServices, request: RunReq
     phase = first_phase(project, project.load(), request)
     ahead = tuple(Phase)[tuple(Phase).index(phase) :] if request.only is None else (phase,)
     check_extras(services.settings, ahead, project.root, services.everything)
+    if Phase.BUILDING in ahead:
+        check_steps(project, services.settings)
     services.preflight()
     _require_checks(project, services, request, phase)
     RepositoryWatcher(project.root).snapshot()

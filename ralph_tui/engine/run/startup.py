@@ -50,7 +50,8 @@ async def begin_run(
             set_aside=None,
         )
         breaker = fresh_breaker(docs.breaker, settings, waits=waits)
-        begun = fresh.replacing(plan=plan, breaker=breaker)
+        steps = docs.steps.at_start(settings.steps_in_order)
+        begun = fresh.replacing(plan=plan, breaker=breaker, steps=steps)
         return Outcome(begun, tuple(stale))
 
     return await asyncio.to_thread(project.transact_returning, change)

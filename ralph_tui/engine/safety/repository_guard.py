@@ -23,6 +23,9 @@ from ralph_tui.store.journal.agent_activity import ActivityLog
 
 HINT_LIMIT = 400
 
+QUIET_STEPS = frozenset({"git-commit", "readme-check", "noop"})
+"""Types of steps that run nothing an agent wrote."""
+
 
 class RepositoryGuard:
     """Notes when commands of an agent run, and what changes in the repository meanwhile."""
@@ -59,6 +62,10 @@ class RepositoryGuard:
                 self._running.setdefault(key, self._clock())
             case ev.GateStarted():
                 self._running["gate"] = self._clock()
+            case ev.StepStarted(kind=kind) if kind not in QUIET_STEPS:
+                self._running["step"] = self._clock()  # it may run what the agent wrote
+            case ev.StepFinished():
+                self._ended("step")
             case ev.ToolFinished(tool_id=key):
                 self._ended(key)
             case ev.GateFinished():

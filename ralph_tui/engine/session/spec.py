@@ -13,7 +13,7 @@ from ralph_tui.engine.core.ports import SessionSpec
 from ralph_tui.engine.core.project_tree import files_of
 from ralph_tui.engine.prompts.prompts import builtin_template, system_prompt
 from ralph_tui.engine.prompts.subagents import SUB_AGENTS
-from ralph_tui.engine.prompts.tool_schemas import review_tool_specs, tool_specs
+from ralph_tui.engine.prompts.tool_schemas import learning_tool_specs, review_tool_specs, tool_specs
 from ralph_tui.engine.safety.phase_extensions import (
     extras_of,
     prepared_servers,
@@ -90,12 +90,13 @@ def guard_policy(project: Project, settings: Settings, phase: Phase) -> Policy:
 
 
 def _system_prompt(
-    project: Project, settings: Settings, phase: Phase, checks: ProjectChecks
+    project: Project, settings: Settings, phase: Phase, checks: ProjectChecks, *, rules: str = ""
 ) -> str:
     claude_md = ""
     if settings.agent.include_claude_md:
         claude_md = project.read_text(project.root / "CLAUDE.md", CLAUDE_MD_LIMIT)
-    return system_prompt(phase, claude_md, settings.git.allowed_operations, checks)
+    given = builtin_template(rules) if rules else ""
+    return system_prompt(phase, claude_md, settings.git.allowed_operations, checks, rules=given)
 
 
 def spec_maker(
@@ -154,6 +155,26 @@ def spec_maker(
 
 def _has_notebooks(root: Path) -> bool:
     return any(file.name.endswith(".ipynb") for file in islice(files_of(root), MOST_FILES))
+
+
+def step_spec(spec: SessionSpec, project: Project, settings: Settings, model: str) -> SessionSpec:
+    """Return the spec of a step's session: building's, with its own rules and without the tools of a task.
+
+    Args:
+        spec: The spec of a session that builds.
+        project: The project on disk.
+        settings: The project's settings.
+        model: The step's own model; empty: the one that builds.
+    """
+    checks = checks_of(project.root, settings)
+    prompt = _system_prompt(project, settings, spec.phase, checks, rules="step_system.md")
+    return spec.model_copy(
+        update={
+            "system_prompt": prompt,
+            "ralph_tools": learning_tool_specs(),
+            "model": model or spec.model,
+        }
+    )
 
 
 def review_spec(spec: SessionSpec, directory: Path, settings: Settings) -> SessionSpec:

@@ -281,15 +281,31 @@ class Gate:
             sandboxed=self._sandboxed,
         )
 
-    async def _start(self, run: CommandRun) -> CommandResult:
+    async def run_beside(self, command: str, *, seconds: float) -> tuple[CommandResult, bool]:
+        """Run a command that is no check, such as a step's, held like the checks.
+
+        Args:
+            command: The command, for a shell in the project.
+            seconds: After this time it is ended.
+
+        Returns:
+            How it ended, and whether a sandbox held it.
+        """
+        run = CommandRun(
+            command=command, check=command, cwd=self._root, environment=dict(self._environment)
+        )
+        result = await self._start(run, seconds)
+        return result, self._sandboxed
+
+    async def _start(self, run: CommandRun, seconds: float | None = None) -> CommandResult:
         """Run one command of a check, held like all of them."""
-        result = await self._start_once(run)
+        result = await self._start_once(run, seconds)
         if self._sandboxed and result.exit_code and result.tail.startswith(NOT_HELD):
             await require_held()
-            result = await self._start_once(run)  # a socket to cover vanished meanwhile
+            result = await self._start_once(run, seconds)  # a socket to cover vanished meanwhile
         return result
 
-    async def _start_once(self, run: CommandRun) -> CommandResult:
+    async def _start_once(self, run: CommandRun, seconds: float | None) -> CommandResult:
         prefix = await asyncio.to_thread(self._prefix, run.check, run.writable)
         self._sandboxed = bool(prefix)
         key = f"check-{id(run)}"
@@ -300,7 +316,7 @@ class Gate:
                 run.command,
                 cwd=run.cwd,
                 environment=run.environment,
-                limit_seconds=self._timeout,
+                limit_seconds=self._timeout if seconds is None else seconds,
                 prefix=prefix,
                 keep=run.keep,
             )

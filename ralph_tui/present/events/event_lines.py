@@ -12,6 +12,7 @@ from ralph_tui.domain.documents.questions import AskedQuestion, Permission
 from ralph_tui.domain.formatting import plural, took
 from ralph_tui.domain.labels import ENDS
 from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.run.steps import StepOutcome
 from ralph_tui.domain.sanitize import inert, one_line
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
@@ -41,6 +42,7 @@ _STYLES = {
 _IN_ITERATION = frozenset(
     {
         *(ev.SessionStarted, ev.GateStarted, ev.GateFinished, ev.ReviewStarted, ev.ReviewFinished),
+        *(ev.StepStarted, ev.StepFinished),
         *(ev.LearningRecorded, ev.HandoffStarted, ev.HandoffFinished, ev.ApiRetry, ev.AgentFailed),
         *(ev.QuestionAnswered, ev.SpecsChecked, ev.AllowanceReported),
     }
@@ -249,6 +251,16 @@ def _gate_checked(p: EventPrinter, e: ev.GateChecked) -> Iterator[LogLine]:
     yield log_line(text, "" if receipt.ok else "yellow", 2)
 
 
+def _step_finished(p: EventPrinter, e: ev.StepFinished) -> Iterator[LogLine]:
+    """Write the outcome, and the end of what a failed step printed."""
+    sentence = sentence_of(e)
+    assert sentence is not None
+    yield from p.say(type(e), sentence)
+    if e.outcome is StepOutcome.FAILED:
+        printed = e.tail.strip().splitlines()[-MOST_DETAILS:]
+        yield from (log_line(text, "dim", 2) for text in printed)
+
+
 def _question_asked(p: EventPrinter, e: ev.QuestionAsked) -> Iterator[LogLine]:
     yield from question_lines(p.glyphs, e.question)
     if e.question.is_open:
@@ -280,6 +292,7 @@ OWN_LINES: Mapping[type[ev.EventBase], Callable[[EventPrinter, Any], Iterator[Lo
     ev.ToolAllowed: _tool_allowed,
     ev.ToolRewritten: _tool_rewritten,
     ev.GateChecked: _gate_checked,
+    ev.StepFinished: _step_finished,
     ev.QuestionAsked: _question_asked,
 }
 """Events with lines of their own: the screen shows them as a heading, a call, a check or a dialog."""

@@ -15,12 +15,13 @@ from ralph_tui.domain.permissions import answer_told
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import DECISIONS, Phase
 from ralph_tui.domain.run.breaker import BreakerState
+from ralph_tui.domain.run.steps import StepOutcome
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.verification.review import criteria_count, evidence_lines
 from ralph_tui.domain.verification.verification import GateResult
 from ralph_tui.present.text.figures import breaker_counts, clock, in_local, money, tokens
 from ralph_tui.present.text.spans import Tone
-from ralph_tui.present.text.status_labels import BREAKER, ITERATION, task_word
+from ralph_tui.present.text.status_labels import BREAKER, ITERATION, STEP, task_word
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +168,27 @@ def _work_committed(e: ev.WorkCommitted) -> Sentence:
     text = f"{e.commit[:10]} {e.subject}" + (f" (on {e.branch})" if e.branch else "")
     right = f"{plural(e.files, 'file')}  +{e.additions} -{e.deletions}"
     return Sentence("ok", "commit", text, Tone.OK, right, f"{e.commit}\n{', '.join(e.task_ids)}")
+
+
+def _step_started(e: ev.StepStarted) -> Sentence:
+    again = f", attempt {e.attempt}" if e.attempt > 1 else ""
+    what = f": {e.what}" if e.what not in (e.step, e.kind) else ""
+    text = f"{e.step}{again}{what}"
+    return Sentence("current", "step", text, Tone.INFO, more=f"Type: {e.kind}")
+
+
+def _step_finished(e: ev.StepFinished) -> Sentence:
+    look = STEP[e.outcome]
+    text = f"{e.step} {look.word}" + (f": {e.reason}" if e.reason else "")
+    if e.again_in is not None:
+        text += f"; trying again in {duration(e.again_in)}" if e.again_in else "; trying again"
+    cost = money(e.cost_usd) if e.cost_usd else ""
+    lasted = took(e.seconds) if e.outcome is not StepOutcome.SKIPPED else ""
+    right = "  ".join(part for part in (cost, lasted) if part)
+    tone = Tone.WARN if e.again_in is not None else look.tone
+    held = "In the sandbox." if e.sandboxed else ""
+    more = "\n".join(part for part in (e.what, held, e.tail.strip()) if part)
+    return Sentence(look.glyph, "step", text, tone, right, more)
 
 
 def _learning_recorded(e: ev.LearningRecorded) -> Sentence:
@@ -325,6 +347,8 @@ SENTENCES: Mapping[type[ev.EventBase], Callable[[Any], Sentence | None]] = {
     ev.ReviewStarted: _review_started,
     ev.ReviewFinished: _review_finished,
     ev.WorkCommitted: _work_committed,
+    ev.StepStarted: _step_started,
+    ev.StepFinished: _step_finished,
     ev.LearningRecorded: _learning_recorded,
     ev.InjectionQueued: lambda e: Sentence("guidance", "guidance", f"waits: {e.text}", Tone.INFO),
     ev.InjectionConsumed: lambda e: Sentence(

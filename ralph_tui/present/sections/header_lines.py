@@ -214,9 +214,20 @@ def _now(facts: Facts, width: int, glyphs: Glyphs) -> list[Span]:
         going_on = [Span(f"{glyphs.handoff} {view.task_id}  ", Tone.ACCENT)]
         return [*going_on, Span(f"goes on in a fresh context: {view.detail}", Tone.INFO)]
     said_above = view.run_state in (RunState.RUNNING, RunState.LIMITED)
-    if view.detail and (not said_above or task is None):
+    if view.step is None and view.detail and (not said_above or task is None):
         return [Span(view.detail, RUN[view.run_state].tone)]
+    return _work(view, glyphs)
+
+
+def _work(view: LoopView, glyphs: Glyphs) -> list[Span]:
+    """Say which step or task is at work, or what happens between them."""
+    if (step := view.step) is not None:
+        named = f"  {flat(step.what)}" if step.what not in (step.step, step.kind) else ""
+        attempt = f" {glyphs.between} try {step.attempt}" if step.attempt > 1 else ""
+        running = Span(f"{glyphs.current} step {flat(step.step)}", Tone.ACCENT)
+        return [running, Span(named), Span(attempt, Tone.WARN)]
     if view.task_id:
+        task = view.current_task
         title = f"  {task.title}" if task else ""
         attempt = f" {glyphs.between} try {view.attempt}" if view.attempt > 1 else ""
         return [

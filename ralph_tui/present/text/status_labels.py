@@ -6,6 +6,7 @@ from ralph_tui.domain.events import IterationOutcome
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.run.breaker import BreakerState
 from ralph_tui.domain.run.context_budget import Zone
+from ralph_tui.domain.run.steps import StepOutcome
 from ralph_tui.domain.verification.verification import ReceiptStatus
 from ralph_tui.domain.view.loop_view import LoopView, RunState, Sight
 from ralph_tui.present.text.spans import Tone
@@ -106,6 +107,14 @@ RECEIPT: dict[ReceiptStatus, Look] = {
     ReceiptStatus.DENIED: Look("denied", "denied", Tone.WARN),
     ReceiptStatus.SKIPPED: Look("skipped", "skipped", Tone.MUTED),
     ReceiptStatus.RED_BEFORE: Look("warning", "red before", Tone.WARN),
+}
+
+
+STEP: dict[StepOutcome, Look] = {
+    StepOutcome.DONE: Look("ok", "done", Tone.OK),
+    StepOutcome.FAILED: Look("failed", "failed", Tone.BAD),
+    StepOutcome.SKIPPED: Look("skipped", "skipped", Tone.WARN),
+    StepOutcome.INTERRUPTED: Look("interrupted", "interrupted", Tone.WARN),
 }
 
 

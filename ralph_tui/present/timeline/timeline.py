@@ -112,11 +112,16 @@ class Timeline:
         self._detail_chars = 0
         self._details: deque[tuple[int, int]] = deque()
         self._open: dict[str, CallEntry] = {}
+        self._headed = 0
+        """The iteration that the last heading names."""
+        self._heading: int | None = None
+        """The number of that heading while its work has not begun."""
         self._live: dict[str | None, str] = {}
         self._handlers: dict[type[ev.EventBase], Callable[[Any], None]] = {
             ev.TextDelta: self._text_delta,
             ev.AssistantText: self._assistant_text,
             ev.IterationStarted: self._iteration_started,
+            ev.StepStarted: self._step_started,
             ev.GateChecked: self._gate_checked,
             ev.ToolStarted: self._tool_started,
             ev.ToolRewritten: self._tool_rewritten,
@@ -199,7 +204,7 @@ class Timeline:
             while self._details and self._details[0][0] < self.first:
                 self._detail_chars -= self._details.popleft()[1]
 
-    def _replace(self, entry: CallEntry) -> None:
+    def _replace(self, entry: Entry) -> None:
         index = entry.number - self.first
         if 0 <= index < len(self.entries):
             self.entries[index] = entry
@@ -220,9 +225,23 @@ class Timeline:
     def _iteration_started(self, e: ev.IterationStarted) -> None:
         named = "" if e.title.casefold() == e.task_id.casefold() else f"  {e.title}"
         title = f"iteration {e.iteration}  {e.task_id}{named}".rstrip()
-        self._add(HeadingEntry(self.end, title, f"try {e.attempt}" if e.attempt > 1 else ""))
+        number = self._heading if self._headed == e.iteration else None
+        right = f"try {e.attempt}" if e.attempt > 1 else ""
+        if number is None:
+            self._add(HeadingEntry(self.end, title, right))
+        else:  # its steps came first
+            self._replace(HeadingEntry(number, title, right))
+        self._headed, self._heading = e.iteration, None
         if e.why:
             self._add(NoteEntry(self.end, "note", "chosen", e.why, Tone.MUTED))
+
+    def _step_started(self, e: ev.StepStarted) -> None:
+        if e.iteration != self._headed:  # it stands before the work
+            self._headed, self._heading = e.iteration, self.end
+            title = f"iteration {e.iteration}  {e.task_id}".rstrip()
+            self._add(HeadingEntry(self.end, title, ""))
+        if note := sentence_of(e):
+            self._note(note)
 
     def _gate_checked(self, e: ev.GateChecked) -> None:
         self._add(CheckEntry(self.end, e.receipt))

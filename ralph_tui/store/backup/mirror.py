@@ -27,8 +27,8 @@ _NO_COPIES = frozenset({ORIGIN, "agent.json", "intent.json", "receipts.jsonl"})
 PREVIOUS = ".previous"
 """The suffix of the copy from before a reset."""
 DOCUMENTS = (
-    "state", "plan", "budget", "breaker", "questions", "injections", "config", "active_memory",
-    "validation_report",
+    "state", "plan", "budget", "breaker", "questions", "steps", "injections", "config",
+    "active_memory", "validation_report",
 )  # fmt: skip
 BESIDE = ("memory", "progress", "agents_md")
 """Files in the work tree that ralph writes and people may not have committed."""

@@ -27,7 +27,8 @@ from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import boot_id
 
 GUARDED = (
-    "state", "plan", "budget", "breaker", "questions", "injections", "config", "validation_report",
+    "state", "plan", "budget", "breaker", "questions", "steps", "injections", "config",
+    "validation_report",
 )  # fmt: skip
 """Every document that decides something: tasks and their status, approvals, answers, settings, limits, costs.
 

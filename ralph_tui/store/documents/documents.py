@@ -25,6 +25,7 @@ from ralph_tui.domain.project_state import (
 )
 from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.domain.run.context_budget import ContextBudget
+from ralph_tui.domain.run.steps import STEPS_SCHEMA_VERSION, StepLog
 from ralph_tui.store.documents.migrations import FIRST_VERSION, migrate, version_of
 from ralph_tui.store.io.files import DamagedError
 from ralph_tui.store.io.strict_json import (
@@ -56,6 +57,7 @@ class Documents(Model):
     budget: ContextBudget = Field(default_factory=ContextBudget)
     breaker: CircuitBreaker = Field(default_factory=CircuitBreaker)
     questions: QuestionLog = Field(default_factory=QuestionLog)
+    steps: StepLog = Field(default_factory=StepLog)
     pending: tuple[Injection, ...] = ()
     unfinished: tuple[str, ...] = ()
     """Names of files that somebody may be writing; their documents are the last valid versions."""
@@ -111,6 +113,7 @@ PLAN = Document("plan", ImplementationPlan, PLAN_SCHEMA_VERSION)
 BUDGET = Document("budget", ContextBudget, BUDGET_SCHEMA_VERSION)
 BREAKER = Document("breaker", CircuitBreaker, BREAKER_SCHEMA_VERSION)
 QUESTIONS = Document("questions", QuestionLog, QUESTIONS_SCHEMA_VERSION)
+STEPS = Document("steps", StepLog, STEPS_SCHEMA_VERSION)
 
 
 class Decoded(NamedTuple, Generic[R]):

@@ -17,6 +17,7 @@ from ralph_tui.store.documents.documents import (
     PLAN,
     QUESTIONS,
     STATE,
+    STEPS,
     Document,
     Documents,
     breaker_from,
@@ -36,6 +37,7 @@ KINDS: tuple[Document[Any], ...] = (
     BUDGET,
     BREAKER,
     QUESTIONS,
+    STEPS,
 )  # each of its own model
 PATIENCE_SECONDS = 5.0
 """Seconds for which a transaction retries between another program's writes."""

@@ -3,7 +3,7 @@
 Header         state, project, phase, iteration; the current task and why
 Outcome        when a run has ended
 PaneTabs       below 100 columns, with StatusStrip
-Board | Stream | StatusPane (context, cost, breaker, gate, files)
+Board | Stream | StatusPane (context, cost, breaker, gate, steps, files)
 DashboardFooter         keys from the registry
 """
 
@@ -45,6 +45,7 @@ from ralph_tui.tui.widgets.status_panels import (
     ContextGauge,
     CostPanel,
     StatusPane,
+    StepsPanel,
     VerificationPanel,
     task_cost,
 )
@@ -89,6 +90,7 @@ class Dashboard(Screen[None], Picking):
     cost = getters.query_one(CostPanel)
     breaker = getters.query_one(BreakerPanel)
     gate = getters.query_one(VerificationPanel)
+    steps = getters.query_one(StepsPanel)
     files = getters.query_one(ChangedFilesPanel)
     keybar = getters.query_one(DashboardFooter)
 
@@ -116,6 +118,7 @@ class Dashboard(Screen[None], Picking):
                 yield CostPanel()
                 yield BreakerPanel()
                 yield VerificationPanel()
+                yield StepsPanel()
                 yield ChangedFilesPanel()
         yield DashboardFooter()
 
@@ -149,7 +152,7 @@ class Dashboard(Screen[None], Picking):
             self.header.view = view
             self.strip.view = view
             self.board.why_empty = why_empty(view)
-            for panel in (self.gauge, self.cost, self.breaker, self.gate, self.files):
+            for panel in (self.gauge, self.cost, self.breaker, self.gate, self.steps, self.files):
                 panel.known = view.is_known
             if view.is_known:
                 self._show_figures(view)
@@ -167,6 +170,7 @@ class Dashboard(Screen[None], Picking):
         self.cost.share = task_cost(view)
         self.breaker.breaker = view.breaker
         self.gate.task_id, self.gate.passed = view.gate_task_id, view.gate_passed
+        self.steps.running, self.steps.ended = view.step, view.steps
         self.gate.receipts, self.gate.past = view.receipts, view.gate_is_past
 
     def absorb(self, batch: Sequence[Event]) -> None:

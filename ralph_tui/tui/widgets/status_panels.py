@@ -10,11 +10,12 @@ from textual.message import Message
 from textual.reactive import reactive
 
 from ralph_tui.domain.costs import CostLevel, CostLimits, CostMeter
-from ralph_tui.domain.events import IterationFinished
+from ralph_tui.domain.events import IterationFinished, StepFinished, StepStarted
 from ralph_tui.domain.formatting import duration, plural, took
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.domain.run.context_budget import ContextBudget
+from ralph_tui.domain.run.steps import StepOutcome
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.verification.verification import Receipt
 from ralph_tui.domain.view.forecast import Forecast
@@ -35,7 +36,7 @@ from ralph_tui.present.text.spans import (
     row,
     width_of,
 )
-from ralph_tui.present.text.status_labels import BREAKER, RECEIPT, ZONE, Look
+from ralph_tui.present.text.status_labels import BREAKER, RECEIPT, STEP, ZONE, Look
 from ralph_tui.present.timeline.changed_files import FileChange
 from ralph_tui.present.timeline.entry_lines import receipt_note
 from ralph_tui.tui.widgets.scroll_text import ScrollText
@@ -153,6 +154,68 @@ class ChangedFilesPanel(Panel):
         room = width - width_of(figures) - 1
         path = crop_path(change.path, room, self.app.glyphs.ellipsis)
         return row([Span(path)], figures, width, self.app.glyphs.ellipsis)
+
+
+STEP_LINES = 5
+"""Steps in the panel: the last ones; the stream has all."""
+
+
+class StepsPanel(Panel):
+    """Shows the steps around the work: how each ended last, and the one that runs."""
+
+    TITLE = "steps"
+
+    running: reactive[StepStarted | None] = reactive(None, layout=True)
+    ended: reactive[tuple[StepFinished, ...]] = reactive((), layout=True)
+
+    def watch_running(self) -> None:
+        """Show in the border which one runs; without any step there is no panel."""
+        self._change()
+
+    def watch_ended(self) -> None:
+        """Do the same."""
+        self._change()
+
+    def _change(self) -> None:
+        self.display = self.running is not None or bool(self.ended)
+        self.caption()
+
+    def on_mount(self) -> None:
+        """Stay away until there is a step."""
+        super().on_mount()
+        self._change()
+
+    def caption(self) -> None:
+        """Show the running step, or that one failed or all are done."""
+        if self.running is not None:
+            self.show_look(Look("current", one_line(self.running.step, 30), Tone.INFO))
+            return
+        failed = [step for step in self.ended if step.outcome is StepOutcome.FAILED]
+        word = f"{len(failed)} failed" if failed else "done"
+        self.show_look(STEP[StepOutcome.FAILED if failed else StepOutcome.DONE]._replace(word=word))
+
+    def lines(self, width: int) -> Sequence[Line]:
+        """Return a line per step, the running one last."""
+        others = [s for s in self.ended if self.running is None or s.step != self.running.step]
+        lines: list[Line] = [self._ended(step, width) for step in others]
+        if self.running is not None:
+            sign = f"{self.app.glyphs.current} "
+            name = crop(
+                [Span(sign, Tone.INFO), Span(one_line(self.running.step, 60))],
+                width - 8,
+                self.app.glyphs.ellipsis,
+            )
+            lines.append(row(name, [Span("runs", Tone.INFO)], width))
+        return lines[-STEP_LINES:] or [[Span(" ")]]
+
+    def _ended(self, step: StepFinished, width: int) -> Line:
+        look, glyphs = STEP[step.outcome], self.app.glyphs
+        is_done = step.outcome is StepOutcome.DONE
+        right = [Span(look.word, Tone.MUTED if is_done else look.tone)]
+        if step.seconds:
+            right.append(Span(took(step.seconds).rjust(7), Tone.MUTED))
+        left = [Span(f"{getattr(glyphs, look.glyph)} ", look.tone), Span(one_line(step.step, 60))]
+        return row(crop(left, width - width_of(right) - 1, glyphs.ellipsis), right, width)
 
 
 class ContextGauge(Panel):

@@ -1,0 +1,203 @@
+"""Run the steps in their order: before the work of an iteration, after it, at the end of a run, and after a crash."""
+
+from ralph_tui.config.settings import Settings
+from ralph_tui.config.step_settings import (
+    AGENT,
+    COMMIT,
+    after_work,
+    before_work,
+)
+from ralph_tui.domain.errors import ConfigError, ExitCode
+from ralph_tui.domain.events import LoopStatus, Notice
+from ralph_tui.domain.plan.plan import Task, TaskStatus
+from ralph_tui.domain.project_state import StopMode
+from ralph_tui.domain.run.steps import StepLog, StepsLeft, StepWhen
+from ralph_tui.engine.context import RunContext, SpecFor
+from ralph_tui.engine.control.step_records import COMMITS_OFF
+from ralph_tui.engine.core.outcome import End
+from ralph_tui.engine.limits.run_limits import RunLimits
+from ralph_tui.engine.steps.registry import step_types
+from ralph_tui.engine.steps.step_runner import StepPlace, StepRunner
+from ralph_tui.store.project import Documents, Project
+from ralph_tui.store.text_files import inside
+
+_WITHOUT_END_STEPS = frozenset({LoopStatus.ERROR, LoopStatus.WAITING})
+"""Ends after which the steps of a run's end do not run: something must be fixed or decided first."""
+
+
+def check_steps(project: Project, settings: Settings) -> None:
+    """Refuse steps that would be found broken only when they begin. Blocks while it reads a few files.
+
+    Raises:
+        ConfigError: There is no such type of step, the instructions of an agent are not there, or commits are
+            wanted and switched off.
+    """
+    steps = settings.steps
+    step_types(steps)
+    off = next((n for n, s in steps.items() if s.type == COMMIT and not s.enabled), None)
+    if off is not None and settings.git.commit == "task":
+        raise ConfigError(
+            f"steps.{off} is switched off, but git.commit is task.",
+            "Set git.commit to off, or the step's enabled to true.",
+        )
+    for name, step in steps.items():
+        if step.type != AGENT or not step.enabled:
+            continue
+        path = inside(project.root, project.root / step.prompt)
+        if path is None or not path.is_file():
+            where = "outside of the project" if path is None else "not a file in the project"
+            raise ConfigError(
+                f"steps.{name}: its prompt {step.prompt} is {where}.",
+                "Write the instructions there, or take the step out of the settings.",
+            )
+
+
+class StepsAroundWork:
+    """The steps of one run."""
+
+    def __init__(self, run: RunContext, run_limits: RunLimits, spec_for: SpecFor) -> None:
+        """Make the types of all steps.
+
+        Args:
+            run: The parts of the run.
+            run_limits: The limits of the run.
+            spec_for: Makes the specs of sessions that build.
+
+        Raises:
+            ConfigError: There is no such type of step, or it cannot be loaded.
+        """
+        self._run = run
+        self._run_limits = run_limits
+        self._steps = run.configured.steps_in_order
+        commit = run.configured.git.commit
+        self._has_commits = commit == "task"
+        self._tells_commits_off = bool(run.configured.steps) and commit == "off"
+        self._runner = StepRunner(run, run_limits, spec_for, step_types(self._steps))
+
+    def _due(self, names: tuple[str, ...], *whens: StepWhen) -> tuple[str, ...]:
+        """Return the steps among `names` that may run at such a moment."""
+        return tuple(
+            name
+            for name in names
+            if self._steps[name].enabled
+            and self._steps[name].runs in whens
+            and (self._has_commits or self._steps[name].type != COMMIT)
+        )
+
+    @property
+    def _after(self) -> tuple[str, ...]:
+        return self._due(
+            after_work(self._steps),
+            StepWhen.ALWAYS,
+            StepWhen.TASK_COMPLETE,
+            StepWhen.TASK_NOT_COMPLETE,
+        )
+
+    def under_way(self, docs: Documents, iteration: int, task_id: str) -> StepLog:
+        """Return the log as the work of an iteration begins: which steps are to follow it, even after a crash."""
+        if not self._after:
+            return docs.steps
+        left = StepsLeft(iteration=iteration, task_id=task_id, left=self._after)
+        return docs.steps.model_copy(update={"under_way": left})
+
+    async def before(self, task: Task) -> End | None:
+        """Run the steps before the work of the next iteration; returns an end where it may not begin."""
+        self._tell_commits_off()
+        number = self._run.docs.state.iteration_count + 1
+        for name in self._due(before_work(self._steps), StepWhen.ALWAYS):
+            end = await self._runner.run(
+                name, self._steps[name], StepPlace(iteration=number, task=task)
+            )
+            if end is not None:
+                return end
+        return None
+
+    def _tell_commits_off(self) -> None:
+        """Say once that a commit step stands in the settings and does nothing."""
+        named = [n for n, s in self._steps.items() if s.type == COMMIT and s.enabled]
+        if self._tells_commits_off and named:
+            self._tells_commits_off = False
+            text = f"The step {named[0]} does nothing: {COMMITS_OFF}."
+            self._run.emit(Notice(level="warning", text=text))
+
+    async def after(self, *, complete: bool) -> End | None:
+        """Run the steps after the work of an iteration; returns an end where the run may not continue."""
+        if self._run.docs.steps.under_way is None:
+            return None
+
+        def note(docs: Documents) -> Documents:
+            left = docs.steps.under_way
+            if left is None:
+                return docs
+            known = left.model_copy(update={"complete": complete})
+            return docs.replacing(steps=docs.steps.model_copy(update={"under_way": known}))
+
+        await self._run.project_state.transact(note)
+        return await self._finish()
+
+    async def forget(self) -> None:
+        """Let go of the steps after a work that did not come to an end."""
+        if self._run.docs.steps.under_way is not None:
+            await self._run.project_state.transact(
+                lambda docs: docs.replacing(steps=docs.steps.model_copy(update={"under_way": None}))
+            )
+
+    async def finish_left(self) -> End | None:
+        """Run the steps that a run which was killed or stopped still owed a finished iteration."""
+        left = self._run.docs.steps.under_way
+        if left is None:
+            return None
+        complete = left.complete
+        if complete is None:
+            task = self._run.docs.plan.task(left.task_id)
+            if task is None or task.status is not TaskStatus.COMPLETE:
+                await self.forget()  # its work did not end, so nothing follows it
+                return None
+            complete = True
+        whens = _whens(complete=complete)
+        names = [name for name in left.left if name in self._due(self._after, *whens)]
+        if names:
+            text = (
+                f"The last run ended before these steps of iteration {left.iteration}: "
+                f"{', '.join(names)}. Running them now."
+            )
+            self._run.emit(Notice(text=text))
+        return await self.after(complete=complete)
+
+    async def _finish(self) -> End | None:
+        """Run what is left after the work, in order; each step that is over is no longer due."""
+        changed = await self._run_limits.repository_changed()
+        if changed is not None:
+            return changed
+        while (left := self._run.docs.steps.under_way) is not None:
+            if not left.left:
+                await self.forget()
+                return None
+            name = left.left[0]
+            due = self._due((name,), *_whens(complete=bool(left.complete)))
+            if due:
+                task = self._run.docs.plan.task(left.task_id)
+                place = StepPlace(iteration=left.iteration, task=task, counts=False)
+                end = await self._runner.run(name, self._steps[name], place)
+                if end is not None:
+                    return end
+            await self._run.project_state.transact(
+                lambda docs, name=name: docs.replacing(steps=docs.steps.without_left(name))  # type: ignore[misc]
+            )
+        return None
+
+    async def at_end(self, end: End) -> End:
+        """Run the steps of the run's end; returns the end, or a failed step's where all else went well."""
+        state = self._run.docs.state
+        if end.status in _WITHOUT_END_STEPS or state.stop is StopMode.NOW:
+            return end
+        for name in self._due(tuple(self._steps), StepWhen.RUN_END):
+            place = StepPlace(iteration=state.iteration_count, counts=False)
+            failed = await self._runner.run(name, self._steps[name], place)
+            if failed is not None:
+                return failed if end.exit_code is ExitCode.COMPLETE else end
+        return end
+
+
+def _whens(*, complete: bool) -> tuple[StepWhen, StepWhen]:
+    return (StepWhen.ALWAYS, StepWhen.TASK_COMPLETE if complete else StepWhen.TASK_NOT_COMPLETE)

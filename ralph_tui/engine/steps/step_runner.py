@@ -1,0 +1,298 @@
+"""Run one step: its attempts, its time, its breaker, its record, and the person's stop and pause meanwhile."""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+
+from ralph_tui.config.step_settings import AGENT, StepSettings
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.base import Model
+from ralph_tui.domain.errors import RalphError, SetupError, StoreError
+from ralph_tui.domain.formatting import duration
+from ralph_tui.domain.plan.plan import Task
+from ralph_tui.domain.project_state import RalphState, StopMode
+from ralph_tui.domain.run.steps import StepLog, StepOutcome, StepRecord, digest_of
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.engine.context import RunContext, SpecFor
+from ralph_tui.engine.control.step_records import has_changed, step_text
+from ralph_tui.engine.core.outcome import End, interrupted_end, stopped_end
+from ralph_tui.engine.core.project_state import unless
+from ralph_tui.engine.limits.run_limits import RunLimits
+from ralph_tui.engine.steps.step_type import StepJob, StepResult, StepType, failed
+
+GRACE_SECONDS = 10.0
+"""How much longer than its own time limit a step may take to end what it started."""
+
+_SHOWN_TAIL = 300
+
+
+class StepPlace(Model):
+    """Where in a run a step stands."""
+
+    iteration: int
+    task: Task | None = None
+    counts: bool = True
+    """Whether a stop after the iteration keeps the step from running: before the work it does."""
+
+
+def at_once(state: RalphState) -> bool:
+    """Return whether the person stops or pauses the loop at once."""
+    return StopMode.NOW in (state.stop, state.pause)
+
+
+class StepRunner:
+    """Runs the steps of one run, one at a time."""
+
+    def __init__(
+        self,
+        run: RunContext,
+        run_limits: RunLimits,
+        spec_for: SpecFor,
+        types: Mapping[str, StepType],
+    ) -> None:
+        """Run steps within the limits of the run.
+
+        Args:
+            run: The parts of the run.
+            run_limits: The limits of the run.
+            spec_for: Makes the specs of sessions.
+            types: What does the work of each step, by the step's name.
+        """
+        self._run = run
+        self._run_limits = run_limits
+        self._spec_for = spec_for
+        self._types = types
+        self._told_changed: set[str] = set()
+
+    async def run(self, name: str, step: StepSettings, place: StepPlace) -> End | None:
+        """Run one step; returns an end when it was stopped, or failed and the run may not continue.
+
+        Args:
+            name: The step's name.
+            step: Its settings.
+            place: Where in the run it stands.
+
+        Raises:
+            StoreError: What happened could not be written down.
+            SetupError: The machine lacks what the step needs.
+        """
+        record = self._log.of(name)
+        if step.once and record.done_at is not None:
+            await self._tell_changed(name, step, record)
+            return None
+        now = self._run.clock()
+        if record.open_until is not None and record.is_open(now):
+            left = duration((record.open_until - now).total_seconds())
+            times = f"failed {record.failures} times in a row"
+            reason = f"its breaker is open, it {times}; it is tried again in {left}"
+            self._tell(name, step, place, StepResult(outcome=StepOutcome.SKIPPED, reason=reason))
+            return None
+        tries = 1 if record.open_until is not None else 1 + step.retries
+        result = await self._attempts(name, step, place, tries)
+        if isinstance(result, End):
+            return result
+        if result.outcome is not StepOutcome.FAILED:
+            return None
+        if result.end is not None:
+            return result.end
+        return None if step.continue_on_error else _failed_end(name, step, result)
+
+    async def _tell_changed(self, name: str, step: StepSettings, record: StepRecord) -> None:
+        """Say once that a step that ran once has other instructions since: whether it runs again is the person's."""
+        if name in self._told_changed:
+            return
+        self._told_changed.add(name)
+        if await asyncio.to_thread(has_changed, self._run.project, step, record):
+            text = (
+                f"{step.what} changed since the step {name} ran. "
+                f"`ralph steps --reset {name} --reason TEXT` runs it again."
+            )
+            self._run.emit(ev.Notice(level="warning", text=text))
+
+    @property
+    def _log(self) -> StepLog:
+        return self._run.docs.steps
+
+    async def _attempts(
+        self, name: str, step: StepSettings, place: StepPlace, tries: int
+    ) -> StepResult | End:
+        """Try the step as often as it may be tried; a stop ends it, a pause makes it begin again afterwards."""
+        attempt = 1
+        while True:
+            end = await self._asked_to_stop(place)
+            if end is not None:
+                return end
+            result = await self._attempt(name, step, place, attempt)
+            if result.outcome is StepOutcome.INTERRUPTED:
+                await self._record(name, step, result)
+                self._tell(name, step, place, result, attempt=attempt)
+                continue
+            waits = result.failure is not None and result.failure.kind.passes
+            again = result.outcome is StepOutcome.FAILED and attempt < tries and result.end is None
+            delay = step.retry_delay_seconds if again and not waits else None
+            if not (again or waits):
+                await self._record(name, step, result)
+            self._tell(name, step, place, result, attempt=attempt, again_in=delay)
+            if result.failure is not None:
+                if await self._run_limits.outlast(result.failure):
+                    continue  # only waiting helped: that was no attempt
+                end = self._run_limits.fatal(result.failure)
+                if end is not None:
+                    await self._record(name, step, result)
+                    return result.model_copy(update={"end": end})
+            if not again:
+                if waits:
+                    await self._record(name, step, result)
+                return result
+            attempt += 1
+            await self._pause(step.retry_delay_seconds)
+
+    async def _asked_to_stop(self, place: StepPlace) -> End | None:
+        """Wait while paused; then return the end that the person asked for.
+
+        The steps after the work belong to the iteration, so a stop or pause after it lets them run.
+        """
+        state = self._run.docs.state
+        if place.counts or state.pause is StopMode.NOW:
+            await self._run_limits.wait_while_paused()
+        state = self._run.docs.state
+        stopping = state.stop is not StopMode.NONE if place.counts else state.stop is StopMode.NOW
+        return interrupted_end(state) if stopping else None
+
+    async def _attempt(
+        self, name: str, step: StepSettings, place: StepPlace, attempt: int
+    ) -> StepResult:
+        """Begin, run and time one attempt."""
+        job = StepJob(
+            name=name,
+            settings=step,
+            iteration=place.iteration,
+            task=place.task,
+            run=self._run,
+            run_limits=self._run_limits,
+            spec_for=self._spec_for,
+        )
+        await self._change(lambda log: log.begun(name))
+        self._run.emit(
+            ev.StepStarted(
+                step=name,
+                kind=step.type,
+                what=step.what,
+                iteration=place.iteration,
+                task_id=place.task.id if place.task else "",
+                attempt=attempt,
+            )
+        )
+        began = time.monotonic()
+        work = guarded(self._types[name], job)
+        if step.type == AGENT:  # its session obeys the person and the clock, and says what it cost
+            result: StepResult | None = await work
+        else:
+            result = await unless(self._run.project_state, work, at_once)
+        if result is None:
+            word = "stopped" if self._run.docs.state.stop is StopMode.NOW else "paused"
+            result = StepResult(outcome=StepOutcome.INTERRUPTED, reason=f"{word} at once")
+        if step.once and result.outcome is StepOutcome.DONE:
+            digest = digest_of(await asyncio.to_thread(step_text, self._run.project, step))
+            await self._change(lambda log: log.done_once(name, digest, self._run.clock()))
+        return result.model_copy(update={"seconds": time.monotonic() - began})
+
+    async def _record(self, name: str, step: StepSettings, result: StepResult) -> None:
+        """Write down how a step ended."""
+        now, breaker = self._run.clock(), step.breaker
+        await self._change(
+            lambda log: log.ended(
+                name,
+                result.outcome,
+                one_line(result.reason, _SHOWN_TAIL),
+                now,
+                threshold=breaker.threshold if breaker else 0,
+                reset_after=breaker.reset_after_seconds if breaker else 0.0,
+            )
+        )
+
+    async def _change(self, change: Callable[[StepLog], StepLog]) -> None:
+        await self._run.project_state.transact(
+            lambda docs: docs.replacing(steps=change(docs.steps))
+        )
+
+    def _tell(
+        self,
+        name: str,
+        step: StepSettings,
+        place: StepPlace,
+        result: StepResult,
+        *,
+        attempt: int = 1,
+        again_in: float | None = None,
+    ) -> None:
+        """Emit how an attempt ended.
+
+        Args:
+            name: The step.
+            step: Its settings.
+            place: Where in the run it stands.
+            result: How the attempt ended.
+            attempt: Which one it was.
+            again_in: Seconds until the next; None: there is none.
+        """
+        self._run.emit(
+            ev.StepFinished(
+                step=name,
+                kind=step.type,
+                what=step.what,
+                iteration=place.iteration,
+                task_id=place.task.id if place.task else "",
+                outcome=result.outcome,
+                reason=result.reason,
+                attempt=attempt,
+                again_in=again_in,
+                exit_code=result.exit_code,
+                tail=result.tail,
+                sandboxed=result.sandboxed,
+                cost_usd=result.cost_usd,
+                tokens=result.tokens,
+                seconds=result.seconds,
+            )
+        )
+
+    async def _pause(self, seconds: float) -> None:
+        """Wait before the next attempt, unless the person stops or pauses the loop at once."""
+        if seconds > 0:
+            await unless(self._run.project_state, asyncio.sleep(seconds), at_once)
+
+
+async def guarded(kind: StepType, job: StepJob) -> StepResult:
+    """Run one attempt; whatever a type raises is a failed step, but for what keeps ralph itself from working.
+
+    Raises:
+        StoreError: The documents or the journal cannot be written.
+        SetupError: The machine lacks what sessions and the sandbox need.
+    """
+    seconds = job.settings.timeout_seconds
+    bound = None if job.settings.type == AGENT else seconds + GRACE_SECONDS
+    try:
+        async with asyncio.timeout(bound):
+            result: object = await kind.run(job)
+    except (StoreError, SetupError):
+        raise
+    except RalphError as error:
+        return failed(str(error))
+    except TimeoutError:
+        return failed(f"no end after {duration(seconds)}")
+    except (Exception, SystemExit) as error:  # noqa: BLE001  (a package's code may raise anything)
+        return failed(one_line(f"{type(error).__name__}: {error}", 300))
+    if not isinstance(result, StepResult):
+        return failed(f"its type returned {type(result).__name__} instead of a StepResult")
+    return result
+
+
+def _failed_end(name: str, step: StepSettings, result: StepResult) -> End:
+    """Return the end of a run by a step that failed, with the end of what it printed."""
+    last = one_line(result.tail.strip().rpartition("\n")[2], _SHOWN_TAIL) if result.tail else ""
+    said = f"; it printed last: {last}" if last else ""
+    what = f" ({one_line(step.what, 80)})" if step.what != name else ""
+    return stopped_end(
+        f"the step {name}{what} failed: {result.reason}{said}",
+        f"Fix the cause and run again, or set steps.{name}.continue_on_error to true.",
+    )

@@ -1,0 +1,283 @@
+"""Steps around the work, on the real CLI: each type, the order, failure, retries, and what a stop leaves."""
+
+from collections.abc import Callable, Coroutine, Mapping
+from pathlib import Path
+
+import psutil
+import pytest
+from pydantic import JsonValue
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.plan.plan import TaskStatus
+from ralph_tui.domain.run.steps import StepOutcome
+from ralph_tui.engine.control.controls import Controls
+from ralph_tui.store.project import Project
+from tests.harness.model import serving
+from tests.harness.projects import make_project, task, task_of
+from tests.harness.scenarios import claims_in_vain, finishes, scenario
+from tests.harness.waiting import until
+from tests.scenario.running import Run, play
+
+pytestmark = pytest.mark.real_cli
+
+Step = dict[str, JsonValue]
+
+WORK: Step = {}
+
+
+def command(run: str, **more: JsonValue) -> Step:
+    """A command step."""
+    return {"type": "command", "run": run, **more}
+
+
+def project_with(
+    directory: Path,
+    steps: Mapping[str, Step],
+    *,
+    tasks: tuple[str, ...] = ("a",),
+    files: Mapping[str, str] | None = None,
+) -> Path:
+    """A project with these steps."""
+    return make_project(
+        directory, [task(name) for name in tasks], config={"steps": steps}, files=files
+    )
+
+
+def outcomes(run: Run) -> list[tuple[str, str]]:
+    """How each attempt at a step ended, in order."""
+    return [(e.step, e.outcome.value) for e in run.of(ev.StepFinished)]
+
+
+async def test_steps_run_in_their_order_around_the_work(tmp_path: Path) -> None:
+    steps: dict[str, Step] = {
+        "once": command("echo once >> order.txt", once=True),
+        "before": command("echo before >> order.txt"),
+        "readme": {"type": "readme-check"},
+        "work": WORK,
+        "nothing": {"type": "noop"},
+        "done": command("echo done >> order.txt", when="task_complete"),
+        "not-done": command("echo not-done >> order.txt", when="task_not_complete"),
+        "off": command("echo off >> order.txt", enabled=False),
+        "end": command("echo end >> order.txt", when="run_end"),
+    }
+    project = project_with(tmp_path, steps, tasks=("a", "b"), files={"README.md": "# Hello\n"})
+    async with serving(scenario(finishes("a"), finishes("b"))) as server:
+        run = await play(project, server)
+    assert run.end.exit_code == 0, run.end.reason
+    lines = (project / "order.txt").read_text().split()
+    assert lines == ["once", "before", "done", "before", "done", "end"]
+    first = [(e.step, e.iteration) for e in run.of(ev.StepFinished) if e.iteration == 1]
+    assert first == [
+        ("once", 1), ("before", 1), ("readme", 1), ("nothing", 1), ("done", 1),
+    ]  # fmt: skip
+    docs = Project(project).load()
+    assert docs.steps.of("once").done_at is not None
+    assert docs.steps.of("once").done_hash
+    assert docs.steps.under_way is None
+    assert docs.steps.running == ""
+    kinds = [e.type for e in run.events]
+    assert kinds.index("step_started") < kinds.index("iteration_started")
+    assert [e for e in run.events if not e.transient][-1].type == "loop_finished"
+
+
+async def test_a_step_waits_for_how_the_work_ended(tmp_path: Path) -> None:
+    steps: dict[str, Step] = {
+        "work": WORK,
+        "good": command("echo good >> order.txt", when="task_complete"),
+        "bad": command("echo bad >> order.txt", when="task_not_complete"),
+    }
+    project = project_with(tmp_path, steps)
+    async with serving(scenario(claims_in_vain("a"))) as server:
+        run = await play(
+            project,
+            server,
+            overrides={
+                "phases.building.backpressure": ("false",),
+                "phases.building.max_iterations": 1,
+            },
+        )
+    assert run.end.exit_code == 1
+    assert (project / "order.txt").read_text() == "bad\n"
+
+
+async def test_a_failed_step_ends_the_run_with_what_it_printed(tmp_path: Path) -> None:
+    steps: dict[str, Step] = {
+        "work": WORK,
+        "docs": command("echo building; echo the page is missing; exit 3"),
+    }
+    project = project_with(tmp_path, steps, tasks=("a", "b"))
+    async with serving(scenario(finishes("a"), finishes("b"))) as server:
+        run = await play(project, server)
+        assert run.end.exit_code == 1
+        assert "the step docs" in run.end.reason
+        assert "exit status 3; it printed last: the page is missing" in run.end.reason
+        (ended,) = run.of(ev.StepFinished)
+        assert (ended.outcome, ended.exit_code) == (StepOutcome.FAILED, 3)
+        assert "building" in ended.tail
+        assert task_of(project, "a").status is TaskStatus.COMPLETE
+        assert task_of(project, "b").status is TaskStatus.PENDING
+        again = await play(project, server)  # the step is still owed, so it is what runs first
+        kinds = [e.type for e in again.events]
+        assert "iteration_started" not in kinds
+        assert any("docs. Running them now" in e.text for e in again.of(ev.Notice))
+
+
+async def test_a_step_is_tried_again_and_may_fail(tmp_path: Path) -> None:
+    flaky = "echo x >> tries.txt; test $(wc -l < tries.txt) -ge 3"
+    steps: dict[str, Step] = {
+        "work": WORK,
+        "flaky": command(flaky, retries=2, retry_delay_seconds=0.01),
+        "late": command("exit 1", continue_on_error=True),
+        "slow": command("sleep 60", timeout_seconds=0.2, continue_on_error=True),
+    }
+    project = project_with(tmp_path, steps)
+    async with serving(scenario(finishes("a"))) as server:
+        run = await play(project, server)
+    assert run.end.exit_code == 0
+    assert outcomes(run) == [
+        ("flaky", "failed"), ("flaky", "failed"), ("flaky", "done"), ("late", "failed"), ("slow", "failed"),
+    ]  # fmt: skip
+    assert [e.attempt for e in run.of(ev.StepFinished)][:3] == [1, 2, 3]
+    assert run.of(ev.StepFinished)[0].again_in == pytest.approx(0.01)
+    assert run.of(ev.StepFinished)[-1].reason.startswith("no end after")
+
+
+async def test_an_open_breaker_skips_the_step_and_says_so(tmp_path: Path) -> None:
+    breaker: JsonValue = {"threshold": 2, "reset_after_seconds": 3600}
+    steps: dict[str, Step] = {
+        "work": WORK,
+        "docs": command("exit 1", continue_on_error=True, breaker=breaker),
+    }
+    project = project_with(tmp_path, steps, tasks=("a", "b", "c"))
+    async with serving(scenario(finishes("a"), finishes("b"), finishes("c"))) as server:
+        run = await play(project, server)
+    assert run.end.exit_code == 0
+    assert [o for _, o in outcomes(run)] == ["failed", "failed", "skipped"]
+    assert "its breaker is open, it failed 2 times in a row" in run.of(ev.StepFinished)[-1].reason
+
+
+async def test_an_agent_step_has_its_own_session_and_no_tools_of_tasks(tmp_path: Path) -> None:
+    sets_up = """
+    - name: sets up
+      when: Make it ready
+      turns:
+        - write: {path: ready.txt, content: "ready\\n"}
+          context: 30000
+        - say: It is ready.
+    """
+    steps: dict[str, Step] = {
+        "setup": {"type": "agent", "prompt": "SETUP.md", "once": True},
+        "work": WORK,
+    }
+    project = project_with(
+        tmp_path, steps, tasks=("a", "b"), files={"SETUP.md": "Make it ready.\n"}
+    )
+    async with serving(scenario(sets_up, finishes("a"), finishes("b"))) as server:
+        run = await play(project, server)
+        sent = [r for r in server.requests if r.script == "sets up"]
+        assert server.unmatched == []
+    assert run.end.exit_code == 0, run.end.reason
+    assert (project / "ready.txt").exists()
+    (ended,) = run.of(ev.StepFinished)
+    assert ended.outcome is StepOutcome.DONE
+    assert ended.reason == "It is ready."
+    assert ended.cost_usd > 0
+    assert ended.tokens > 0
+    assert run.end.cost_usd > ended.cost_usd
+    iterations = sum(e.cost_usd for e in run.of(ev.IterationFinished))
+    assert run.end.cost_usd == pytest.approx(iterations + ended.cost_usd)
+    assert len(sent) == 2
+    tools = next(e.tools for e in run.of(ev.SessionStarted))
+    assert "mcp__ralph__ralph_append_learning" in tools
+    assert not any("task" in name for name in tools if name.startswith("mcp__ralph__"))
+    assert next(s.task_id for s in Project(project).read_sessions()) == "step setup"
+
+
+async def test_an_agent_step_keeps_to_the_cost_limit(tmp_path: Path) -> None:
+    spends = """
+    - name: spends
+      when: Spend it
+      turns:
+        - bash: uv run python -c 'print(1)'
+          repeat: 1000
+          output: 20000
+    """
+    steps: dict[str, Step] = {"setup": {"type": "agent", "prompt": "SETUP.md"}, "work": WORK}
+    project = project_with(tmp_path, steps, files={"SETUP.md": "Spend it.\n"})
+    async with serving(scenario(spends, finishes("a"))) as server:
+        run = await play(project, server, overrides={"safety.cost_limits.per_session": 0.5})
+    assert run.end.exit_code == 1
+    assert "$0.50" in run.end.reason
+    assert outcomes(run) == [("setup", "failed")]
+
+
+Act = Callable[[Run], Coroutine[None, None, None]]
+
+
+def stops_in_the_step(project: Path, pids: list[int]) -> Act:
+    async def person(run: Run) -> None:
+        await run.until_told(ev.StepStarted)
+        await until((project / "pid").exists, what="the step's process")
+        pids.append(int((project / "pid").read_text()))
+        Controls(project).stop(now=True)
+
+    return person
+
+
+async def test_stopping_at_once_ends_the_steps_command(tmp_path: Path) -> None:
+    waits = "echo $$ > pid.new; mv pid.new pid; sleep 600"
+    steps: dict[str, Step] = {
+        "work": WORK,
+        "docs": command(f"test -e go || {{ {waits}; }}; echo done >> done.txt"),
+    }
+    project, pids = project_with(tmp_path, steps), list[int]()
+    async with serving(scenario(finishes("a"))) as server:
+        run = await play(project, server, meanwhile=stops_in_the_step(project, pids))
+        assert run.end.exit_code == 130
+        assert outcomes(run) == [("docs", "interrupted")]
+        await until(lambda: not psutil.pid_exists(pids[0]), what="the command to be gone")
+        (project / "go").touch()
+        again = await play(project, server)
+    assert again.end.exit_code == 0
+    assert outcomes(again) == [("docs", "done")]
+    assert (project / "done.txt").read_text() == "done\n"
+
+
+async def test_pausing_at_once_runs_the_step_again_afterwards(tmp_path: Path) -> None:
+    waits = "echo $$ > pid.new; mv pid.new pid; sleep 600"
+    steps: dict[str, Step] = {"before": command(f"test -e go || {{ {waits}; }}"), "work": WORK}
+    project = project_with(tmp_path, steps)
+
+    async def person(run: Run) -> None:
+        await until((project / "pid").exists, what="the step's process")
+        controls = Controls(project)
+        controls.pause()
+        controls.pause()  # asked again: at once
+        await run.until_told(ev.LoopPaused)
+        (project / "go").touch()
+        controls.resume()
+
+    async with serving(scenario(finishes("a"))) as server:
+        run = await play(project, server, meanwhile=person)
+    assert run.end.exit_code == 0
+    assert outcomes(run) == [("before", "interrupted"), ("before", "done")]
+
+
+async def test_an_exception_in_a_step_is_a_failed_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "site"
+    info = package / "raising-1.0.dist-info"
+    info.mkdir(parents=True)
+    (package / "raising.py").write_text(
+        "class Raising:\n    async def run(self, job):\n        raise ZeroDivisionError('of ' + job.name)\n"
+    )
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: raising\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[ralph_tui.steps]\nraising = raising:Raising\n")
+    monkeypatch.syspath_prepend(package)
+    steps: dict[str, Step] = {"work": WORK, "mine": {"type": "raising"}}
+    project = project_with(tmp_path, steps)
+    async with serving(scenario(finishes("a"))) as server:
+        run = await play(project, server)
+    assert run.end.exit_code == 1
+    assert "the step mine (raising) failed: ZeroDivisionError: of mine" in run.end.reason
