@@ -1,5 +1,6 @@
 """The issues of beads: one JSON object on each line of `.beads/issues.jsonl`, or the list that `bd list --json` prints."""
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -60,11 +61,11 @@ class Beads:
         issues = _Issues(document, nodes)
         left_out = list(issues.left_out())
         gone = {out.id for out in left_out}
-        entries = [
+        entries = (
             _entry(issues, node, source)
             for id_, node in issues.by_id
             if id_ not in gone and not issues.is_epic(id_)
-        ]
+        )
         listing = Listing(
             format=self.name, entries=entries, left_out=left_out, remarks=tuple(issues.remarks())
         )
@@ -97,7 +98,8 @@ def _issues(source: Source) -> tuple[Document, Sequence[Node]]:
             raise document.wrong(
                 node, "an issue is not an object", "Name another format with `--as`."
             )
-    return document, nodes or ()
+    # `bd export` may add records of other kinds to the issues.
+    return document, [node for node in nodes or () if document.text(node, "_type") in {"", "issue"}]
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,7 @@ class _Issues:
         self.nodes: Mapping[str, Node] = dict(self.by_id)
         self.links = {id_: tuple(self._links(node)) for id_, node in self.by_id}
         self.children: dict[str, list[str]] = {}
+        self._members: dict[str, tuple[str, ...]] = {}
         for id_, links in self.links.items():
             for link in links:
                 if link.kind == "parent-child":
@@ -148,10 +151,12 @@ class _Issues:
 
     def members(self, epic: str) -> tuple[str, ...]:
         """Return the issues that an epic stands for, those of epics below it included."""
+        if epic in self._members:
+            return self._members[epic]
         found: dict[str, None] = {}
-        pending, seen = [epic], set[str]()
+        pending, seen = deque([epic]), set[str]()
         while pending:
-            above = pending.pop(0)
+            above = pending.popleft()
             if above in seen:
                 continue
             seen.add(above)
@@ -160,7 +165,8 @@ class _Issues:
                     pending.append(child)
                 else:
                     found[child] = None
-        return tuple(found)
+        self._members[epic] = tuple(found)
+        return self._members[epic]
 
     def waits(self, id_: str) -> Mapping[str, int]:
         """Return what must be closed first; an epic stands for its issues."""

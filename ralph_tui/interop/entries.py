@@ -27,8 +27,6 @@ from ralph_tui.domain.verification.check_commands import runnable_command
 from ralph_tui.domain.verification.verification import (
     CommandCriterion,
     Criterion,
-    TaskVerification,
-    VerificationOutcome,
 )
 from ralph_tui.interop.formats import MAX_TASKS, Imported, InteropError, LeftOut, Source, Wanted
 
@@ -38,6 +36,8 @@ MAX_TEXT = 20_000
 MAX_CRITERION = 2_000
 MAX_CRITERIA = 200
 MAX_FOREIGN_ID = 1_000
+MAX_DEPENDENCIES = 200_000
+"""Of all tasks together; a group that waits for a group is as many as there are pairs."""
 
 MEMBERS = "members"
 """Where a task that stands for a whole group keeps the ids of its entries in `Origin.foreign`."""
@@ -87,12 +87,13 @@ class Listing:
     """A whole foreign file, before its entries are checked; the fields are those of `Imported`."""
 
     format: str
-    entries: Sequence[Entry]
+    entries: Iterable[Entry]
     title: str = ""
     description: str = ""
     branch: str = ""
     left_out: Sequence[LeftOut] = ()
     remarks: Sequence[str] = ()
+    unread: frozenset[str] = frozenset()
 
 
 def imported(listing: Listing, source: Source, wanted: Wanted) -> Imported:
@@ -102,9 +103,9 @@ def imported(listing: Listing, source: Source, wanted: Wanted) -> Imported:
         InteropError: It has no entry or too many, two with one id, a dependency that is not in the file, or a cycle.
     """
     left_out = list(listing.left_out)
-    _require_entries(listing, source)
-    _require_unique(listing.entries, source)
-    entries, remarks = _without_gone(listing.entries, left_out, source)
+    listed = _bounded_number(listing, source)
+    _require_unique(listed, source)
+    entries, remarks = _without_gone(listed, left_out, source)
     _require_no_cycle(entries, source, "")
     if wanted.by == "group":
         entries = by_group(entries)
@@ -133,6 +134,7 @@ def imported(listing: Listing, source: Source, wanted: Wanted) -> Imported:
         ),
         remarks=(*listing.remarks, *remarks),
         lines={names[entry.id]: entry.line for entry in entries},
+        unread=listing.unread,
     )
 
 
@@ -217,8 +219,6 @@ def slug(text: str, limit: int = 60) -> str:
 def tasks_by_foreign_id(plan: ImplementationPlan, format_: str, path: str) -> Mapping[str, Task]:
     """Return the tasks that came from a file, by the file's own ids; one that stands for a group has many.
 
-    A task that was never imported goes by its own id, as a file that ralph exported has it.
-
     Args:
         plan: The plan.
         format_: The name of the importer.
@@ -231,9 +231,6 @@ def tasks_by_foreign_id(plan: ImplementationPlan, format_: str, path: str) -> Ma
             members = origin.foreign.get(MEMBERS)
             ids = members if isinstance(members, list) else [origin.id]
             found.update((str(member), task) for member in ids)
-    for task in plan.tasks:
-        if task.origin is None:
-            found.setdefault(task.id, task)
     return found
 
 
@@ -303,23 +300,35 @@ def _indented(text: str) -> str:
     return "".join(f"\n  {line}" for line in text.strip().splitlines()) if text.strip() else ""
 
 
-def _require_entries(listing: Listing, source: Source) -> None:
-    if not listing.entries:
-        gone = plural(len(listing.left_out), "entry") if listing.left_out else ""
+def _bounded_number(listing: Listing, source: Source) -> list[Entry]:
+    """Return the entries of a listing, which may be made one by one, up to the bounds."""
+    entries: list[Entry] = []
+    dependencies = 0
+    for entry in listing.entries:
+        entries.append(entry)
+        dependencies += len(entry.waits_for)
+        for number, most, what in (
+            (len(entries), MAX_TASKS, "tasks"),
+            (dependencies, MAX_DEPENDENCIES, "dependencies"),
+        ):
+            if number > most:
+                raise InteropError(
+                    source.name, entry.line, f"more than {most:,} {what}", "Split the file."
+                )
+    if not entries:
+        number = len(listing.left_out)
+        left = (
+            f", and {number} {'entry was' if number == 1 else 'entries were'} left out"
+            if number
+            else ""
+        )
         raise InteropError(
             source.name,
             0,
-            "no task was found"
-            + (f", and {gone.replace('entrys', 'entries')} left out" if gone else ""),
+            f"no task was found{left}",
             f"It was read as {listing.format}; name another format with `--as`.",
         )
-    if len(listing.entries) > MAX_TASKS:
-        raise InteropError(
-            source.name,
-            listing.entries[MAX_TASKS].line,
-            f"{len(listing.entries):,} tasks, more than {MAX_TASKS:,}",
-            "Split the file.",
-        )
+    return entries
 
 
 def _require_unique(entries: Sequence[Entry], source: Source) -> None:
@@ -431,11 +440,6 @@ def _task(entry: Entry, format_: str, source: Source, names: Mapping[str, str]) 
         *(criterion(each) for each in entry.criteria),
         *(command_criterion(each) for each in entry.commands),
     ]
-    complete = TaskVerification(
-        outcome=VerificationOutcome.UNVERIFIED,
-        by="import",
-        reason=f"complete in {one_line(source.name, 100)}, not verified by ralph",
-    )
     status = TaskStatus.BLOCKED if entry.blocked else TaskStatus.PENDING
     return Task(
         id=names[entry.id],
@@ -445,7 +449,6 @@ def _task(entry: Entry, format_: str, source: Source, names: Mapping[str, str]) 
         dependencies=tuple(names[dep] for dep in entry.waits_for),
         verification_criteria=tuple(c for c in criteria if c),
         blockers=(one_line(entry.blocked, 500),) if entry.blocked and not entry.done else (),
-        verification=complete if entry.done else None,
         held=entry.held and not entry.done,
         group=entry.group,
         labels=tuple(entry.labels),

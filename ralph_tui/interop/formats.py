@@ -83,6 +83,7 @@ class Imported:
         left_out: What did not become a task, each with the reason.
         remarks: Sentences for the preview: what was decided, what has no counterpart.
         lines: Task id to the line where it starts, from 1.
+        unread: What the file calls entries that nobody asked for, such as those under another tag: they are not gone.
     """
 
     format: str
@@ -93,6 +94,7 @@ class Imported:
     left_out: tuple[LeftOut, ...] = ()
     remarks: tuple[str, ...] = ()
     lines: Mapping[str, int] = field(default_factory=dict)
+    unread: frozenset[str] = frozenset()
 
 
 class Importer(Protocol):

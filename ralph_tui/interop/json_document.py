@@ -135,7 +135,9 @@ def literal(value: JsonValue) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\Z)|[{}\[\]:]', re.DOTALL)
+# The end may be in the middle of a string, even of an escape; a string that did not match would be tried again
+# from each quote in it.
+_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[{}\[\]:]', re.DOTALL)
 _SHALLOW = 6
 
 

@@ -21,6 +21,9 @@ from ralph_tui.interop.formats import InteropError, Source
 MAX_DEPTH = 100
 """Deeper than any plan; a file nested deeper is broken or hostile."""
 
+MAX_VALUES = 1_000_000
+"""More than a file of 5,000 tasks has; each costs memory."""
+
 _REPAIR = (
     "Restore the file or correct this place; `python -m json.tool FILE` shows the fault as well."
 )
@@ -77,6 +80,7 @@ class Reader:
         self._breaks = [found.start() for found in re.finditer("\n", source.text)]
         self._at = self._limit = 0
         self._open: list[_Open] = []
+        self._values = 0
         if (nul := source.text.find("\0")) >= 0:
             raise self.error(nul, "a NUL byte in the text", "The file is not text; restore it.")
 
@@ -115,6 +119,10 @@ class Reader:
     def _begun(self) -> Node | None:
         """Begin a value; return it when it has no parts."""
         char = self._next()
+        self._values += 1
+        if self._values > MAX_VALUES:
+            what = f"more than {MAX_VALUES:,} values"
+            raise self.error(self._at, what, "Name a file that is a plan.")
         if char not in "{[":
             start = self._at
             value = self._decoded()

@@ -376,7 +376,7 @@ def _tell_rest(
         origin = task.origin
         if origin is None or (origin.format, origin.path) != (one.imported.format, one.path):
             continue
-        if _key(origin) in named:
+        if _key(origin) in named or origin.id in one.imported.unread:
             continue
         why = reasons.get(origin.id, "not in the file any more")
         stays = (

@@ -72,7 +72,7 @@ class Prd:
         stories = _required(document, "userStories")
         listing = Listing(
             format=self.name,
-            entries=[_story(document, node) for node in stories],
+            entries=(_story(document, node) for node in stories),
             title=first_text(document, document.root, "name", "project", "feature"),
             description=document.text(document.root, "description"),
             branch=document.text(document.root, "branchName"),
@@ -127,19 +127,17 @@ def _story(document: Document, node: Node) -> Entry:
 
 
 def _commands(document: Document, node: Node) -> Sequence[str]:
-    """Return what the fields for commands hold: texts, lists of texts, or objects with `command`."""
+    """Return what the fields for commands hold: texts, lists of texts, or objects with a command."""
     found: list[str] = []
-    for key in _COMMANDS:
+    for key in (*_COMMANDS, "acceptanceCriteria"):
         member = node.get(key)
         if member is None:
             continue
-        items = member.items if member.items is not None else [member]
-        found += (
-            document.text(item, "command")
-            if item.members is not None
-            else document.scalar_text(item, key)
-            for item in items
-        )
+        for item in member.items if member.items is not None else [member]:
+            if item.members is not None:
+                found.append(first_text(document, item, "command", "testCommand"))
+            elif key in _COMMANDS:
+                found.append(document.scalar_text(item, key))
     return tuple(command for command in dict.fromkeys(found) if command.strip())
 
 
@@ -252,7 +250,7 @@ class Wiggum:
         )
         listing = Listing(
             format=self.name,
-            entries=[_task(document, node, source) for node in tasks],
+            entries=(_task(document, node, source) for node in tasks),
             title=first_text(document, document.root, "name", "project"),
             remarks=no_counterpart((key for node in tasks for key in node.members or ()), known),
         )

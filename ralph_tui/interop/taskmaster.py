@@ -110,6 +110,12 @@ class Taskmaster:
             title=chosen.tag if chosen.tag != MAIN else "",
             description=chosen.description,
             left_out=left_out,
+            unread=frozenset(
+                item.id
+                for tag in _tags(document)
+                if tag.tag != chosen.tag
+                for item in _items(document, tag)
+            ),
             remarks=(*remarks, *no_counterpart(fields, _KNOWN)),
         )
         return imported(listing, source, wanted)
@@ -236,7 +242,7 @@ def _items(document: Document, tag: _Tag) -> Iterator[_Item]:
 
 def _entries(
     document: Document, items: Sequence[_Item], source: Source
-) -> tuple[list[Entry], list[LeftOut]]:
+) -> tuple[Iterator[Entry], list[LeftOut]]:
     left_out: list[LeftOut] = []
     gone: set[str] = set()
     for item in items:
@@ -250,11 +256,11 @@ def _entries(
         for item in items
         if item.parent is None
     }
-    entries = [
+    entries = (
         _entry(document, item, _waits(document, item, parts), source)
         for item in items
         if item.id not in gone and not parts.get(item.id)
-    ]
+    )
     return entries, left_out
 
 

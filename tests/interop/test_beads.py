@@ -44,7 +44,7 @@ FILE = (
 
 
 def test_issues_become_tasks() -> None:
-    got = read(*FILE)
+    got = read(*FILE, {"_type": "memory", "key": "style", "value": "short"})
     by_id = {task.id: task for task in got.tasks}
     assert list(by_id) == ["bd-1.1", "bd-1.2", "bd-2", "bd-4", "bd-5", "bd-8"]
     assert (by_id["bd-1.1"].status, by_id["bd-1.1"].priority) == (TaskStatus.COMPLETE, 0)
@@ -122,7 +122,7 @@ def test_a_list_is_read_and_written_as_well() -> None:
         (text(issue("a"), {"title": "no id"}), 2, "an issue has no 'id'"),
         (text(issue("a")) + "[]\n", 2, "an issue is not an object"),
         (text(issue("a", priority="P9")), 1, "'priority' is 'P9'"),
-        (text(EPIC), 0, "no task was found, and 1 entry left out"),
+        (text(EPIC), 0, "no task was found, and 1 entry was left out"),
     ],
 )
 def test_a_broken_line_is_named(broken: str, line: int, what: str) -> None:

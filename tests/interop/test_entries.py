@@ -52,10 +52,10 @@ def test_an_entry_becomes_a_task_that_knows_where_it_comes_from() -> None:
     assert got.lines == {"A": 4}
 
 
-def test_what_is_done_is_complete_but_not_verified() -> None:
+def test_what_is_done_is_complete_and_nothing_vouches_for_it() -> None:
     (task,) = read([entry("A", done=True)]).tasks
     assert task.status is TaskStatus.COMPLETE
-    assert task.is_unverified
+    assert task.verification is None
 
 
 def test_the_hash_changes_with_the_words_and_not_with_the_state() -> None:
@@ -77,9 +77,10 @@ def test_the_hash_changes_with_the_words_and_not_with_the_state() -> None:
         ([entry("A"), entry("B", "C", line=5)], 5, "'B' depends on 'C', which is not in the file"),
         ([entry("A", "B", line=3), entry("B", "A")], 3, "in a circle: A → B → A"),
         ([entry("A", "A", line=3)], 3, "in a circle: A → A"),
+        ([entry("A", *map(str, range(200_001)), line=8)], 8, "more than 200,000 dependencies"),
         ([entry("x" * 1_001, line=6)], 6, "an id of 1,001 characters"),
         ([entry("A", criteria=["c"] * 201, line=6)], 6, "201 criteria"),
-        ([entry(str(i), line=i) for i in range(MAX_TASKS + 1)], MAX_TASKS, "5,001 tasks"),
+        ([entry(str(i), line=i) for i in range(MAX_TASKS + 1)], MAX_TASKS, "more than 5,000 tasks"),
     ],
 )
 def test_an_unusable_file_is_refused_with_its_line(

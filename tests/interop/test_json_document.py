@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ralph_tui.interop import json_reader
 from ralph_tui.interop.formats import SNIFFED, InteropError, Source
 from ralph_tui.interop.json_document import Document, outline
 from ralph_tui.interop.json_reader import MAX_DEPTH, Node
@@ -164,6 +165,22 @@ def test_a_large_file_is_read_in_time() -> None:
     began = time.process_time()
     read(text)
     assert time.process_time() - began < 3  # a tenth of that on a quiet machine
+
+
+def test_a_file_of_very_many_values_is_refused_before_it_fills_the_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(json_reader, "MAX_VALUES", 100)
+    assert read("[" + ",".join(["1"] * 99) + "]").root.items is not None
+    with pytest.raises(InteropError, match="more than 100 values"):
+        read("[" + ",".join(["1"] * 100) + "]")
+
+
+@pytest.mark.parametrize("end", range(4))
+def test_an_outline_of_a_hostile_text_takes_no_time(end: int) -> None:
+    began = time.process_time()
+    assert outline('{"a": "' + '\\"' * 30_000 + "\\" * end) == {"a"}
+    assert time.process_time() - began < 2
 
 
 def test_null_is_absent() -> None:

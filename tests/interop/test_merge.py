@@ -63,6 +63,12 @@ def test_everything_is_new_in_an_empty_plan_and_the_same_the_second_time() -> No
     assert not again.preview.changes_plan
 
 
+def test_what_the_file_has_and_nobody_asked_for_is_not_gone() -> None:
+    plan = merged(EMPTY, incoming(theirs("a"), theirs("b"), theirs("c"))).plan
+    part = merged(plan, incoming(theirs("a"), unread=frozenset({"b"})))
+    assert changes(part) == {"a": ImportChange.SAME, "c": ImportChange.GONE}
+
+
 def test_a_file_cannot_make_a_task_verified_or_change_what_only_a_person_may() -> None:
     forged = theirs(
         "a",

@@ -1,10 +1,8 @@
 """The prd.json files of four other Ralphs are read, and their flags are written back."""
 
-import json
-
 import pytest
 
-from ralph_tui.domain.plan.plan import DEFAULT_PRIORITY, ImplementationPlan, TaskStatus
+from ralph_tui.domain.plan.plan import DEFAULT_PRIORITY, ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.verification.verification import CommandCriterion
 from ralph_tui.interop.formats import Imported, InteropError, Source, Wanted
 from ralph_tui.interop.prd_json import Prd, Wiggum
@@ -121,6 +119,12 @@ def test_subsy() -> None:
     assert "`pnpm test`" in got.remarks[0]
 
 
+def test_a_criterion_may_bring_its_command() -> None:
+    criterion = '{"id": "AC-1", "text": "It exists", "testCommand": "test -f a.py", "passes": true}'
+    (task,) = read(HYBRID.replace('"page starts at 1"', criterion)).tasks
+    assert task.verification_criteria == ("It exists", CommandCriterion(command="test -f a.py"))
+
+
 def test_go() -> None:
     got = read(GO)
     assert got.format == "wiggum"
@@ -134,6 +138,12 @@ def test_go() -> None:
 @pytest.mark.parametrize("text", [SNARKTANK, HYBRID, SUBSY, GO, GO.replace("\n", "\r\n")])
 def test_nothing_changes_where_no_task_did(text: str) -> None:
     assert write(text, read(text)) == text
+
+
+def test_a_task_of_the_same_id_that_was_not_imported_is_another_task() -> None:
+    own = Task(id="US-002", status=TaskStatus.COMPLETE)
+    plan = ImplementationPlan(tasks=(own,))
+    assert Prd().write(plan, Source(".ralph/prd.json", SNARKTANK)) == SNARKTANK
 
 
 def test_a_completed_story_changes_its_flag_and_nothing_else() -> None:
@@ -174,12 +184,10 @@ def test_a_new_file_says_what_the_plan_says(text: str) -> None:
         if text != GO:
             assert task.dependencies == told.dependencies
     finished = writer.write(
-        plan.with_task(bare[-1].id, status=TaskStatus.COMPLETE), Source("prd.json", made)
+        plan.with_task(bare[-1].id, status=TaskStatus.COMPLETE), Source("prd.json", "")
     )
-    assert (
-        writer.read(Source("prd.json", finished), Wanted()).tasks[-1].status is TaskStatus.COMPLETE
-    )
-    json.loads(finished)
+    told = writer.read(Source("prd.json", finished), Wanted()).tasks[-1]
+    assert told.status is TaskStatus.COMPLETE
 
 
 @pytest.mark.parametrize(

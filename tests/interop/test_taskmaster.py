@@ -158,6 +158,7 @@ def test_the_main_tag_is_read_unless_another_is_named() -> None:
     assert [made.id for made in other.tasks] == ["login:1", "login:2"]
     assert other.tasks[1].dependencies == ("login:1",)
     assert (other.title, other.remarks) == ("login", ())
+    assert (set(got.unread), set(other.unread)) == ({"login:1", "login:2"}, {"1"})
 
 
 def test_each_tag_keeps_its_own_state() -> None:
