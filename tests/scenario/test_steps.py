@@ -1,5 +1,8 @@
 """Steps around the work, on the real CLI: each type, the order, failure, retries, and what a stop leaves."""
 
+import os
+import signal
+import subprocess
 from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 
@@ -11,9 +14,11 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.run.steps import StepOutcome
 from ralph_tui.engine.control.controls import Controls
+from ralph_tui.guard.sandbox.os_sandbox import why_no_sandbox
 from ralph_tui.store.project import Project
-from tests.harness.model import serving
-from tests.harness.projects import make_project, task, task_of
+from tests.harness.model import serving, serving_in_process
+from tests.harness.processes import marked_processes, ralph_running, run_ralph
+from tests.harness.projects import events_of, make_project, task, task_of
 from tests.harness.scenarios import claims_in_vain, finishes, scenario
 from tests.harness.waiting import until
 from tests.scenario.running import Run, play
@@ -153,7 +158,7 @@ async def test_an_open_breaker_skips_the_step_and_says_so(tmp_path: Path) -> Non
         run = await play(project, server)
     assert run.end.exit_code == 0
     assert [o for _, o in outcomes(run)] == ["failed", "failed", "skipped"]
-    assert "its breaker is open, it failed 2 times in a row" in run.of(ev.StepFinished)[-1].reason
+    assert "breaker open after 2 failures in a row" in run.of(ev.StepFinished)[-1].reason
 
 
 async def test_an_agent_step_has_its_own_session_and_no_tools_of_tasks(tmp_path: Path) -> None:
@@ -213,6 +218,15 @@ async def test_an_agent_step_keeps_to_the_cost_limit(tmp_path: Path) -> None:
 
 Act = Callable[[Run], Coroutine[None, None, None]]
 
+EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "ralph-step-word-count"
+
+
+def install(package: Path, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Install a package beside ralph for one test, without the network."""
+    command = ["uv", "pip", "install", "--offline", "--no-deps", "--target", str(place)]
+    subprocess.run([*command, str(package)], check=True, capture_output=True, timeout=60)
+    monkeypatch.syspath_prepend(place)
+
 
 def stops_in_the_step(project: Path, pids: list[int]) -> Act:
     async def person(run: Run) -> None:
@@ -263,21 +277,65 @@ async def test_pausing_at_once_runs_the_step_again_afterwards(tmp_path: Path) ->
     assert outcomes(run) == [("before", "interrupted"), ("before", "done")]
 
 
-async def test_an_exception_in_a_step_is_a_failed_step(
+async def test_an_installed_package_brings_a_type_of_step(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    package = tmp_path / "site"
-    info = package / "raising-1.0.dist-info"
-    info.mkdir(parents=True)
-    (package / "raising.py").write_text(
-        "class Raising:\n    async def run(self, job):\n        raise ZeroDivisionError('of ' + job.name)\n"
-    )
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: raising\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[ralph_tui.steps]\nraising = raising:Raising\n")
-    monkeypatch.syspath_prepend(package)
-    steps: dict[str, Step] = {"work": WORK, "mine": {"type": "raising"}}
+    install(EXAMPLE, tmp_path / "site", monkeypatch)
+    options: JsonValue = {"file": "README.md", "most": 3}
+    short: Step = {"type": "word-count", "options": options, "continue_on_error": True}
+    steps: dict[str, Step] = {"short": short, "work": WORK, "gone": {**short, "options": {}}}
+    project = project_with(tmp_path, steps, files={"README.md": "one two three four\n"})
+    async with serving(scenario(finishes("a"))) as server:
+        run = await play(
+            project, server, meanwhile=removes(project / "README.md", after="iteration_started")
+        )
+    assert run.end.exit_code == 0
+    said = {e.step: e.reason for e in run.of(ev.StepFinished)}
+    assert said["short"] == "README.md has 4 words, 1 too many"
+    assert said["gone"].startswith("FileNotFoundError: "), "an exception is a failed step"
+
+
+def removes(path: Path, *, after: str) -> Act:
+    async def person(run: Run) -> None:
+        await until(lambda: any(e.type == after for e in run.events), what=after)
+        path.unlink()  # noqa: ASYNC240 (one file)
+
+    return person
+
+
+@pytest.mark.parametrize("name", ["docs", pytest.param("setup", marks=pytest.mark.long)])
+async def test_after_kill_9_the_next_run_finishes_what_is_owed(tmp_path: Path, name: str) -> None:
+    waits = f"test -e go || {{ touch in-{name}; sleep 600; }}; echo {name} >> done.txt"
+    steps: dict[str, Step] = {"setup": command("echo setup >> done.txt", once=True), "work": WORK}
+    steps["docs"] = command("echo docs >> done.txt")
+    steps[name] = {**steps[name], "run": waits}
     project = project_with(tmp_path, steps)
+    with serving_in_process(scenario(finishes("a")), tmp_path) as server:
+        async with ralph_running(["build", "--headless"], project, server) as ralph:
+            await until((project / f"in-{name}").exists, what=f"the step {name}")
+            os.kill(ralph.process.pid, signal.SIGKILL)
+            await ralph.process.wait()
+            await until(lambda: not marked_processes(ralph.mark), what="an empty machine")
+        done = task_of(project, "a").status is TaskStatus.COMPLETE
+        assert done is (name == "docs")
+        (project / "go").touch()
+        ran = await run_ralph(["build", "--headless"], project, server)
+    assert ran.status == 0, ran.stdout + ran.stderr
+    assert (project / "done.txt").read_text().split() == ["setup", "docs"]
+    owed = "The last run ended before these steps of iteration 1: docs."
+    assert (owed in ran.stdout) is (name == "docs")
+    assert len([e for e in events_of(project) if isinstance(e, ev.IterationStarted)]) == 1
+    assert Project(project).load().steps.of("setup").done_at is not None
+
+
+@pytest.mark.skipif(bool(why_no_sandbox()), reason=f"no sandbox here: {why_no_sandbox()}")
+async def test_a_command_step_is_held_by_the_sandbox(tmp_path: Path) -> None:
+    steps: dict[str, Step] = {"work": WORK, "sly": command("echo x > .ralph/sly.txt")}
+    project = make_project(
+        tmp_path, [task("a")], config={"steps": steps, "safety": {"sandbox": "required"}}
+    )
     async with serving(scenario(finishes("a"))) as server:
         run = await play(project, server)
+    assert not (project / ".ralph" / "sly.txt").exists()
     assert run.end.exit_code == 1
-    assert "the step mine (raising) failed: ZeroDivisionError: of mine" in run.end.reason
+    assert run.of(ev.StepFinished)[0].sandboxed

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.costs import CostMeter
@@ -14,6 +15,7 @@ from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.project_state import Approval, ApprovalKind, Injection, Phase, StopMode
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.run.context_budget import TokenUsage
+from ralph_tui.domain.run.steps import StepOutcome
 from ralph_tui.domain.verification.verification import CommandCriterion, Receipt, ReceiptStatus
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.launch import Launch
@@ -337,6 +339,53 @@ def paused() -> list[ev.Event]:
         ev.TaskChanged(task=task(2, TaskStatus.PENDING)),
         ev.InjectionQueued(id="i1", text="Keep the public name `slugify`."),
         ev.LoopPaused(),
+    ]
+
+
+def steps() -> list[ev.Event]:
+    """A step failed before the work and was tried again; the steps after it run."""
+    three: dict[str, Any] = {"iteration": 3, "task_id": "demo-02"}
+    deps: dict[str, Any] = {"step": "deps", "kind": "command", "what": "uv sync --locked"}
+    docs: dict[str, Any] = {"step": "docs", "kind": "command", "what": "uv run mkdocs build"}
+    lost = "error: Failed to fetch: https://pypi.org/simple/hypothesis/"
+    failed, done = StepOutcome.FAILED, StepOutcome.DONE
+    return [
+        started(),
+        plan(),
+        ev.StepStarted(**deps, **three),
+        ev.StepFinished(
+            **deps,
+            **three,
+            outcome=failed,
+            reason="exit status 2",
+            exit_code=2,
+            tail=lost,
+            again_in=30.0,
+            seconds=4.2,
+        ),
+        ev.StepStarted(**deps, **three, attempt=2),
+        ev.StepFinished(**deps, **three, outcome=done, exit_code=0, seconds=2.1, attempt=2),
+        *work(),
+        *gate(RECEIPTS_PASSED, passed=True),
+        ev.IterationFinished(
+            **three,
+            outcome=ev.IterationOutcome.COMPLETE,
+            reason="accepted",
+            cost_usd=0.19,
+            tokens=88_200,
+            seconds=48.0,
+            files_changed=("src/slugs.py", "tests/test_slugs.py"),
+        ),
+        ev.TaskChanged(task=task(2, TaskStatus.COMPLETE)),
+        ev.StepFinished(
+            step="spelling",
+            kind="command",
+            what="codespell",
+            **three,
+            outcome=StepOutcome.SKIPPED,
+            reason="breaker open after 3 failures in a row; trying again in 42s",
+        ),
+        ev.StepStarted(**docs, **three),
     ]
 
 

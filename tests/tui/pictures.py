@@ -356,6 +356,7 @@ DASHBOARD: dict[str, Picture] = {
     "discovery": Picture(SMALL, told(waiting.discovery)),
     "running": Picture(MEDIUM, told(feed.running)),
     "busy": Picture(LARGE, told(busy)),
+    "steps": Picture(LARGE, told(feed.steps)),
     "failed_gate": Picture(MEDIUM, told(feed.failed_gate)),
     "retrying": Picture(MEDIUM, told(retrying)),
     "verifying": Picture(None, told(verifying)),

@@ -157,6 +157,8 @@ class Chronicler:
         self._phase = Phase.BUILDING
         self._capacity = 0
         self._current: int | None = None
+        self._steps_before: tuple[int, int] | None = None
+        """An iteration whose work has not begun, and where its first step did."""
         self._handlers: dict[str, Callable[[int, int, Any], None]] = {
             "loop_started": self._loop_started,
             "loop_finished": self._loop_finished,
@@ -165,6 +167,8 @@ class Chronicler:
             "task_changed": self._task_changed,
             "iteration_started": self._iteration_started,
             "session_started": self._session_started,
+            "step_started": self._step_started,
+            "step_finished": self._step_finished,
             "iteration_finished": self._iteration_finished,
             "tool_denied": self._tool_denied,
             "tool_allowed": self._tool_allowed,
@@ -230,6 +234,9 @@ class Chronicler:
 
     def _iteration_started(self, start: int, _: int, e: ev.IterationStarted) -> None:
         self._end_current(start)
+        before, self._steps_before = self._steps_before, None
+        if before is not None and before[0] == e.iteration:
+            start = before[1]
         self._current = len(self._iterations)
         self._iterations.append(
             Iteration(
@@ -246,6 +253,21 @@ class Chronicler:
                 start=start,
             )
         )
+
+    def _step_started(self, start: int, _: int, e: ev.StepStarted) -> None:
+        """Let an iteration begin with the steps before its work."""
+        last = self._iterations[-1].number if self._iterations else 0
+        known = self._steps_before
+        if e.iteration != last and (known is None or known[0] != e.iteration):
+            self._steps_before = (e.iteration, start)
+
+    def _step_finished(self, _: int, end: int, e: ev.StepFinished) -> None:
+        """Let an iteration end with the steps after its work, in the run that worked on it."""
+        if self._current is not None or not self._iterations or not self._runs:
+            return
+        last = self._iterations[-1]
+        if last.number == e.iteration and last.run_id == self._runs[-1].run_id:
+            self._iterations[-1] = last.model_copy(update={"end": end})
 
     def _session_started(self, _: int, __: int, e: ev.SessionStarted) -> None:
         self._change(session_id=e.session_id, **({"model": e.model} if e.model else {}))

@@ -8,7 +8,7 @@ from ralph_tui.config.step_settings import AGENT, StepSettings
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.base import Model
 from ralph_tui.domain.errors import RalphError, SetupError, StoreError
-from ralph_tui.domain.formatting import duration
+from ralph_tui.domain.formatting import duration, plural
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.project_state import RalphState, StopMode
 from ralph_tui.domain.run.steps import StepLog, StepOutcome, StepRecord, digest_of
@@ -83,8 +83,8 @@ class StepRunner:
         now = self._run.clock()
         if record.open_until is not None and record.is_open(now):
             left = duration((record.open_until - now).total_seconds())
-            times = f"failed {record.failures} times in a row"
-            reason = f"its breaker is open, it {times}; it is tried again in {left}"
+            times = plural(record.failures, "failure")
+            reason = f"breaker open after {times} in a row; trying again in {left}"
             self._tell(name, step, place, StepResult(outcome=StepOutcome.SKIPPED, reason=reason))
             return None
         tries = 1 if record.open_until is not None else 1 + step.retries

@@ -181,7 +181,8 @@ def _counts(view: LoopView, glyphs: Glyphs) -> list[Line]:
 
 def _why(view: LoopView, now: list[Span]) -> list[Span]:
     """Say why the task was chosen, where the line shows the task."""
-    return [Span(f"   {view.why}", Tone.MUTED)] if view.why and len(now) > 1 else []
+    told = view.why and view.step is None and len(now) > 1
+    return [Span(f"   {view.why}", Tone.MUTED)] if told else []
 
 
 def _waiting(view: LoopView, keys: Keys) -> list[Span]:

@@ -200,12 +200,9 @@ class StepsPanel(Panel):
         lines: list[Line] = [self._ended(step, width) for step in others]
         if self.running is not None:
             sign = f"{self.app.glyphs.current} "
-            name = crop(
-                [Span(sign, Tone.INFO), Span(one_line(self.running.step, 60))],
-                width - 8,
-                self.app.glyphs.ellipsis,
-            )
-            lines.append(row(name, [Span("runs", Tone.INFO)], width))
+            left = [Span(sign, Tone.INFO), Span(one_line(self.running.step, 60))]
+            name = crop(left, width - 9, self.app.glyphs.ellipsis)
+            lines.append(row(name, [Span("running", Tone.INFO)], width))
         return lines[-STEP_LINES:] or [[Span(" ")]]
 
     def _ended(self, step: StepFinished, width: int) -> Line:
