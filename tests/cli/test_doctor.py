@@ -244,13 +244,17 @@ def test_the_screen_says_before_a_run_who_works_and_what_is_missing(
 @pytest.mark.parametrize("name", [".ralph/fix_plan.md", "prd.json"])
 def test_it_is_said_what_to_do_with_the_plan_of_another_tool(tmp_path: Path, name: str) -> None:
     project = make_project(tmp_path, [])
-    assert not any("another tool" in n.text for n in readiness(project))
+    assert "another tool" not in advice_on_the_plan(project)
     (project / name).write_text("- [ ] Parse the log", encoding="utf-8")
-    told = [n.text for n in readiness(project)]
-    assert f"{name} is a plan of another tool. Import it: `ralph import {name}`" in told
+    told = advice_on_the_plan(project)
+    assert told.startswith(f"{name} is a plan of another tool. Import it: `ralph import {name}`.")
     worked = make_project(tmp_path / "worked", [task("a")])
     (worked / name).write_text("- [ ] Parse the log", encoding="utf-8")
-    assert not any("another tool" in n.text for n in readiness(worked))
+    assert "another tool" not in advice_on_the_plan(worked)
+
+
+def advice_on_the_plan(project: Path) -> str:
+    return found("plan", project).advice
 
 
 @pytest.mark.usefixtures("no_layers")

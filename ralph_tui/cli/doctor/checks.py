@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ralph_tui.cli.console import no_screen
 from ralph_tui.cli.doctor.finding import Finding
 from ralph_tui.cli.doctor.guard_layers import check_layers
-from ralph_tui.cli.doctor.preflight import LOGIN_HINT, login, uv_version
+from ralph_tui.cli.doctor.preflight import LOGIN_HINT, login, plan_of_another, uv_version
 from ralph_tui.config.load import config_paths, load_settings
 from ralph_tui.domain.documents.agents_md import MAX_LINES, lines_of
 from ralph_tui.domain.errors import RalphError, SetupError
@@ -211,6 +211,8 @@ def _plan(root: Path | None) -> Finding:
             return Finding("plan", ok=False, text=told[0], advice=advice)
         if not plan.tasks:
             advice = 'Say what to build: ralph "A habit tracker". Or write the plan yourself.'
+            if offer := plan_of_another(root):
+                advice = f'{offer}. Or say what to build: ralph "A habit tracker".'
             return Finding("plan", ok=False, text="no tasks yet", advice=advice, is_next=True)
         return _try("plan", lambda: _workable(plan), "")
     except RalphError as error:
@@ -305,7 +307,6 @@ SEEN = ("terminal", "plan")
 
 def readiness(root: Path) -> Iterator[Notice]:
     """Yield the models and limits of a run, then what is wrong. Blocks for about a second."""
-    from ralph_tui.cli.doctor.preflight import plan_of_another
     from ralph_tui.config.load import load_settings
     from ralph_tui.domain.errors import RalphError
     from ralph_tui.engine.verification.detection.project_checks import checks_of, gate_commands
@@ -324,8 +325,6 @@ def readiness(root: Path) -> Iterator[Notice]:
     if commands := gate_commands(checks_of(root, settings), settings):
         listed = ", ".join(f"`{command}`" for command in commands)
         yield Notice(text=f"The gate runs {listed} for every task.")
-    if any(f.name == "plan" and not f.ok for f in found) and (other := plan_of_another(root)):
-        yield Notice(text=other)
     wrong = [f for f in found if not f.ok and f.name not in SEEN]
     for finding in wrong:
         advice = f" {finding.advice}" if finding.advice else ""

@@ -3,11 +3,14 @@
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ralph_tui.config.settings import ScreenSettings
 from ralph_tui.domain.events import EventSink, LoopFinished, Notice
 from ralph_tui.engine.control.controls import Controls
+
+if TYPE_CHECKING:
+    from ralph_tui.domain.plan.import_preview import ImportPreview
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,18 @@ class AutoResponder(Protocol):
         ...
 
 
+class PlanImporter(Protocol):
+    """Imports a plan of another tool: look first, then write exactly what was shown. Every call blocks."""
+
+    def look(self, given: str) -> "ImportPreview":
+        """Read a file, named relative to the project, and return what an import of it would do."""
+        ...
+
+    def write(self, shown: "ImportPreview") -> "ImportPreview":
+        """Write what was shown, unless the plan has changed since."""
+        ...
+
+
 @dataclass(frozen=True)
 class Launch:
     """A project ready to run, wired by `cli` (a real key) or `demo` (the loopback model).
@@ -64,6 +79,7 @@ class Launch:
         label: Shown beside the project's name, such as "demo".
         auto_responder: Answers in the person's place until the person takes over; or None.
         readiness: What a person should know before they start anything; blocks for a second. Or None.
+        importer: Makes what imports a plan of another tool; blocks for its imports. Or None.
     """
 
     root: Path
@@ -78,3 +94,4 @@ class Launch:
     screen: ScreenSettings = field(default_factory=ScreenSettings)
     auto_responder: AutoResponder | None = None
     readiness: Callable[[], Iterable[Notice]] | None = None
+    importer: Callable[[], PlanImporter] | None = None

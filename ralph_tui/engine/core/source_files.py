@@ -40,34 +40,36 @@ class LoadedFile:
     path: str
 
 
-def load_sources(root: Path, given: str) -> tuple[LoadedFile, ...]:
+def load_sources(root: Path, given: str, base: Path | None = None) -> tuple[LoadedFile, ...]:
     """Read the file that was named, or the files of a directory by their names; `-` is standard input.
+
+    Names are relative to `base`, and without one to the current directory.
 
     Raises:
         InteropError: It is not a regular file of UTF-8 text, is too large, or is a link out of the project.
     """
-    if given == STANDARD_INPUT:
+    if given == STANDARD_INPUT and base is None:
         return (LoadedFile(Source("standard input", _decoded("standard input", _stdin())), ""),)
-    path = place_of(root, given)
+    path = place_of(root, given, base)
     if not path.is_dir():
-        return (load_file(root, given),)
+        return (load_file(root, given, base),)
     names = sorted(_plans_in(path, given), key=_natural)
-    return tuple(load_file(root, os.path.join(given, name)) for name in names)  # noqa: PTH118 - as it was typed
+    return tuple(load_file(root, os.path.join(given, name), base) for name in names)  # noqa: PTH118 - as it was typed
 
 
-def load_file(root: Path, given: str) -> LoadedFile:
+def load_file(root: Path, given: str, base: Path | None = None) -> LoadedFile:
     """Read one file.
 
     Raises:
         InteropError: As `load_sources` says.
     """
-    path = place_of(root, given)
+    path = place_of(root, given, base)
     name = one_line(given, 300)
     return LoadedFile(Source(name, _decoded(name, _bytes(path, name))), name_in(root, path))
 
 
-def place_of(root: Path, given: str) -> Path:
-    """Return the real path of what was named.
+def place_of(root: Path, given: str, base: Path | None = None) -> Path:
+    """Return the real path of what was named, relative to `base` or the current directory.
 
     Raises:
         InteropError: It cannot be a path, or stands in the project and is a link out of it.
@@ -75,7 +77,8 @@ def place_of(root: Path, given: str) -> Path:
     name = one_line(given, 300)
     if not given or "\0" in given:
         raise InteropError(name or "''", 0, "this cannot be the name of a file", "Name a file.")
-    lexical = Path(os.path.abspath(os.path.expanduser(given)))  # noqa: PTH100, PTH111 - links are looked at below
+    named = os.path.join(base or "", os.path.expanduser(given))  # noqa: PTH111, PTH118 - it may be absolute
+    lexical = Path(os.path.abspath(named))  # noqa: PTH100 - links are looked at below
     real = Path(os.path.realpath(lexical))
     # The project itself may have been reached through a link, and macOS has one on /tmp.
     parent = Path(os.path.realpath(lexical.parent))

@@ -9,7 +9,7 @@ from ralph_tui.config.settings import Settings
 from ralph_tui.domain.events import EventSink, LoopFinished
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.control.controls import Controls
-from ralph_tui.engine.control.launch import Launch
+from ralph_tui.engine.control.launch import Launch, PlanImporter
 from ralph_tui.engine.control.request import REPLAN, RunRequest
 from ralph_tui.engine.core.services import RunServices
 
@@ -41,6 +41,11 @@ def make_launch(root: Path, services: RunServices, request: RunRequest | None = 
         _runner()
         services.warm_up()
 
+    def importer() -> PlanImporter:
+        from ralph_tui.engine.run.plan_import import PlanImport
+
+        return PlanImport(controls, services.settings, base=root)
+
     return Launch(
         root=root,
         controls=controls,
@@ -51,6 +56,7 @@ def make_launch(root: Path, services: RunServices, request: RunRequest | None = 
         screen=services.settings.screen,
         run_request=run_request,
         run_replan=run_replan,
+        importer=importer,
     )
 
 

@@ -33,8 +33,9 @@ CHANGED_MEANWHILE = (
 class PlanImport:
     """One import into the plan of a project: look first, then write exactly what was shown."""
 
-    def __init__(self, controls: Controls, settings: Settings) -> None:
-        """Import into the project of these controls; nothing is read yet."""
+    def __init__(self, controls: Controls, settings: Settings, base: Path | None = None) -> None:
+        """Import into the project of these controls; names are relative to `base`, or the current directory."""
+        self._base = base
         self._controls = controls
         self._settings = settings
         self._project = Project(controls.root)
@@ -58,7 +59,7 @@ class PlanImport:
         """
         root = self._project.root
         self._told = list(formats().broken)
-        files = load_sources(root, given)
+        files = load_sources(root, given, self._base)
         chosen, importer = choose(files, given, form)
         self._incoming = tuple(
             Incoming(file.source.name, file.path, importer.read(file.source, wanted or Wanted()))

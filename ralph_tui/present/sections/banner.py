@@ -55,6 +55,7 @@ def banner_of(
     *,
     glyphs: Glyphs,
     keys: Keys,
+    plans: Sequence[str] = (),
 ) -> Banner | None:
     """Say what a person can do while nothing runs.
 
@@ -64,6 +65,7 @@ def banner_of(
         request: What was asked for and is not done yet; None while that is not known.
         glyphs: The signs to draw with.
         keys: The keys that the banner names.
+        plans: Files of other tools that could be imported.
 
     Returns:
         The banner, or None while the loop runs.
@@ -81,7 +83,9 @@ def banner_of(
         return Banner(_BROKEN, "The plan cannot be built as it is.", advice, _CORRECT)
     if view.tasks:
         return _ready(view, glyphs, keys)
-    return _asked_for(request, keys) if request else _no_plan(keys)
+    if request:
+        return _asked_for(request, keys)
+    return _importable(plans, keys) if plans else _no_plan(keys)
 
 
 def trouble_banner(view: LoopView) -> Banner:
@@ -183,6 +187,19 @@ def _asked_for(request: str, keys: Keys) -> Banner:
         "There is no plan yet. Press {build} to go on, {request} to ask for something else.",
     )
     return Banner(Look("idle", "ready", Tone.INFO), headline, advice, "")
+
+
+def _importable(plans: Sequence[str], keys: Keys) -> Banner:
+    """Offer the plan of another tool that is there."""
+    one = "is a plan of another tool"
+    several = f"and {plural(len(plans) - 1, 'other file')} are plans of other tools"
+    advice = hint(
+        keys,
+        "{file} {are}. Press {import_plan} to see what an import would do, or {request} to say what to build.",
+        file=one_line(plans[0], 200),
+        are=one if len(plans) == 1 else several,
+    )
+    return Banner(Look("idle", "no tasks yet", Tone.WARN), NO_PLAN, advice, "")
 
 
 def _no_plan(keys: Keys) -> Banner:

@@ -96,12 +96,11 @@ def _commands(commands: Sequence[ImportedCommand], most: int) -> list[Line]:
 
 def _command(command: ImportedCommand) -> list[Line]:
     """Return a command under the task that brings it, and what the guard says about it."""
-    sign = "✗" if command.is_refused else "$"
     tone = Tone.BAD if command.is_refused else Tone.TEXT
     lines: list[Line] = [
         [
             Span(f"{flat(command.task_id)}  ", Tone.MUTED),
-            Span(f"{sign} ", tone),
+            Span("$ ", tone),
             Span(flat(command.command), tone),
         ]
     ]
@@ -118,4 +117,4 @@ def _cut(items: Sequence[T], most: int) -> Sequence[T]:
 
 def _more(count: int, most: int) -> list[Line]:
     left = count - most if most else 0
-    return [[Span(f"… {left:,} more", Tone.MUTED)]] if left > 0 else []
+    return [[Span(f"and {left:,} more", Tone.MUTED)]] if left > 0 else []

@@ -170,6 +170,7 @@ _KEYS = (
     (r"ralph breaker", "why"),
     (r"ralph history", "history"),
     (r"ralph inject", "inject"),
+    (r"ralph import [^`]*", "import_plan"),
     (r"ralph resume", "pause"),
     (r"ralph stop", "stop"),
     (r"ralph tasks(?=` shows why)", "why"),

@@ -69,4 +69,6 @@ def looking_only(launch: Launch) -> Launch:
         message = "This is a replay, so nothing is started here."
         raise RalphError(message, "Open `ralph` in the project to run its loop.")
 
-    return replace(launch, run=refuse, run_request=None, run_replan=None, warm_up=lambda: None)
+    return replace(
+        launch, run=refuse, run_request=None, run_replan=None, importer=None, warm_up=lambda: None
+    )

@@ -181,6 +181,18 @@ def no_plan(now: CommandContext) -> str:
     return "" if now.view.is_known else "The project is still being read."
 
 
+def cannot_import(now: CommandContext) -> str:
+    """A plan can be imported here, and the project was read."""
+    if not now.imports:
+        return "A plan cannot be imported here; use ralph import FILE."
+    return no_plan(now)
+
+
+def import_label(now: CommandContext) -> str:
+    """Return the word while there is no plan, and one could be imported."""
+    return "import" if now.imports and is_empty(now) else ""
+
+
 def cannot_change(now: CommandContext) -> str:
     """There is a task, and it is not complete."""
     if now.task is None:

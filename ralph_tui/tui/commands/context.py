@@ -29,6 +29,8 @@ class CommandContext:
     """A request can be typed here."""
     plans_anew: bool = False
     """The plan can be made anew here."""
+    imports: bool = False
+    """A plan of another tool can be imported here."""
     request: str | None = None
     """The request that is not done yet; None while that is not known."""
 

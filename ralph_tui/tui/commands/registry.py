@@ -192,6 +192,12 @@ COMMANDS: tuple[Command, ...] = (
         leads=Leads.DIALOG,
     ),
     Command(
+        "import_plan", ("O",), "Import a plan…",
+        "Read a plan of another tool; shows first what it would change.",
+        "Task", "import", 9, availability.cannot_import, availability.import_label,
+        leads=Leads.DIALOG,
+    ),
+    Command(
         "split", ("S",), "Split task",
         "Put several tasks in the place of the selected one, worked one after the other.",
         "Task", disabled=availability.cannot_change,
@@ -313,7 +319,7 @@ WHEN_DONE = (
 )
 """What the footer offers when the plan is complete, the most important first."""
 
-WHEN_EMPTY = ("answer", "request", "help", "settings", "quit")
+WHEN_EMPTY = ("answer", "request", "import_plan", "help", "settings", "quit")
 """What the footer offers when there is no plan yet."""
 
 BY_NAME = {command.name: command for command in COMMANDS}

@@ -3,6 +3,7 @@
 import asyncio
 
 from ralph_tui.engine.control.request import REPLAN
+from ralph_tui.store.foreign_files import foreign_plans
 from ralph_tui.tui.data.project_files import open_request
 from ralph_tui.tui.handlers.command_host import CommandHost
 from ralph_tui.tui.screens.dialogs.plan_review import PlanReview
@@ -25,12 +26,15 @@ class StartHandlers:
         """Ask for a request when nothing runs and there is none; called when the plan was read."""
         app, dashboard = self._app, self._dashboard
         app.request = await asyncio.to_thread(open_request, app.launch.root)
+        if app.view.is_known and not app.view.tasks and app.launch.importer is not None:
+            app.foreign_plans = await asyncio.to_thread(foreign_plans, app.launch.root)
         if not dashboard.is_whole:
             return  # the person left meanwhile
         dashboard.show_banner()
         dashboard.refresh_keys()
         free = app.screen is dashboard and not app.bridge.live
-        wanted = app.view.is_known and not (app.request or app.view.tasks or self._offered)
+        begun = app.request or app.view.tasks or app.foreign_plans or self._offered
+        wanted = app.view.is_known and not begun
         if wanted and free and app.launch.run_request is not None:
             self._offered = True
             app.action_invoke("request")

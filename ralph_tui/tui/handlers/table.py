@@ -6,6 +6,7 @@ from functools import partial
 from ralph_tui.tui.commands.registry import PAGES
 from ralph_tui.tui.handlers.command_host import CommandHost
 from ralph_tui.tui.handlers.decisions import DecisionHandlers
+from ralph_tui.tui.handlers.import_plan import ImportHandler
 from ralph_tui.tui.handlers.loop import LoopHandlers
 from ralph_tui.tui.handlers.page_opener import PageOpener
 from ralph_tui.tui.handlers.plan import PlanHandlers
@@ -42,6 +43,7 @@ class Handlers:
             "model": plan.model,
             "edit": plan.edit,
             "add": plan.add,
+            "import_plan": ImportHandler(on).import_plan,
             "split": plan.split,
             "replan": self.start.replan,
             "sooner": plan.sooner,

@@ -95,6 +95,9 @@ class Host(App[int]):
     request: str | None = None
     """The project's request that is not done yet; None while that is not known."""
 
+    foreign_plans: tuple[str, ...] = ()
+    """Plans of other tools in the project, which could be imported; found only where there is no plan."""
+
     last_word = ""
     """Printed on the terminal after the screen has closed."""
 
@@ -151,6 +154,7 @@ class Host(App[int]):
             picking.selected if picking is not None else None,
             takes_requests=self.launch.run_request is not None,
             plans_anew=self.launch.run_replan is not None,
+            imports=self.launch.importer is not None,
             request=self.request,
         )
 

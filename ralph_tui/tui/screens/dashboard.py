@@ -194,7 +194,8 @@ class Dashboard(Screen[None], Picking):
         elif running:
             self.banner.banner = waiting_banner(view, self.app.clock(), keys)
         else:
-            made = banner_of(view, finished, self.app.request, glyphs=glyphs, keys=keys)
+            request, plans = self.app.request, self.app.foreign_plans
+            made = banner_of(view, finished, request, glyphs=glyphs, keys=keys, plans=plans)
             found = self.app.findings if view.run_state is RunState.IDLE else ()
             self.banner.banner = with_findings(made, found, glyphs, keys)
         self._suit(idle=not running and view.run_state is RunState.IDLE)
