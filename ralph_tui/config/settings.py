@@ -246,7 +246,10 @@ class BreakerSettings(Model):
     max_stagnation_iterations: Count = Field(
         5, description="Iterations in a row without a finished task; a blocked task counts as one."
     )
-    max_same_error: Count = Field(5, description="Iterations that failed with the same words.")
+    max_same_error: Count = Field(
+        5,
+        description="Iterations in a row that failed in the same way, whatever the numbers and paths.",
+    )
     max_denied: Count = Field(5, description="Iterations with the same denied command.")
     max_collapses: Count = Field(3, description="Iterations with 70 % less output than usual.")
     max_tests_only: Count = Field(3, description="Iterations that only ran or wrote tests.")
@@ -260,8 +263,15 @@ class BreakerSettings(Model):
 
 
 class LimitSettings(Model):
-    """What happens at a usage limit and when the service is busy."""
+    """How much goes into one task, and what happens at a usage limit and when the service is busy."""
 
+    max_attempts_per_task: Count = Field(
+        3, description="Failed attempts after which a task is blocked; 0: no limit."
+    )
+    max_iterations_per_task: Count = Field(
+        10,
+        description="Iterations after which an unfinished task is blocked, hand-offs included; 0: no limit.",
+    )
     on_usage_limit: Literal["wait", "exit", "ask"] = Field(
         "wait",
         description="Wait until a usage limit resets, exit with status 2, or ask which (nobody there: exit).",

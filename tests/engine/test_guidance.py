@@ -10,6 +10,7 @@ import pytest
 
 from ralph_tui.config.load import load_settings
 from ralph_tui.domain.events import FailureClass, IterationOutcome
+from ralph_tui.domain.plan.attempts import TaskLimits
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.context import RunContext, SpecFor
 from ralph_tui.engine.core.outcome import End
@@ -61,7 +62,7 @@ def test_guidance_is_used_up_by_whoever_heard_it(
     failed = failure if outcome is IterationOutcome.FAILED else None
     result = IterationResult(outcome=outcome, reason="r", failure=failed)
     for after in (
-        with_task_iteration(docs, "a", result),
+        with_task_iteration(docs, "a", result, TaskLimits()),
         with_phase_iteration(docs, Phase.PLANNING, result),
     ):
         assert said(after) == (["second"] if heard else ["first", "second"])
@@ -161,6 +162,8 @@ async def test_guidance_that_a_running_turn_was_told_is_kept_until_that_turn_has
         failure = Failure(kind=FailureClass.NETWORK, message="m")
         failed = failure if outcome is IterationOutcome.FAILED else None
         result = IterationResult(outcome=outcome, reason="r", failure=failed)
-        assert said(with_task_iteration(killed, "a", result)) == ([] if heard else ["Mind the gap"])
+        assert said(with_task_iteration(killed, "a", result, TaskLimits())) == (
+            [] if heard else ["Mind the gap"]
+        )
     await begin_run(Project(root), load_settings(root, environ={}), "r", Phase.BUILDING)
     assert said(Project(root).load()) == ["Mind the gap"]

@@ -73,9 +73,8 @@ class TalkingAgent:
 
 
 @pytest.mark.long
-async def test_memory_stays_flat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_memory_stays_flat(tmp_path: Path) -> None:
     # One task that is never given up, instead of a plan of thousands that every iteration writes anew.
-    monkeypatch.setattr("ralph_tui.engine.prompts.tool_schemas.MAX_RETRIES", ITERATIONS + 1)
     project = make_project(tmp_path, [task("a")], [], ALLOWS)
     off = [
         "max_consecutive_failures",
@@ -87,6 +86,7 @@ async def test_memory_stays_flat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         "max_refused_claims",
     ]
     overrides = {f"circuit_breaker.{name}": 0 for name in off}
+    overrides |= {"limits.max_attempts_per_task": 0, "limits.max_iterations_per_task": 0}
     settings = load_settings(
         project,
         overrides={**overrides, "phases.building.max_iterations": ITERATIONS},

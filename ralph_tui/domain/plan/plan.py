@@ -21,8 +21,6 @@ from ralph_tui.domain.verification.verification import (
 )
 
 PLAN_SCHEMA_VERSION = 1
-MAX_RETRIES = 3
-"""The failed attempt with this number blocks the task."""
 
 DEFAULT_PRIORITY = 100
 """Tasks without a priority come after those that have one, in plan order."""
@@ -99,6 +97,9 @@ class Task(Record):
     reopened: Count = 0
     """How often it was complete and one of its checks failed later."""
     retry_count: Count = 0
+    """Failed attempts since it was queued by the plan or by a person."""
+    iterations: Count = 0
+    """Iterations since then that did not settle it, hand-offs included."""
     may_change_checks: bool = False
     """The plan's author, or the person, lets this task change tests and other check files that existed before."""
     asks_to_change_checks: bool = False

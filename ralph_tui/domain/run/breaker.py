@@ -58,7 +58,7 @@ class IterationVerdict(Model):
     cost_usd: Money = 0.0
     evidence: str = ""
     error: str = ""
-    """What went wrong, in words that are the same when it is the same."""
+    """Stands for the failure itself: the same when it is the same, whatever its numbers and paths."""
     denied: str = ""
     """The command that was denied last; empty when none was. The same one again is what counts."""
     output_tokens: Count | None = None

@@ -126,7 +126,12 @@ def retried(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
         message = f"Task {task_id} is {task.status.value.replace('_', ' ')}, not blocked."
         raise RalphError(message, NOTHING_CHANGED)
     return plan.with_task(
-        task_id, status=TaskStatus.PENDING, blockers=(), retry_count=0, review_rejections=0
+        task_id,
+        status=TaskStatus.PENDING,
+        blockers=(),
+        retry_count=0,
+        iterations=0,
+        review_rejections=0,
     )
 
 

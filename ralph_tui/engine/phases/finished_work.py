@@ -176,6 +176,7 @@ def with_reopened(
         "commit": None,
         "completion_notes": why,
         "retry_count": 0,
+        "iterations": 0,
         "reopened": task.reopened + 1,
         "last_failure": (
             f"{why} Make it pass again without undoing what came later.\n{failure_report(receipts)}"

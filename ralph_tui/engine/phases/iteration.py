@@ -164,6 +164,7 @@ class Iteration:
                 "tests_only": self._supervisor.tests_only,
                 "refused_claim": self._supervisor.tools.claim_refused,
                 "failed_checks": self._supervisor.tools.failed_checks,
+                "fingerprint": self._supervisor.tools.fingerprint,
             }
         )
         return result, talk.session

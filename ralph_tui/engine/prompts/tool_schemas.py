@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from ralph_tui.domain.documents.validation_report import SpecResult
-from ralph_tui.domain.plan.plan import MAX_RETRIES, ImplementationPlan, Task, TaskStatus
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task
 from ralph_tui.domain.plan.plan_validation import MAX_ID
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.sanitize import inert, one_line
@@ -325,19 +325,3 @@ def new_task(plan: ImplementationPlan, wanted: NewTask) -> Task | ToolAnswer:
     problems = plan.adding([task]).problems()
     mine = [problem.message for problem in problems if task.id in (problem.task_id, *problem.path)]
     return error(" ".join(mine)) if mine else task
-
-
-def after_failed_attempt(task: Task, reason: str, *, is_counted: bool = False) -> dict[str, object]:
-    """Return how a task changes after a failed attempt: pending again, blocked after the last.
-
-    `is_counted`: the agent has counted the attempt already.
-    """
-    retries = task.retry_count + (not is_counted)
-    if retries < MAX_RETRIES:
-        return {"retry_count": retries, "status": TaskStatus.PENDING}
-    blocker = f"{retries} attempts failed; the last: {one_line(reason, 300)}"
-    return {
-        "retry_count": retries,
-        "status": TaskStatus.BLOCKED,
-        "blockers": (*task.blockers, blocker),
-    }

@@ -4,19 +4,21 @@ import asyncio
 from collections.abc import Callable
 from datetime import datetime
 
+from ralph_tui.config.settings import Settings
 from ralph_tui.domain.base import Amount, Count, Model
 from ralph_tui.domain.costs import Money, minus, plus
 from ralph_tui.domain.documents.memory import MemoryNote, said_sections
 from ralph_tui.domain.events import Event, FailureClass, IterationFinished, IterationOutcome
+from ralph_tui.domain.plan.attempts import TaskLimits, after_iteration
 from ralph_tui.domain.plan.plan import ImplementationPlan, TaskStatus
 from ralph_tui.domain.project_state import Phase, SessionRecord
 from ralph_tui.domain.run.breaker import NOBODYS, IterationVerdict
+from ralph_tui.domain.run.failure_fingerprint import fingerprint
 from ralph_tui.domain.run.oscillation import Files
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.outcome import failure_event
 from ralph_tui.engine.core.ports import Failure
-from ralph_tui.engine.prompts.tool_schemas import after_failed_attempt
 from ralph_tui.engine.session.guidance import (
     Injections,
     emit_consumed,
@@ -70,6 +72,8 @@ class IterationResult(Model):
     refused_claim: bool = False
     failed_checks: str = ""
     """What the refused claim failed at, for the next attempt."""
+    fingerprint: str = ""
+    """What stands for that failure, whatever its numbers and paths."""
     contents: Files = Files()
     """The project's files before the iteration and after it."""
 
@@ -109,13 +113,22 @@ def with_phase_iteration(docs: Documents, phase: Phase, result: IterationResult)
         tasks_completed=int(complete),
         cost_usd=result.cost_usd,
         evidence=f"{phase.value}: {result.reason}",
-        error="" if complete else result.reason,
+        error="" if complete else fingerprint(result.reason),
     )
     return _counted(docs, phase.value, result, verdict)
 
 
-def with_task_iteration(docs: Documents, task_id: str, result: IterationResult) -> Documents:
-    """Return the documents after an iteration on a task."""
+def with_task_iteration(
+    docs: Documents, task_id: str, result: IterationResult, limits: TaskLimits
+) -> Documents:
+    """Return the documents after an iteration on a task.
+
+    Args:
+        docs: The documents as they are.
+        task_id: The task of the iteration.
+        result: What the iteration came to.
+        limits: When the task is given up.
+    """
     complete = result.outcome is IterationOutcome.COMPLETE
     verdict = IterationVerdict(
         is_failure=result.outcome in _FAILURES,
@@ -123,8 +136,7 @@ def with_task_iteration(docs: Documents, task_id: str, result: IterationResult) 
         tasks_completed=int(complete),
         cost_usd=result.cost_usd,
         evidence=f"{task_id}: {result.reason}",
-        # A claim that is refused or missing is the task's own matter, whatever its words.
-        error=result.reason if result.outcome is IterationOutcome.FAILED else "",
+        error=_error_of(result),
         denied=result.denied,
         output_tokens=result.output_tokens,
         tests_only=result.tests_only,
@@ -134,13 +146,21 @@ def with_task_iteration(docs: Documents, task_id: str, result: IterationResult) 
     counted = _counted(docs, task_id, result, verdict)
     done = counted.state.tasks_completed_this_session + complete
     given_up = counted.breaker.given_up()
-    plan = _plan_after(docs.plan, task_id, result, given_up.cause_of_one if given_up else "")
+    cause = given_up.cause_of_one if given_up else ""
+    plan = _plan_after(docs.plan, task_id, result, cause, limits)
     breaker = counted.breaker
     if _blocked_now(docs.plan, plan, task_id):
         breaker = breaker.without_blocked()
     return counted.with_state(tasks_completed_this_session=done).replacing(
         plan=plan, breaker=breaker
     )
+
+
+def _error_of(result: IterationResult) -> str:
+    """Return what stands for the failure; a claim that was never made failed at nothing that can repeat."""
+    if result.outcome is IterationOutcome.FAILED:
+        return result.fingerprint or fingerprint(result.reason)
+    return result.fingerprint if result.outcome is IterationOutcome.INCOMPLETE else ""
 
 
 def _blocked_now(before: ImplementationPlan, after: ImplementationPlan, task_id: str) -> bool:
@@ -159,6 +179,14 @@ def blocked_told(before: ImplementationPlan, after: ImplementationPlan, task_id:
     return f"{task_id} is blocked: {task.blockers[-1].rstrip('.')}.{then}"
 
 
+def task_limits(settings: Settings) -> TaskLimits:
+    """Return what the settings let the loop put into one task."""
+    limits = settings.limits
+    return TaskLimits(
+        max_attempts=limits.max_attempts_per_task, max_iterations=limits.max_iterations_per_task
+    )
+
+
 def _counted(
     docs: Documents, name: str, result: IterationResult, verdict: IterationVerdict
 ) -> Documents:
@@ -175,7 +203,11 @@ def _counted(
 
 
 def _plan_after(
-    plan: ImplementationPlan, task_id: str, result: IterationResult, given_up: str
+    plan: ImplementationPlan,
+    task_id: str,
+    result: IterationResult,
+    given_up: str,
+    limits: TaskLimits,
 ) -> ImplementationPlan:
     task = plan.task(task_id)
     if task is None:
@@ -189,10 +221,11 @@ def _plan_after(
         changes["last_failure"] = result.failed_checks
     if task.status is TaskStatus.IN_PROGRESS:
         changes["status"] = TaskStatus.PENDING
-        failed = result.outcome in _FAILURES and is_the_tasks(result.failure)
-        if result.counts_as_retry or failed:
+        its_own = result.outcome not in _NOT_COUNTED and is_the_tasks(result.failure)
+        failed = result.counts_as_retry or (its_own and result.outcome in _FAILURES)
+        if its_own or failed:
             counted = not result.counts_as_retry
-            changes |= after_failed_attempt(task, result.reason, is_counted=counted)
+            changes |= after_iteration(task, result.reason, limits, failed=failed, counted=counted)
         if given_up and changes["status"] is not _BLOCKED:
             changes |= {"status": _BLOCKED, "blockers": (*task.blockers, given_up)}
     return plan.with_task(task_id, **changes)
@@ -253,7 +286,7 @@ async def record_iteration(
 
     def change(docs: Documents) -> Documents:
         if phase is Phase.BUILDING:
-            return with_task_iteration(docs, task_id, result)
+            return with_task_iteration(docs, task_id, result, task_limits(run.settings))
         return with_phase_iteration(docs, phase, result)
 
     why = f"iteration {number}: {result.reason}" if phase is Phase.BUILDING else ""

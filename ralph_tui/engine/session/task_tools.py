@@ -8,7 +8,7 @@ from pydantic import JsonValue
 from ralph_tui.domain.documents.memory import MemoryNote
 from ralph_tui.domain.documents.questions import Permission
 from ralph_tui.domain.permissions import NOBODY, UNASKED, Ruling, check_change_permission
-from ralph_tui.domain.plan.plan import MAX_RETRIES, Task, TaskStatus
+from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.tool_calls import ToolAnswer
 from ralph_tui.domain.verification.review import Review
 from ralph_tui.domain.verification.verification import (
@@ -23,7 +23,7 @@ from ralph_tui.engine.session.learnings import record_learning
 from ralph_tui.engine.session.task_tracker import TaskTracker
 from ralph_tui.engine.verification.coverage import may_be_unverified
 from ralph_tui.engine.verification.evidence.allowed_changes import agreed_changes, paths_of
-from ralph_tui.engine.verification.failure_report import failure_report
+from ralph_tui.engine.verification.failure_report import failure_fingerprint, failure_report
 from ralph_tui.engine.verification.gate import Permit, receipt_text, unasked
 from ralph_tui.store.project import Documents, Outcome
 
@@ -92,6 +92,12 @@ class TaskTools:
         """What the last claim failed at, for the next attempt; empty when it did not."""
         result = self.gate_result
         return failure_report(result.receipts) if result is not None and self.claim_refused else ""
+
+    @property
+    def fingerprint(self) -> str:
+        """What stands for the failure of the last claim; empty when it did not fail."""
+        result = self.gate_result
+        return failure_fingerprint(result.receipts) if result and self.claim_refused else ""
 
     async def answer(self, name: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:
         """Answer a `ralph_*` tool."""
@@ -164,7 +170,7 @@ class TaskTools:
             {
                 "task_id": self._task.task_id,
                 "retry_count": self._task.retries,
-                "blocks_at": MAX_RETRIES,
+                "blocks_at": self._run.settings.limits.max_attempts_per_task or None,
             }
         )
 

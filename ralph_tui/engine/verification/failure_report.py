@@ -4,6 +4,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from ralph_tui.domain.formatting import shortlist
+from ralph_tui.domain.run.failure_fingerprint import (
+    fingerprint_of,
+    reasons,
+    steady,
+    steady_name,
+)
 from ralph_tui.domain.sanitize import inert, one_line
 from ralph_tui.domain.verification.verification import Receipt
 
@@ -45,6 +51,25 @@ def failure_report(receipts: Iterable[Receipt]) -> str:
     if len(failed) > MOST_CHECKS:
         parts.append(f"{len(failed) - MOST_CHECKS} more checks failed.")
     return "\n".join(parts)
+
+
+def failure_fingerprint(receipts: Iterable[Receipt]) -> str:
+    """Return what stands for the failed checks, the same when they fail in the same way again.
+
+    What counts is which tests failed and what the output says about it. The command counts only where
+    nothing else is known, because many failures share one command.
+    """
+    return fingerprint_of(sorted(_stands_for(receipt) for receipt in receipts if not receipt.ok))
+
+
+def _stands_for(receipt: Receipt) -> str:
+    tests = sorted(steady_name(name) for name in failing_tests(receipt))
+    known = [*tests, *reasons(receipt.tail)]
+    if not tests and receipt.reason:
+        known.append(steady(receipt.reason))
+    if not receipt.tail.strip() and not tests:
+        known.append(receipt.command)
+    return "; ".join([*known, receipt.status.value])
 
 
 def _told(receipt: Receipt, room: int) -> Iterator[str]:

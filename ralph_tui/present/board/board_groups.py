@@ -3,6 +3,7 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 
+from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.plan.task_map import Tasks
 from ralph_tui.present.board.board_rows import BoardRow, Group, board_line, group_of
@@ -157,7 +158,7 @@ def _extra(group: Group, task: Task, done: set[str]) -> str:
         return "; ".join(task.blockers)
     if group is Group.DONE:
         return ""
-    return f"failed {task.retry_count} of 3 tries" if task.retry_count else ""
+    return plural(task.retry_count, "failed attempt") if task.retry_count else ""
 
 
 def board_text(tasks: Tasks, glyphs: Glyphs, only: str = ALL) -> str:

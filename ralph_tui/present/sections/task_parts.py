@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from ralph_tui.domain.events import IterationFinished
-from ralph_tui.domain.formatting import took
-from ralph_tui.domain.plan.plan import MAX_RETRIES, Task
+from ralph_tui.domain.formatting import plural, took
+from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.sanitize import head, inert
 from ralph_tui.domain.verification.check_commands import runnable_command
 from ralph_tui.domain.verification.verification import Receipt, criterion_text, receipt_facts
@@ -67,7 +67,7 @@ def _state(task: Task, view: LoopView, glyphs: Glyphs) -> list[Line]:
     if task.model:
         facts.append(f"model {task.model}")
     if task.retry_count:
-        facts.append(f"failed {task.retry_count} of {MAX_RETRIES} tries")
+        facts.append(plural(task.retry_count, "failed attempt"))
     if task.estimated_tokens:
         facts.append(f"estimated {tokens(task.estimated_tokens)} tokens")
     if task.actual_tokens_used:

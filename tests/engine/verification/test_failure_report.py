@@ -3,7 +3,12 @@
 import pytest
 
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
-from ralph_tui.engine.verification.failure_report import MOST_CHARS, failing_tests, failure_report
+from ralph_tui.engine.verification.failure_report import (
+    MOST_CHARS,
+    failing_tests,
+    failure_fingerprint,
+    failure_report,
+)
 
 
 def red(tail: str, **fields: object) -> Receipt:
@@ -57,3 +62,30 @@ def test_the_report_is_bounded_inert_and_without_secrets() -> None:
     assert "\x1b" not in report
     assert report.endswith("5 more checks failed.")
     assert report.startswith("- `make test` failed: exit status 1\n")
+
+
+def test_the_same_failure_is_known_by_another_command_and_at_another_place() -> None:
+    output = "/tmp/{0}/cart.py:{1}: in f\nE   KeyError: 'price'\nFAILED {2}test_cart.py::test_sum\n1 failed in {1}.2s\n"
+    one = red(output.format("x1", 12, ""), command="uv run pytest")
+    other = red(output.format("y22", 340, ""), command="uv run pytest -x")
+    assert failure_fingerprint([one]) == failure_fingerprint([other])
+    assert failure_fingerprint([one]).startswith("test_cart.py::test_sum; E KeyError")
+
+
+def test_two_failures_of_one_command_are_two() -> None:
+    said = (
+        "FAILED t.py::test_1 - no",
+        "FAILED t.py::test_2 - no",
+        "FAILED t.py::test_1 - OSError: x",
+    )
+    receipts = [red(text, command="uv run pytest") for text in said]
+    assert len({failure_fingerprint([receipt]) for receipt in receipts}) == 3
+    assert len({failure_fingerprint(receipts[:n]) for n in (1, 2, 3)}) == 3
+    assert failure_fingerprint(receipts) == failure_fingerprint(receipts[::-1])
+
+
+def test_a_check_that_prints_nothing_is_known_by_its_command() -> None:
+    one, other = (red("", command=f"test -f {name}") for name in ("a.txt", "b.txt"))
+    assert failure_fingerprint([one]) != failure_fingerprint([other])
+    green = red("", status=ReceiptStatus.PASSED)
+    assert failure_fingerprint([green]) == ""
