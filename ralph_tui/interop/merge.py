@@ -122,7 +122,7 @@ def merge(
         InteropError: The merged plan could not be worked on, or is too long.
     """
     report = _Report()
-    known = {_key(task.origin): task for task in plan.tasks if task.origin is not None}
+    known = _known(plan, incoming)
     named = _names(plan, incoming, known, report)
     after = {task.id: task for task in plan.tasks}
     places: dict[str, tuple[str, int]] = {}
@@ -189,6 +189,22 @@ def _key(origin: Origin) -> Key:
 
 def _key_of(one: Incoming, task: Task) -> Key:
     return one.imported.format, one.path, (task.origin.id if task.origin else "") or task.id
+
+
+def _known(plan: ImplementationPlan, incoming: Sequence[Incoming]) -> dict[Key, Task]:
+    """Return the plan's tasks by where they come from.
+
+    A task that was never imported is the same as one in the file with its id and its title: ralph may have
+    written the file itself.
+    """
+    known = {_key(task.origin): task for task in plan.tasks if task.origin is not None}
+    own = {(task.id, task.title): task for task in plan.tasks if task.origin is None}
+    for one in incoming:
+        for task in one.imported.tasks:
+            key = _key_of(one, task)
+            if key not in known and (same := own.pop((task.id, task.title), None)) is not None:
+                known[key] = same
+    return known
 
 
 def _names(
@@ -318,9 +334,8 @@ def _adopted(task: Task, at: datetime, one: Incoming, report: _Report) -> Task:
 def _updated(there: Task, new: Task, at: datetime, one: Incoming, report: _Report) -> Task:
     """Return a task of an earlier import as it is after this one; the same object when nothing changes."""
     old, origin = there.origin, new.origin
-    assert old is not None
     assert origin is not None
-    is_other = old.hash != origin.hash
+    is_other = old is None or old.hash != origin.hash
     finishes = new.status is TaskStatus.COMPLETE
     if there.status is TaskStatus.COMPLETE:
         told = "changed in the file, but complete: stays as it is" if is_other else ""
@@ -338,7 +353,8 @@ def _updated(there: Task, new: Task, at: datetime, one: Incoming, report: _Repor
     edited = [name for name in _FIELDS if _is_edited(there, name)] if is_other else list(_FIELDS)
     fields: dict[str, object] = {name: getattr(new, name) for name in _FIELDS if name not in edited}
     # What the person edited keeps its old hash, so that it counts as edited the next time, too.
-    hashes = {name: (old if name in edited else origin).fields.get(name, "") for name in _FIELDS}
+    before = old or origin
+    hashes = {name: (before if name in edited else origin).fields.get(name, "") for name in _FIELDS}
     now = there.model_copy(
         update={**fields, "origin": origin.model_copy(update={"fields": hashes})}
     )
@@ -349,7 +365,8 @@ def _updated(there: Task, new: Task, at: datetime, one: Incoming, report: _Repor
     kept = ", ".join(_WORDS.get(name, name) for name in differs)
     details += [f"your {kept} stays"] if kept else []
     now = _adopted(now, at, one, report) if finishes else now
-    report.row(ImportChange.CHANGED, now, "; ".join(details) or "other details")
+    other = "other details" if old is not None else "the same words, imported from now on"
+    report.row(ImportChange.CHANGED, now, "; ".join(details) or other)
     return now
 
 

@@ -308,3 +308,13 @@ def test_following_begins_and_ends_by_name(project: Path) -> None:
         3,
         "ralph: a.plain is not followed.",
     )
+
+
+def test_a_file_that_ralph_writes_as_a_whole_is_not_imported(project: Path) -> None:
+    inside("import", "a.plain", "--yes", cwd=project)
+    inside("export", "own.plain", "--as", "plain-list", "--follow", cwd=project)
+    before = kept(project)
+    refused = inside("import", "own.plain", "--yes", cwd=project)
+    assert refused.returncode == 3
+    assert refused.stderr.startswith("ralph: own.plain: ralph writes this file from the plan")
+    assert kept(project) == before

@@ -131,6 +131,11 @@ def test_a_new_file_of_ralphs_own_is_kept_whole(project: Project) -> None:
     told: list[str] = []
     FollowedExports(project, told.append).sync(complete(project, "b"))
     assert (new.read_text(), told) == ("- [ ] a: a\n- [x] b: b\n", [])
+    new.write_text("- [x] a: mine\n")
+    FollowedExports(project, told.append).sync(complete(project, "a"))
+    (left,) = told
+    assert "`ralph export new.plain --follow`" in left
+    assert "ralph import" not in left
 
 
 def test_what_ralph_keeps_current_is_nobodys_work(project: Project) -> None:

@@ -63,6 +63,21 @@ def test_everything_is_new_in_an_empty_plan_and_the_same_the_second_time() -> No
     assert not again.preview.changes_plan
 
 
+def test_a_task_of_ralphs_own_is_found_in_a_file_that_ralph_wrote() -> None:
+    own = (Task(id="a", description="Do a"), Task(id="b", description="Do b", status="complete"))
+    result = merged(ImplementationPlan(tasks=own), incoming(theirs("a"), theirs("b"), theirs("c")))
+    assert changes(result) == {
+        "a": ImportChange.CHANGED,
+        "b": ImportChange.SAME,
+        "c": ImportChange.NEW,
+    }
+    assert result.plan.tasks[0].origin is not None
+    again = merged(result.plan, incoming(theirs("a"), theirs("b"), theirs("c")))
+    assert set(changes(again).values()) == {ImportChange.SAME}
+    other = merged(ImplementationPlan(tasks=own), incoming(theirs("a", "Do something else")))
+    assert changes(other) == {"a-2": ImportChange.NEW}
+
+
 def test_what_the_file_has_and_nobody_asked_for_is_not_gone() -> None:
     plan = merged(EMPTY, incoming(theirs("a"), theirs("b"), theirs("c"))).plan
     part = merged(plan, incoming(theirs("a"), unread=frozenset({"b"})))

@@ -149,8 +149,9 @@ class FollowedExports:
         if file.told:
             return followed
         why = "is gone" if gone else "was edited"
+        reads = "" if file.whole else f"`ralph import {file.path}` reads your changes; "
         self._say(
-            f"{file.path} {why}, so ralph leaves it alone. `ralph import {file.path}` reads your changes; "
+            f"{file.path} {why}, so ralph leaves it alone. {reads}"
             f"`ralph export {file.path} --follow` keeps it current again."
         )
         followed = followed.with_file(file.model_copy(update={"told": True}))

@@ -22,6 +22,7 @@ from ralph_tui.guard.worker import judging
 from ralph_tui.interop.formats import Importer, InteropError, Wanted
 from ralph_tui.interop.merge import Incoming, Merged, commands_in, merge, with_evidence
 from ralph_tui.interop.registry import FITS, formats
+from ralph_tui.store.followed_exports import read_followed
 from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.project import Project
 
@@ -61,6 +62,7 @@ class PlanImport:
         self._told = list(formats().broken)
         files = load_sources(root, given, self._base)
         chosen, importer = choose(files, given, form)
+        _require_foreign(self._project, chosen)
         self._incoming = tuple(
             Incoming(file.source.name, file.path, importer.read(file.source, wanted or Wanted()))
             for file in chosen
@@ -134,6 +136,24 @@ class PlanImport:
         policy = guard_policy(self._project, self._settings, Phase.BUILDING)
         with judging(policy) as judge:
             self._verdicts = {command: _judged(command, judge(command)) for command in commands}
+
+
+def _require_foreign(project: Project, files: Sequence[LoadedFile]) -> None:
+    """Refuse a file that ralph writes as a whole: its tasks are the plan's, and would be there twice.
+
+    Raises:
+        InteropError: Ralph keeps such a file current.
+    """
+    followed = read_followed(project.layout)
+    for file in files:
+        known = followed.at(file.path)
+        if known is not None and known.whole:
+            raise InteropError(
+                file.source.name,
+                0,
+                "ralph writes this file from the plan, so there is nothing to import",
+                "Change the plan with `ralph edit` or `ralph add`.",
+            )
 
 
 def _judged(command: str, verdict: Verdict) -> ImportedCommand:
