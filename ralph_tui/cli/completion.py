@@ -75,6 +75,11 @@ def held_tasks(context: typer.Context, incomplete: str) -> Offers:
     return _offered(_titles(task for task in _tasks(context) if task.is_held), incomplete)
 
 
+def every_task(context: typer.Context, incomplete: str) -> Offers:
+    """Offer all tasks of the plan."""
+    return _offered(_titles(_tasks(context)), incomplete)
+
+
 def open_questions(context: typer.Context, incomplete: str) -> Offers:
     """Offer open questions and permissions."""
     from ralph_tui.store.summary import read_open_questions

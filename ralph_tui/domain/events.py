@@ -393,6 +393,16 @@ class StepFinished(EventBase):
     seconds: Amount = 0.0
 
 
+class WorkUndone(EventBase):
+    """The person undid the work on a task; the task waits to be worked on again."""
+
+    type: Literal["work_undone"] = "work_undone"
+    task_id: str
+    iterations: tuple[int, ...] = ()
+    files: tuple[str, ...] = ()
+    commit: str = ""
+
+
 class LearningRecorded(EventBase):
     """A line was appended to progress.txt."""
 
@@ -666,6 +676,7 @@ Event = Annotated[
     | GateChecked
     | GateFinished
     | WorkCommitted
+    | WorkUndone
     | ReviewStarted
     | ReviewFinished
     | StepStarted

@@ -10,6 +10,7 @@ from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.run.context_budget import ContextBudget
 from ralph_tui.domain.tool_calls import ToolCall, Verdict
+from ralph_tui.engine.commits.iteration_snapshots import IterationSnapshots
 from ralph_tui.engine.commits.task_commits import TaskCommits
 from ralph_tui.engine.control.run_settings import adjusted_settings
 from ralph_tui.engine.core.ports import Agent, SessionSpec
@@ -43,6 +44,7 @@ class RunContext:
         unwritten: Waits for the journal; why it cannot be written, once it could not.
         reviewer: Has claims reviewed by a second session.
         commits: Commits what finished tasks have changed.
+        snapshots: Keeps what an undo of an iteration needs.
         answerable: Whether somebody is there to answer while the loop waits.
         may_write: Notes that a call the person allowed is about to run and may write files unseen.
     """
@@ -58,6 +60,7 @@ class RunContext:
     unwritten: Callable[[], Awaitable[StoreError | None]]
     reviewer: Reviewer
     commits: TaskCommits
+    snapshots: IterationSnapshots
     answerable: bool
     may_write: Callable[[ToolCall], None] = _nothing_noted
 

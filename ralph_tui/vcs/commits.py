@@ -43,7 +43,7 @@ class ChangedPath:
 
 
 @dataclass(frozen=True)
-class Made:
+class CommitMade:
     """A commit that ralph made.
 
     Attributes:
@@ -66,7 +66,7 @@ class Made:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class CommitWanted:
     """A commit to make.
 
     Attributes:
@@ -97,7 +97,7 @@ class Committer:
         self.git = Git(root)
         self._run_hook = run_hook
 
-    def commit(self, wanted: Wanted) -> Made | None:
+    def commit(self, wanted: CommitWanted) -> CommitMade | None:
         """Commit what is changed in the project; None when nothing is.
 
         The branch moves in one step from the commit that was looked at. Whatever fails before leaves it alone.
@@ -142,10 +142,21 @@ class Committer:
         if not paths:
             self.git.text("add", "-A", *PROJECT)
             return
-        listed = b"\0".join(os.fsencode(path) for path in paths)
-        self.git.text(
-            "--literal-pathspecs", "add", "-A", "--pathspec-from-file=-", "--pathspec-file-nul", stdin=listed
-        )  # fmt: skip
+        # What was never committed and is gone has nothing to stage, and what is ignored stays so.
+        known = self.git.output("ls-files", "-z", "--cached", "--others", "--exclude-standard")
+        there = set(known.split(b"\0"))
+        names = [name for name in map(os.fsencode, paths) if name in there]
+        if names:
+            self.git.text(
+                *(
+                    "--literal-pathspecs",
+                    "add",
+                    "-A",
+                    "--pathspec-from-file=-",
+                    "--pathspec-file-nul",
+                ),
+                stdin=b"\0".join(names),
+            )
 
     def _entries(self, base: str, tree: str) -> Iterator[ChangedPath]:
         """Yield each path that differs between two trees.
@@ -221,7 +232,7 @@ class Committer:
         if piece:
             yield path, piece.decode("utf-8", "replace")
 
-    def _message(self, wanted: Wanted, tree: str) -> str:
+    def _message(self, wanted: CommitWanted, tree: str) -> str:
         message = with_trailers(wanted.message, wanted.trailers)
         if self._run_hook is None:
             return message
@@ -231,12 +242,12 @@ class Committer:
 
     def _made(
         self, head: Head, message: str, tree: str, entries: tuple[ChangedPath, ...], base: str
-    ) -> Made:
+    ) -> CommitMade:
         """Write the commit without moving anything to it."""
         parent = ("-p", head.commit) if head.commit else ()
         commit = self.git.text("commit-tree", tree, *parent, "-F", "-", stdin=message.encode())
         counted = self.git.text("diff-tree", "-r", "--shortstat", "--no-renames", base, tree)
-        return Made(
+        return CommitMade(
             commit=commit,
             branch=head.branch,
             parent=head.commit,

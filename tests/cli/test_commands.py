@@ -39,7 +39,19 @@ COMMANDS = (
         "edit",
         "add",
     ),
-    *("drop", "inject", "answer", "approve", "reject", "memory", "reset", "doctor", "test", "lint"),
+    *(
+        "drop",
+        "inject",
+        "answer",
+        "approve",
+        "reject",
+        "memory",
+        "reset",
+        "undo",
+        "doctor",
+        "test",
+        "lint",
+    ),
     *("typecheck", "deps", "config", "guard", "limits", "breaker", "verify"),
 )
 

@@ -79,6 +79,9 @@ status
 tasks
 history --as csv --json
 memory --show --stats
+undo task-1
+undo 7
+undo ghost
 reset
 reset --yes
 reset --yes

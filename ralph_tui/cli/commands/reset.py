@@ -1,16 +1,18 @@
-"""`ralph reset` and `restore`: start over, and undo that; both say what they change."""
+"""`ralph reset`, `restore` and `undo`: start over, take that back, or take back one task; each says what it changes."""
 
 import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ralph_tui.cli.console import note, out
-from ralph_tui.cli.options import ProjectRoot, examples
-from ralph_tui.cli.project_lookup import find_project, start_directory
-from ralph_tui.domain.errors import RalphError
+from ralph_tui.cli.completion import every_task
+from ralph_tui.cli.console import note, out, out_json
+from ralph_tui.cli.options import AsJson, ProjectRoot, examples
+from ralph_tui.cli.project_lookup import controls_of, find_project, start_directory
+from ralph_tui.domain.errors import ExitCode, RalphError
 
 if TYPE_CHECKING:
+    from ralph_tui.domain.run.undo import Undone, UndoPreview
     from ralph_tui.store.layout import Layout
 
 app = typer.Typer()
@@ -85,3 +87,69 @@ def _ask(names: list[str]) -> None:
         raise RalphError("Nothing was removed: there is nobody to ask.", "Give --yes to do it.")
     if not typer.confirm("Remove all this?", default=False, err=True):
         raise RalphError("Nothing was removed.", "Your project is as it was.")
+
+
+MOST_LISTED = 30
+
+
+@app.command(epilog=examples("ralph undo task-003", "ralph undo 12 --yes"))
+def undo(
+    wanted: Annotated[
+        str,
+        typer.Argument(
+            metavar="TASK|ITERATION",
+            help="The id of a task, or the number of an iteration.",
+            autocompletion=every_task,
+        ),
+    ],
+    *,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    as_json: AsJson = False,
+    project_root: ProjectRoot = None,
+) -> None:
+    """Restore the files from before a task.
+
+    Or from before one iteration. Shows what will change, then asks. The task becomes pending again. Files that somebody changed since are
+    never overwritten. Where ralph committed the work, a new commit undoes it.
+    """
+    from ralph_tui.present.sections.undo_parts import undone_told
+
+    controls = controls_of(project_root)
+    preview = controls.undo_preview(wanted)
+    if not as_json:
+        _show_undo(preview)
+    if not yes:
+        _ask_undo(preview, as_json=as_json)
+    undone = controls.undo(preview)
+    if as_json:
+        _print_json(preview, undone)
+    else:
+        out(undone_told(undone))
+
+
+def _show_undo(preview: "UndoPreview") -> None:
+    from ralph_tui.present.sections.undo_parts import undo_effect, undo_heading, undo_lines
+    from ralph_tui.present.text.spans import plain
+
+    out(undo_heading(preview))
+    for line in undo_lines(preview, MOST_LISTED):
+        out(f"  {plain(line)}")
+    out(undo_effect(preview))
+
+
+def _ask_undo(preview: "UndoPreview", *, as_json: bool) -> None:
+    """Ask whether to undo; where nobody can answer, leave with the status that says so."""
+    here = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+    if as_json or not here:
+        if as_json:
+            _print_json(preview, None)
+        note("Nothing was changed: there is nobody to ask. Give --yes to undo this.")
+        raise typer.Exit(int(ExitCode.WAITING_FOR_APPROVAL))
+    if not typer.confirm("\nUndo this?", default=False):
+        raise RalphError("Nothing was changed.", "The project is as it was.")
+
+
+def _print_json(preview: "UndoPreview", undone: "Undone | None") -> None:
+    shown = preview.model_dump(mode="json", exclude={"current", "target", "wanted"})
+    commit = undone.commit if undone is not None else ""
+    out_json({**shown, "undone": undone is not None, "commit": commit})

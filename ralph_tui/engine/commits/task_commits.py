@@ -25,7 +25,7 @@ from ralph_tui.guard.repository.watcher import OwnCommit
 from ralph_tui.store.project import Documents
 from ralph_tui.vcs.branches import push_line
 from ralph_tui.vcs.commit_message import filled
-from ralph_tui.vcs.commits import Committer, Made, Wanted
+from ralph_tui.vcs.commits import CommitMade, Committer, CommitWanted
 from ralph_tui.vcs.hooks import HookCall, HookEnd, HookError
 
 SHORT_HASH = 10
@@ -141,17 +141,12 @@ class TaskCommits:
 
     async def finish_pending(self) -> End | None:
         """Make the commits that an earlier run could not make; returns an end when one is refused."""
-        if self._git.commit == "off":
+        if not self._place.is_wanted or self._git.commit == "off":
             return None
+        left = self._docs.steps.under_way
         for task in self._pending():
-            intended = task.commit.hash if task.commit is not None else ""
-            if await asyncio.to_thread(self._committer.is_made, intended):
-                await self._settle((task.id,), intended)
-                text = (
-                    f"{task.id} was already committed as {intended[:SHORT_HASH]} by the run before."
-                )
-                self._emit(ev.Notice(text=text))
-            elif self._git.commit == "task" and (end := await self._commit((task,))) is not None:
+            is_due = left is None or left.task_id != task.id  # else its steps come first
+            if is_due and (end := await self._commit_owed(task)) is not None:
                 return end
         return None
 
@@ -161,7 +156,17 @@ class TaskCommits:
         if self._git.commit != "task" or task is None or task not in self._pending():
             return None
         # A commit of the agent's must not be covered by ralph's own.
-        return await self._guard.check() or await self._commit((task,))
+        return await self._guard.check() or await self._commit_owed(task)
+
+    async def _commit_owed(self, task: Task) -> End | None:
+        """Commit a task's work, unless the run before did and died before it could write that down."""
+        intended = task.commit.hash if task.commit is not None else ""
+        if await asyncio.to_thread(self._committer.is_made, intended):
+            await self._settle((task.id,), intended)
+            text = f"{task.id} was already committed as {intended[:SHORT_HASH]} by the run before."
+            self._emit(ev.Notice(text=text))
+            return None
+        return await self._commit((task,)) if self._git.commit == "task" else None
 
     async def all_complete(self) -> End | None:
         """Commit the whole feature once every task is complete; returns an end when that is refused."""
@@ -192,7 +197,7 @@ class TaskCommits:
     async def _commit(self, tasks: Sequence[Task]) -> End | None:
         """Make one commit for these tasks; returns an end when it cannot be made."""
         ids = tuple(task.id for task in tasks)
-        wanted = Wanted(
+        wanted = CommitWanted(
             message=self._message(tasks),
             trailers=self._trailers(tasks) if self._git.trailers else {},
             protected=self._git.protected_branches,
@@ -253,7 +258,9 @@ class TaskCommits:
         assert self._loop is not None
         asyncio.run_coroutine_threadsafe(self._project_state.transact(change), self._loop).result()
 
-    async def _settle(self, ids: tuple[str, ...], commit: str, made: Made | None = None) -> None:
+    async def _settle(
+        self, ids: tuple[str, ...], commit: str, made: CommitMade | None = None
+    ) -> None:
         """Write down that the commit of these tasks is made, or that there is nothing to commit."""
 
         def change(docs: Documents) -> Documents:
@@ -292,7 +299,7 @@ def _named(ids: tuple[str, ...]) -> str:
     return ids[0] if len(ids) == 1 else plural(len(ids), "task")
 
 
-def _own(made: Made) -> OwnCommit:
+def _own(made: CommitMade) -> OwnCommit:
     entries = {e.path: f"{e.mode},{e.object}" if e.mode else "" for e in made.entries}
     return OwnCommit(made.branch, made.commit, entries)
 

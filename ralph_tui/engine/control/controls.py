@@ -4,6 +4,7 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from ralph_tui.domain.documents.questions import Answer, AskedQuestion
 from ralph_tui.domain.errors import RalphError
@@ -32,6 +33,10 @@ from ralph_tui.engine.control.plan_edits import (
 from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Documents, Outcome, Project
+
+if TYPE_CHECKING:
+    from ralph_tui.domain.run.undo import Undone, UndoPreview
+    from ralph_tui.engine.control.undo import Undo
 
 Change = Callable[[ImplementationPlan], ImplementationPlan]
 TaskChange = Callable[[ImplementationPlan, str], ImplementationPlan]
@@ -176,6 +181,34 @@ class Controls:
         if not self.loop_runs:
             message = f"No loop is running in {self.root}, so there is nothing to {what}."
             raise RalphError(message, "`ralph build` starts one.")
+
+    # What was done.
+
+    def undo_preview(self, wanted: str) -> "UndoPreview":
+        """Return what undoing a task or an iteration would change; nothing is changed yet.
+
+        Raises:
+            RalphError: A loop runs, nothing is known of that work, or it cannot be undone cleanly.
+        """
+        return self._undo().preview(wanted)
+
+    def undo(self, shown: "UndoPreview") -> "Undone":
+        """Undo what the person was shown: restore the files and queue the task again.
+
+        Raises:
+            RalphError: Something changed since, or a loop runs; nothing was changed.
+        """
+
+        def note(before: ImplementationPlan, after: ImplementationPlan) -> None:
+            for known in (self.attribution, self.journal_attribution):
+                known.note(before, after, "you undid it")
+
+        return self._undo().apply(shown, note)
+
+    def _undo(self) -> "Undo":
+        from ralph_tui.engine.control.undo import Undo  # imports the journal's writer
+
+        return Undo(self._project)
 
     # The plan.
 

@@ -3,15 +3,13 @@
 import os
 import re
 from collections.abc import Iterator
+
+from ralph_tui.vcs.snapshots import NOT_THE_PROJECT
+
+__all__ = ["NOT_THE_PROJECT", "files_of"]
 from pathlib import Path
 
 from ralph_tui.store.followed_exports import followed_names
-
-NOT_THE_PROJECT = frozenset({
-    ".git", ".ralph", ".venv", "venv", "node_modules", "__pycache__", ".pytest_cache", ".mypy_cache",
-    ".ruff_cache", ".hypothesis", ".tox", ".nox", ".cache",
-})  # fmt: skip
-"""Directories that change by themselves when checks run."""
 
 _NOISE = re.compile(r"\.coverage.*|.*\.py[co]|MEMORY\.md|progress\.txt(\.1)?")
 

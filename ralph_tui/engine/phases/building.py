@@ -215,6 +215,7 @@ class BuildLoop:
         rules = await asyncio.to_thread(self._run.gate.rules)
         await self._run.reviewer.begin(task, rules.checks)
         before = await asyncio.to_thread(self._contents.digest)
+        await self._run.snapshots.before(number, task.id)
         prompt = await self._prompt(task, number, guidance)
         spec = self._spec_for(meter.costs.remaining(meter.limits))
         iteration = Iteration(self._run, task, number=number, spec=spec, meter=meter)
@@ -225,6 +226,7 @@ class BuildLoop:
         self._close_later(session)
         self._run_limits.done += 1
         after = await asyncio.to_thread(self._contents.digest)
+        await self._run.snapshots.after(number)
         contents = Files(iteration=number, before=before, after=after)
         result = result.model_copy(update={"contents": contents})
         await self._run.project_state.refresh()
@@ -243,7 +245,9 @@ class BuildLoop:
             await self._steps.forget()
             return end
         complete = result.outcome is ev.IterationOutcome.COMPLETE
-        return await self._steps.after(complete=complete)
+        end = await self._steps.after(complete=complete)
+        await self._run.snapshots.after(number)  # with what the steps have changed
+        return end
 
     async def _begin(self, task_id: str) -> tuple[Task, int, tuple[Injection, ...]] | None:
         """Mark the task, count the iteration and take the guidance that waits.

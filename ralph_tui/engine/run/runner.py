@@ -17,6 +17,7 @@ from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.redaction import hide, secret_values
 from ralph_tui.domain.tool_calls import ToolCall, Verdict
+from ralph_tui.engine.commits.iteration_snapshots import IterationSnapshots
 from ralph_tui.engine.commits.readiness import WorkPlace
 from ralph_tui.engine.commits.task_commits import HookRoom, TaskCommits, hook_environment
 from ralph_tui.engine.context import RunContext, SpecFor
@@ -125,6 +126,7 @@ class Runner:
                 services.settings.phases.building.gate_timeout_seconds,
             ),
         )
+        self._snapshots = IterationSnapshots(project.root, run_id, bus.emit)
         bus.subscribe("repository guard", self._repository_guard.note)
         bus.subscribe("quota", self._quota.note)
         self._agent: Agent | None = None
@@ -367,6 +369,7 @@ class Runner:
                 clock=utc_now,
             ),
             commits=self._commits,
+            snapshots=self._snapshots,
             answerable=self._request.interactive and not self._request.no_input,
             may_write=self._note_call,
         )

@@ -191,6 +191,15 @@ def _step_finished(e: ev.StepFinished) -> Sentence:
     return Sentence(look.glyph, "step", text, tone, right, more)
 
 
+def _work_undone(e: ev.WorkUndone) -> Sentence:
+    numbers = ", ".join(map(str, e.iterations))
+    about = f" (iteration {numbers})" if len(e.iterations) == 1 else f" (iterations {numbers})"
+    text = f"{e.task_id} was undone by you{about if numbers else ''}"
+    line = text + (f", in commit {e.commit[:10]}" if e.commit else "")
+    right = plural(len(e.files), "file")
+    return Sentence("retry", "undo", text, Tone.WARN, right, "\n".join(e.files), line)
+
+
 def _learning_recorded(e: ev.LearningRecorded) -> Sentence:
     kind = e.category.lower()
     line = f"learned ({kind}): {e.text}"
@@ -349,6 +358,7 @@ SENTENCES: Mapping[type[ev.EventBase], Callable[[Any], Sentence | None]] = {
     ev.WorkCommitted: _work_committed,
     ev.StepStarted: _step_started,
     ev.StepFinished: _step_finished,
+    ev.WorkUndone: _work_undone,
     ev.LearningRecorded: _learning_recorded,
     ev.InjectionQueued: lambda e: Sentence("guidance", "guidance", f"waits: {e.text}", Tone.INFO),
     ev.InjectionConsumed: lambda e: Sentence(

@@ -1,0 +1,42 @@
+"""Snapshot the project before and after each iteration, so that the person can undo it."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.events import EventSink, Notice
+from ralph_tui.engine.control.undo import snapshots_of
+
+
+class IterationSnapshots:
+    """Keeps the snapshots of one run; where none can be kept it says so once, and the run continues."""
+
+    def __init__(self, root: Path, run_id: str, emit: EventSink) -> None:
+        """Keep snapshots of the project at `root`; nothing is written before the first iteration."""
+        self._store = snapshots_of(root)
+        self._run_id = run_id
+        self._emit = emit
+        self._begun = False
+        self._failed = False
+
+    async def before(self, iteration: int, task_id: str) -> None:
+        """Snapshot the project as an iteration on a task begins."""
+        if not self._begun:
+            self._begun = True
+            await self._try(self._store.forget_old)
+        await self._try(lambda: self._store.begin(iteration, task_id, self._run_id))
+
+    async def after(self, iteration: int) -> None:
+        """Snapshot the project as the iteration has left it."""
+        await self._try(lambda: self._store.end(iteration))
+
+    async def _try(self, work: Callable[[], None]) -> None:
+        if self._failed:
+            return
+        try:
+            await asyncio.to_thread(work)
+        except (RalphError, OSError) as error:
+            self._failed = True
+            text = f"Nothing can be undone of this run: {error}"
+            self._emit(Notice(level="warning", text=text))

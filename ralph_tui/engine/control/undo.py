@@ -1,0 +1,296 @@
+"""Undo a task or an iteration for a person: say what would change, then restore the files and queue the task again."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ralph_tui.config.load import load_settings
+from ralph_tui.domain.errors import LockedError, RalphError
+from ralph_tui.domain.events import WorkUndone
+from ralph_tui.domain.formatting import plural, shortlist
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
+from ralph_tui.domain.run.undo import Undone, UndoneFile, UndoneHow, UndoPreview
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.engine.control.plan_edits import NOTHING_CHANGED, find
+from ralph_tui.store.backup.mirror import mirror_of
+from ralph_tui.store.journal.journal import JournalWriter
+from ralph_tui.store.lock import LoopLock, write_lock
+from ralph_tui.store.project import Documents, Project
+from ralph_tui.vcs.branches import require_settled, require_unprotected
+from ralph_tui.vcs.commits import Committer, CommitWanted
+from ralph_tui.vcs.snapshots import Difference, Point, SnapshotStore, plan_undo
+
+DIRECTORY = "work.git"
+"""Where the snapshots are, beside the copy of the project's state."""
+
+_NAMED = 4
+
+NotePlan = Callable[[ImplementationPlan, ImplementationPlan], None]
+
+
+def snapshots_of(root: Path) -> SnapshotStore:
+    """Return the snapshots of the project at `root`, which no agent can write to."""
+    return SnapshotStore(root, mirror_of(root) / DIRECTORY)
+
+
+class Undo:
+    """Undoes work in one project. Every call blocks."""
+
+    def __init__(self, project: Project) -> None:
+        """Undo in this project."""
+        self._project = project
+        self._store = snapshots_of(project.root)
+        self._committer = Committer(project.root, None)
+
+    def preview(self, wanted: str) -> UndoPreview:
+        """Return what an undo would change; nothing is changed yet.
+
+        Args:
+            wanted: A task's id, or the number of an iteration.
+
+        Raises:
+            RalphError: A loop runs, nothing is known of that work, or it cannot be undone cleanly.
+        """
+        self._require_no_loop()
+        docs = self._project.load()
+        current = self._store.take()
+        points = _ended(self._store.points(), current)
+        task, undone = _chosen(docs.plan, points, wanted)
+        _require_no_dependents(docs.plan, task)
+        changes = [self._changes(point) for point in reversed(undone)]
+        found = plan_undo(self._store.contents(current), changes)
+        if found.conflicts:
+            raise RalphError(*self._conflict(found.conflicts, task, undone, points))
+        target = self._store.tree_with(current, found.changed) if found.changed else current
+        return UndoPreview(
+            wanted=wanted,
+            task_id=task.id,
+            title=task.title,
+            iterations=tuple(point.iteration for point in undone),
+            files=tuple(map(_file, self._store.differences(current, target, with_lines=True))),
+            commits_to=self._branch(task),
+            whole=len(undone) == sum(point.task_id == task.id for point in points),
+            current=current,
+            target=target,
+        )
+
+    def apply(self, shown: UndoPreview, note: NotePlan = lambda *_: None) -> Undone:
+        """Restore the files, commit that where ralph commits, and queue the task again.
+
+        Args:
+            shown: What the person has agreed to.
+            note: Gets the plan before and after, before it is written.
+
+        Raises:
+            RalphError: Something changed since the preview, a loop runs, or git refuses; the files are as they were.
+        """
+        layout = self._project.layout
+        with write_lock(layout):  # no loop can begin meanwhile
+            self._require_no_loop()
+            if self._store.take() != shown.current:
+                raise RalphError(
+                    "The project's files changed since you saw what the undo would do.",
+                    f"Nothing was changed. Run `ralph undo {shown.wanted}` again.",
+                )
+            self._store.switch(shown.current, shown.target)
+            commit = self._commit(shown) if shown.commits_to else ""
+            self._write_down(shown, commit)
+
+        def change(docs: Documents) -> Documents:
+            after = _pending_again(docs, shown, commit)
+            note(docs.plan, after.plan)
+            return after
+
+        self._project.transact(change)
+        return Undone(preview=shown, commit=commit)
+
+    def _changes(self, point: Point) -> tuple[Difference, ...]:
+        return self._store.differences(point.before, point.after)
+
+    def _undone(self, shown: UndoPreview) -> list[Point]:
+        points = _ended(self._store.points(), shown.current)
+        return [point for point in points if point.iteration in shown.iterations]
+
+    def _require_no_loop(self) -> None:
+        try:
+            LoopLock(self._project.layout).require_free()
+        except LockedError as error:
+            message = "A loop is running here, so nothing can be undone."
+            raise LockedError(message, "Stop it with `ralph stop`, then undo.") from error
+
+    def _branch(self, task: Task) -> str:
+        """Return the branch that gets the commit of this undo; empty when the work was not committed.
+
+        Raises:
+            RalphError: Another branch is checked out, or the commit is not on it, or other changes are staged.
+        """
+        git = load_settings(self._project.root).git
+        made = task.commit
+        if made is None or made.pending or not made.hash or git.commit == "off":
+            return ""
+        head = require_settled(self._committer.git)
+        require_unprotected(head.branch, git.protected_branches)
+        if made.branch != head.branch or not self._committer.is_made(made.hash):
+            raise RalphError(
+                f"{task.id} was committed to {one_line(made.branch)} as {made.hash[:10]}, and {head.branch} is checked out.",
+                f"Run `git switch {one_line(made.branch)}` first. {NOTHING_CHANGED}",
+            )
+        if not self._committer.git.succeeds("diff", "--cached", "--quiet", "--no-ext-diff"):
+            raise RalphError(
+                "Changes of yours are staged, and a commit of the undo would take them along.",
+                f"Commit them, or run `git restore --staged .` first. {NOTHING_CHANGED}",
+            )
+        return head.branch
+
+    def _commit(self, shown: UndoPreview) -> str:
+        """Commit exactly the files of the undo on top of the branch; history is never rewritten."""
+        settings = load_settings(self._project.root).git
+        paths = {one.path for p in self._undone(shown) for one in self._changes(p)}
+        if not paths:
+            return ""
+        made = self._committer.commit(
+            CommitWanted(
+                message=f"Undo {one_line(shown.task_id, 60)}: {one_line(shown.title, 60)}",
+                trailers={"Ralph-Undo": shown.task_id} if settings.trailers else {},
+                protected=settings.protected_branches,
+                paths=tuple(sorted(paths)),
+            )
+        )
+        return made.commit if made is not None else ""
+
+    def _write_down(self, shown: UndoPreview, commit: str) -> None:
+        """Say in the journal what was undone."""
+        journal = JournalWriter(self._project.layout.events)
+        try:
+            undone = WorkUndone(
+                task_id=shown.task_id,
+                iterations=shown.iterations,
+                files=tuple(file.path for file in shown.files),
+                commit=commit,
+            )
+            journal.write([journal.stamp(undone)])
+        finally:
+            journal.close()
+
+    def _conflict(
+        self, paths: Sequence[str], task: Task, undone: Sequence[Point], points: Sequence[Point]
+    ) -> tuple[str, str]:
+        """Say who changed these paths since: a later task, or somebody else."""
+        named = shortlist([one_line(path, 60) for path in paths], 3)
+        first, numbers = undone[0].iteration, {point.iteration for point in undone}
+        for point in reversed(points):
+            if point.iteration < first or point.iteration in numbers:
+                continue
+            if {one.path for one in self._changes(point)}.isdisjoint(paths):
+                continue
+            is_same = point.task_id == task.id
+            who = f"iteration {point.iteration}" if is_same else one_line(point.task_id, 80)
+            what = f"all of {task.id}" if is_same else f"{who} first"
+            return (
+                f"{_capital(who)} changed the same files later ({named}), so this cannot be undone cleanly.",
+                f"Undo {what}: `ralph undo {task.id if is_same else who}`. {NOTHING_CHANGED}",
+            )
+        verb = "was" if len(paths) == 1 else "were"
+        return (
+            f"{plural(len(paths), 'file')} of {task.id} {verb} changed since ({named}), so it cannot be undone cleanly.",
+            f"Put your changes aside (commit or copy them), restore these files, then undo. {NOTHING_CHANGED}",
+        )
+
+
+def _ended(points: Sequence[Point], current: str) -> tuple[Point, ...]:
+    """Return the points with an end for each: one that was cut off lasted until the next began, or until now."""
+    following = [*(point.before for point in points[1:]), current]
+    return tuple(
+        point if point.after else point._replace(after=after)
+        for point, after in zip(points, following, strict=False)
+    )
+
+
+def _chosen(
+    plan: ImplementationPlan, points: Sequence[Point], wanted: str
+) -> tuple[Task, tuple[Point, ...]]:
+    """Return the task and the iterations to undo, the oldest first.
+
+    Raises:
+        RalphError: There is no such task or iteration, or ralph has no snapshots of it.
+    """
+    number = wanted.removeprefix("#")
+    if plan.task(wanted) is None and number.isascii() and number.isdigit():
+        found = [point for point in points if point.iteration == int(number)]
+        if not found:
+            raise RalphError(f"Nothing is known of iteration {number}.", _known(points))
+        task = plan.task(found[0].task_id)
+        if task is None:
+            message = f"Iteration {number} worked on {found[0].task_id}, which is not in the plan any more."
+            raise RalphError(message, NOTHING_CHANGED)
+    else:
+        task = find(plan, wanted)
+        found = [point for point in points if point.task_id == task.id]
+        if not found:
+            raise RalphError(f"No work on {task.id} can be undone.", _known(points, task))
+    return task, tuple(found)
+
+
+def _known(points: Sequence[Point], task: Task | None = None) -> str:
+    """Say what can be undone instead."""
+    if task is not None and task.commit is not None and task.commit.hash:
+        return f"It was committed: `git revert {task.commit.hash[:10]}` undoes the commit."
+    ids = list(dict.fromkeys(point.task_id for point in reversed(points)))
+    if not ids:
+        return "Ralph keeps snapshots of each iteration from now on."
+    return f"Snapshots are kept of {shortlist([one_line(i, 60) for i in ids], _NAMED)}."
+
+
+def _require_no_dependents(plan: ImplementationPlan, task: Task) -> None:
+    """Refuse while a complete task builds on this one.
+
+    Raises:
+        RalphError: One does.
+    """
+    later = [
+        t.id for t in plan.tasks if task.id in t.dependencies and t.status is TaskStatus.COMPLETE
+    ]
+    if later:
+        verb = "builds" if len(later) == 1 else "build"
+        raise RalphError(
+            f"{shortlist(later, 3)} {verb} on {task.id}, so {task.id} cannot be undone alone.",
+            f"Undo {later[-1]} first: `ralph undo {later[-1]}`. {NOTHING_CHANGED}",
+        )
+
+
+def _capital(text: str) -> str:
+    return text if not text.startswith("iteration ") else text.capitalize()
+
+
+def _file(one: Difference) -> UndoneFile:
+    how = UndoneHow.RESTORE
+    if one.old is None:
+        how = UndoneHow.BRING_BACK
+    elif one.new is None:
+        how = UndoneHow.REMOVE
+    return UndoneFile(
+        path=one_line(one.path, 200), how=how, additions=one.additions, deletions=one.deletions
+    )
+
+
+def _pending_again(docs: Documents, shown: UndoPreview, commit: str) -> Documents:
+    """Queue the task again as if it had not been worked on; what it has cost stays."""
+    task = docs.plan.task(shown.task_id)
+    if task is None:
+        return docs
+    plan = docs.plan.with_task(
+        task.id,
+        status=TaskStatus.PENDING,
+        completed_at=None,
+        verification=None,
+        commit=None,
+        completion_notes=None,
+        begun=None,
+        blockers=(),
+        last_failure="",
+        retry_count=0,
+        review_rejections=0,
+    )
+    branch = docs.state.branch
+    if branch is not None and commit and branch.name == shown.commits_to:
+        docs = docs.with_state(branch=branch.model_copy(update={"head": commit}))
+    return docs.replacing(plan=plan)

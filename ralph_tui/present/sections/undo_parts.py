@@ -1,0 +1,62 @@
+"""Says what an undo would change, and what it changed; for the command line and the screen."""
+
+from rich.cells import cell_len
+
+from ralph_tui.domain.formatting import plural
+from ralph_tui.domain.run.undo import Undone, UndoneFile, UndoneHow, UndoPreview
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.present.text.spans import Line, Span, Tone
+
+_TONES = {UndoneHow.RESTORE: Tone.INFO, UndoneHow.REMOVE: Tone.BAD, UndoneHow.BRING_BACK: Tone.OK}
+
+_WIDEST_PATH = 60
+
+
+def undo_heading(preview: UndoPreview) -> str:
+    """Name what is undone: the task, its title and the iterations."""
+    numbers = ", ".join(map(str, preview.iterations))
+    word = "iteration" if len(preview.iterations) == 1 else "iterations"
+    title = one_line(preview.title, 80)
+    about = "" if title == preview.task_id else f": {title}"
+    return f"{preview.task_id}{about} ({word} {numbers})"
+
+
+def undo_lines(preview: UndoPreview, most: int) -> list[Line]:
+    """List the files that change, at most this many, each with its lines."""
+    shown = preview.files[:most]
+    paths = [one_line(file.path, _WIDEST_PATH) for file in shown]
+    width = max(map(cell_len, paths), default=0)
+    lines = [_line(file, path, width) for file, path in zip(shown, paths, strict=True)]
+    if (more := len(preview.files) - len(shown)) > 0:
+        lines.append([Span(f"and {more} more", Tone.MUTED)])
+    return lines
+
+
+def _line(file: UndoneFile, path: str, width: int) -> Line:
+    gap = " " * (width - cell_len(path) + 2)
+    return [
+        Span(f"{file.how.value:<12}", _TONES[file.how]),
+        Span(f"{path}{gap}"),
+        Span(f"+{file.additions} -{file.deletions}", Tone.MUTED),
+    ]
+
+
+def undo_effect(preview: UndoPreview) -> str:
+    """Say in one or two sentences what the undo comes to."""
+    if not preview.files:
+        changes = "No file changes."
+    else:
+        size = f"+{preview.additions} -{preview.deletions}"
+        changes = f"{plural(len(preview.files), 'file')} will change ({size})."
+    if preview.commits_to and preview.files:
+        changes += f" A new commit on {one_line(preview.commits_to, 60)} holds that; no history is rewritten."
+    rest = "" if preview.whole else " Other iterations of the task stay."
+    return f"{changes} {preview.task_id} becomes pending again.{rest}"
+
+
+def undone_told(undone: Undone) -> str:
+    """Say what was undone."""
+    preview = undone.preview
+    what = f"{plural(len(preview.files), 'file')} restored" if preview.files else "no file changed"
+    commit = f", commit {undone.commit[:10]} on {preview.commits_to}" if undone.commit else ""
+    return f"{preview.task_id} is undone and pending again ({what}{commit})."
