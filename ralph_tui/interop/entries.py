@@ -108,6 +108,8 @@ def imported(listing: Listing, source: Source, wanted: Wanted) -> Imported:
     entries, remarks = _without_gone(listed, left_out, source)
     _require_no_cycle(entries, source, "")
     if wanted.by == "group":
+        if not any(entry.group for entry in entries):
+            remarks.append("The file has no groups, so `--by group` changes nothing.")
         entries = by_group(entries)
         _require_no_cycle(
             entries, source, "Groups wait for each other. Import it with `--by task`."

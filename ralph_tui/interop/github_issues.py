@@ -22,6 +22,8 @@ class GithubIssues:
         keys = outline(source.head)
         for top in ("", "[].", "items[]."):
             if {f"{top}number", f"{top}title"} <= keys:
+                if keys & {f"{top}headRefName", f"{top}baseRefName", f"{top}head.ref"}:
+                    return 0  # pull requests
                 telling = keys & {
                     f"{top}{key}" for key in ("state", "body", "labels", "milestone", "url")
                 }

@@ -143,6 +143,12 @@ def test_groups_become_tasks_that_wait_for_each_other() -> None:
     }
 
 
+def test_a_file_without_groups_is_read_by_task_and_says_so() -> None:
+    got = read([entry("1"), entry("2", "1")], by="group")
+    assert [task.id for task in got.tasks] == ["1", "2"]
+    assert got.remarks == ("The file has no groups, so `--by group` changes nothing.",)
+
+
 def test_groups_in_a_circle_are_refused_with_the_way_out() -> None:
     woven = [entry("1", group="A"), entry("2", "1", group="B"), entry("3", "2", group="A")]
     assert len(read(woven).tasks) == 3

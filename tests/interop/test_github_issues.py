@@ -100,6 +100,12 @@ def test_what_cannot_be_read_is_one_sentence(value: object, what: str) -> None:
     assert what in told.value.what
 
 
+def test_pull_requests_are_no_issues() -> None:
+    source = Source("prs.json", json.dumps([issue(1, headRefName="fix")]))
+    with pytest.raises(InteropError, match="no format fits this file"):
+        detect(source)
+
+
 @pytest.mark.parametrize(
     ("text", "numbers"),
     [

@@ -112,3 +112,37 @@ def test_a_broken_one_is_told_and_the_others_work(monkeypatch: pytest.MonkeyPatc
     assert missing.startswith("The installed importer 'a' could not be loaded: ModuleNotFoundError")
     assert "'b' could not be loaded: TypeError: it has no sniff()" in odd
     assert "'d' is ignored: there is a format 'installed' already." in twice
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (
+            "package.json",
+            '{"name": "x", "version": "1.0.0", "scripts": {"test": "jest"}, "bugs": []}',
+        ),
+        (
+            "tasks.json",
+            '{"version": "2.0.0", "tasks": [{"label": "build", "type": "shell", "group": "build"}]}',
+        ),
+        (
+            "plan.json",
+            '{"tasks": [{"id": "a", "title": "x", "verification_criteria": [], "dependencies": []}]}',
+        ),
+        ("log.jsonl", '{"id": "1", "level": "info"}\n{"id": "2"}\n'),
+        ("deep.json", "[" * 100_000),
+        ("notes.txt", "Buy milk.\n"),
+        ("mixed.json", '\ufeff{"userStories": []}'),
+    ],
+)
+def test_files_that_are_no_plans_are_nobodys(name: str, text: str) -> None:
+    with pytest.raises(InteropError, match="no format fits this file"):
+        registry.detect(Source(name, text))
+
+
+@pytest.mark.parametrize(
+    ("alias", "name"),
+    [("snarktank", "prd"), ("Hybrid", "prd"), ("go", "wiggum"), ("gh", "github"), ("bd", "beads")],
+)
+def test_a_format_has_the_names_under_which_people_know_it(alias: str, name: str) -> None:
+    assert registry.named(alias).name == name
