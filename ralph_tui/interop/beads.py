@@ -9,10 +9,10 @@ from pydantic import JsonValue
 from ralph_tui.domain.formatting import shortlist
 from ralph_tui.domain.plan.plan import DEFAULT_PRIORITY, ImplementationPlan, Task
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.interop.entries import Entry, Listing, imported, tasks_by_foreign_id
+from ralph_tui.interop.entries import Listing, PlanEntry, imported, tasks_by_foreign_id
 from ralph_tui.interop.formats import Imported, LeftOut, Source, Wanted
 from ralph_tui.interop.issue_text import read_prose
-from ralph_tui.interop.json_document import Document, literal, outline
+from ralph_tui.interop.json_document import JsonDocument, literal, outline
 from ralph_tui.interop.json_fields import (
     BLOCKED,
     DONE,
@@ -89,9 +89,9 @@ class Beads:
         return document.spliced(pieces)
 
 
-def _issues(source: Source) -> tuple[Document, Sequence[Node]]:
+def _issues(source: Source) -> tuple[JsonDocument, Sequence[Node]]:
     is_list = source.text.lstrip().startswith("[")
-    document = Document(source, lines=not is_list)
+    document = JsonDocument(source, lines=not is_list)
     nodes = document.root.items if is_list else document.roots
     for node in nodes or ():
         if node.members is None:
@@ -114,7 +114,7 @@ class _Link:
 class _Issues:
     """All issues of a file, by id, with their links."""
 
-    def __init__(self, document: Document, nodes: Sequence[Node]) -> None:
+    def __init__(self, document: JsonDocument, nodes: Sequence[Node]) -> None:
         self.document = document
         # A list of pairs, because an id that stands twice is told later.
         self.by_id = [(required_id(document, node, "an issue"), node) for node in nodes]
@@ -206,7 +206,7 @@ class _Issues:
             yield _Link("parent-child", parent, document.line(node))
 
 
-def _entry(issues: _Issues, node: Node, source: Source) -> Entry:
+def _entry(issues: _Issues, node: Node, source: Source) -> PlanEntry:
     document = issues.document
     id_ = document.text(node, "id")
     state, word = _STATES.read(document, node)
@@ -214,7 +214,7 @@ def _entry(issues: _Issues, node: Node, source: Source) -> Entry:
     prose = read_prose(document.text(node, "description"))
     design = document.text(node, "design").strip()
     parent = issues.parent(id_)
-    return Entry(
+    return PlanEntry(
         id=id_,
         title=document.text(node, "title") or one_line(prose.text),
         line=document.line(node),
@@ -231,7 +231,7 @@ def _entry(issues: _Issues, node: Node, source: Source) -> Entry:
     )
 
 
-def _written(document: Document, node: Node) -> Sequence[str]:
+def _written(document: JsonDocument, node: Node) -> Sequence[str]:
     """Return the acceptance criteria, which are one text: its bullets, or else its lines."""
     text = document.text(node, "acceptance_criteria")
     bullets = read_prose(f"## Acceptance criteria\n{text}").criteria

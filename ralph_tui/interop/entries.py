@@ -44,7 +44,7 @@ MEMBERS = "members"
 
 
 @dataclass(frozen=True)
-class Entry:
+class PlanEntry:
     """One item of a foreign file that is to become a task.
 
     Attributes:
@@ -82,12 +82,15 @@ class Entry:
     foreign: Mapping[str, JsonValue] = field(default_factory=dict)
 
 
+Entry = PlanEntry
+
+
 @dataclass(frozen=True)
 class Listing:
     """A whole foreign file, before its entries are checked; the fields are those of `Imported`."""
 
     format: str
-    entries: Iterable[Entry]
+    entries: Iterable[PlanEntry]
     title: str = ""
     description: str = ""
     branch: str = ""
@@ -241,9 +244,9 @@ def stands_for_many(task: Task) -> bool:
     return task.origin is not None and MEMBERS in task.origin.foreign
 
 
-def by_group(entries: Iterable[Entry]) -> list[Entry]:
+def by_group(entries: Iterable[PlanEntry]) -> list[PlanEntry]:
     """Return one entry for each group, in the order of the file; an entry without a group stays as it is."""
-    groups: dict[str, list[Entry]] = {}
+    groups: dict[str, list[PlanEntry]] = {}
     for entry in entries:
         key = f"group {entry.group}" if entry.group else f"entry {entry.id}"
         groups.setdefault(key, []).append(entry)
@@ -258,16 +261,16 @@ def by_group(entries: Iterable[Entry]) -> list[Entry]:
     ]
 
 
-def _group_id(members: Sequence[Entry]) -> str:
+def _group_id(members: Sequence[PlanEntry]) -> str:
     name = members[0].group
     return slug(name) or f"group-of-{members[0].id}"
 
 
-def _led(entry: Entry, ids: Mapping[str, str]) -> Entry:
+def _led(entry: PlanEntry, ids: Mapping[str, str]) -> PlanEntry:
     return replace(entry, waits_for={ids[dep]: line for dep, line in entry.waits_for.items()})
 
 
-def _merged(members: Sequence[Entry], ids: Mapping[str, str]) -> Entry:
+def _merged(members: Sequence[PlanEntry], ids: Mapping[str, str]) -> PlanEntry:
     """Return a group as one entry: its members are its text, and done only when all of them are."""
     first, own = members[0], ids[members[0].id]
     open_ = [member for member in members if not member.done]
@@ -279,7 +282,7 @@ def _merged(members: Sequence[Entry], ids: Mapping[str, str]) -> Entry:
     }
     parts = [f"- {'done: ' if m.done else ''}{m.id}: {m.title}{_indented(m.text)}" for m in members]
     ids_of_all: list[JsonValue] = [member.id for member in members]
-    return Entry(
+    return PlanEntry(
         id=own,
         title=first.group,
         line=first.line,
@@ -302,9 +305,9 @@ def _indented(text: str) -> str:
     return "".join(f"\n  {line}" for line in text.strip().splitlines()) if text.strip() else ""
 
 
-def _bounded_number(listing: Listing, source: Source) -> list[Entry]:
+def _bounded_number(listing: Listing, source: Source) -> list[PlanEntry]:
     """Return the entries of a listing, which may be made one by one, up to the bounds."""
-    entries: list[Entry] = []
+    entries: list[PlanEntry] = []
     dependencies = 0
     for entry in listing.entries:
         entries.append(entry)
@@ -333,7 +336,7 @@ def _bounded_number(listing: Listing, source: Source) -> list[Entry]:
     return entries
 
 
-def _require_unique(entries: Sequence[Entry], source: Source) -> None:
+def _require_unique(entries: Sequence[PlanEntry], source: Source) -> None:
     seen: dict[str, int] = {}
     for entry in entries:
         if len(entry.id) > MAX_FOREIGN_ID:
@@ -350,11 +353,11 @@ def _require_unique(entries: Sequence[Entry], source: Source) -> None:
 
 
 def _without_gone(
-    entries: Sequence[Entry], left_out: Sequence[LeftOut], source: Source
-) -> tuple[list[Entry], list[str]]:
+    entries: Sequence[PlanEntry], left_out: Sequence[LeftOut], source: Source
+) -> tuple[list[PlanEntry], list[str]]:
     """Drop dependencies on what was left out; refuse those on what is not in the file."""
     known, gone = {entry.id for entry in entries}, {out.id for out in left_out}
-    kept: list[Entry] = []
+    kept: list[PlanEntry] = []
     dropped: list[str] = []
     for entry in entries:
         for dep, line in entry.waits_for.items():
@@ -373,7 +376,7 @@ def _without_gone(
     return kept, told if dropped else []
 
 
-def _require_no_cycle(entries: Sequence[Entry], source: Source, hint: str) -> None:
+def _require_no_cycle(entries: Sequence[PlanEntry], source: Source, hint: str) -> None:
     lines = {entry.id: entry.line for entry in entries}
     problems = plan_problems([(entry.id, tuple(entry.waits_for)) for entry in entries])
     loop = next((problem.path for problem in problems if problem.kind == "cycle"), ())
@@ -388,7 +391,7 @@ def _require_no_cycle(entries: Sequence[Entry], source: Source, hint: str) -> No
         )
 
 
-def _usable_ids(entries: Sequence[Entry]) -> Mapping[str, str]:
+def _usable_ids(entries: Sequence[PlanEntry]) -> Mapping[str, str]:
     """Return the id that ralph uses for each foreign id: the same wherever it can be named."""
     names = {entry.id: entry.id for entry in entries if entry.id.strip() and not odd_id(entry.id)}
     taken = set(names)
@@ -406,7 +409,7 @@ def _numbered(stem: str) -> Iterator[str]:
         yield f"{stem}-{number}"
 
 
-def _bounded(entry: Entry, source: Source) -> tuple[Entry, bool]:
+def _bounded(entry: PlanEntry, source: Source) -> tuple[PlanEntry, bool]:
     """Return an entry with text of a bounded length, and whether something was cut."""
     number = len(entry.criteria) + len(entry.commands)
     if number > MAX_CRITERIA:
@@ -435,7 +438,7 @@ def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def _task(entry: Entry, format_: str, source: Source, names: Mapping[str, str]) -> Task:
+def _task(entry: PlanEntry, format_: str, source: Source, names: Mapping[str, str]) -> Task:
     title = entry.title or one_line(entry.text, MAX_TITLE) or names[entry.id]
     text = "" if entry.text.strip() == title else entry.text
     criteria = [
@@ -465,7 +468,7 @@ def _task(entry: Entry, format_: str, source: Source, names: Mapping[str, str]) 
     )
 
 
-def _hash(entry: Entry) -> str:
+def _hash(entry: PlanEntry) -> str:
     """Return what stands for an entry's words: the same as long as only its state changes."""
     words = [
         entry.title,

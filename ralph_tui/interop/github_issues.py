@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ralph_tui.domain.formatting import shortlist
 from ralph_tui.domain.plan.plan import DEFAULT_PRIORITY
-from ralph_tui.interop.entries import Entry, Listing, imported, priority_of
+from ralph_tui.interop.entries import Listing, PlanEntry, imported, priority_of
 from ralph_tui.interop.formats import Imported, LeftOut, Source, Wanted
 from ralph_tui.interop.issue_text import read_prose
-from ralph_tui.interop.json_document import Document, outline
+from ralph_tui.interop.json_document import JsonDocument, outline
 from ralph_tui.interop.json_fields import first_text
 from ralph_tui.interop.json_reader import Node
 
@@ -36,7 +36,7 @@ class GithubIssues:
         Raises:
             InteropError: It is no JSON, a field is of the wrong kind, or the plan would not work.
         """
-        document = Document(source)
+        document = JsonDocument(source)
         nodes = list(_issues(document))
         numbers = [_number(document, node) for node in nodes]
         remarks: list[str] = []
@@ -72,7 +72,7 @@ class GithubIssues:
         return imported(listing, source, wanted)
 
 
-def _issues(document: Document) -> Sequence[Node]:
+def _issues(document: JsonDocument) -> Sequence[Node]:
     root = document.root
     nodes: Sequence[Node]
     if root.members is not None and root.get("items") is not None and root.get("number") is None:
@@ -87,7 +87,7 @@ def _issues(document: Document) -> Sequence[Node]:
     return nodes
 
 
-def _number(document: Document, node: Node) -> str:
+def _number(document: JsonDocument, node: Node) -> str:
     found = node.get("number")
     if found is None or not isinstance(found.scalar, int) or isinstance(found.scalar, bool):
         raise document.wrong(
@@ -98,7 +98,7 @@ def _number(document: Document, node: Node) -> str:
     return str(found.scalar)
 
 
-def _why_left_out(document: Document, node: Node) -> str:
+def _why_left_out(document: JsonDocument, node: Node) -> str:
     if node.get("pull_request") is not None:
         return "a pull request"
     reason = first_text(document, node, "stateReason", "state_reason").casefold()
@@ -107,7 +107,7 @@ def _why_left_out(document: Document, node: Node) -> str:
     )
 
 
-def _blockers(document: Document, node: Node) -> Mapping[str, int]:
+def _blockers(document: JsonDocument, node: Node) -> Mapping[str, int]:
     """Return the numbers of the issues that one waits for: from its fields and from its text."""
     waits: dict[str, int] = {}
     field = node.get("blockedBy")
@@ -122,7 +122,7 @@ def _blockers(document: Document, node: Node) -> Mapping[str, int]:
     return waits
 
 
-def _entry(document: Document, node: Node, known: set[str]) -> Entry:
+def _entry(document: JsonDocument, node: Node, known: set[str]) -> PlanEntry:
     number = _number(document, node)
     labels = tuple(_labels(document, node))
     numbers = [found for label in labels if (found := priority_of(label)) is not None]
@@ -133,7 +133,7 @@ def _entry(document: Document, node: Node, known: set[str]) -> Entry:
         for dep, line in _blockers(document, node).items()
         if dep in known and dep != number
     }
-    return Entry(
+    return PlanEntry(
         id=number,
         title=document.text(node, "title"),
         line=document.line(node),
@@ -147,7 +147,7 @@ def _entry(document: Document, node: Node, known: set[str]) -> Entry:
     )
 
 
-def _labels(document: Document, node: Node) -> Iterator[str]:
+def _labels(document: JsonDocument, node: Node) -> Iterator[str]:
     for item in document.listed(node, "labels"):
         name = (
             document.text(item, "name")

@@ -8,10 +8,10 @@ from functools import lru_cache
 from pydantic import JsonValue
 
 from ralph_tui.interop.formats import InteropError, Source
-from ralph_tui.interop.json_reader import MAX_DEPTH, Node, Reader, quoted
+from ralph_tui.interop.json_reader import MAX_DEPTH, JsonReader, Node, quoted
 
 
-class Document:
+class JsonDocument:
     """A text in JSON, or with one JSON value on each line.
 
     The getters raise an `InteropError` that names the line when a value is of another kind than expected.
@@ -28,7 +28,7 @@ class Document:
             InteropError: It is not JSON, with the line and the reason.
         """
         self._text = source.text
-        self._reader = Reader(source)
+        self._reader = JsonReader(source)
         self.roots = tuple(self._reader.lines() if lines else [self._reader.whole()])
 
     @property

@@ -9,7 +9,7 @@ from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.verification.verification import CommandCriterion, Criterion
 from ralph_tui.interop.entries import priority_of, stands_for_many
 from ralph_tui.interop.formats import InteropError
-from ralph_tui.interop.json_document import Document
+from ralph_tui.interop.json_document import JsonDocument
 from ralph_tui.interop.json_reader import Node, quoted
 
 OPEN, DONE, BLOCKED = "open", "done", "blocked"
@@ -18,12 +18,12 @@ _INSIDE = ("description", "text", "criterion", "title", "name")
 """Where a criterion that is an object keeps its words."""
 
 
-def first_text(document: Document, node: Node, *keys: str) -> str:
+def first_text(document: JsonDocument, node: Node, *keys: str) -> str:
     """Return the first of some members that is not blank."""
     return next((text for key in keys if (text := document.text(node, key)).strip()), "")
 
 
-def required_id(document: Document, node: Node, what: str) -> str:
+def required_id(document: JsonDocument, node: Node, what: str) -> str:
     """Return the id of an entry.
 
     Raises:
@@ -35,7 +35,7 @@ def required_id(document: Document, node: Node, what: str) -> str:
     return found
 
 
-def priority(document: Document, node: Node, key: str = "priority") -> int | None:
+def priority(document: JsonDocument, node: Node, key: str = "priority") -> int | None:
     """Return a priority that is a whole number or a word such as `high`; None when it is absent."""
     found = node.get(key)
     if found is None:
@@ -60,7 +60,7 @@ def priority_word(task: Task) -> str:
     return "high" if task.priority < 2 else "low"
 
 
-def criteria(document: Document, node: Node, *keys: str) -> Sequence[str]:
+def criteria(document: JsonDocument, node: Node, *keys: str) -> Sequence[str]:
     """Return criteria from lists of texts or objects, or from one text, each once."""
     found: dict[str, None] = {}
     for key in keys:
@@ -81,7 +81,7 @@ def criteria(document: Document, node: Node, *keys: str) -> Sequence[str]:
     return tuple(found)
 
 
-def dependencies(document: Document, node: Node, *keys: str) -> Mapping[str, int]:
+def dependencies(document: JsonDocument, node: Node, *keys: str) -> Mapping[str, int]:
     """Return what an entry waits for, from the first of these members that is there."""
     return next((document.texts(node, key) for key in keys if node.get(key) is not None), {})
 
@@ -104,7 +104,7 @@ class States:
     blocked: Sequence[str] = ()
     others: bool = False
 
-    def read(self, document: Document, node: Node) -> tuple[str, str]:
+    def read(self, document: JsonDocument, node: Node) -> tuple[str, str]:
         """Return the state of an entry and its word; an entry without a word is open.
 
         Raises:
@@ -120,7 +120,7 @@ class States:
         known = ", ".join((*self.open, *self.done, *self.blocked))
         raise self._unknown(document, node, word, known)
 
-    def _unknown(self, document: Document, node: Node, word: str, known: str) -> InteropError:
+    def _unknown(self, document: JsonDocument, node: Node, word: str, known: str) -> InteropError:
         at = node.get(self.key) or node
         return document.wrong(
             at, f"{quoted(self.key)} is {one_line(word, 40)!r}", f"ralph knows: {known}."

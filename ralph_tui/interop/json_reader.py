@@ -67,7 +67,7 @@ class Node:
         return self.scalar
 
 
-class Reader:
+class JsonReader:
     """Reads the JSON values of one text."""
 
     def __init__(self, source: Source) -> None:

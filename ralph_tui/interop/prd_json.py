@@ -6,9 +6,9 @@ from pydantic import JsonValue
 
 from ralph_tui.domain.plan.plan import DEFAULT_PRIORITY, ImplementationPlan, Task
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.interop.entries import Entry, Listing, imported, tasks_by_foreign_id
+from ralph_tui.interop.entries import Listing, PlanEntry, imported, tasks_by_foreign_id
 from ralph_tui.interop.formats import Imported, Source, Wanted
-from ralph_tui.interop.json_document import Document, outline, pretty
+from ralph_tui.interop.json_document import JsonDocument, outline, pretty
 from ralph_tui.interop.json_fields import (
     BLOCKED,
     DONE,
@@ -68,7 +68,7 @@ class Prd:
         Raises:
             InteropError: It is no JSON, a field is of the wrong kind, or the plan would not work.
         """
-        document = Document(source)
+        document = JsonDocument(source)
         stories = _required(document, "userStories")
         listing = Listing(
             format=self.name,
@@ -91,19 +91,19 @@ class Prd:
         """
         if not before.text.strip():
             return pretty(_new_prd(plan))
-        document = Document(before)
+        document = JsonDocument(before)
         tasks = tasks_by_foreign_id(plan, self.name, before.name)
         return document.spliced(_flags(document, tasks))
 
 
-def _required(document: Document, key: str) -> Sequence[Node]:
+def _required(document: JsonDocument, key: str) -> Sequence[Node]:
     root = document.root
     if root.members is None or root.get(key) is None:
         raise document.wrong(root, f"there is no list {key!r}", "Name another format with `--as`.")
     return document.objects(root, key)
 
 
-def _story(document: Document, node: Node) -> Entry:
+def _story(document: JsonDocument, node: Node) -> PlanEntry:
     id_ = required_id(document, node, "a story")
     if node.get("passes") is None and (status := node.get("status")) is not None:
         raise document.wrong(
@@ -111,7 +111,7 @@ def _story(document: Document, node: Node) -> Entry:
         )
     text = document.text(node, "description")
     number = priority(document, node)
-    return Entry(
+    return PlanEntry(
         id=id_,
         title=document.text(node, "title") or one_line(text),
         line=document.line(node),
@@ -126,7 +126,7 @@ def _story(document: Document, node: Node) -> Entry:
     )
 
 
-def _commands(document: Document, node: Node) -> Sequence[str]:
+def _commands(document: JsonDocument, node: Node) -> Sequence[str]:
     """Return what the fields for commands hold: texts, lists of texts, or objects with a command."""
     found: list[str] = []
     for key in (*_COMMANDS, "acceptanceCriteria"):
@@ -141,13 +141,13 @@ def _commands(document: Document, node: Node) -> Sequence[str]:
     return tuple(command for command in dict.fromkeys(found) if command.strip())
 
 
-def _notes(document: Document, node: Node) -> Iterator[str]:
+def _notes(document: JsonDocument, node: Node) -> Iterator[str]:
     text = first_text(document, node, "notes", "completionNotes")
     if text.strip():
         yield text
 
 
-def _guidance(document: Document, node: Node) -> Iterator[str]:
+def _guidance(document: JsonDocument, node: Node) -> Iterator[str]:
     for key in _GUIDANCE:
         member = node.get(key)
         if member is not None and member.members is None:
@@ -156,7 +156,7 @@ def _guidance(document: Document, node: Node) -> Iterator[str]:
                 yield f"{key}: {', '.join(texts)}"
 
 
-def _for_all(document: Document) -> Iterator[str]:
+def _for_all(document: JsonDocument) -> Iterator[str]:
     """Tell of commands that the file wants for every story: the gate's commands are the person's to set."""
     root = document.root
     found = list(_commands(document, root))
@@ -168,7 +168,7 @@ def _for_all(document: Document) -> Iterator[str]:
         yield f"The file wants `{shown}` for every story; add it to `backpressure` in the config if you want that, too."
 
 
-def _flags(document: Document, tasks: Mapping[str, Task]) -> Iterator[tuple[int, int, str]]:
+def _flags(document: JsonDocument, tasks: Mapping[str, Task]) -> Iterator[tuple[int, int, str]]:
     for node in _required(document, "userStories"):
         task = tasks.get(document.text(node, "id"))
         passes = document.flag(node, "passes")
@@ -243,7 +243,7 @@ class Wiggum:
         Raises:
             InteropError: It is no JSON, a field is of the wrong kind, or the plan would not work.
         """
-        document = Document(source)
+        document = JsonDocument(source)
         tasks = _required(document, "tasks")
         known = frozenset(
             ("id", "title", "details", "description", "priority", "status", "tests", *_WAITS)
@@ -264,7 +264,7 @@ class Wiggum:
         """
         if not before.text.strip():
             return pretty({"version": 1, "tasks": [_new_task(task) for task in plan.tasks]})
-        document = Document(before)
+        document = JsonDocument(before)
         tasks = tasks_by_foreign_id(plan, self.name, before.name)
         pieces = []
         for node in _required(document, "tasks"):
@@ -274,11 +274,11 @@ class Wiggum:
         return document.spliced(pieces)
 
 
-def _task(document: Document, node: Node, source: Source) -> Entry:
+def _task(document: JsonDocument, node: Node, source: Source) -> PlanEntry:
     state, word = _STATES.read(document, node)
     number = priority(document, node)
     text = first_text(document, node, "details", "description")
-    return Entry(
+    return PlanEntry(
         id=required_id(document, node, "a task"),
         title=document.text(node, "title") or one_line(text),
         line=document.line(node),

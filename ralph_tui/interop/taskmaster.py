@@ -8,9 +8,9 @@ from pydantic import JsonValue
 from ralph_tui.domain.formatting import shortlist
 from ralph_tui.domain.plan.plan import DEFAULT_PRIORITY, ImplementationPlan, Task
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.interop.entries import Entry, Listing, imported, tasks_by_foreign_id
+from ralph_tui.interop.entries import Listing, PlanEntry, imported, tasks_by_foreign_id
 from ralph_tui.interop.formats import Imported, LeftOut, Source, Wanted
-from ralph_tui.interop.json_document import Document, outline, pretty
+from ralph_tui.interop.json_document import JsonDocument, outline, pretty
 from ralph_tui.interop.json_fields import (
     BLOCKED,
     DONE,
@@ -89,7 +89,7 @@ class Taskmaster:
         Raises:
             InteropError: It is no JSON, the tag is not there or not clear, or the plan would not work.
         """
-        document = Document(source)
+        document = JsonDocument(source)
         chosen = _chosen(document, wanted.tag)
         items = list(_items(document, chosen))
         entries, left_out = _entries(document, items, source)
@@ -128,7 +128,7 @@ class Taskmaster:
         """
         if not before.text.strip():
             return pretty({MAIN: {"tasks": [_new_task(task) for task in plan.tasks]}})
-        document = Document(before)
+        document = JsonDocument(before)
         tasks = tasks_by_foreign_id(plan, self.name, before.name)
         pieces = []
         for chosen in _tags(document):
@@ -181,7 +181,7 @@ class _Item:
     forced: bool = False
 
 
-def _tags(document: Document) -> Sequence[_Tag]:
+def _tags(document: JsonDocument) -> Sequence[_Tag]:
     root = document.root
     if root.members is None:
         raise document.wrong(root, "there are no tasks", "Name another format with `--as`.")
@@ -197,12 +197,12 @@ def _tags(document: Document) -> Sequence[_Tag]:
     return found
 
 
-def _description(document: Document, tag: Node) -> str:
+def _description(document: JsonDocument, tag: Node) -> str:
     metadata = tag.get("metadata")
     return document.text(metadata, "description") if metadata is not None else ""
 
 
-def _chosen(document: Document, wanted: str) -> _Tag:
+def _chosen(document: JsonDocument, wanted: str) -> _Tag:
     """Return the tag that is wanted, or the main one, or the only one."""
     tags = _tags(document)
     names = [one_line(tag.tag, 40) for tag in tags]
@@ -223,7 +223,7 @@ def _chosen(document: Document, wanted: str) -> _Tag:
     raise document.wrong(document.root, what, f"Name one with `--tag`: {shown}.")
 
 
-def _items(document: Document, tag: _Tag) -> Iterator[_Item]:
+def _items(document: JsonDocument, tag: _Tag) -> Iterator[_Item]:
     """Return all tasks and subtasks in the order of the file, each task before its subtasks."""
     for node in tag.tasks:
         own = required_id(document, node, "a task")
@@ -241,8 +241,8 @@ def _items(document: Document, tag: _Tag) -> Iterator[_Item]:
 
 
 def _entries(
-    document: Document, items: Sequence[_Item], source: Source
-) -> tuple[Iterator[Entry], list[LeftOut]]:
+    document: JsonDocument, items: Sequence[_Item], source: Source
+) -> tuple[Iterator[PlanEntry], list[LeftOut]]:
     left_out: list[LeftOut] = []
     gone: set[str] = set()
     for item in items:
@@ -265,7 +265,7 @@ def _entries(
 
 
 def _waits(
-    document: Document, item: _Item, parts: Mapping[str, tuple[str, ...]]
+    document: JsonDocument, item: _Item, parts: Mapping[str, tuple[str, ...]]
 ) -> Mapping[str, int]:
     """Return what an item waits for: its own dependencies and those of its task, each as far down as it goes."""
     prefix = item.prefix
@@ -284,7 +284,9 @@ def _waits(
     return {part: line for dep, line in waits.items() for part in parts.get(dep) or (dep,)}
 
 
-def _entry(document: Document, item: _Item, waits: Mapping[str, int], source: Source) -> Entry:
+def _entry(
+    document: JsonDocument, item: _Item, waits: Mapping[str, int], source: Source
+) -> PlanEntry:
     node, parent = item.node, item.parent
     state, word = _STATES.read(document, node)
     description, details = document.text(node, "description"), document.text(node, "details")
@@ -292,7 +294,7 @@ def _entry(document: Document, item: _Item, waits: Mapping[str, int], source: So
     number = priority(document, node)
     if number is None and above is not None:
         number = priority(document, above)
-    return Entry(
+    return PlanEntry(
         id=item.id,
         title=document.text(node, "title") or one_line(description),
         line=document.line(node),
@@ -309,11 +311,11 @@ def _entry(document: Document, item: _Item, waits: Mapping[str, int], source: So
     )
 
 
-def _heading(document: Document, item: _Item) -> str:
+def _heading(document: JsonDocument, item: _Item) -> str:
     return f"{item.id} {document.text(item.node, 'title')}".strip()
 
 
-def _notes(document: Document, node: Node, parent: _Item | None) -> Iterator[str]:
+def _notes(document: JsonDocument, node: Node, parent: _Item | None) -> Iterator[str]:
     if notes := document.text(node, "notes").strip():
         yield notes
     if parent is not None:

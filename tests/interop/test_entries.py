@@ -12,8 +12,8 @@ from ralph_tui.domain.plan.plan_validation import odd_id
 from ralph_tui.domain.verification.check_commands import runnable_command
 from ralph_tui.interop.entries import (
     MAX_TITLE,
-    Entry,
     Listing,
+    PlanEntry,
     criterion,
     imported,
     priority_of,
@@ -25,12 +25,14 @@ from ralph_tui.interop.formats import MAX_TASKS, Imported, InteropError, LeftOut
 SOURCE = Source("plan.json", "")
 
 
-def entry(id_: str, *waits: str, line: int = 1, **more: object) -> Entry:
-    made = Entry(id=id_, title=f"do {id_}", line=line, waits_for=dict.fromkeys(waits, line))
+def entry(id_: str, *waits: str, line: int = 1, **more: object) -> PlanEntry:
+    made = PlanEntry(id=id_, title=f"do {id_}", line=line, waits_for=dict.fromkeys(waits, line))
     return replace(made, **more)  # type: ignore[arg-type]
 
 
-def read(entries: Sequence[Entry], left_out: Sequence[LeftOut] = (), by: str = "task") -> Imported:
+def read(
+    entries: Sequence[PlanEntry], left_out: Sequence[LeftOut] = (), by: str = "task"
+) -> Imported:
     wanted = Wanted(by="group" if by == "group" else "task")
     return imported(Listing("x", entries, left_out=left_out), SOURCE, wanted)
 
@@ -59,7 +61,7 @@ def test_what_is_done_is_complete_and_nothing_vouches_for_it() -> None:
 
 
 def test_the_hash_changes_with_the_words_and_not_with_the_state() -> None:
-    def hash_of(made: Entry) -> str:
+    def hash_of(made: PlanEntry) -> str:
         origin = read([made]).tasks[0].origin
         assert origin is not None
         return origin.hash
@@ -84,7 +86,7 @@ def test_the_hash_changes_with_the_words_and_not_with_the_state() -> None:
     ],
 )
 def test_an_unusable_file_is_refused_with_its_line(
-    entries: Sequence[Entry], line: int, what: str
+    entries: Sequence[PlanEntry], line: int, what: str
 ) -> None:
     with pytest.raises(InteropError) as told:
         read(entries)

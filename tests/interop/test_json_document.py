@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from ralph_tui.interop import json_reader
 from ralph_tui.interop.formats import SNIFFED, InteropError, Source
-from ralph_tui.interop.json_document import Document, outline
+from ralph_tui.interop.json_document import JsonDocument, outline
 from ralph_tui.interop.json_reader import MAX_DEPTH, Node
 from tests.interop.samples import json_texts, values
 
 
-def read(text: str, *, lines: bool = False) -> Document:
-    return Document(Source("plan.json", text), lines=lines)
+def read(text: str, *, lines: bool = False) -> JsonDocument:
+    return JsonDocument(Source("plan.json", text), lines=lines)
 
 
 @given(values().flatmap(lambda value: st.tuples(st.just(value), json_texts(value))))
