@@ -15,6 +15,7 @@ from tests.harness.model import serving
 from tests.harness.projects import make_project, task, task_of
 from tests.harness.scenarios import finishes, scenario
 from tests.scenario.running import play
+from tests.scenario.test_sandbox import needs_sandbox
 
 pytestmark = pytest.mark.real_cli
 
@@ -38,9 +39,13 @@ def repository(project: Path) -> None:
     git(project, "commit", "-q", "-m", "Begin")
 
 
-def committing(root: Path, *tasks: Mapping[str, JsonValue], **settings: object) -> Path:
+def committing(
+    root: Path, *tasks: Mapping[str, JsonValue], sandbox: str = "off", **settings: object
+) -> Path:
+    """A repository whose settings commit each task on a branch of the plan."""
     given = {"branch": "feature", "commit": "task", **settings}
-    project = make_project(root, tasks, ["test -f {}.txt".format(tasks[0]["id"])], {"git": given})
+    config = {"git": given, "safety": {"sandbox": sandbox}}
+    project = make_project(root, tasks, ["test -f {}.txt".format(tasks[0]["id"])], config)
     repository(project)
     return project
 
@@ -89,3 +94,150 @@ async def test_a_protected_branch_and_changed_files_are_refused_before_any_reque
         with pytest.raises(SetupError, match="HEAD is detached"):
             await play(project, server)
     assert task_of(project, "a").status is TaskStatus.PENDING
+
+
+def hook(project: Path, text: str, name: str = "pre-commit") -> None:
+    path = project / ".git/hooks" / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+
+
+@needs_sandbox
+async def test_a_hook_that_fails_or_edits_leaves_the_task_complete_and_uncommitted(
+    tmp_path: Path,
+) -> None:
+    project = committing(tmp_path, task("a"), sandbox="auto")
+    hook(
+        project, "echo outside > ../outside.txt; git log -1 --format=%s; echo lint says no; exit 3"
+    )
+    async with serving(scenario(finishes("a"))) as server:
+        run = await play(project, server)
+        assert run.end.status is LoopStatus.STOPPED
+        assert (
+            "a is complete but not committed: the repository's hook pre-commit failed (status 3)"
+            in (run.end.reason)
+        )
+        said = [e.text for e in run.of(ev.Notice) if "The hook said" in e.text]
+        assert ["lint says no" in text and "Begin" in text for text in said] == [True]
+        assert not (tmp_path / "outside.txt").exists(), "the sandbox held it"
+        assert subjects(project) == ["Begin"]
+        assert task_of(project, "a").status is TaskStatus.COMPLETE
+
+        hook(project, "echo formatted >> a.txt")
+        run = await play(project, server)
+        assert "the repository's hook pre-commit changed 1 file (a.txt)" in run.end.reason
+        assert subjects(project) == ["Begin"]
+
+        hook(
+            project,
+            'git diff --cached --name-only > "$TMPDIR/staged" && grep a.txt "$TMPDIR/staged"',
+        )
+        hook(
+            project, 'echo "Change-Id: I1" >> "$1"; echo "Ralph-Task: forged" >> "$1"', "commit-msg"
+        )
+        run = await play(project, server)
+    assert run.end.status is LoopStatus.COMPLETE, run.end.reason
+    body = git(project, "log", "-1", "--format=%B")
+    assert body.startswith("feat: a - Do a\n")
+    assert "Change-Id: I1" in body
+    assert "forged" not in body
+    assert "Ralph-Task: a\n" in body
+    assert task_of(project, "a").commit is not None
+
+
+async def test_hooks_without_a_sandbox_are_refused_unless_they_are_skipped(tmp_path: Path) -> None:
+    project = committing(tmp_path, task("a"))
+    hook(project, "touch ran.txt")
+    async with serving(scenario(finishes("a"))) as server:
+        with pytest.raises(SetupError, match="the commit hook pre-commit") as refused:
+            await play(project, server)
+        assert "git.hooks to skip" in refused.value.hint
+        assert git(project, "branch", "--show-current").strip() == "main"
+        run = await play(project, server, overrides={"git.hooks": "skip"})
+    assert run.end.status is LoopStatus.COMPLETE, run.end.reason
+    assert not (project / "ran.txt").exists()
+    assert subjects(project)[0] == "feat: a - Do a"
+
+
+async def test_a_secret_in_the_work_is_never_committed(tmp_path: Path) -> None:
+    project = committing(tmp_path, task("a"))
+    key = "ghp_" + "a1B2" * 9
+    leaks = f"""
+    - name: leaks a key
+      task: "a"
+      turns:
+        - write: {{path: a.txt, content: "token = {key}\\n"}}
+        - ralph: {{mark_task_complete: {{task_id: "a", verification_notes: Done.}}}}
+        - when: {{last_result: "ACCEPTED:"}}
+          say: Done.
+    """
+    async with serving(scenario(leaks)) as server:
+        run = await play(project, server)
+        assert run.end.status is LoopStatus.STOPPED
+        assert "holds a secret (a.txt)" in run.end.reason
+        assert key not in run.end.reason
+        assert subjects(project) == ["Begin"]
+        (project / "a.txt").write_text("no token\n")
+        run = await play(project, server)
+    assert run.end.status is LoopStatus.COMPLETE, run.end.reason
+    assert subjects(project)[0] == "feat: a - Do a"
+
+
+async def test_a_feature_is_one_commit_at_the_end(tmp_path: Path) -> None:
+    project = committing(tmp_path, task("a"), task("b"), commit="feature", trailers=False)
+    git(project, "remote", "add", "origin", "https://example.invalid/x.git")
+    async with serving(scenario(finishes("a"), finishes("b"))) as server:
+        run = await play(project, server)
+    assert run.end.status is LoopStatus.COMPLETE, run.end.reason
+    assert git(project, "log", "-1", "--format=%B").strip() == (
+        "feat: project\n\n- a: Do a\n- b: Do b"
+    )
+    assert subjects(project)[1:] == ["Begin"]
+    assert [e.task_ids for e in run.of(ev.WorkCommitted)] == [("a", "b")]
+    last = run.of(ev.Notice)[-1].text
+    assert last == ("1 commit on feature/project. To push: git push -u origin feature/project")
+
+
+async def test_work_that_was_stopped_goes_on_in_the_changed_tree(tmp_path: Path) -> None:
+    project = committing(tmp_path, task("a"))
+    stops = """
+    - name: writes and gives up
+      task: "a"
+      turns:
+        - write: {path: half.txt, content: half}
+        - say: I stop here.
+        - when: {user: Stop hook feedback}
+          say: I have nothing to add.
+    """
+    async with serving(scenario(stops)) as server:
+        run = await play(project, server, overrides={"phases.building.max_iterations": 1})
+    assert run.end.status is LoopStatus.STOPPED
+    async with serving(scenario(finishes("a"))) as server:
+        run = await play(project, server)
+    assert run.end.status is LoopStatus.COMPLETE, run.end.reason
+    assert git(project, "show", "--name-only", "--format=", "HEAD").split() == ["a.txt", "half.txt"]
+
+
+async def test_the_agents_own_commit_stops_the_run_and_is_not_built_on(tmp_path: Path) -> None:
+    project = committing(tmp_path, task("a"))
+    sly = "/usr/bin/env -i PATH=/usr/bin:/bin git -c user.name=x -c user.email=x@x commit --allow-empty -m sly"
+    (project / "sly.sh").write_text(f"#!/bin/sh\n{sly}\n")
+    git(project, "add", "-A")
+    git(project, "commit", "-q", "-m", "Add a script")
+    tries = """
+    - name: commits by a script
+      task: "a"
+      turns:
+        - bash: sh sly.sh
+        - write: {path: a.txt, content: a}
+        - ralph: {mark_task_complete: {task_id: "a", verification_notes: Done.}}
+        - when: {last_result: "ACCEPTED:"}
+          say: Done.
+    """
+    async with serving(scenario(tries)) as server:
+        run = await play(project, server)
+    assert run.end.status is LoopStatus.STOPPED
+    assert "the repository changed while the agent worked" in run.end.reason
+    assert subjects(project) == ["sly", "Add a script", "Begin"]
+    assert not run.of(ev.WorkCommitted)

@@ -230,8 +230,8 @@ class TaskCommits:
 
     def _message(self, tasks: Sequence[Task]) -> str:
         if self._git.commit == "feature":
-            plan = self._docs.plan
-            title = one_line(plan.title or self._place.names[0] if self._place.names else "", 100)
+            names = (self._docs.plan.title, *self._place.names)
+            title = next((found for name in names if (found := one_line(name, 100))), "")
             lines = [f"- {one_line(t.id, 80)}: {one_line(t.title, 100)}" for t in tasks]
             body = "\n".join(lines[:_NAMED_IN_BODY])
             return f"feat: {title or plural(len(tasks), 'task')}\n\n{body}"

@@ -1,0 +1,196 @@
+"""Snapshots outside of the project: every byte comes back, and a plan of an undo touches nothing else."""
+
+import itertools
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ralph_tui.domain.errors import SetupError
+from ralph_tui.vcs import snapshots
+from ralph_tui.vcs.snapshots import Content, Difference, SnapshotStore, plan_undo
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> SnapshotStore:
+    root = tmp_path / "project"
+    root.mkdir()
+    return SnapshotStore(root, tmp_path / "outside" / "work.git")
+
+
+def root_of(store: SnapshotStore) -> Path:
+    return store._root
+
+
+def undo(store: SnapshotStore, before: str, after: str) -> None:
+    """Undo what lies between two trees, in the files as they are."""
+    current = store.take()
+    plan = plan_undo(store.contents(current), [store.differences(before, after)])
+    assert not plan.conflicts
+    store.switch(current, store.tree_with(current, plan.changed))
+
+
+def test_every_kind_of_file_comes_back_byte_for_byte(store: SnapshotStore) -> None:
+    root = root_of(store)
+    (root / ".gitattributes").write_text(
+        "* text=auto eol=lf ident filter=lfs\n*.x working-tree-encoding=UTF-16\n"
+    )
+    (root / "crlf.txt").write_bytes(b"one\r\ntwo\r\n$Id$\n")
+    (root / "binary").write_bytes(bytes(range(256)))
+    (root / "u.x").write_bytes("ä\n".encode())
+    (root / "run.sh").write_text("#!/bin/sh\n")
+    (root / "run.sh").chmod(0o755)
+    (root / "link").symlink_to("binary")
+    (root / "place").mkdir()
+    (root / "place/file").write_text("in a directory\n")
+    name = os.fsdecode(b"odd \xff\n\"name'")
+    (root / name).write_text("odd\n")
+    before = store.take()
+    kept = {p.relative_to(root): p.read_bytes() for p in root.rglob("*") if p.is_file()}
+
+    for path in ("crlf.txt", "binary", "u.x", name):
+        (root / path).write_text("changed\n")
+    (root / "run.sh").chmod(0o644)
+    (root / "link").unlink()
+    (root / "link").write_text("no link any more\n")
+    (root / "place/file").unlink()
+    (root / "place").rmdir()
+    (root / "place").write_text("a file where a directory was\n")
+    (root / "new").mkdir()
+    (root / "new/deep").write_text("new\n")
+    undo(store, before, store.take())
+
+    assert {p.relative_to(root): p.read_bytes() for p in root.rglob("*") if p.is_file()} == kept
+    assert (root / "link").is_symlink()
+    assert os.access(root / "run.sh", os.X_OK)
+    assert not (root / "new").exists()
+
+
+def test_what_gitignore_names_and_ralphs_own_notes_are_left_alone(store: SnapshotStore) -> None:
+    root = root_of(store)
+    (root / ".gitignore").write_text("ignored\n")
+    (root / "ignored").write_text("1")
+    (root / "MEMORY.md").write_text("1")
+    before = store.take()
+    (root / "ignored").write_text("2")
+    (root / "MEMORY.md").write_text("2")
+    (root / "a").write_text("a")
+    undo(store, before, store.take())
+    assert [(root / n).read_text() for n in ("ignored", "MEMORY.md")] == ["2", "2"]
+    assert not (root / "a").exists()
+
+
+def test_a_file_that_changes_between_look_and_deed_is_not_overwritten(store: SnapshotStore) -> None:
+    root = root_of(store)
+    (root / "a").write_text("1\n")
+    before = store.take()
+    (root / "a").write_text("2\n")
+    current = store.take()
+    (root / "a").write_text("mine, at the last moment\n")
+    with pytest.raises(SetupError):
+        store.switch(current, before)
+    assert (root / "a").read_text() == "mine, at the last moment\n"
+
+
+def test_a_large_file_is_not_kept(store: SnapshotStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshots, "LARGEST_FILE", 100)
+    root = root_of(store)
+    (root / "large").write_bytes(b"x" * 101)
+    (root / "small").write_bytes(b"x" * 100)
+    assert set(store.contents(store.take())) == {"small"}
+
+
+def test_old_iterations_are_dropped(store: SnapshotStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshots, "MOST_POINTS", 4)
+    monkeypatch.setattr(snapshots, "KEPT_POINTS", 2)
+    for number in range(1, 6):
+        store.begin(number, f"task {number}", "run")
+        (root_of(store) / "a").write_text(str(number))
+        store.end(number)
+    store.forget_old()
+    assert [(p.iteration, p.task_id) for p in store.points()] == [(4, "task 4"), (5, "task 5")]
+
+
+def test_an_iteration_that_is_tried_again_began_once(store: SnapshotStore) -> None:
+    store.begin(1, "a", "run")
+    first = store.points()[0].before
+    (root_of(store) / "a").write_text("a")
+    store.begin(1, "a", "run")
+    assert store.points()[0].before == first
+    store.begin(1, "a", "a later run")
+    assert store.points()[0].before != first
+
+
+@pytest.mark.long
+def test_twenty_thousand_unchanged_files_take_milliseconds(store: SnapshotStore) -> None:
+    root = root_of(store)
+    for number in range(200):
+        (root / f"d{number}").mkdir()
+        for inner in range(100):
+            (root / f"d{number}/f{inner}").write_text(f"{number} {inner}\n")
+    store.take()
+    store.take()
+    began = time.monotonic()
+    store.take()
+    assert time.monotonic() - began < 1
+
+
+def test_the_persons_repository_is_not_written_to(store: SnapshotStore) -> None:
+    root = root_of(store)
+    for words in (["init", "-q"], ["config", "user.name", "x"], ["config", "user.email", "x"]):
+        subprocess.run(["git", *words], cwd=root, check=True)
+    (root / "a").write_text("1\n")
+    kept = sorted(p for p in (root / ".git").rglob("*"))
+    before = store.take()
+    (root / "a").write_text("2\n")
+    undo(store, before, store.take())
+    assert sorted(p for p in (root / ".git").rglob("*")) == kept
+
+
+PATHS = st.sampled_from(["a", "b", "c/d", "e"])
+TREES = st.dictionaries(PATHS, st.sampled_from("123"))
+
+
+def held(tree: dict[str, str]) -> dict[str, Content]:
+    return {path: Content("100644", text) for path, text in tree.items()}
+
+
+def between(old: dict[str, str], new: dict[str, str]) -> list[Difference]:
+    before, after = held(old), held(new)
+    return [
+        Difference(path, before.get(path), after.get(path))
+        for path in sorted(before.keys() | after.keys())
+        if before.get(path) != after.get(path)
+    ]
+
+
+def applied(current: dict[str, str], changed: dict[str, Content | None]) -> dict[str, Content]:
+    now: dict[str, Content | None] = {**held(current), **changed}
+    return {path: content for path, content in now.items() if content is not None}
+
+
+@given(st.lists(TREES, min_size=2, max_size=5))
+def test_undoing_all_iterations_leads_back_to_the_first_tree(trees: list[dict[str, str]]) -> None:
+    steps = [between(old, new) for old, new in itertools.pairwise(trees)]
+    plan = plan_undo(held(trees[-1]), reversed(steps))
+    assert not plan.conflicts
+    assert applied(trees[-1], dict(plan.changed)) == held(trees[0])
+
+
+@given(TREES, TREES, TREES)
+def test_only_paths_of_the_undone_iteration_change_and_changed_ones_are_conflicts(
+    before: dict[str, str], after: dict[str, str], now: dict[str, str]
+) -> None:
+    step = between(before, after)
+    plan = plan_undo(held(now), [step])
+    assert set(plan.changed) <= {one.path for one in step}
+    for one in step:
+        untouched = held(now).get(one.path) in (one.new, one.old)
+        assert (one.path in plan.conflicts) is not untouched
+    if not plan.conflicts:
+        again = plan_undo(applied(now, dict(plan.changed)), [step])
+        assert not again.changed, "an undo that is repeated changes nothing more"
