@@ -1,8 +1,13 @@
 """Changes one setting in the text of a settings file and leaves everything else, comments included, as it is."""
 
+import json
+import re
+from collections.abc import Mapping
 from pathlib import Path
 
-from ralph_tui.config.template import yaml_value
+from pydantic import BaseModel
+
+from ralph_tui.config.template import plain_value, yaml_value
 from ralph_tui.config.yaml_reader import parse_entries
 from ralph_tui.domain.errors import ConfigError
 
@@ -25,7 +30,9 @@ def with_setting(text: str, key: str, value: object, path: Path) -> str:
 
     before = {e.key: e.value for e in parse_entries(text, path)}
     root = yaml.compose(text, Loader=yaml.SafeLoader) if text.strip() else None
-    changed = _changed(text, root, key.split("."), yaml_value(value))
+    flow = isinstance(root, yaml.MappingNode) and root.flow_style
+    written = yaml_value(value) if flow or not _has_parts(value) else _lines_of(value)
+    changed = _changed(text, root, key.split("."), written)
     after = {e.key: e.value for e in parse_entries(changed, path)}
     others_stay = {k: v for k, v in after.items() if k != key} == {
         k: v for k, v in before.items() if k != key
@@ -42,7 +49,53 @@ def _means(written: object, value: object) -> bool:
     """Return whether the value is read back as it was given; numbers and booleans always are."""
     if written is None:
         return False
+    if isinstance(value, Mapping):
+        return written == as_read(value)
     return written == value if isinstance(value, str | tuple) else True
+
+
+def as_read(value: object) -> object:
+    """Return a value as the file is read: texts, tuples of them, and mappings."""
+    if isinstance(value, BaseModel | Mapping):
+        inside = plain_value(value)
+        assert isinstance(inside, dict)
+        return {name: as_read(part) for name, part in inside.items()}
+    if isinstance(value, tuple | list):
+        return tuple(as_read(part) for part in value)
+    return value if isinstance(value, str) else yaml_value(value)
+
+
+def _has_parts(value: object) -> bool:
+    """Return whether a value is a mapping of mappings, such as the steps, which one line would not hold."""
+    inside = plain_value(value)
+    return (
+        bool(inside)
+        and isinstance(inside, dict)
+        and all(isinstance(part, dict) for part in inside.values())
+    )
+
+
+def _lines_of(value: object) -> str:
+    """Return a mapping of mappings with a line for each of its parts."""
+    inside = plain_value(value)
+    assert isinstance(inside, dict)
+    return "".join(f"\n{INDENT}{_bare(name)}: {_bare(part)}" for name, part in inside.items())
+
+
+_PLAIN = re.compile(r"[A-Za-z./][\w./-]*(?: [\w./-]+)*")
+_NOT_TEXT = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
+
+
+def _bare(value: object) -> str:
+    """Return a value on one line, without quotes where none are needed."""
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{_bare(n)}: {_bare(part)}' for n, part in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_bare, value))}]"
+    if not isinstance(value, str):
+        return yaml_value(value)
+    plain = _PLAIN.fullmatch(value) and value.lower() not in _NOT_TEXT
+    return value if plain else json.dumps(value, ensure_ascii=False)
 
 
 def _changed(text: str, root: object, path: list[str], value: str) -> str:
@@ -76,11 +129,13 @@ def _replaced(text: str, found: object, value: str) -> str:
     assert isinstance(found, yaml.Node)
     start, end = found.start_mark.index, found.end_mark.index
     space = "" if start and text[start - 1] in " \t\n" else " "
+    if value.startswith("\n"):  # it begins on the line below
+        start, space = len(text[:start].rstrip(" \t")), ""
     if isinstance(found, yaml.CollectionNode) and not found.flow_style:
         # A block begins on a line of its own, and its mark stands after the comments that follow
         # it; the new value goes from the colon to the end of the last item.
         start, end = text.rindex(":", 0, start) + 1, _end_of(found)
-        space = " "
+        space = "" if value.startswith("\n") else " "
     return text[:start] + space + value + text[end:]
 
 
@@ -132,7 +187,8 @@ def _appended(text: str, path: list[str], value: str) -> str:
 def _block(path: list[str], value: str, indent: str) -> str:
     *sections, name = path
     lines = [f"{indent}{INDENT * depth}{section}:" for depth, section in enumerate(sections)]
-    return "\n".join([*lines, f"{indent}{INDENT * len(sections)}{name}: {value}"]) + "\n"
+    space = "" if value.startswith("\n") else " "
+    return "\n".join([*lines, f"{indent}{INDENT * len(sections)}{name}:{space}{value}"]) + "\n"
 
 
 def _insert(text: str, at: int, lines: str) -> str:

@@ -17,6 +17,9 @@ from ralph_tui.domain.sanitize import one_line
 
 MAX_BYTES = 1_000_000
 
+NAMED_LISTS = frozenset({"phases.building.backpressure"})
+"""Lists that may also be written with a name before each item, for the person."""
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -77,7 +80,21 @@ def parse_entries(text: str, path: Path) -> tuple[Entry, ...]:
         raise ConfigError(
             f"{path}: this is not valid YAML: {one_line(why)}.", "Correct or delete the file."
         ) from error
-    return tuple(_section(node, "", path)) if node is not None else ()
+    try:
+        return tuple(_section(node, "", path)) if node is not None else ()
+    except ConfigError as error:
+        if form := _foreign(text):
+            hint = f"These look like the {form}: `ralph config import {path}` translates them."
+            raise ConfigError(error.message, hint) from error
+        raise
+
+
+def _foreign(text: str) -> str:
+    """Name the other loop whose settings a text holds; empty where there is none."""
+    from ralph_tui.config.foreign_config import foreign_form  # after an error only
+
+    form = foreign_form(text)
+    return form.value if form is not None else ""
 
 
 def read_text(path: Path) -> str:
@@ -150,6 +167,10 @@ def _section(node: object, section: str, path: Path) -> Iterator[Entry]:
         elif not _is_empty(value) and is_mapping(key):
             places: dict[str, str] = {}
             yield Entry(key, _tree(value, key, path, places), here, places)
+        elif not _is_empty(value) and key in NAMED_LISTS and isinstance(value, yaml.MappingNode):
+            named = _tree(value, key, path, {})
+            assert isinstance(named, dict)
+            yield Entry(key, tuple(named.values()), here)
         elif not _is_empty(value):
             yield Entry(key, _plain(value, key, path), here)
 

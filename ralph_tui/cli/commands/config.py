@@ -1,6 +1,8 @@
 """`ralph config`: shows and changes the settings."""
 
-from typing import Annotated
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -8,6 +10,11 @@ from ralph_tui.cli.completion import setting_names, setting_values
 from ralph_tui.cli.console import note, out, out_json, out_table
 from ralph_tui.cli.options import AsJson, ProjectRoot, examples
 from ralph_tui.cli.project_lookup import find_project, project_directory
+from ralph_tui.domain.errors import ExitCode, RalphError
+from ralph_tui.domain.formatting import plural
+
+if TYPE_CHECKING:
+    from ralph_tui.engine.control.config_import import ConfigPreview
 
 app = typer.Typer(name="config", help="Show and change the settings.", rich_markup_mode=None)
 
@@ -65,3 +72,83 @@ def set_value(
     out(f"{key} = {changed.value}  ({changed.path})")
     if changed.stronger:
         note(f"{changed.stronger} is stronger, so it has no effect while that is set.")
+
+
+@app.command(
+    "import",
+    epilog=examples(
+        "ralph config import .ralph/configs/default.json", "ralph config import config.yaml --yes"
+    ),
+)
+def import_settings(
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="Wiggum's default.json or Ralph Hybrid's config.yaml."),
+    ],
+    *,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    as_json: AsJson = False,
+    project_root: ProjectRoot = None,
+) -> None:
+    """Translate another loop's settings into this project's.
+
+    Shows first what would be set, what has no counterpart and why, and every command that comes with it.
+    Comments in this project's file stay. The other file is not changed.
+    """
+    from ralph_tui.engine.control.config_import import ConfigImport
+
+    importing = ConfigImport(find_project(project_root), file)
+    preview = importing.preview
+    if not as_json:
+        _show_import(preview)
+    written = bool(preview.settings)
+    if written and not yes:
+        _ask_import(preview, as_json=as_json)
+    if written:
+        importing.write()
+    if as_json:
+        out_json({**preview.model_dump(mode="json"), "written": written})
+    else:
+        out()
+        out(
+            f"Imported {plural(len(preview.settings), 'setting')}. `ralph config show` lists them all."
+            if written
+            else "Nothing to import: no setting of the file has a counterpart."
+        )
+
+
+def _show_import(preview: "ConfigPreview") -> None:
+    out(f"{preview.source}: {preview.form.value}")
+    if preview.settings:
+        out()
+        out_table(("SETTING", "WAS", "VALUE"), ((s.key, s.was, s.value) for s in preview.settings))
+    if preview.left_out:
+        out()
+        out("Left out:")
+        for left in preview.left_out:
+            place = f" (line {left.line})" if left.line else ""
+            out(f"  {left.key}{place}: {left.reason}.")
+    if preview.commands:
+        out()
+        out("Commands that ralph would run in the sandbox:")
+        for place, command in preview.commands.items():
+            out(f"  {place}: {command}")
+    if preview.done_steps:
+        out()
+        out(f"Done before, so not run again: {', '.join(preview.done_steps)}.")
+    for remark in preview.remarks:
+        out()
+        out(remark)
+
+
+def _ask_import(preview: "ConfigPreview", *, as_json: bool) -> None:
+    """Ask whether to write; where nobody can answer, leave with the status that says so."""
+    here = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+    if as_json or not here:
+        if as_json:
+            out_json({**preview.model_dump(mode="json"), "written": False})
+        note("Nothing was written: there is nobody to ask. Give --yes to import this.")
+        raise typer.Exit(int(ExitCode.WAITING_FOR_APPROVAL))
+    about = " with its commands" if preview.commands else ""
+    if not typer.confirm(f"\nImport this{about}?", default=not preview.commands):
+        raise RalphError("Nothing was written.", "The settings are as they were.")

@@ -1,0 +1,295 @@
+"""Translates the `default.json` of Wiggum, a list of steps, into ralph's steps and settings."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TypeGuard
+
+from ralph_tui.config.foreign_config import ForeignConfig, ForeignForm, Translation
+from ralph_tui.config.step_settings import AGENT, COMMAND, COMMIT, NOOP, README, WORK
+
+_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
+_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
+_BAD_NAME = re.compile(r"[^A-Za-z0-9._-]+")
+_PLACE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
+_PLACES = {"task_id": "{task.id}", "task": "{task.title}"}
+_MARKERS = (".ralph/.ralph_setup_done", ".ralph/.setup_done", ".ralph_setup_done")
+"""Where its releases note that the setup was done."""
+
+_VARIABLE = "it holds a variable; write its value into ralph's settings"
+_DURATION = "it is not a duration such as 20m or 30s"
+_UNKNOWN = "neither ralph nor Wiggum documents it"
+
+_REASONS = {
+    "prd_file": "the plan is ralph's; `ralph import` reads a prd.json",
+    "fix_plan_file": "the plan is ralph's; `ralph import` reads a fix_plan.md",
+    "session_file": "every session is a fresh one",
+    "session_expiry_hours": "every session is a fresh one",
+    "allowed_tools": "each phase has its own tools, and none can be added",
+    "claude_binary": "ralph brings the Claude Code CLI it works with",
+    "output_format": "ralph reads the CLI's messages itself",
+    "append_system_prompt": "write it into CLAUDE.md or PROMPT_build.md",
+    "log_dir": "logs are in .ralph/logs",
+    "repo_dir": "ralph commits in the repository of the project",
+    "commit_message_file": "the message comes from git.message",
+    "project_dir": "the project is where .ralph is",
+    "patterns": "the check looks at the README alone",
+}
+"""Why a setting inside `config` has no counterpart."""
+
+_WORK_REASONS = {
+    "max_retries": "a failed iteration is tried again until limits.max_attempts_per_task",
+    "retry_delay": "a failed iteration is tried again at once",
+    "continue_on_error": "a failed iteration never ends the run by itself",
+    "circuit_breaker": "circuit_breaker watches the work of all iterations",
+    "enabled": "the work cannot be switched off",
+}
+_COMMIT_REASONS = {
+    "timeout": "a commit has its own time limit",
+    "max_retries": "a commit is made once",
+    "retry_delay": "a commit is made once",
+    "continue_on_error": "a commit that is refused ends the run, with the task complete",
+    "circuit_breaker": "a commit has no breaker",
+}
+
+
+def translate_wiggum(value: Mapping[str, object]) -> ForeignConfig:
+    """Translate the list of steps of Wiggum."""
+    made = Translation(ForeignForm.WIGGUM)
+    for name, inside in value.items():
+        if name == "max_loops_per_task":
+            if isinstance(inside, int):
+                made.take(name, "limits.max_iterations_per_task", inside)
+            else:
+                made.leave(name, "it is not a whole number")
+        elif name in ("name", "description"):
+            made.leave(name, "settings have no name here; write a comment")
+        elif name != "steps":
+            made.leave(name, _UNKNOWN)
+    given = value.get("steps")
+    steps = given if isinstance(given, list) else []
+    works = _work_of(steps)
+    for number, step in enumerate(steps):
+        if _is_step(step):
+            _step(made, f"steps[{number}]", step, is_work=number == works)
+        else:
+            made.leave(f"steps[{number}]", "it has no type")
+    if WORK not in made.steps:
+        made.steps[WORK] = {}
+        made.remarks.append("No step of the file works on tasks, so the work stands last.")
+    return made.result
+
+
+def _is_step(step: object) -> TypeGuard[Mapping[str, object]]:
+    return isinstance(step, Mapping) and isinstance(step.get("type"), str)
+
+
+def _config(step: Mapping[str, object]) -> Mapping[str, object]:
+    config = step.get("config")
+    return config if isinstance(config, Mapping) else {}
+
+
+def _work_of(steps: Sequence[object]) -> int | None:
+    """Return which step works on tasks: the first agent that does not run only once."""
+    for number, step in enumerate(steps):
+        if _is_step(step) and step["type"] == AGENT and not _config(step).get("marker_file"):
+            return number
+    return None
+
+
+def _step(made: Translation, place: str, step: Mapping[str, object], *, is_work: bool) -> None:
+    kind = str(step["type"])
+    if is_work:
+        _work(made, place, step)
+    elif kind == AGENT:
+        _agent(made, place, step)
+    elif kind == COMMAND:
+        _command(made, place, step)
+    elif kind == COMMIT:
+        _commit(made, place, step)
+    elif kind in (README, NOOP):
+        settings: dict[str, object] = {"type": kind}
+        path = _config(step).get("readme_path")
+        if kind == README and isinstance(path, str) and path not in ("", "README.md"):
+            settings["path"] = path
+        _leave_config(made, place, step, {"readme_path"})
+        _add(made, place, step, settings)
+    else:
+        made.leave(place, f"ralph has no step of type {kind!r}; a package can bring one")
+
+
+def _work(made: Translation, place: str, step: Mapping[str, object]) -> None:
+    config = _config(step)
+    made.steps[WORK] = {}
+    if isinstance(model := config.get("model"), str) and model:
+        made.take(f"{place}.config.model", "models.primary", model)
+    timeout = "config.timeout" if "timeout" in config else "timeout"
+    given = config.get("timeout", step.get("timeout"))
+    if given not in (None, ""):
+        _duration(made, f"{place}.{timeout}", given, "phases.building.iteration_timeout_seconds")
+    if "timeout" in config and "timeout" in step:
+        made.leave(f"{place}.timeout", "the limit of the session is the limit of the iteration")
+    if config.get("prompt_file"):
+        made.leave(
+            f"{place}.config.prompt_file",
+            "ralph's own prompt names the task and its checks; your instructions go into PROMPT_build.md",
+        )
+    for name, reason in _WORK_REASONS.items():
+        if name in step and not (name == "enabled" and step[name] is True):
+            made.leave(f"{place}.{name}", reason)
+    _leave_config(made, place, step, {"model", "timeout", "prompt_file"})
+
+
+def _agent(made: Translation, place: str, step: Mapping[str, object]) -> None:
+    config = _config(step)
+    prompt = config.get("prompt_file")
+    settings: dict[str, object] = {
+        "type": AGENT,
+        "prompt": prompt if isinstance(prompt, str) and prompt else "PROMPT.md",
+    }
+    if isinstance(model := config.get("model"), str) and model:
+        settings["model"] = model
+    marker = config.get("marker_file")
+    if isinstance(marker, str) and marker:
+        settings["once"] = True
+    name = _add(made, place, step, settings, timeout=config.get("timeout"))
+    if isinstance(marker, str) and marker:
+        made.markers[name] = tuple(dict.fromkeys((marker, *_MARKERS)))
+    _leave_config(made, place, step, {"prompt_file", "model", "marker_file", "timeout"})
+
+
+def _command(made: Translation, place: str, step: Mapping[str, object]) -> None:
+    config = _config(step)
+    run = config.get("command")
+    if not isinstance(run, str) or not run.strip():
+        made.leave(place, "its command is empty")
+        return
+    settings: dict[str, object] = {"type": COMMAND, "run": run}
+    name = _add(made, place, step, settings, timeout=config.get("timeout"))
+    made.commands[f"steps.{name}"] = run
+    _leave_config(made, place, step, {"command", "timeout"})
+
+
+def _commit(made: Translation, place: str, step: Mapping[str, object]) -> None:
+    config = _config(step)
+    if step.get("enabled") is False or config.get("enabled") is False:
+        made.leave(place, "it is switched off, as git.commit is")
+        return
+    made.take(place, "git.commit", "task")
+    made.remarks.append(
+        "ralph commits on a clean, unprotected branch only. `git.branch: feature` checks one out for you."
+    )
+    made.steps[_name(made, str(step.get("name") or "commit"))] = {"type": COMMIT}
+    message = config.get("message_template")
+    if isinstance(message, str) and message:
+        if set(_PLACE.findall(message)) <= set(_PLACES):
+            ours = _PLACE.sub(lambda match: _PLACES[match[1]], message)
+            made.take(f"{place}.config.message_template", "git.message", ours)
+        else:
+            made.leave(f"{place}.config.message_template", "it has places that git.message lacks")
+    for name, reason in _COMMIT_REASONS.items():
+        if name in step:
+            made.leave(f"{place}.{name}", reason)
+    _leave_config(made, place, step, {"enabled", "message_template"})
+
+
+def _leave_config(
+    made: Translation, place: str, step: Mapping[str, object], taken: set[str]
+) -> None:
+    """Leave out what else stands in a step."""
+    for name in _config(step):
+        if name not in taken:
+            made.leave(f"{place}.config.{name}", _REASONS.get(name, _UNKNOWN))
+    known = {"type", "name", "config", "timeout", "enabled", *_WORK_REASONS}
+    for name in step:
+        if name not in known:
+            made.leave(f"{place}.{name}", _UNKNOWN)
+
+
+def _add(
+    made: Translation,
+    place: str,
+    step: Mapping[str, object],
+    settings: dict[str, object],
+    *,
+    timeout: object = None,
+) -> str:
+    """Add a step with what all steps have; returns its name.
+
+    Args:
+        made: Where it is added.
+        place: Where it stands in the file.
+        step: What the file says.
+        settings: What its type says already.
+        timeout: A limit inside `config`, where the step itself has none.
+    """
+    limit = step.get("timeout", timeout)
+    if limit not in (None, ""):
+        _seconds(made, f"{place}.timeout", limit, settings, "timeout_seconds")
+    if isinstance(retries := step.get("max_retries"), int) and retries:
+        settings["retries"] = retries
+        _seconds(
+            made,
+            f"{place}.retry_delay",
+            step.get("retry_delay", "1s"),
+            settings,
+            "retry_delay_seconds",
+        )
+    if step.get("continue_on_error") is True:
+        settings["continue_on_error"] = True
+    if step.get("enabled") is False:
+        settings["enabled"] = False
+    breaker = step.get("circuit_breaker")
+    if isinstance(breaker, Mapping) and isinstance(breaker.get("threshold"), int):
+        inside: dict[str, object] = {"threshold": breaker["threshold"]}
+        reset = breaker.get("reset_after", "30s")
+        _seconds(made, f"{place}.circuit_breaker.reset_after", reset, inside, "reset_after_seconds")
+        settings["breaker"] = inside
+    name = _name(made, str(step.get("name") or settings["type"]))
+    made.steps[name] = settings
+    return name
+
+
+def _name(made: Translation, wanted: str) -> str:
+    """Return a name for a step that no other has and that means no type."""
+    base = _BAD_NAME.sub("-", wanted).strip("-._")[:60] or "step"
+    name, number = f"{base}-step" if base == WORK else base, 2
+    while name in made.steps:
+        name, number = f"{base}-{number}", number + 1
+    return name
+
+
+def _seconds(
+    made: Translation, source: str, given: object, settings: dict[str, object], name: str
+) -> None:
+    """Set a duration in seconds, or leave it out with the reason.
+
+    Args:
+        made: Where it is left out.
+        source: Where it stands in the file.
+        given: What the file says.
+        settings: Where it is set.
+        name: The setting.
+    """
+    seconds = parsed_duration(given)
+    if seconds is None:
+        made.leave(source, _VARIABLE if "${" in str(given) else _DURATION)
+    else:
+        settings[name] = seconds
+
+
+def _duration(made: Translation, source: str, given: object, key: str) -> None:
+    seconds = parsed_duration(given)
+    if seconds is None:
+        made.leave(source, _VARIABLE if "${" in str(given) else _DURATION)
+    else:
+        made.take(source, key, seconds)
+
+
+def parsed_duration(given: object) -> float | None:
+    """Return the seconds of a duration such as `1h30m`; None where it is none."""
+    if not isinstance(given, str):
+        return None
+    parts = list(_PART.finditer(given))
+    if not parts or "".join(part.group() for part in parts) != given.strip():
+        return None
+    return sum(float(part[1]) * _UNITS[part[2]] for part in parts)

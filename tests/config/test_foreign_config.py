@@ -1,0 +1,154 @@
+"""Settings of other loops: whose they are, what they mean here, and that nothing is dropped in silence."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ralph_tui.config.edit import with_setting
+from ralph_tui.config.foreign_config import ForeignForm, foreign_form, parse_foreign
+from ralph_tui.config.hybrid_settings import translate_hybrid
+from ralph_tui.config.load import load_settings
+from ralph_tui.config.settings import Settings
+from ralph_tui.config.wiggum_steps import parsed_duration, translate_wiggum
+from ralph_tui.config.yaml_reader import parse_entries
+from ralph_tui.domain.errors import ConfigError
+
+PATH = Path("config.yaml")
+
+AGENT = {"type": "agent", "name": "run", "config": {"prompt_file": "LOOP.md"}}
+names = st.text("abcdefgh", min_size=9, max_size=12)
+"""Of keys that no loop has."""
+
+
+@given(names, names, names)
+def test_what_nobody_documents_is_left_out_with_its_place(top: str, step: str, inside: str) -> None:
+    command = {"type": "command", "config": {"command": "make", inside: 1}, step: True}
+    made = translate_wiggum({"steps": [AGENT, command], top: "x"})
+    left = {key.key for key in made.left_out}
+    assert {top, f"steps[1].{step}", f"steps[1].config.{inside}"} <= left
+    assert list(made.steps) == ["work", "command"]
+
+
+@given(st.lists(st.one_of(st.none(), st.text(), st.dictionaries(st.text(), st.integers()))))
+def test_any_list_of_steps_has_the_work_once(steps: list[Any]) -> None:
+    made = translate_wiggum({"steps": [{"type": "noop", "config": steps}, *steps]})
+    assert list(made.steps).count("work") == 1
+    Settings.model_validate({"steps": made.steps})
+
+
+@given(st.integers(0, 99), st.integers(0, 59), st.integers(0, 59))
+def test_durations_add_up(hours: int, minutes: int, seconds: int) -> None:
+    assert parsed_duration(f"{hours}h{minutes}m{seconds}s") == 3600 * hours + 60 * minutes + seconds
+
+
+@pytest.mark.parametrize(
+    "given", ["", "20", "20 minutes", "m", "-5m", "${LIMIT}", None, 20, "5m x"]
+)
+def test_what_is_no_duration_is_none(given: object) -> None:
+    assert parsed_duration(given) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ('{"steps": [{"type": "agent"}]}', ForeignForm.WIGGUM),
+        ("steps:\n  - type: agent\n", ForeignForm.WIGGUM),
+        ("defaults:\n  max_iterations: 3\n", ForeignForm.HYBRID),
+        ("quality_checks:\n  all: just check\n", ForeignForm.HYBRID),
+        ("circuit_breaker:\n  no_progress_threshold: 3\n", ForeignForm.HYBRID),
+        ("circuit_breaker:\n  max_same_error: 3\n", None),
+        ("steps:\n  work: {}\n", None),
+        ("defaults:\n  other: 3\n", None),
+        ("models: [", None),
+        ("", None),
+        ("a: &a\n  b: *a\n", None),
+    ],
+)
+def test_whose_settings_they_are(text: str, form: ForeignForm | None) -> None:
+    assert foreign_form(text) is form
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"steps": [', "config.yaml:1: this is not valid JSON"),
+        ('{"a": 1, "a": 2}', "the key 'a' is there twice"),
+        ('{"a": NaN}', "NaN is not a number"),
+        ("a:\n  b: 1\n  b: 2\n", "'a.b' is set twice in line 3"),
+        ("a: [\n", "this is not valid YAML in line 2"),
+        ("[" * 3000 + "]" * 3000, "nested too deeply"),
+        ('{"a":' * 3000 + "1" + "}" * 3000, "nested too deeply"),
+    ],
+)
+def test_a_broken_file_is_one_sentence(text: str, said: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse_foreign(text, PATH)
+    assert said in caught.value.message
+    assert caught.value.hint
+
+
+def test_the_models_of_the_chosen_profile_count() -> None:
+    text = (
+        "defaults: {profile: mine}\n"
+        "profiles:\n  mine: {planning: opus, research: haiku}\n  other: {planning: x}\n"
+    )
+    value, lines = parse_foreign(text, PATH)
+    assert isinstance(value, dict)
+    made = translate_hybrid(value, lines)
+    assert made.settings == {"models.planning": "opus"}
+    assert [(key.key, key.line) for key in made.left_out] == [
+        ("profiles.other", 4), ("profiles.mine.research", 3),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text", ["defaults:\n  max_iterations: 3\n", '{"name": "x", "steps": [{"type": "noop"}]}']
+)
+def test_the_error_for_such_a_file_names_the_import(tmp_path: Path, text: str) -> None:
+    (tmp_path / ".ralph").mkdir()
+    path = tmp_path / ".ralph" / "config.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError) as caught:
+        load_settings(tmp_path, environ={}, home=tmp_path / "nobody")
+    assert f"`ralph config import {path}` translates them." in caught.value.hint
+
+
+steps = st.dictionaries(
+    st.text("abc-", min_size=1, max_size=4),
+    st.fixed_dictionaries(
+        {"type": st.just("command"), "run": st.text(min_size=1).filter(str.isprintable)},
+        optional={"retries": st.integers(1, 5), "once": st.booleans()},
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+@given(
+    st.sampled_from(["", "# mine\nmodels:\n  primary: x  # why\n", "steps: {}  # none\n"]), steps
+)
+def test_steps_are_written_as_they_are_read(text: str, wanted: dict[str, Any]) -> None:
+    changed = with_setting(text, "steps", wanted, PATH)
+    (found,) = (e.value for e in parse_entries(changed, PATH) if e.key == "steps")
+    assert isinstance(found, dict)
+    assert list(found) == list(wanted), "the order is the order"
+    assert {n: s["run"] for n, s in found.items()} == {n: s["run"] for n, s in wanted.items()}
+    assert [line for line in text.splitlines() if "#" in line and "steps" not in line] == [
+        line for line in changed.splitlines() if line in text.splitlines() and "#" in line
+    ]
+    again = with_setting(changed, "steps", {"work": {}}, PATH)
+    assert json.dumps([e.value for e in parse_entries(again, PATH) if e.key == "steps"]) == (
+        '[{"work": {}}]'
+    )
+
+
+def test_checks_may_have_names(tmp_path: Path) -> None:
+    (tmp_path / ".ralph").mkdir()
+    text = "phases:\n  building:\n    backpressure:\n      unit: uv run pytest\n      lint: just lint\n"
+    (tmp_path / ".ralph" / "config.yaml").write_text(text, encoding="utf-8")
+    loaded = load_settings(tmp_path, environ={}, home=tmp_path / "nobody")
+    assert loaded.phases.building.backpressure == ("uv run pytest", "just lint")
