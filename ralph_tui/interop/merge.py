@@ -79,7 +79,7 @@ class Merged:
 
 
 @dataclass
-class _Report:
+class _MergeReport:
     rows: list[ImportRow] = field(default_factory=list)
     commands: list[ImportedCommand] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
@@ -121,7 +121,7 @@ def merge(
     Raises:
         InteropError: The merged plan could not be worked on, or is too long.
     """
-    report = _Report()
+    report = _MergeReport()
     known = _known(plan, incoming)
     named = _names(plan, incoming, known, report)
     after = {task.id: task for task in plan.tasks}
@@ -211,7 +211,7 @@ def _names(
     plan: ImplementationPlan,
     incoming: Sequence[Incoming],
     known: Mapping[Key, Task],
-    report: _Report,
+    report: _MergeReport,
 ) -> dict[Key, str]:
     """Return the id of each incoming task in the plan: the one it has there, its own, or a free one."""
     taken = {task.id for task in plan.tasks}
@@ -302,7 +302,7 @@ def _hash(texts: Sequence[str]) -> str:
     return hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _added(task: Task, at: datetime, one: Incoming, report: _Report) -> Task:
+def _added(task: Task, at: datetime, one: Incoming, report: _MergeReport) -> Task:
     """Return a task that the plan does not have yet."""
     if task.status is not TaskStatus.COMPLETE:
         held = "held" if task.held else "blocked" if task.status is TaskStatus.BLOCKED else ""
@@ -312,7 +312,7 @@ def _added(task: Task, at: datetime, one: Incoming, report: _Report) -> Task:
     return _adopted(task, at, one, report)
 
 
-def _adopted(task: Task, at: datetime, one: Incoming, report: _Report) -> Task:
+def _adopted(task: Task, at: datetime, one: Incoming, report: _MergeReport) -> Task:
     """Return the task as complete on the file's word."""
     report.adopted.append(task.id)
     reason = f"complete in {one_line(one.name, 100)}, {NOT_VERIFIED}"
@@ -331,7 +331,7 @@ def _adopted(task: Task, at: datetime, one: Incoming, report: _Report) -> Task:
     return task.model_copy(update=update)
 
 
-def _updated(there: Task, new: Task, at: datetime, one: Incoming, report: _Report) -> Task:
+def _updated(there: Task, new: Task, at: datetime, one: Incoming, report: _MergeReport) -> Task:
     """Return a task of an earlier import as it is after this one; the same object when nothing changes."""
     old, origin = there.origin, new.origin
     assert origin is not None
@@ -350,7 +350,9 @@ def _updated(there: Task, new: Task, at: datetime, one: Incoming, report: _Repor
     if not is_other and not finishes:
         report.row(ImportChange.SAME, there)
         return there
-    edited = [name for name in _FIELDS if _is_edited(there, name)] if is_other else list(_FIELDS)
+    # A task that was never imported is all the person's own.
+    follows = old is not None and is_other
+    edited = [name for name in _FIELDS if not follows or _is_edited(there, name)]
     fields: dict[str, object] = {name: getattr(new, name) for name in _FIELDS if name not in edited}
     # What the person edited keeps its old hash, so that it counts as edited the next time, too.
     before = old or origin
@@ -377,7 +379,7 @@ def _is_edited(task: Task, name: str) -> bool:
 
 
 def _tell_rest(
-    plan: ImplementationPlan, one: Incoming, named: Mapping[Key, str], report: _Report
+    plan: ImplementationPlan, one: Incoming, named: Mapping[Key, str], report: _MergeReport
 ) -> None:
     """Tell what the file has and the plan will not, and what the plan has and the file does not any more."""
     for left in one.imported.left_out:

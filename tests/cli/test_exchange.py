@@ -57,7 +57,9 @@ def test_an_installed_importer_is_found_shown_and_imported(project: Path) -> Non
     ]
     assert kept(project) == before
     done = inside("import", "a.plain", "--yes", cwd=project)
-    assert done.stdout.splitlines()[-1] == "Imported 2 new tasks. `ralph tasks` lists the plan."
+    assert done.stdout.splitlines()[-1] == (
+        "Imported 2 new tasks. `ralph tasks` lists the plan, `ralph build` works on it."
+    )
     assert (project / "a.plain").read_bytes() == before["a.plain"]
     create, fill = plan_of(project).tasks
     assert create.is_unverified

@@ -47,6 +47,14 @@ def test_the_builtin_prompt_says_what_varies() -> None:
     assert "{{" not in text
 
 
+def test_an_imported_task_comes_with_its_group_and_its_authors_notes() -> None:
+    imported = TASK.model_copy(update={"group": "Phase 2: Login", "notes": "See docs/login.md"})
+    text = prompt(task=imported)
+    assert "Create User model\n\nThis task belongs to: Phase 2: Login\n\nNotes of the" in text
+    assert "See docs/login.md" in text
+    assert "belongs to" not in prompt()
+
+
 def test_empty_parts_leave_no_heading_behind() -> None:
     text = prompt()
     for heading in ("Guidance", "Memory", "Learnings", "AGENTS.md", "Earlier attempts"):

@@ -236,6 +236,19 @@ def test_problems_that_the_plan_had_before_do_not_stop_an_import() -> None:
     assert [task.id for task in merged(broken, incoming(theirs("a"))).plan.tasks] == ["x", "a"]
 
 
+def test_the_words_of_a_task_that_was_never_imported_stay() -> None:
+    mine = Task(id="a", description="Do a\n\nin my way", verification_criteria=("$ make test",))
+    result = merged(ImplementationPlan(tasks=(mine,)), incoming(theirs("a", "Do a\n\nin theirs")))
+    (task,) = result.plan.tasks
+    assert (task.description, task.verification_criteria) == (
+        mine.description,
+        mine.verification_criteria,
+    )
+    assert task.origin is not None
+    again = merged(result.plan, incoming(theirs("a", "Do a\n\nin a third way")))
+    assert again.plan.tasks[0].description == mine.description
+
+
 ids = st.sampled_from("abcdef")
 plans = st.dictionaries(ids, st.tuples(st.sampled_from(TaskStatus), st.text("xy", max_size=2)))
 

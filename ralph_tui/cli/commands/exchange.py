@@ -212,7 +212,9 @@ def _finish(
         found = (results or {})[task_id]
         out(f"{task_id}  {word}: {found.refusal if word == 'failed' else found.basis}.")
     if written:
-        out(f"Imported {import_done(preview)}. `ralph tasks` lists the plan.")
+        out(
+            f"Imported {import_done(preview)}. `ralph tasks` lists the plan, `ralph build` works on it."
+        )
     elif preview.changes_plan:
         out("Nothing was written, because this is a dry run.")
     else:

@@ -110,7 +110,7 @@ def _places(parts: PromptParts, criteria: Sequence[str]) -> dict[str, str]:
     return {
         "iteration": str(parts.iteration),
         "task.id": task.id,
-        "task.description": task.description or task.id,
+        "task.description": _described(task),
         "criteria": bullets(criteria) or "- (none stated)",
         "checks": bullets([f"`{c}`" for c in parts.checks]) or "- nothing: state what you checked",
         "attempts": _red_before(parts) + _attempts(task),
@@ -119,6 +119,19 @@ def _places(parts: PromptParts, criteria: Sequence[str]) -> dict[str, str]:
         "learnings": section("Learnings so far", bullets(parts.learnings)),
         "agents": section("AGENTS.md", parts.agents_md),
     }
+
+
+def _described(task: Task) -> str:
+    """Return what the task is, with what the author of an imported plan says about it."""
+    return "\n\n".join(
+        text
+        for text in (
+            task.description or task.id,
+            f"This task belongs to: {task.group}" if task.group else "",
+            f"Notes of the plan's author:\n{task.notes}" if task.notes.strip() else "",
+        )
+        if text
+    )
 
 
 def said_by_person(guidance: Sequence[str]) -> str:

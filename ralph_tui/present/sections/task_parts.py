@@ -37,6 +37,8 @@ def task_parts(task: Task, view: LoopView, past: TaskPast | None, glyphs: Glyphs
     parts = [
         Part("State", _state(task, view, glyphs)),
         Part("Description", [[Span(t)] for t in _text(task.description)]),
+        Part("Author's notes", [[Span(t)] for t in _text(task.notes)]),
+        Part("Comes from", _origin(task)),
         Part("Done when", _criteria(task, view, receipts, glyphs)),
         Part("Also checked", _also_checked(task, view, receipts, glyphs)),
         Part("Waits for", _tasks(task.dependencies, view, glyphs)),
@@ -90,6 +92,17 @@ def _rests_on(task: Task) -> list[Line]:
     by = f", by {rests.by}" if rests.by else ""
     why = f": {rests.reason}" if rests.reason else ""
     return [[Span(f"{rests.outcome.value}{by}{why}", tone)]]
+
+
+def _origin(task: Task) -> list[Line]:
+    """Say where an imported task comes from, and where it stands there."""
+    if task.origin is None:
+        return []
+    place = task.origin.path or "standard input"
+    facts = [f"{place} ({task.origin.format}), {task.origin.id}"]
+    facts += [f"group: {task.group}"] if task.group else []
+    facts += [f"labels: {', '.join(task.labels)}"] if task.labels else []
+    return [[Span(fact)] for fact in facts]
 
 
 def _why(task: Task, view: LoopView, attempts: Sequence[Iteration]) -> list[Line]:
