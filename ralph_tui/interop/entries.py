@@ -7,7 +7,7 @@ and what makes a file unusable: clashing ids, unknown dependencies, cycles, too 
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 
@@ -63,6 +63,7 @@ class PlanEntry:
         labels: Words that sort it.
         notes: Remarks of the plan's author.
         foreign: Fields that a task does not have, to be kept.
+        members: The entries that it stands for, when it is a whole group.
     """
 
     id: str
@@ -80,6 +81,7 @@ class PlanEntry:
     labels: Sequence[str] = ()
     notes: str = ""
     foreign: Mapping[str, JsonValue] = field(default_factory=dict)
+    members: "Sequence[PlanEntry]" = ()
 
 
 Entry = PlanEntry
@@ -250,20 +252,18 @@ def by_group(entries: Iterable[PlanEntry]) -> list[PlanEntry]:
     for entry in entries:
         key = f"group {entry.group}" if entry.group else f"entry {entry.id}"
         groups.setdefault(key, []).append(entry)
-    ids = {
-        entry.id: (_group_id(members) if entry.group else entry.id)
-        for members in groups.values()
-        for entry in members
-    }
+    ids: dict[str, str] = {}
+    taken = {members[0].id for members in groups.values() if not members[0].group}
+    for members in groups.values():
+        own = members[0].id
+        if group := members[0].group:
+            own = _free_id(slug(group) or f"group-of-{own}", taken)
+            taken.add(own)
+        ids.update((member.id, own) for member in members)
     return [
         _merged(members, ids) if members[0].group else _led(members[0], ids)
         for members in groups.values()
     ]
-
-
-def _group_id(members: Sequence[PlanEntry]) -> str:
-    name = members[0].group
-    return slug(name) or f"group-of-{members[0].id}"
 
 
 def _led(entry: PlanEntry, ids: Mapping[str, str]) -> PlanEntry:
@@ -280,8 +280,8 @@ def _merged(members: Sequence[PlanEntry], ids: Mapping[str, str]) -> PlanEntry:
         for dep, line in member.waits_for.items()
         if ids[dep] != own
     }
-    parts = [f"- {'done: ' if m.done else ''}{m.id}: {m.title}{_indented(m.text)}" for m in members]
-    ids_of_all: list[JsonValue] = [member.id for member in members]
+    parts = [f"- {_mark(m)}{m.id}: {m.title}{_indented(m.text)}" for m in members]
+    is_blocked = bool(open_) and all(member.blocked for member in open_)
     return PlanEntry(
         id=own,
         title=first.group,
@@ -291,14 +291,18 @@ def _merged(members: Sequence[PlanEntry], ids: Mapping[str, str]) -> PlanEntry:
         commands=tuple(dict.fromkeys(c for member in open_ or members for c in member.commands)),
         waits_for=waits,
         done=not open_,
-        blocked="; ".join(filter(None, (f"{m.id}: {m.blocked}" for m in open_ if m.blocked))),
+        blocked="; ".join(f"{m.id}: {m.blocked}" for m in open_) if is_blocked else "",
         held=bool(open_) and all(member.held for member in open_),
         priority=min(member.priority for member in open_ or members),
         group=first.group,
         labels=tuple(dict.fromkeys(label for member in members for label in member.labels)),
         notes="\n".join(f"{m.id}: {m.notes}" for m in members if m.notes),
-        foreign={MEMBERS: ids_of_all},
+        members=members,
     )
+
+
+def _mark(entry: PlanEntry) -> str:
+    return "done: " if entry.done else "blocked: " if entry.blocked else ""
 
 
 def _indented(text: str) -> str:
@@ -398,15 +402,16 @@ def _usable_ids(entries: Sequence[PlanEntry]) -> Mapping[str, str]:
     for number, entry in enumerate(entries, 1):
         if entry.id not in names:
             stem = slug(entry.id) or f"task-{number:03}"
-            names[entry.id] = next(name for name in _numbered(stem) if name not in taken)
+            names[entry.id] = _free_id(stem, taken)
             taken.add(names[entry.id])
     return names
 
 
-def _numbered(stem: str) -> Iterator[str]:
-    yield stem
-    for number in count(2):
-        yield f"{stem}-{number}"
+def _free_id(stem: str, taken: Container[str]) -> str:
+    """Return an id that nobody has, made of a stem and a number where the stem is taken."""
+    if stem not in taken:
+        return stem
+    return next(name for number in count(2) if (name := f"{stem}-{number}") not in taken)
 
 
 def _bounded(entry: PlanEntry, source: Source) -> tuple[PlanEntry, bool]:
@@ -445,6 +450,8 @@ def _task(entry: PlanEntry, format_: str, source: Source, names: Mapping[str, st
         *(criterion(each) for each in entry.criteria),
         *(command_criterion(each) for each in entry.commands),
     ]
+    ids: list[JsonValue] = [member.id for member in entry.members]
+    members: dict[str, JsonValue] = {MEMBERS: ids} if ids else {}
     status = TaskStatus.BLOCKED if entry.blocked else TaskStatus.PENDING
     return Task(
         id=names[entry.id],
@@ -463,13 +470,16 @@ def _task(entry: PlanEntry, format_: str, source: Source, names: Mapping[str, st
             path=source.name,
             id=entry.id,
             hash=_hash(entry),
-            foreign=dict(entry.foreign),
+            foreign={**entry.foreign, **members},
         ),
     )
 
 
 def _hash(entry: PlanEntry) -> str:
     """Return what stands for an entry's words: the same as long as only its state changes."""
+    if entry.members:
+        # The text of a group says which of its members are done.
+        return _digest([entry.title, *map(_hash, entry.members)])
     words = [
         entry.title,
         entry.text,
@@ -481,4 +491,8 @@ def _hash(entry: PlanEntry) -> str:
         entry.notes,
         entry.held,
     ]
+    return _digest(words)
+
+
+def _digest(words: object) -> str:
     return hashlib.sha256(json.dumps(words).encode("utf-8", "replace")).hexdigest()

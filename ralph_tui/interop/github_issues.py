@@ -140,7 +140,7 @@ def _entry(document: JsonDocument, node: Node, known: set[str]) -> PlanEntry:
         text=prose.text,
         criteria=prose.criteria,
         waits_for=waits,
-        done=document.text(node, "state").casefold() == "closed",
+        done=document.text(node, "state").casefold() == "closed" or document.flag(node, "closed"),
         priority=min(numbers, default=DEFAULT_PRIORITY),
         group="" if milestone is None else document.text(milestone, "title"),
         labels=labels,

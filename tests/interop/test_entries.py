@@ -151,6 +151,30 @@ def test_a_file_without_groups_is_read_by_task_and_says_so() -> None:
     assert got.remarks == ("The file has no groups, so `--by group` changes nothing.",)
 
 
+def test_groups_have_ids_of_their_own_and_a_hash_without_their_state() -> None:
+    def grouped(*, done: bool, blocked: str = "") -> Imported:
+        return read(
+            [
+                entry("1", group="Set up", done=done),
+                entry("2", group="Set up", blocked=blocked),
+                entry("3", group="set-up!"),
+                entry("set-up-2"),
+            ],
+            by="group",
+        )
+
+    before, after = grouped(done=False), grouped(done=True)
+    assert [task.id for task in before.tasks] == ["set-up", "set-up-3", "set-up-2"]
+    assert before.tasks[0].description != after.tasks[0].description
+    for old, new in zip(before.tasks, after.tasks, strict=True):
+        assert old.origin is not None
+        assert new.origin is not None
+        assert old.origin.hash == new.origin.hash
+    assert grouped(done=False, blocked="why").tasks[0].status is TaskStatus.PENDING
+    stuck = grouped(done=True, blocked="why").tasks[0]
+    assert (stuck.status, stuck.blockers) == (TaskStatus.BLOCKED, ("2: why",))
+
+
 def test_groups_in_a_circle_are_refused_with_the_way_out() -> None:
     woven = [entry("1", group="A"), entry("2", "1", group="B"), entry("3", "2", group="A")]
     assert len(read(woven).tasks) == 3

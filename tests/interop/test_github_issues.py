@@ -100,6 +100,11 @@ def test_what_cannot_be_read_is_one_sentence(value: object, what: str) -> None:
     assert what in told.value.what
 
 
+def test_an_issue_may_say_only_that_it_is_closed() -> None:
+    got = read([{"number": 1, "title": "x", "closed": True, "body": ""}])
+    assert got.tasks[0].status is TaskStatus.COMPLETE
+
+
 def test_pull_requests_are_no_issues() -> None:
     source = Source("prs.json", json.dumps([issue(1, headRefName="fix")]))
     with pytest.raises(InteropError, match="no format fits this file"):
