@@ -40,6 +40,9 @@ _FIELDS = (
 )
 """What a later import may change, unless the person edited it meanwhile."""
 
+MOST_COMMANDS = 5_000
+"""As many as there may be tasks; the guard reads each of them."""
+
 _WORDS = {"verification_criteria": "criteria", "priority": "priority number"}
 _FILE_STATES = frozenset({TaskStatus.COMPLETE, TaskStatus.BLOCKED})
 """States that a file can give to a new task; all others begin as pending."""
@@ -91,11 +94,28 @@ class _MergeReport:
         )
 
 
-def commands_in(incoming: Sequence[Incoming], checks: ProjectChecks) -> tuple[str, ...]:
-    """Return every command that a criterion of these files stands for, each once, for the guard to judge."""
-    criteria = (c for one in incoming for t in one.imported.tasks for c in t.verification_criteria)
-    found = (runnable_command(criterion, checks) for criterion in criteria)
-    return tuple(dict.fromkeys(command for command in found if command))
+def commands_in(
+    plan: ImplementationPlan, incoming: Sequence[Incoming], checks: ProjectChecks
+) -> tuple[str, ...]:
+    """Return the commands that an import would bring, each once, for the guard to judge.
+
+    Those of tasks that the plan has already, and that have not changed, are left out: they are not touched.
+
+    Raises:
+        InteropError: They are more than anybody would read.
+    """
+    same = {(_key(t.origin), t.origin.hash) for t in plan.tasks if t.origin is not None}
+    found: dict[str, None] = {}
+    for one in incoming:
+        for task in one.imported.tasks:
+            if (_key_of(one, task), task.origin.hash if task.origin else None) in same:
+                continue
+            commands = (runnable_command(c, checks) for c in task.verification_criteria)
+            found.update((command, None) for command in commands if command)
+        if len(found) > MOST_COMMANDS:
+            what = f"its criteria are more than {MOST_COMMANDS:,} different commands"
+            raise InteropError(one.name, 0, what, "Split the file.")
+    return tuple(found)
 
 
 def merge(

@@ -11,6 +11,8 @@ import pytest
 
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.interop.registry import formats
+from ralph_tui.store.layout import Layout
+from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Project
 from tests.cli.processes import inside
 from tests.harness.plain_list import install, installed
@@ -320,3 +322,46 @@ def test_a_file_that_ralph_writes_as_a_whole_is_not_imported(project: Path) -> N
     assert refused.returncode == 3
     assert refused.stderr.startswith("ralph: own.plain: ralph writes this file from the plan")
     assert kept(project) == before
+
+
+def test_beside_a_loop_the_plan_may_change_but_no_checks_run(project: Path) -> None:
+    lock = LoopLock(Layout(project))
+    lock.acquire("run-1")
+    try:
+        refused = inside("import", "a.plain", "--yes", "--check", cwd=project)
+        assert (refused.returncode, plan_of(project).tasks) == (3, ())
+        assert "Checks cannot run beside a loop" in refused.stderr
+        done = inside("import", "a.plain", "--yes", cwd=project)
+    finally:
+        lock.release()
+    assert done.returncode == 0
+    assert done.stderr == (
+        "ralph: A loop is running here. It sees the change before its next task.\n"
+    )
+    assert len(plan_of(project).tasks) == 2
+
+
+def test_a_directory_of_plans_is_one_import(project: Path) -> None:
+    (project / "plans").mkdir()
+    for name in ("10", "9"):
+        stories = [{"id": f"US-{name}", "title": f"Do {name}", "passes": False, "priority": 1}]
+        text = json.dumps({"userStories": stories})
+        (project / "plans" / f"{name}.json").write_text(text)
+    (project / "plans" / "notes.md").write_text("Words.")
+    done = inside("import", "plans", "--yes", cwd=project)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("2 files (prd)\n")
+    assert "Other files in the directory that are not prd: 1." in done.stdout
+    assert [(t.id, t.origin and t.origin.path) for t in plan_of(project).tasks] == [
+        ("US-9", "plans/9.json"),
+        ("US-10", "plans/10.json"),
+    ]
+
+
+def test_init_names_a_plan_that_is_there(tmp_path: Path) -> None:
+    (tmp_path / "prd.json").write_text("{}")
+    (tmp_path / "package.json").write_text("{}")
+    done = inside("init", "--yes", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    offer = "prd.json is a plan of another tool. Import it: `ralph import prd.json`"
+    assert done.stdout.rstrip().endswith(offer)

@@ -39,7 +39,7 @@ def merged(plan: ImplementationPlan, *files: Incoming, denied: tuple[str, ...] =
         command: ImportedCommand(
             task_id="", command=command, verdict="deny" if command in denied else "allow"
         )
-        for command in commands_in(files, NO_CHECKS)
+        for command in commands_in(plan, files, NO_CHECKS)
     }
     return merge(plan, files, verdicts=verdicts, checks=NO_CHECKS, at=AT)
 
@@ -203,7 +203,17 @@ def test_commands_are_named_and_refused_ones_become_words() -> None:
         "It is fast",
         "Not run, refused by the guard: Clean: rm -rf /",
     )
-    assert commands_in([incoming(result.plan.tasks[0])], NO_CHECKS) == ("make test",)
+    assert commands_in(EMPTY, [incoming(result.plan.tasks[0])], NO_CHECKS) == ("make test",)
+
+
+def test_only_what_is_new_is_judged_and_not_without_end() -> None:
+    task = theirs("a").model_copy(update={"verification_criteria": ("$ make test",)})
+    file = incoming(task)
+    assert commands_in(EMPTY, [file], NO_CHECKS) == ("make test",)
+    assert commands_in(merged(EMPTY, file).plan, [file], NO_CHECKS) == ()
+    many = tuple(f"$ make test{number}" for number in range(5_001))
+    with pytest.raises(InteropError, match="more than 5,000 different commands"):
+        merged(EMPTY, incoming(task.model_copy(update={"verification_criteria": many})))
 
 
 def test_a_command_that_nobody_judged_is_refused() -> None:

@@ -1,6 +1,7 @@
 """Imports a plan of another tool: reads it, shows what would change, and writes it in one transaction."""
 
 import asyncio
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +26,9 @@ from ralph_tui.interop.registry import FITS, formats
 from ralph_tui.store.followed_exports import read_followed
 from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.project import Project
+
+MOST_SECONDS = 120
+"""For the guard to read all commands of a file; five thousand ordinary ones take ten."""
 
 CHANGED_MEANWHILE = (
     "The plan changed while you were looking at the preview, so nothing was written."
@@ -70,8 +74,9 @@ class PlanImport:
         left = len(files) - len(chosen)
         if left:
             self._told.append(f"Other files in the directory that are not {importer.name}: {left}.")
-        self._judge()
-        return self._merged(self._project.load().plan).preview
+        plan = self._project.load().plan
+        self._judge(plan)
+        return self._merged(plan).preview
 
     def write(
         self, shown: ImportPreview, evidence: Mapping[str, TaskVerification | None] | None = None
@@ -127,15 +132,20 @@ class PlanImport:
         remarks = (*made.preview.remarks, *self._told)
         return replace(made, preview=made.preview.model_copy(update={"remarks": remarks}))
 
-    def _judge(self) -> None:
+    def _judge(self, plan: ImplementationPlan) -> None:
         """Ask the guard about every command in the file, as it would be asked about an agent's."""
-        commands = commands_in(self._incoming, self._checks)
+        commands = commands_in(plan, self._incoming, self._checks)
         self._verdicts = {}
         if not commands:
             return
         policy = guard_policy(self._project, self._settings, Phase.BUILDING)
+        until = time.monotonic() + MOST_SECONDS
         with judging(policy) as judge:
-            self._verdicts = {command: _judged(command, judge(command)) for command in commands}
+            for command in commands:
+                if time.monotonic() > until:
+                    what = f"the guard needs more than {MOST_SECONDS} seconds for its commands"
+                    raise InteropError(self._incoming[0].name, 0, what, "Split the file.")
+                self._verdicts[command] = _judged(command, judge(command))
 
 
 def _require_foreign(project: Project, files: Sequence[LoadedFile]) -> None:
