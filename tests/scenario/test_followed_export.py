@@ -70,3 +70,10 @@ async def test_a_followed_file_is_current_during_a_run(tmp_path: Path) -> None:
     again = inside("export", "prd.json", "--follow", cwd=project)
     assert again.returncode == 0, again.stderr
     assert prd.read_text() == ticked("a", "b", "c") + "\n"
+    # Both iterations saw another prd.json, which is no reason why one of them could not be undone.
+    undone = inside("undo", "b", "--yes", cwd=project)
+    assert undone.returncode == 0, undone.stderr
+    assert (project / "c.txt").exists()
+    assert not (project / "b.txt").exists()
+    assert inside("export", "prd.json", cwd=project).returncode == 0
+    assert prd.read_text() == ticked("a", "c") + "\n"

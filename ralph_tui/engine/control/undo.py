@@ -12,6 +12,7 @@ from ralph_tui.domain.run.undo import Undone, UndoneFile, UndoneHow, UndoPreview
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.control.plan_edits import NOTHING_CHANGED, find
 from ralph_tui.store.backup.mirror import mirror_of
+from ralph_tui.store.followed_exports import followed_names
 from ralph_tui.store.journal.journal import JournalWriter
 from ralph_tui.store.lock import LoopLock, write_lock
 from ralph_tui.store.project import Documents, Project
@@ -104,7 +105,10 @@ class Undo:
         return Undone(preview=shown, commit=commit)
 
     def _changes(self, point: Point) -> tuple[Difference, ...]:
-        return self._store.differences(point.before, point.after)
+        """Return the changes of an iteration; files that ralph keeps current follow the plan, not an undo."""
+        followed = followed_names(self._project.root)
+        found = self._store.differences(point.before, point.after)
+        return tuple(one for one in found if one.path not in followed)
 
     def _undone(self, shown: UndoPreview) -> list[Point]:
         points = _ended(self._store.points(), shown.current)
