@@ -9,6 +9,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.questions import Answer, AskedQuestion, Option, Question
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.project_state import ApprovalKind, Phase
+from ralph_tui.domain.run.steps import StepOutcome
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
 from ralph_tui.present.events.event_lines import LIMIT, OWN_LINES, SCREEN_ONLY, EventPrinter
 from ralph_tui.present.events.event_sentences import SENTENCES
@@ -186,6 +187,10 @@ def hostile_events() -> tuple[ev.Event, ...]:
         ),
         ev.GateChecked(task_id="t", receipt=receipt),
         ev.GateFinished(task_id=HOSTILE, passed=False, receipts=(receipt,)),
+        ev.StepStarted(step=HOSTILE, kind=HOSTILE, what=HOSTILE),
+        ev.StepFinished(
+            step=HOSTILE, kind="x", outcome=StepOutcome.FAILED, reason=HOSTILE, tail=HOSTILE
+        ),
         ev.LearningRecorded(category=HOSTILE, text=HOSTILE),
         ev.InjectionQueued(id="1", text=HOSTILE),
         ev.HandoffFinished(path=HOSTILE),

@@ -10,6 +10,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.project_state import ApprovalKind, Phase
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
+from ralph_tui.domain.run.steps import StepOutcome
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
 from ralph_tui.domain.view.run_history import Chronicle, Iteration
 from ralph_tui.present.events.event_lines import EventPrinter
@@ -43,6 +44,9 @@ def _told() -> Iterator[ev.Event]:
         yield ev.GateChecked(task_id="a", receipt=receipt)
     yield ev.GateStarted(task_id="validation", commands=("make",))
     yield ev.GateFinished(task_id="validation", passed=True)
+    yield ev.StepStarted(step="docs", kind="command", what="make docs", attempt=2)
+    for ended in StepOutcome:
+        yield ev.StepFinished(step="docs", kind="command", outcome=ended, reason="why")
     yield ev.LearningRecorded(category="PATTERN", text="fold first")
     yield ev.HandoffFinished(path="MEMORY.md", summarised=False)
 

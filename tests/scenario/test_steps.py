@@ -1,5 +1,6 @@
 """Steps around the work, on the real CLI: each type, the order, failure, retries, and what a stop leaves."""
 
+import json
 import os
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.run.steps import StepOutcome
 from ralph_tui.engine.control.controls import Controls
+from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.guard.sandbox.os_sandbox import why_no_sandbox
 from ralph_tui.store.project import Project
 from tests.harness.model import serving, serving_in_process
@@ -22,6 +24,9 @@ from tests.harness.projects import events_of, make_project, task, task_of
 from tests.harness.scenarios import claims_in_vain, finishes, scenario
 from tests.harness.waiting import until
 from tests.scenario.running import Run, play
+from tests.scenario.test_commits import git, repository
+from tests.scenario.test_phases import REQUEST, SPEC, validates
+from tests.scenario.test_sandbox import GIT
 
 pytestmark = pytest.mark.real_cli
 
@@ -339,3 +344,110 @@ async def test_a_command_step_is_held_by_the_sandbox(tmp_path: Path) -> None:
     assert not (project / ".ralph" / "sly.txt").exists()
     assert run.end.exit_code == 1
     assert run.of(ev.StepFinished)[0].sandboxed
+
+
+async def test_an_agent_step_may_say_that_it_failed_and_is_tried_again(tmp_path: Path) -> None:
+    gives_up = """
+    - name: gives up
+      when: Make it ready
+      times: 1
+      turns:
+        - say: "STEP FAILED: the database is locked"
+    - name: sets up
+      when: Make it ready
+      turns:
+        - say: It is ready.
+    """
+    setup: Step = {"type": "agent", "prompt": "SETUP.md", "once": True, "retries": 1}
+    project = project_with(
+        tmp_path, {"setup": setup, "work": WORK}, files={"SETUP.md": "Make it ready.\n"}
+    )
+    async with serving(scenario(gives_up, finishes("a"))) as server:
+        run = await play(project, server)
+    assert run.end.exit_code == 0, run.end.reason
+    assert outcomes(run) == [("setup", "failed"), ("setup", "done")]
+    assert run.of(ev.StepFinished)[0].reason == "the database is locked"
+    log = Project(project).load().steps
+    assert log.of("setup").failures == 0
+
+
+async def test_stopping_at_once_ends_an_agent_step(tmp_path: Path) -> None:
+    works = """
+    - name: works on
+      when: Make it ready
+      turns:
+        - bash: uv run python -c 'print(1)'
+          repeat: 10000
+    """
+    setup: Step = {"type": "agent", "prompt": "SETUP.md", "once": True}
+    project = project_with(
+        tmp_path, {"setup": setup, "work": WORK}, files={"SETUP.md": "Make it ready.\n"}
+    )
+
+    async def person(run: Run) -> None:
+        await run.until_told(ev.ToolFinished)
+        Controls(project).stop(now=True)
+
+    async with serving(scenario(works, finishes("a"))) as server:
+        run = await play(project, server, meanwhile=person)
+    assert run.end.exit_code == 130
+    assert outcomes(run) == [("setup", "interrupted")]
+    assert run.of(ev.StepFinished)[0].cost_usd > 0
+    assert Project(project).load().steps.of("setup").done_at is None
+    assert not run.of(ev.IterationStarted)
+
+
+async def test_a_commit_holds_what_the_steps_before_it_made(tmp_path: Path) -> None:
+    steps: dict[str, Step] = {
+        "work": WORK,
+        "docs": command("echo page > page.html"),
+        "commit": {},
+        "late": command("git log --format=%s > ../seen.txt"),
+    }
+    project = make_project(
+        tmp_path,
+        [task("a")],
+        config={"steps": steps, "git": {"branch": "feature", "commit": "task"}},
+    )
+    repository(project)
+    async with serving(scenario(finishes("a"))) as server:
+        run = await play(project, server)
+    assert run.end.exit_code == 0, run.end.reason
+    assert [step for step, _ in outcomes(run)] == ["docs", "commit", "late"]
+    (made,) = run.of(ev.WorkCommitted)
+    shown = git(project, "show", "--name-only", "--format=", made.commit).split()
+    assert {"a.txt", "page.html"} <= set(shown)
+    assert "feat: a - Do a" in (tmp_path / "seen.txt").read_text()
+
+
+async def test_a_step_that_commits_by_itself_stops_the_run(tmp_path: Path) -> None:
+    steps: dict[str, Step] = {
+        "work": WORK,
+        "sly": command(f"{GIT} commit -q --allow-empty -m sly"),
+    }
+    project = make_project(tmp_path, [task("a"), task("b")], config={"steps": steps})
+    repository(project)
+    async with serving(scenario(finishes("a"), finishes("b"))) as server:
+        run = await play(project, server)
+    assert run.end.exit_code == 1
+    assert "the repository changed while the agent worked" in run.end.reason
+    assert [e.task_id for e in run.of(ev.IterationStarted)] == ["a"]
+
+
+@pytest.mark.long
+async def test_the_steps_of_a_runs_end_wait_for_the_validation(tmp_path: Path) -> None:
+    steps: dict[str, Step] = {"work": WORK, "end": command("echo end", when="run_end")}
+    state = json.dumps({"request": REQUEST, "current_phase": "building"})
+    project = make_project(
+        tmp_path,
+        [task("a")],
+        config={"steps": steps},
+        files={"specs/greeter.md": SPEC, ".ralph/state.json": state},
+    )
+    overrides = {"phases.validation.require_human_approval": False}
+    async with serving(scenario(finishes("a"), validates())) as server:
+        run = await play(project, server, request=RunRequest(), overrides=overrides)
+    assert run.end.exit_code == 0, run.end.reason
+    kinds = [e.type for e in run.events]
+    assert kinds.index("validation_finished") < kinds.index("step_started")
+    assert outcomes(run) == [("end", "done")]

@@ -11,6 +11,7 @@ from textual.pilot import Pilot
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.run.steps import StepOutcome
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.dialogs.confirm import Confirm
@@ -88,6 +89,10 @@ def hostile_run(bad: str) -> list[ev.Event]:
         ev.GateStarted(task_id=bad, notes=bad, commands=(bad,)),
         ev.GateChecked(task_id=bad, receipt=receipt),
         ev.GateFinished(task_id=bad, passed=False, receipts=(receipt,), unchecked=(bad,)),
+        ev.StepFinished(
+            step=bad, kind=bad, what=bad, outcome=StepOutcome.FAILED, reason=bad, tail=bad
+        ),
+        ev.StepStarted(step=bad, kind=bad, what=bad),
         ev.LearningRecorded(category=bad, text=bad),
         ev.InjectionQueued(id=bad, text=bad),
         ev.HandoffStarted(reason=bad, percent=61),

@@ -23,8 +23,8 @@ from ralph_tui.store.journal.agent_activity import ActivityLog
 
 HINT_LIMIT = 400
 
-QUIET_STEPS = frozenset({"git-commit", "readme-check", "noop"})
-"""Types of steps that run nothing an agent wrote."""
+QUIET_STEPS = frozenset({"agent", "git-commit", "readme-check", "noop"})
+"""Types of steps that run nothing an agent wrote, or whose commands are noted one by one."""
 
 
 class RepositoryGuard:

@@ -145,7 +145,7 @@ class StepRunner:
                     await self._record(name, step, result)
                 return result
             attempt += 1
-            await self._pause(step.retry_delay_seconds)
+            await self._pause(step.retry_delay_seconds, place)
 
     async def _asked_to_stop(self, place: StepPlace) -> End | None:
         """Wait while paused; then return the end that the person asked for.
@@ -256,10 +256,15 @@ class StepRunner:
             )
         )
 
-    async def _pause(self, seconds: float) -> None:
-        """Wait before the next attempt, unless the person stops or pauses the loop at once."""
+    async def _pause(self, seconds: float, place: StepPlace) -> None:
+        """Wait before the next attempt, unless the person stops or pauses the loop."""
+
+        def ends(state: RalphState) -> bool:
+            is_asked = {state.stop, state.pause} != {StopMode.NONE}
+            return is_asked if place.counts else at_once(state)
+
         if seconds > 0:
-            await unless(self._run.project_state, asyncio.sleep(seconds), at_once)
+            await unless(self._run.project_state, asyncio.sleep(seconds), ends)
 
 
 async def guarded(kind: StepType, job: StepJob) -> StepResult:

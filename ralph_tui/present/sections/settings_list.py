@@ -131,7 +131,9 @@ def setting_blocks(settings: Sequence[Effective]) -> list[LineBlock]:
         place, _, name = setting.key.rpartition(".")
         if place != section:
             section = place
-            blocks.append(LineBlock(None, [*([[]] if blocks else []), [Span(place, Tone.INFO)]]))
+            blocks.append(
+                LineBlock(None, [*([[]] if blocks else []), [Span(place or name, Tone.INFO)]])
+            )
         own = setting.source != "default"
         first: Line = [
             Span(f"{name.ljust(width)}  ", Tone.TEXT),
