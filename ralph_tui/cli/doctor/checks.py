@@ -190,13 +190,16 @@ def _sandbox_mode(root: Path) -> str:
 
 def _config(root: Path) -> str:
     from ralph_tui.domain.project_state import Phase
+    from ralph_tui.domain.run.steps import StepLog
     from ralph_tui.engine.safety.phase_extensions import check_extras
     from ralph_tui.engine.steps.around_work import check_steps
     from ralph_tui.store.project import Project
 
     settings = load_settings(root)
     check_extras(settings, Phase, root, os.environ)
-    check_steps(Project(root), settings)
+    project = Project(root)
+    known = project.look().steps if project.layout.dot.is_dir() else StepLog()
+    check_steps(project, settings, known)
     used = [str(path) for path in config_paths(root) if path.exists()]
     return ", ".join(used) if used else "defaults"
 

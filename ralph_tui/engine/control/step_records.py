@@ -48,7 +48,8 @@ def step_text(project: Project, step: StepSettings) -> str:
 
 def has_changed(project: Project, step: StepSettings, record: StepRecord) -> bool:
     """Return whether a step that ran once has other instructions or another command since."""
-    return bool(record.done_hash) and digest_of(step_text(project, step)) != record.done_hash
+    text = step_text(project, step)
+    return bool(text and record.done_hash) and digest_of(text) != record.done_hash
 
 
 def step_states(

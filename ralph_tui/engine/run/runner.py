@@ -429,7 +429,7 @@ def _check_before_start(project: Project, services: RunServices, request: RunReq
     ahead = tuple(Phase)[tuple(Phase).index(phase) :] if request.only is None else (phase,)
     check_extras(services.settings, ahead, project.root, services.everything)
     if Phase.BUILDING in ahead:
-        check_steps(project, services.settings)
+        check_steps(project, services.settings, project.load().steps)
     services.preflight()
     _require_checks(project, services, request, phase)
     RepositoryWatcher(project.root).snapshot()

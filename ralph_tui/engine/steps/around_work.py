@@ -25,7 +25,7 @@ _WITHOUT_END_STEPS = frozenset({LoopStatus.ERROR, LoopStatus.WAITING})
 """Ends after which the steps of a run's end do not run: something must be fixed or decided first."""
 
 
-def check_steps(project: Project, settings: Settings) -> None:
+def check_steps(project: Project, settings: Settings, log: StepLog) -> None:
     """Refuse steps that would be found broken only when they begin. Blocks while it reads a few files.
 
     Raises:
@@ -41,7 +41,8 @@ def check_steps(project: Project, settings: Settings) -> None:
             "Set git.commit to off, or the step's enabled to true.",
         )
     for name, step in steps.items():
-        if step.type != AGENT or not step.enabled:
+        is_done = step.once and log.of(name).done_at is not None
+        if step.type != AGENT or not step.enabled or is_done:
             continue
         path = inside(project.root, project.root / step.prompt)
         if path is None or not path.is_file():

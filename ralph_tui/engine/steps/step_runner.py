@@ -84,7 +84,8 @@ class StepRunner:
         if record.open_until is not None and record.is_open(now):
             left = duration((record.open_until - now).total_seconds())
             times = plural(record.failures, "failure")
-            reason = f"breaker open after {times} in a row; trying again in {left}"
+            row = " in a row" if record.failures > 1 else ""
+            reason = f"breaker open after {times}{row}; trying again in {left}"
             self._tell(name, step, place, StepResult(outcome=StepOutcome.SKIPPED, reason=reason))
             return None
         tries = 1 if record.open_until is not None else 1 + step.retries

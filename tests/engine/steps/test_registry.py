@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from ralph_tui.config.settings import Settings
 from ralph_tui.config.step_settings import StepSettings
 from ralph_tui.domain.errors import ConfigError
+from ralph_tui.domain.run.steps import StepLog
+from ralph_tui.engine.control.step_records import has_changed
 from ralph_tui.engine.steps.around_work import check_steps
 from ralph_tui.engine.steps.registry import step_types
 from ralph_tui.store.project import Project
@@ -64,7 +67,7 @@ def test_a_package_that_does_not_fit_is_named(brings: Brings, code: str, said: s
 def test_an_unknown_type_is_refused_with_those_there_are(tmp_path: Path) -> None:
     steps = {"work": {}, "docs": {"type": "comand"}}
     with pytest.raises(ConfigError) as caught:
-        check_steps(Project(tmp_path), Settings.model_validate({"steps": steps}))
+        check_steps(Project(tmp_path), Settings.model_validate({"steps": steps}), StepLog())
     assert caught.value.message == "steps.docs: there is no type of step 'comand'."
     assert "agent, command, git-commit, readme-check, noop" in caught.value.hint
 
@@ -78,10 +81,18 @@ def test_instructions_that_are_not_there_are_refused_before_anything_is_spent(
     (tmp_path / "outside.md").write_text("x")
     steps = {"setup": {"type": "agent", "prompt": prompt}, "work": {}}
     with pytest.raises(ConfigError, match=f"steps.setup: its prompt {prompt} is "):
-        check_steps(Project(root), Settings.model_validate({"steps": steps}))
+        check_steps(Project(root), Settings.model_validate({"steps": steps}), StepLog())
 
 
 def test_a_commit_that_is_wanted_and_switched_off_is_refused(tmp_path: Path) -> None:
     given = {"git": {"commit": "task"}, "steps": {"work": {}, "commit": {"enabled": False}}}
     with pytest.raises(ConfigError, match=r"steps.commit is switched off, but git.commit is task"):
-        check_steps(Project(tmp_path), Settings.model_validate(given))
+        check_steps(Project(tmp_path), Settings.model_validate(given), StepLog())
+
+
+def test_instructions_of_a_step_that_is_done_may_be_gone(tmp_path: Path) -> None:
+    steps = {"setup": {"type": "agent", "prompt": "SETUP.md", "once": True}, "work": {}}
+    settings = Settings.model_validate({"steps": steps})
+    done = StepLog().done_once("setup", "hash", datetime(2026, 1, 2, tzinfo=UTC))
+    check_steps(Project(tmp_path), settings, done)
+    assert not has_changed(Project(tmp_path), settings.steps["setup"], done.of("setup"))
