@@ -184,7 +184,7 @@ def _target(
     data = None
     source = Source(name, "")
     if os.path.lexists(place):
-        source = Source(name, load_file(root, str(place)).source.text)
+        source = Source(name, load_file(root, name, root).source.text)
         data = read_regular(place)
     exporter = _exporter(source, data is None, form, origins)
     known = followed.at(name)

@@ -23,7 +23,7 @@ _TONES = {
     ImportChange.LEFT_OUT: Tone.MUTED,
 }
 _CHANGE_WIDTH = max(len(change.value) for change in ImportChange) + 2
-_MOST_ID = 24
+_MOST_ID = 40
 
 
 def import_summary(preview: ImportPreview) -> str:
