@@ -84,9 +84,6 @@ class PlanEntry:
     members: "Sequence[PlanEntry]" = ()
 
 
-Entry = PlanEntry
-
-
 @dataclass(frozen=True)
 class Listing:
     """A whole foreign file, before its entries are checked; the fields are those of `Imported`."""

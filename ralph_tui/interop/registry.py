@@ -31,10 +31,19 @@ def built_in() -> Sequence[Importer]:
     # Only whoever asks for a format waits for the readers.
     from ralph_tui.interop.beads import Beads
     from ralph_tui.interop.github_issues import GithubIssues
+    from ralph_tui.interop.markdown.bmad import Bmad
+    from ralph_tui.interop.markdown.fix_plan import FixPlan
+    from ralph_tui.interop.markdown.kiro import Kiro
+    from ralph_tui.interop.markdown.openspec import OpenSpec
+    from ralph_tui.interop.markdown.spec_kit import SpecKit
+    from ralph_tui.interop.markdown.todo_md import TodoMd
     from ralph_tui.interop.prd_json import Prd, Wiggum
     from ralph_tui.interop.taskmaster import Taskmaster
 
-    return (Prd(), Wiggum(), Taskmaster(), Beads(), GithubIssues())
+    return (
+        *(Prd(), Wiggum(), Taskmaster(), Beads(), GithubIssues()),
+        *(FixPlan(), SpecKit(), Kiro(), OpenSpec(), Bmad(), TodoMd()),
+    )
 
 
 _ALSO_KNOWN_AS = {
@@ -43,6 +52,9 @@ _ALSO_KNOWN_AS = {
     "taskmaster": ("task-master",),
     "beads": ("bd",),
     "github": ("gh",),
+    "frankbria": ("fix_plan", "fix-plan", "fix_plan.md"),
+    "spec-kit": ("speckit",),
+    "todo": ("todo.md", "markdown"),
 }
 """Other names that a person may give to `--as`."""
 

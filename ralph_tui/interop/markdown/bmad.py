@@ -1,0 +1,410 @@
+"""Stories of the BMAD method: one in a file with a Status, or all of an epic below each other."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ralph_tui.domain.formatting import shortlist
+from ralph_tui.domain.plan.plan import ImplementationPlan
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.interop.entries import Listing, PlanEntry, imported, tasks_by_foreign_id
+from ralph_tui.interop.formats import Imported, InteropError, Source, Wanted
+from ralph_tui.interop.markdown.box_plans import (
+    file_name,
+    half_box,
+    head_document,
+    in_order,
+    must_change,
+    open_document,
+)
+from ralph_tui.interop.markdown.boxes import OPEN, Box, Document, Edit, Half, Heading, Line, edited
+
+_STORY = re.compile(
+    r"^\W*(?:user[ \t]+)?story[ \t]+([0-9]{1,4})[.-]([0-9]{1,4})[ \t]*(?:[:.\u2013\u2014-][ \t]*)*(.*)$",
+    re.IGNORECASE,
+)
+_FILE = re.compile(r"/(?:story[._-]?)?([0-9]{1,4})[.-]([0-9]{1,4})[.-][^/]*md$")
+_EPIC = re.compile(r"^\W*epic[ \t]+([0-9]{1,4})\b", re.IGNORECASE)
+_STATUS = re.compile(
+    r"[ \t]*(?:#{1,6}[ \t]+)?(?:[-*+][ \t]+)?[*_]{0,3}status[*_]{0,3}[ \t]*:[*_]{0,3}[ \t]*(?=\S)",
+    re.IGNORECASE,
+)
+_STATUS_HEAD = re.compile(
+    r"[ \t]*(?:#{1,6}[ \t]+|\*\*)status[ \t:]*(?:\*\*)?[ \t:]*$", re.IGNORECASE
+)
+_VALUE = re.compile(r"[A-Za-z]+(?:[ _-][A-Za-z]+)*")
+_BOLD = re.compile(r"[ \t]*(?:[-*+][ \t]+)?\*\*([A-Za-z][A-Za-z /()-]{2,40}?):?\*\*:?[ \t]*$")
+_BULLET = re.compile(r"[ \t]*(?:[-*+]|[0-9]{1,4}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
+_GOES_ON = re.compile(r"\W*(?:when|then|and|but)\b", re.IGNORECASE)
+_DONE = frozenset({"done", "complete", "completed", "closed"})
+
+_CRITERIA = "acceptance criteria"
+_TASKS = ("tasks", "task list", "subtasks")
+_STORY_TEXT = ("story", "user story", "story statement", "description")
+_IGNORED = (
+    *("dev agent record", "change log", "changelog", "qa results", "file list", "debug log"),
+    *(
+        "completion notes",
+        "agent model",
+        "senior developer review",
+        "story completion",
+        "references",
+    ),
+)
+_PSEUDO = 7
+"""The level of a bold line that stands for a heading."""
+
+
+@dataclass(frozen=True)
+class _Section:
+    """A part of a story; the one without a name is what stands before the first heading."""
+
+    name: str
+    level: int
+    line: int
+    lines: list[Line] = field(default_factory=list)
+
+    @property
+    def key(self) -> str:
+        return self.name.strip(" \t*_:").casefold()
+
+    @property
+    def text(self) -> str:
+        return "\n".join(line.raw if line.is_code else line.shown for line in self.lines).strip()
+
+
+@dataclass(frozen=True)
+class _Status:
+    """The words of a status and where they stand."""
+
+    start: int
+    end: int
+    words: str
+
+    @property
+    def first(self) -> str:
+        return re.split(r"[ _-]", self.words.casefold())[0]
+
+    def changed(self, *, is_done: bool) -> Edit:
+        """Return the edit that makes it done or not, in the way the file writes it."""
+        lower = self.words.islower()
+        word = "done" if is_done else "in-progress" if lower else "InProgress"
+        return Edit(self.start, self.end, word if lower else word[0].upper() + word[1:])
+
+
+@dataclass(frozen=True)
+class _Story:
+    entry: PlanEntry
+    status: _Status | None
+    boxes: Sequence[Box]
+    ignored: Sequence[str]
+    remark: str
+
+
+class Bmad:
+    """A story is a task, its acceptance criteria are the task's; the Status decides what is done."""
+
+    name = "bmad"
+
+    def sniff(self, source: Source) -> int:
+        """Look for the heading of a story with a status or criteria."""
+        document = head_document(source.head)
+        has_criteria = any(_is_criteria(heading.text) for heading in document.headings) or any(
+            (bold := _BOLD.match(line.shown)) and _is_criteria(bold[1]) for line in document.lines
+        )
+        has_status = any(_status_in(line.shown) for line in document.lines)
+        if any(_STORY.match(heading.text) for heading in document.headings):
+            return 92 if has_criteria else 75 if has_status else 0
+        return 80 if has_criteria and has_status and _FILE.search(file_name(source)) else 0
+
+    def read(self, source: Source, wanted: Wanted) -> Imported:
+        """Read the stories.
+
+        Raises:
+            InteropError: There is none, a box is not complete, or the plan would not work.
+        """
+        document = open_document(source)
+        stories = _stories(document, source)
+        ignored = dict.fromkeys(name for story in stories for name in story.ignored)
+        told = f"Sections that ralph does not use stay in the file: {shortlist(list(ignored), 6)}."
+        listing = Listing(
+            format=self.name,
+            entries=in_order(story.entry for story in stories),
+            title="" if len(stories) == 1 else document.title,
+            remarks=[
+                *(story.remark for story in stories if story.remark),
+                *([told] if ignored else []),
+            ],
+        )
+        return imported(listing, source, wanted)
+
+    def write(self, plan: ImplementationPlan, before: Source) -> str:
+        """Change the Status of each story; one without a Status has its boxes changed.
+
+        Raises:
+            InteropError: There is no file to change, or it cannot be read any more.
+        """
+        if not before.text.strip():
+            what = "ralph changes stories of BMAD, but cannot make new ones"
+            raise InteropError(before.name, 0, what, "Name another format with `--as`.")
+        tasks = tasks_by_foreign_id(plan, self.name, before.name)
+        edits: list[Edit] = []
+        for story in _stories(open_document(before), before):
+            is_done = story.entry.done
+            task = tasks.get(story.entry.id)
+            if task is None or not must_change(task, is_done=is_done):
+                continue
+            if story.status is not None:
+                edits.append(story.status.changed(is_done=not is_done))
+            else:
+                mark = OPEN if is_done else "x"
+                changed = (box for box in story.boxes if box.is_done == is_done)
+                edits += (Edit(box.start, box.end, mark) for box in changed)
+        return edited(before.text, edits)
+
+
+def _is_criteria(text: str) -> bool:
+    return text.strip(" \t*_:").casefold().startswith(_CRITERIA)
+
+
+@dataclass(frozen=True)
+class _File:
+    """A file of stories, with what stands in each line."""
+
+    document: Document
+    source: Source
+
+    @cached_property
+    def headings(self) -> Mapping[int, Heading]:
+        return {heading.line: heading for heading in self.document.headings}
+
+    @cached_property
+    def boxes(self) -> Mapping[int, Box]:
+        return {box.line: box for box in self.document.boxes}
+
+    @cached_property
+    def halves(self) -> Mapping[int, Half]:
+        return {half.line: half for half in self.document.halves}
+
+
+@dataclass(frozen=True)
+class _Region:
+    """The lines of one story, without its heading."""
+
+    file: _File
+    begin: int
+    end: int
+    epic: str = ""
+
+    @property
+    def lines(self) -> Sequence[Line]:
+        return self.file.document.lines[self.begin : self.end]
+
+    def sections(self) -> list[_Section]:
+        """Split the lines at headings; one that is deeper than the section it stands in belongs to it."""
+        found = [_Section("", 0, self.begin)]
+        for line in self.lines:
+            level = found[-1].level
+            heading = self.file.headings.get(line.number)
+            bold = _BOLD.match(line.shown)
+            if heading is not None and (heading.level <= level or level in {0, _PSEUDO}):
+                found.append(_Section(heading.text, heading.level, line.number))
+            elif bold and _kind(bold[1].casefold()) and level in {0, _PSEUDO}:
+                found.append(_Section(bold[1], _PSEUDO, line.number))
+            else:
+                found[-1].lines.append(line)
+        return found
+
+
+def _stories(document: Document, source: Source) -> list[_Story]:
+    file, last = _File(document, source), len(document.lines)
+    marks = [(h, story) for h in document.headings if (story := _STORY.match(h.text))]
+    if not marks:
+        return [_named_by_its_file(file)]
+    if len(marks) == 1:
+        top, only = marks[0]
+        return [_story(only, only[3], _Region(file, top.line, last, _epic(file, top)))]
+    stories: list[_Story] = []
+    match: re.Match[str] | None = None
+    epic, begin, level = "", 0, 0
+    for heading in (*document.headings, Heading(0, "", last + 1)):
+        found = _STORY.match(heading.text)
+        if match is not None and (found or heading.level <= level):
+            stories.append(_story(match, match[3], _Region(file, begin, heading.line - 1, epic)))
+            match = None
+        if found:
+            match, begin, level = found, heading.line, heading.level
+        elif _EPIC.match(heading.text):
+            epic = heading.text
+    return stories
+
+
+def _epic(file: _File, story: Heading) -> str:
+    above = [h for h in file.document.headings if h.line < story.line and _EPIC.match(h.text)]
+    return above[-1].text if above else ""
+
+
+def _named_by_its_file(file: _File) -> _Story:
+    named = _FILE.search(file_name(file.source))
+    if named is None or not file.document.headings:
+        hint = "A story begins with a heading such as `# Story 1.2: Log in`."
+        raise InteropError(file.source.name, 0, "there is no story in it", hint)
+    top = file.document.headings[0]
+    return _story(named, top.text, _Region(file, top.line, len(file.document.lines)))
+
+
+def _kind(key: str) -> str:
+    """Return which of the known parts of a story a section is; empty for others."""
+    if key.startswith(_CRITERIA):
+        return "criteria"
+    if key.startswith(_TASKS):
+        return "tasks"
+    if key == "status" or key.startswith("status:"):
+        return "status"
+    if key in _STORY_TEXT:
+        return "text"
+    return "ignored" if key.startswith(_IGNORED) else ""
+
+
+def _story(number: re.Match[str], title: str, region: _Region) -> _Story:
+    epic, place = int(number[1]), int(number[2])
+    id_ = f"{epic}.{place}"
+    sections = region.sections()
+    kinds: dict[str, list[_Section]] = {}
+    for section in sections:
+        kinds.setdefault(_kind(section.key) if section.name else "text", []).append(section)
+    status = _status(region.lines)
+    boxes = _task_boxes(kinds.get("tasks", ()), region)
+    is_done, remark = _is_done(id_, status, boxes)
+    entry = PlanEntry(
+        id=id_,
+        title=title.strip() or f"Story {id_}",
+        line=max(1, region.begin),
+        text=_text(kinds, status),
+        criteria=tuple(c for section in kinds.get("criteria", ()) for c in _criteria(section)),
+        done=is_done,
+        blocked=_blocked(status, region.file.source),
+        priority=epic * 100 + min(place, 99),
+        group=region.epic or f"Epic {epic}",
+        notes="\n\n".join(f"{s.name}\n{s.text}" for s in kinds.get("", ()) if s.text),
+    )
+    ignored = [section.name for section in kinds.get("ignored", ())]
+    return _Story(entry, status, boxes, ignored, remark)
+
+
+def _blocked(status: _Status | None, source: Source) -> str:
+    is_blocked = status is not None and status.first == "blocked"
+    return f"blocked in {one_line(source.name, 100)}" if is_blocked else ""
+
+
+def _text(kinds: Mapping[str, Sequence[_Section]], status: _Status | None) -> str:
+    at = status.start if status else -1
+    said = [
+        line.raw if line.is_code else line.shown
+        for section in kinds.get("text", ())
+        for line in section.lines
+        if not line.start <= at <= line.start + len(line.raw) and not _STATUS_HEAD.match(line.shown)
+    ]
+    kept = [index for index, line in enumerate(said) if line.strip(" \t-")]
+    said = said[kept[0] : kept[-1] + 1] if kept else []
+    text = re.sub(r"\n{3,}", "\n\n", "\n".join(said))
+    tasks = "\n\n".join(f"{s.name}:\n{s.text}" for s in kinds.get("tasks", ()) if s.text)
+    return "\n\n".join(part for part in (text, tasks) if part)
+
+
+def _task_boxes(sections: Sequence[_Section], region: _Region) -> list[Box]:
+    """Return the boxes of a story's tasks.
+
+    Raises:
+        InteropError: One is not complete.
+    """
+    file = region.file
+    numbers = [line.number for section in sections for line in section.lines]
+    for half in (file.halves[number] for number in numbers if number in file.halves):
+        raise half_box(half, file.source)
+    return [file.boxes[number] for number in numbers if number in file.boxes]
+
+
+def _is_done(id_: str, status: _Status | None, boxes: Sequence[Box]) -> tuple[bool, str]:
+    """Say whether a story is done, and what contradicts that; the Status wins over the boxes."""
+    open_ = [box for box in boxes if not box.is_done]
+    if status is None:
+        return bool(boxes) and not open_, ""
+    is_done = status.first in _DONE
+    said = f"Story {id_} is {one_line(status.words, 40)!r} in the file"
+    if is_done and open_:
+        return (
+            True,
+            f"{said}, so it counts as done, although {len(open_)} of {len(boxes)} boxes are open.",
+        )
+    if not is_done and boxes and not open_:
+        return False, f"{said}, so it counts as open, although all of its boxes are done."
+    return is_done, ""
+
+
+def _status(lines: Sequence[Line]) -> _Status | None:
+    expected = False
+    for line in lines:
+        shown = line.shown
+        if not shown.strip():
+            continue
+        if expected:
+            return _value(line, 0)
+        if found := _STATUS.match(shown):
+            return _value(line, found.end())
+        expected = _STATUS_HEAD.match(shown) is not None
+    return None
+
+
+def _value(line: Line, at: int) -> _Status | None:
+    if words := _VALUE.search(line.shown, at):
+        return _Status(line.start + words.start(), line.start + words.end(), words[0])
+    return None
+
+
+def _status_in(shown: str) -> bool:
+    return _STATUS.match(shown) is not None or _STATUS_HEAD.match(shown) is not None
+
+
+def _criteria(section: _Section) -> Iterator[str]:
+    """Yield the criteria of a section: those under a heading each, else list items, else paragraphs."""
+    shown = [line.shown for line in section.lines]
+    if any(re.match(r" {0,3}#{1,6}[ \t]", line) for line in shown):
+        pieces = _pieces(shown, lambda line: re.match(r" {0,3}#{1,6}[ \t]", line) is not None)
+    elif any(_BULLET.match(line) for line in shown):
+        least = min(_depth(line) for line in shown if _BULLET.match(line))
+        pieces = _pieces(
+            shown, lambda line: _BULLET.match(line) is not None and _depth(line) <= least
+        )
+    else:
+        starts = {index for index, line in enumerate(shown) if line.strip()} - {
+            index for index in range(1, len(shown)) if shown[index - 1].strip()
+        }
+        keep = {index for index in starts if not _GOES_ON.match(shown[index])}
+        pieces = _pieces_at(shown, keep)
+    for piece in pieces:
+        bullet = _BULLET.match(piece[0])
+        first = piece[0][bullet.end() :] if bullet else piece[0]
+        text = " ".join(" ".join((first.lstrip("# \t"), *piece[1:])).split()).strip(" -")
+        if text:
+            yield text
+
+
+def _depth(line: str) -> int:
+    return len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip())
+
+
+def _pieces(lines: Sequence[str], begins: Callable[[str], bool]) -> Iterator[list[str]]:
+    return _pieces_at(lines, {index for index, line in enumerate(lines) if begins(line)})
+
+
+def _pieces_at(lines: Sequence[str], starts: set[int]) -> Iterator[list[str]]:
+    piece: list[str] = []
+    for index, line in enumerate(lines):
+        if index in starts and piece:
+            yield piece
+            piece = []
+        piece.append(line)
+    if piece:
+        yield piece

@@ -1,0 +1,67 @@
+"""Writes a plan as a new Markdown file, in the words of a format."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.domain.verification.verification import CommandCriterion
+
+Numbered = Callable[[int, int], str]
+"""Makes what stands before a title from the number of the group and of the task, both from 1."""
+
+
+def new_file(title: str, groups: Sequence[tuple[str, Sequence[Task]]], number: Numbered) -> str:
+    """Return a file with a heading for each group and a box for each task.
+
+    Each line ends in a comment with the id of its task, by which an import finds it again.
+    """
+    lines = [f"# {words(title)}", ""]
+    for place, (heading, tasks) in enumerate(groups, 1):
+        lines += [f"## {words(heading)}", ""] if heading else []
+        for index, task in enumerate(tasks, 1):
+            lines += task_lines(task, number(place, index))
+        lines.append("")
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def grouped(plan: ImplementationPlan, rest: str) -> list[tuple[str, list[Task]]]:
+    """Return the tasks by their groups, in the order of the plan; those without one stand under `rest`."""
+    groups: dict[str, list[Task]] = {}
+    for task in plan.tasks:
+        groups.setdefault(task.group or rest, []).append(task)
+    return list(groups.items())
+
+
+def task_lines(task: Task, number: str) -> Iterator[str]:
+    """Yield the box of a task and what stands below it."""
+    box = "[x]" if is_complete(task) else "[ ]"
+    before = f"{number} " if number else ""
+    mark = "" if set(task.id) & set("<>\r\n") or "--" in task.id else f" <!-- ralph: {task.id} -->"
+    yield f"- {box} {before}{words(task.title)}{mark}"
+    yield from (f"  {line}".rstrip() for line in _text(task))
+    for criterion in task.verification_criteria:
+        text = (
+            f"`{criterion.command}` passes"
+            if isinstance(criterion, CommandCriterion)
+            else criterion
+        )
+        yield f"  - [ ] {words(text)}"
+
+
+def _text(task: Task) -> Iterable[str]:
+    """Return the lines below the title; they stay in the file of the plan where they would change the boxes."""
+    text = task.description.strip()[len(task.title) :].strip("\n")
+    harmful = ("```", "~~~", "<!--", "[ ]", "[x]", "[X]")
+    lines = text.splitlines()
+    harms = any(mark in text for mark in harmful) or any(line.startswith("#") for line in lines)
+    return () if harms else lines
+
+
+def is_complete(task: Task) -> bool:
+    """Return whether the box of a task is checked."""
+    return task.status is TaskStatus.COMPLETE
+
+
+def words(text: str) -> str:
+    """Return text on one line, in which no comment begins."""
+    return one_line(text, 2_000).replace("<!--", "&lt;!--") or "Untitled"

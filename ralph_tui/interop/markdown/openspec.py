@@ -1,0 +1,87 @@
+"""The tasks.md of an OpenSpec change: numbered sections, in each its numbered boxes."""
+
+import re
+
+from ralph_tui.domain.plan.plan import ImplementationPlan
+from ralph_tui.interop.entries import PlanEntry
+from ralph_tui.interop.formats import LeftOut, Source
+from ralph_tui.interop.markdown.box_plans import (
+    BoxFormat,
+    Names,
+    Outline,
+    Tree,
+    file_name,
+    head_document,
+    heading_path,
+    in_order,
+    left_out,
+    words_of,
+)
+from ralph_tui.interop.markdown.boxes import Box, Document
+from ralph_tui.interop.markdown.new_plans import grouped, new_file
+
+_SECTION = re.compile(r"([0-9]{1,4})\.?[ \t]+\S")
+_NUMBER = re.compile(r"(?:\*\*)?([0-9]{1,4}(?:\.[0-9]{1,4}){1,5}[a-z]?)\.?(?:\*\*)?:?[ \t]+(?=\S)")
+
+
+class OpenSpec(BoxFormat):
+    """A box that is in no other is a task, the boxes in it are its criteria."""
+
+    name = "openspec"
+
+    def sniff(self, source: Source) -> int:
+        """Look for the folder, and for boxes whose number begins with that of their section."""
+        boxes = head_document(source.head).boxes
+        if not boxes:
+            return 0
+        part = sum(_is_numbered_by_section(box) for box in boxes) / len(boxes)
+        if "/openspec/" in file_name(source):
+            return 96 if part > 0.3 else 80
+        return 85 if part > 0.5 else 60 if part > 0.2 else 0
+
+    def outline(self, document: Document, source: Source) -> Outline:  # noqa: ARG002 - the name says nothing here
+        """Find the entries of a file."""
+        tree, names = Tree(document), Names()
+        entries: list[PlanEntry] = []
+        boxes: dict[str, Box] = {}
+        dropped: list[LeftOut] = []
+        for index, box in tree.top:
+            title, text = words_of(box)
+            if not title:
+                dropped.append(left_out(box, ""))
+                continue
+            number = _NUMBER.match(title)
+            id_ = number[1] if number else names.of(title)
+            boxes.setdefault(id_, box)
+            entries.append(
+                PlanEntry(
+                    id=id_,
+                    title=title[number.end() :] if number else title,
+                    line=box.line,
+                    text=text,
+                    criteria=tree.criteria(index),
+                    done=box.is_done,
+                    group=heading_path(box, document),
+                )
+            )
+        return Outline(
+            entries=in_order(entries),
+            boxes=boxes,
+            title=document.title,
+            left_out=dropped,
+            halves=document.halves,
+        )
+
+    def new(self, plan: ImplementationPlan) -> str:
+        """Return a plan as a new file."""
+        groups = [
+            (heading if _SECTION.match(heading) else f"{place}. {heading}", tasks)
+            for place, (heading, tasks) in enumerate(grouped(plan, "Implementation"), 1)
+        ]
+        return new_file(plan.title or "Tasks", groups, lambda group, task: f"{group}.{task}")
+
+
+def _is_numbered_by_section(box: Box) -> bool:
+    section = _SECTION.match(box.headings[-1].text) if box.headings else None
+    number = _NUMBER.match(box.text)
+    return bool(section and number and number[1].partition(".")[0] == section[1])

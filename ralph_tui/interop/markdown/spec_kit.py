@@ -1,0 +1,173 @@
+"""The tasks.md of GitHub's spec-kit: `T001 [P] [US1]` in phases."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from ralph_tui.domain.formatting import shortlist
+from ralph_tui.domain.plan.plan import ImplementationPlan
+from ralph_tui.interop.entries import PlanEntry
+from ralph_tui.interop.formats import Source
+from ralph_tui.interop.markdown.box_plans import (
+    BoxFormat,
+    Outline,
+    Tree,
+    file_name,
+    head_document,
+    left_out,
+    share,
+    words_of,
+)
+from ralph_tui.interop.markdown.boxes import Box, Document
+from ralph_tui.interop.markdown.new_plans import grouped, new_file
+
+_TASK = re.compile(r"(?:\*\*|`)?(T[0-9]{1,5}[a-z]?)(?:\*\*|`)?:?(?=\s|$|\[)")
+_TAG = re.compile(r"[ \t]*\[(P|US[0-9]+(?:[ ,/&+-]+US[0-9]+)*|[A-Z][A-Za-z0-9-]{0,15})\](?!\()")
+_PHASE = re.compile(r"^\W*phase\b", re.IGNORECASE)
+_DEPENDS = re.compile(r"\bdepends? on\b([^().;]{0,200})", re.IGNORECASE)
+_NAMED = re.compile(r"T([0-9]{1,5})([a-z]?)(?:[ ]?[-\u2013\u2014][ ]?T([0-9]{1,5})\b)?")
+
+_WIDEST = 50
+"""Tasks of one phase that may run side by side; beyond, each waits for the one before, as every task names what it waits for."""
+
+
+class SpecKit(BoxFormat):
+    """A line with a number such as T001 is a task."""
+
+    name = "spec-kit"
+
+    def sniff(self, source: Source) -> int:
+        """Look for numbers such as T001."""
+        boxes = head_document(source.head).boxes
+        part = share(boxes, _TASK)
+        if part < 0.3:
+            return 0
+        named = file_name(source).endswith("/tasks.md")
+        return (95 if named else 90) if part > 0.5 else (75 if named else 70)
+
+    def outline(self, document: Document, source: Source) -> Outline:
+        """Find the entries of a file."""
+        tree = Tree(document)
+        entries: list[PlanEntry] = []
+        boxes: dict[str, Box] = {}
+        parallel: list[bool] = []
+        tasks = {index for index, box in enumerate(document.boxes) if _TASK.match(box.text)}
+        for index in sorted(tasks):
+            box = document.boxes[index]
+            number = _TASK.match(box.text)
+            assert number is not None
+            title, labels, is_parallel = _tags(box.text[number.end() :])
+            _, text = words_of(box)
+            boxes.setdefault(number[1], box)
+            parallel.append(is_parallel)
+            entries.append(
+                PlanEntry(
+                    id=number[1],
+                    title=title,
+                    line=box.line,
+                    text=text,
+                    criteria=tree.criteria(index, tasks),
+                    done=box.is_done,
+                    group=_phase(box),
+                    labels=labels,
+                )
+            )
+        order = _Order()
+        waiting = [order.add(*pair) for pair in zip(entries, parallel, strict=True)]
+        return Outline(
+            entries=waiting,
+            boxes=boxes,
+            title=re.sub(r"^tasks:\s*", "", document.title, flags=re.IGNORECASE),
+            left_out=[
+                left_out(box, "it has no number such as T001") for box in tree.homeless(tasks)
+            ],
+            remarks=list(order.remarks(source)),
+            halves=document.halves,
+        )
+
+    def new(self, plan: ImplementationPlan) -> str:
+        """Return a plan as a new file."""
+        groups = [
+            (heading if _PHASE.match(heading) else f"Phase {place}: {heading}", tasks)
+            for place, (heading, tasks) in enumerate(grouped(plan, "Tasks"), 1)
+        ]
+        starts = [0]
+        for _, tasks in groups:
+            starts.append(starts[-1] + len(tasks))
+        title = f"Tasks: {plan.title or 'Plan'}"
+        return new_file(title, groups, lambda group, task: f"T{starts[group - 1] + task:03}")
+
+
+def _tags(rest: str) -> tuple[str, tuple[str, ...], bool]:
+    """Take `[P]` and labels such as `[US1]` off the front of a title."""
+    labels: list[str] = []
+    while tag := _TAG.match(rest):
+        labels.append(tag[1])
+        rest = rest[tag.end() :]
+    return (
+        rest.strip(" \t:-\u2013\u2014"),
+        tuple(label for label in labels if label != "P"),
+        "P" in labels,
+    )
+
+
+def _phase(box: Box) -> str:
+    phases = [heading.text for heading in box.headings if _PHASE.match(heading.text)]
+    seconds = [heading.text for heading in box.headings if heading.level > 1]
+    return next(iter((*phases, *seconds)), "")
+
+
+@dataclass
+class _Order:
+    """Says what each task waits for.
+
+    A parallel task waits for the phase before its own, any other for all that is listed before it. Tasks for
+    which another one of their phase waits need not be named again.
+    """
+
+    phase: str = ""
+    before: Sequence[str] = ()
+    ends: list[str] = field(default_factory=list)
+    known: set[str] = field(default_factory=set)
+    wide: dict[str, None] = field(default_factory=dict)
+    unclear: list[str] = field(default_factory=list)
+
+    def add(self, entry: PlanEntry, is_parallel: bool) -> PlanEntry:  # noqa: FBT001 - one of a pair
+        """Return the entry with what it waits for."""
+        if entry.group != self.phase:
+            self.before, self.ends, self.phase = self.ends or self.before, [], entry.group
+        if is_parallel and len(self.ends) >= _WIDEST:
+            self.wide[entry.group] = None
+            is_parallel = False
+        waits = self.before if is_parallel else self.ends or self.before
+        self.ends = [*self.ends, entry.id] if is_parallel else [entry.id]
+        named = [*waits, *self._named(entry)]
+        self.known.add(entry.id)
+        return replace(entry, waits_for=dict.fromkeys(named, entry.line))
+
+    def remarks(self, source: Source) -> Iterator[str]:
+        """Tell what was decided about the order."""
+        for phase in self.wide:
+            yield f"{phase or source.name} has more than {_WIDEST} parallel tasks: those beyond wait for the one before."
+        if self.unclear:
+            yield f"Dependencies on tasks that are not listed earlier were ignored: {shortlist(self.unclear, 5)}."
+
+    def _named(self, entry: PlanEntry) -> list[str]:
+        """Return the earlier tasks that the words of a task name as dependencies."""
+        found: list[str] = []
+        for said in _DEPENDS.finditer(entry.title):
+            for one in _NAMED.finditer(said[1]):
+                for id_ in _each(one):
+                    if id_ in self.known:
+                        found.append(id_)
+                    elif id_ != entry.id:
+                        self.unclear.append(f"{entry.id} on {id_}")
+        return found
+
+
+def _each(named: re.Match[str]) -> list[str]:
+    """Return the numbers of `T012` or `T012-T015`."""
+    first, last = int(named[1]), int(named[3] or named[1])
+    if not first < last < first + _WIDEST:
+        return [f"T{named[1]}{named[2]}", *([f"T{named[3]}"] if named[3] else [])]
+    return [f"T{number:0{len(named[1])}}" for number in range(first, last + 1)]

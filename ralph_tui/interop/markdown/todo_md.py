@@ -1,0 +1,70 @@
+"""A TODO.md, and any other list of boxes that no format claims: boxes under headings."""
+
+from ralph_tui.domain.plan.plan import ImplementationPlan
+from ralph_tui.interop.entries import PlanEntry
+from ralph_tui.interop.formats import LeftOut, Source
+from ralph_tui.interop.markdown.box_plans import (
+    BoxFormat,
+    Names,
+    Outline,
+    Tree,
+    file_name,
+    head_document,
+    heading_path,
+    left_out,
+    words_of,
+)
+from ralph_tui.interop.markdown.boxes import Box, Document
+from ralph_tui.interop.markdown.new_plans import grouped, new_file
+
+_NAMES = ("/todo.md", "/todos.md", "/to-do.md", "/tasks.md", "/plan.md", "/roadmap.md")
+
+
+class TodoMd(BoxFormat):
+    """A box that is in no other is a task, the boxes in it are its criteria."""
+
+    name = "todo"
+
+    def sniff(self, source: Source) -> int:
+        """Fit whatever has boxes, less than any other format."""
+        has_boxes = bool(head_document(source.head).boxes)
+        named = file_name(source).endswith(_NAMES)
+        if file_name(source).endswith((".json", ".jsonl")):
+            return 0
+        return (45 if named else 35) if has_boxes else 0
+
+    def outline(self, document: Document, source: Source) -> Outline:  # noqa: ARG002 - the name says nothing here
+        """Find the entries of a file."""
+        tree, names = Tree(document), Names()
+        entries: list[PlanEntry] = []
+        boxes: dict[str, Box] = {}
+        dropped: list[LeftOut] = []
+        for index, box in tree.top:
+            title, text = words_of(box)
+            if not title:
+                dropped.append(left_out(box, ""))
+                continue
+            id_ = names.of(title)
+            boxes[id_] = box
+            entries.append(
+                PlanEntry(
+                    id=id_,
+                    title=title,
+                    line=box.line,
+                    text=text,
+                    criteria=tree.criteria(index),
+                    done=box.is_done,
+                    group=heading_path(box, document),
+                )
+            )
+        return Outline(
+            entries=entries,
+            boxes=boxes,
+            title=document.title,
+            left_out=dropped,
+            halves=document.halves,
+        )
+
+    def new(self, plan: ImplementationPlan) -> str:
+        """Return a plan as a new file."""
+        return new_file(plan.title or "TODO", grouped(plan, ""), lambda _group, _task: "")

