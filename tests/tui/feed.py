@@ -17,6 +17,7 @@ from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.run.context_budget import TokenUsage
 from ralph_tui.domain.run.steps import StepOutcome
 from ralph_tui.domain.verification.verification import CommandCriterion, Receipt, ReceiptStatus
+from ralph_tui.domain.run.undo import Undone, UndoneFile, UndoneHow, UndoPreview
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.launch import Launch
 from ralph_tui.engine.control.plan_edits import TaskFields
@@ -608,6 +609,28 @@ class FakeControls(Controls):
         """Note it."""
         self._note(f"drop {task_id}")
         return Task(id=task_id)
+
+    def undo_preview(self, wanted: str) -> UndoPreview:
+        """Some files of each kind."""
+        self._note(f"look at undo {wanted}")
+        file, how = UndoneFile, UndoneHow
+        return UndoPreview(
+            wanted=wanted,
+            task_id=wanted,
+            title="Create the slugs package with a first test",
+            iterations=(1, 2),
+            files=(
+                file(path="docs/old-guide.md", how=how.BRING_BACK, additions=31),
+                file(path="src/slugs.py", how=how.RESTORE, additions=4, deletions=58),
+                file(path="tests/test_slugs.py", how=how.REMOVE, deletions=22),
+            ),
+            commits_to="feature/slugs",
+        )
+
+    def undo(self, shown: UndoPreview) -> Undone:
+        """Note it."""
+        self._note(f"undo {shown.task_id}")
+        return Undone(preview=shown, commit="4f0c2a91bb" + "0" * 30)
 
     def inject(self, guidance: str, *, now: bool = False) -> Injection:
         """Note it, and how soon."""

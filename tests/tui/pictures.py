@@ -468,6 +468,8 @@ DASHBOARD: dict[str, Picture] = {
     "toast": Picture(None, told(feed.failed_gate), ("b",), "already running"),
 }
 
+_DONE = told(feed.complete)
+
 DIALOGS: dict[str, Picture] = {
     "question": Picture(SMALL, ASKING, opens=True),
     "multiple": Picture(
@@ -515,6 +517,8 @@ DIALOGS: dict[str, Picture] = {
     "model": Picture(None, told(feed.failed_gate), ("1", "m")),
     "import": Picture(MEDIUM, told(feed.failed_gate), _IMPORT, "Refused", launch=_imports),
     "import_small": Picture(SMALL, told(feed.failed_gate), _IMPORT, "Tasks", launch=_imports),
+    "undo": Picture(MEDIUM, _DONE, ("1", "u"), "new commit"),
+    "undo_small": Picture(SMALL, _DONE, ("1", "u"), "Effect"),
     "guide": Picture(SMALL, told(feed.failed_gate), ("i", "K", "e", "e", "p")),
     "stop": Picture(None, told(feed.failed_gate), ("x",)),
     "quit": Picture(None, told(feed.failed_gate), ("q",)),

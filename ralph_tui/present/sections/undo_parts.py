@@ -5,6 +5,7 @@ from rich.cells import cell_len
 from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.run.undo import Undone, UndoneFile, UndoneHow, UndoPreview
 from ralph_tui.domain.sanitize import one_line
+from ralph_tui.present.text.parts import Part
 from ralph_tui.present.text.spans import Line, Span, Tone
 
 _TONES = {UndoneHow.RESTORE: Tone.INFO, UndoneHow.REMOVE: Tone.BAD, UndoneHow.BRING_BACK: Tone.OK}
@@ -49,9 +50,22 @@ def undo_effect(preview: UndoPreview) -> str:
         size = f"+{preview.additions} -{preview.deletions}"
         changes = f"{plural(len(preview.files), 'file')} will change ({size})."
     if preview.commits_to and preview.files:
-        changes += f" A new commit on {one_line(preview.commits_to, 60)} holds that; no history is rewritten."
+        changes += f" Ralph commits this to {one_line(preview.commits_to, 60)} as a new commit. No history is rewritten."
     rest = "" if preview.whole else " Other iterations of the task stay."
     return f"{changes} {preview.task_id} becomes pending again.{rest}"
+
+
+def undo_parts(preview: UndoPreview, most: int) -> list[Part]:
+    """Show the task, the files and what it comes to, as titled blocks."""
+    title = one_line(preview.title, 200)
+    task: Line = [Span(f"{preview.task_id}  ", Tone.TITLE), Span(title)]
+    numbers = ", ".join(map(str, preview.iterations))
+    files = undo_lines(preview, most) or [[Span("none", Tone.MUTED)]]
+    return [
+        Part("Task", [task, [Span("iterations  ", Tone.MUTED), Span(numbers)]]),
+        Part(f"Files that change ({len(preview.files)})", files),
+        Part("Effect", [[Span(undo_effect(preview))]]),
+    ]
 
 
 def undone_told(undone: Undone) -> str:

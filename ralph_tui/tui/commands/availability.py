@@ -181,6 +181,17 @@ def no_plan(now: CommandContext) -> str:
     return "" if now.view.is_known else "The project is still being read."
 
 
+def cannot_undo(now: CommandContext) -> str:
+    """No loop runs, and the task was worked on."""
+    if now.task is None:
+        return "Select a task on the board first."
+    if now.running:
+        return now.keys.said("The loop is running; {stop} stops it, then you can undo.")
+    task = now.task
+    is_begun = task.actual_tokens_used is not None or task.status is TaskStatus.COMPLETE
+    return "" if is_begun or task.begun is not None else f"No work on {now.task.id} to undo."
+
+
 def cannot_import(now: CommandContext) -> str:
     """A plan can be imported here, and the project was read."""
     if not now.imports:

@@ -223,6 +223,12 @@ COMMANDS: tuple[Command, ...] = (
         leads=Leads.DIALOG,
     ),
     Command(
+        "undo", ("u",), "Undo task",
+        "Restore the files from before the selected task; shows first what would change.",
+        "Task", disabled=availability.cannot_undo,
+        leads=Leads.DIALOG,
+    ),
+    Command(
         "detail", ("enter",), "Show detail", "The whole of the selected entry or task.",
         "Look", "detail", 3,
         leads=Leads.VIEW,

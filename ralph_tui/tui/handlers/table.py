@@ -49,6 +49,7 @@ class Handlers:
             "sooner": plan.sooner,
             "later": plan.later,
             "drop": plan.drop,
+            "undo": plan.undo,
             "detail": view.detail,
             "plan": view.plan,
             "search": view.search,

@@ -1,0 +1,81 @@
+"""Shows what a change would do, as a table that scrolls and can be searched, and asks whether to do it."""
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual import getters
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widget import Widget
+
+from ralph_tui.present.text.parts import Part, parts_blocks, parts_text
+from ralph_tui.present.text.spans import flat
+from ralph_tui.tui.screens.dialogs.dialog import Dialog
+from ralph_tui.tui.widgets.text_view import TextView
+
+
+class PreviewDialog(Dialog[bool]):
+    """Returns true when the person wants the change."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "decide(True)", show=False),
+        Binding("n,q", "decide(False)", show=False),
+        Binding("c", "copy", show=False),
+    ]
+    NOTHING = "esc close; {search} search, c copy, {export} export"
+
+    text = getters.query_one(TextView)
+
+    def __init__(self, title: str, parts: list[Part], *, does_something: bool = True) -> None:
+        """Show these parts; both may hold hostile text.
+
+        Args:
+            title: What is about to be done.
+            parts: What it would change.
+            does_something: Whether there is anything to agree to.
+        """
+        super().__init__()
+        self._title = title
+        self._parts = parts
+        self._does_something = does_something
+
+    def framed(self) -> Iterable[Widget]:
+        """Yield the table."""
+        with Vertical(classes="dialog -large -approval") as frame:
+            frame.border_title = Content(flat(self._title))
+            yield TextView(id="approved")
+
+    def on_mount(self) -> None:
+        """Show the table from its beginning."""
+        self.text.focus()
+        self.text.show_blocks(parts_blocks(self._parts))
+
+    def keys_said(self) -> str:
+        """Return the keys; where there is nothing to do, none of them does it."""
+        return self.app.keys.said(self.KEYS if self._does_something else self.NOTHING)
+
+    def action_decide(self, wanted: bool) -> None:  # noqa: FBT001 - an action takes its arguments by place
+        """Return the answer; with a mouse selection, y copies as everywhere and is no yes."""
+        if wanted and self.app.marked():
+            self.action_copy()
+            self.clear_selection()
+        else:
+            self.dismiss(wanted and self._does_something)
+
+    def searched_in(self) -> TextView:
+        """Return the table."""
+        return self.text
+
+    def copied(self) -> str:
+        """Return the whole preview."""
+        return parts_text(self._parts)
+
+
+class UndoDialog(PreviewDialog):
+    """Shows what an undo would change."""
+
+    KEYS = (
+        "y undo, n leave everything as it is, esc cancel; {search} search, c copy, {export} export"
+    )
+    STEM = "undo"
