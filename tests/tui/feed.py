@@ -16,8 +16,8 @@ from ralph_tui.domain.project_state import Approval, ApprovalKind, Injection, Ph
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.run.context_budget import TokenUsage
 from ralph_tui.domain.run.steps import StepOutcome
-from ralph_tui.domain.verification.verification import CommandCriterion, Receipt, ReceiptStatus
 from ralph_tui.domain.run.undo import Undone, UndoneFile, UndoneHow, UndoPreview
+from ralph_tui.domain.verification.verification import CommandCriterion, Receipt, ReceiptStatus
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.launch import Launch
 from ralph_tui.engine.control.plan_edits import TaskFields

@@ -47,6 +47,10 @@ class Iteration(Model):
     denials: int = 0
     open_tasks: int = 0
     """Tasks that were not complete when it ended."""
+    commit: str = ""
+    """The commit that ralph made of its work."""
+    is_undone: bool = False
+    """Whether the person undid its work later."""
     start: int = 0
     end: int = 0
     """Offsets in the journal; `end` is 0 while it runs."""
@@ -170,6 +174,8 @@ class Chronicler:
             "step_started": self._step_started,
             "step_finished": self._step_finished,
             "iteration_finished": self._iteration_finished,
+            "work_committed": self._work_committed,
+            "work_undone": self._work_undone,
             "tool_denied": self._tool_denied,
             "tool_allowed": self._tool_allowed,
             "breaker_changed": self._breaker_changed,
@@ -268,6 +274,24 @@ class Chronicler:
         last = self._iterations[-1]
         if last.number == e.iteration and last.run_id == self._runs[-1].run_id:
             self._iterations[-1] = last.model_copy(update={"end": end})
+
+    def _work_committed(self, _: int, end: int, e: ev.WorkCommitted) -> None:
+        at = self._last_of(e.iteration)
+        if at is not None:
+            last = self._iterations[at]
+            more = {"end": end} if at == len(self._iterations) - 1 and last.end else {}
+            self._iterations[at] = last.model_copy(update={"commit": e.commit, **more})
+
+    def _work_undone(self, _: int, __: int, e: ev.WorkUndone) -> None:
+        for number in e.iterations:
+            at = self._last_of(number)
+            if at is not None:
+                self._iterations[at] = self._iterations[at].model_copy(update={"is_undone": True})
+
+    def _last_of(self, number: int) -> int | None:
+        """Return the place of the last iteration of this number, because a reset counts from one again."""
+        places = range(len(self._iterations) - 1, -1, -1)
+        return next((at for at in places if self._iterations[at].number == number), None)
 
     def _session_started(self, _: int, __: int, e: ev.SessionStarted) -> None:
         self._change(session_id=e.session_id, **({"model": e.model} if e.model else {}))

@@ -102,6 +102,8 @@ def summary_parts(it: Iteration, run: Run | None, glyphs: Glyphs) -> list[Part]:
     about: Line = [Span(f"{it.task_id}  ", Tone.TITLE), Span(it.title)]
     outcome: list[Line] = [[Span(f"{getattr(glyphs, look.glyph)} {look.word}", look.tone)]]
     outcome += [[Span(it.reason)]] if it.reason else []
+    outcome += [[Span(f"committed as {it.commit[:10]}")]] if it.commit else []
+    outcome += [[Span("undone by you", Tone.WARN)]] if it.is_undone else []
     files: list[Line] = [[Span(f"{glyphs.note} ", Tone.MUTED), Span(path)] for path in it.files]
     session = (
         ("id", it.session_id or "not told"),

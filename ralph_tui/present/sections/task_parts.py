@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from ralph_tui.domain.events import IterationFinished
 from ralph_tui.domain.formatting import plural, took
 from ralph_tui.domain.plan.plan import Task
-from ralph_tui.domain.sanitize import head, inert
+from ralph_tui.domain.sanitize import head, inert, one_line
 from ralph_tui.domain.verification.check_commands import runnable_command
 from ralph_tui.domain.verification.verification import Receipt, criterion_text, receipt_facts
 from ralph_tui.domain.view.loop_view import LoopView
@@ -84,14 +84,20 @@ def _state(task: Task, view: LoopView, glyphs: Glyphs) -> list[Line]:
 
 
 def _rests_on(task: Task) -> list[Line]:
-    """Say what its completion rests on."""
-    rests = task.verification
+    """Say what its completion rests on, and where its work was committed."""
+    rests, commit = task.verification, task.commit
     if rests is None:
         return []
     tone = Tone.WARN if task.is_unverified else Tone.TEXT
     by = f", by {rests.by}" if rests.by else ""
     why = f": {rests.reason}" if rests.reason else ""
-    return [[Span(f"{rests.outcome.value}{by}{why}", tone)]]
+    lines: list[Line] = [[Span(f"{rests.outcome.value}{by}{why}", tone)]]
+    if commit is not None and commit.pending:
+        lines.append([Span("not committed yet", Tone.WARN)])
+    elif commit is not None and commit.hash:
+        on = f" on {one_line(commit.branch, 60)}" if commit.branch else ""
+        lines.append([Span(f"committed as {one_line(commit.hash[:10])}{on}")])
+    return lines
 
 
 def _origin(task: Task) -> list[Line]:
