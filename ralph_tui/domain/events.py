@@ -355,6 +355,18 @@ class WorkCommitted(EventBase):
     deletions: Count = 0
 
 
+class RepositoryChanged(EventBase):
+    """The person changed the repository while a run works; the run continues."""
+
+    type: Literal["repository_changed"] = "repository_changed"
+    summary: str = ""
+    """What changed beside the commits."""
+    commits: tuple[str, ...] = ()
+    """Short hash and subject of each new commit on the checked out branch, the newest first."""
+    branch: str = ""
+    """Empty when HEAD is detached, and without commits."""
+
+
 class StepStarted(EventBase):
     """A step around the work begins an attempt."""
 
@@ -676,6 +688,7 @@ Event = Annotated[
     | GateChecked
     | GateFinished
     | WorkCommitted
+    | RepositoryChanged
     | WorkUndone
     | ReviewStarted
     | ReviewFinished

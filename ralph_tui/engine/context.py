@@ -24,8 +24,8 @@ SpecFor = Callable[[float], SessionSpec]
 """Makes the session's spec for what may still be spent, in US dollars; infinite without a limit."""
 
 
-def _nothing_noted(_: ToolCall) -> None:
-    """Ignore the call: nobody asks what it may write."""
+async def _nothing_noted(_: ToolCall) -> None:
+    """Ignore the call: nobody asks what it changes."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class RunContext:
         commits: Commits what finished tasks have changed.
         snapshots: Keeps what an undo of an iteration needs.
         answerable: Whether somebody is there to answer while the loop waits.
-        may_write: Notes that a call the person allowed is about to run and may write files unseen.
+        about_to_run: Notes an allowed call right before it runs, to know later what it changed.
     """
 
     project_state: ProjectState
@@ -62,7 +62,7 @@ class RunContext:
     commits: TaskCommits
     snapshots: IterationSnapshots
     answerable: bool
-    may_write: Callable[[ToolCall], None] = _nothing_noted
+    about_to_run: Callable[[ToolCall], Awaitable[None]] = _nothing_noted
 
     @property
     def docs(self) -> Documents:

@@ -28,6 +28,11 @@ def may_write_unseen(name: str) -> bool:
     return name in COMMAND_TOOLS or (name.startswith("mcp__") and not name.startswith(_OWN_TOOLS))
 
 
+def may_write(name: str) -> bool:
+    """Tell whether a tool may write anything at all: it runs a program or writes a file."""
+    return may_write_unseen(name) or name in WRITE_TOOLS
+
+
 _ALIASES = {"Agent": "Task", "MultiEdit": "Edit"}
 _PATH_WORDS = ("path", "file", "dir", "folder", "uri", "destination", "target")
 _READING_VERBS = ("get", "read", "list", "search", "find", "fetch", "query", "show", "stat")

@@ -38,12 +38,18 @@ async def test_a_file_that_went_where_it_may_not_stops_the_loop(
     (root / "src").mkdir()
     (root / "dir").mkdir()
     told: list[ev.Event] = []
+    noted: list[str] = []
+
+    async def note(call: ToolCall) -> None:
+        noted.append(call.tool_id)
+
     project_state = ProjectState(Project(root), told.append)
     docs = await project_state.open()
     guard = Guard(Policy(root=root))
     run = PartialRun(
         project_state=project_state, emit=told.append, review=guard.review, landed=guard.landed,
         settings=load_settings(root, environ={}), clock=lambda: datetime.now(UTC),
+        about_to_run=note,
     )  # fmt: skip
     supervisor = TaskSupervisor(
         docs.plan.tasks[0],
@@ -53,6 +59,7 @@ async def test_a_file_that_went_where_it_may_not_stops_the_loop(
     )
     call = ToolCall(tool_id="w", name="Write", input={"file_path": f"{root}/dir/x", "content": "x"})
     assert (await supervisor.review_tool(call)).decision == "allow"
+    assert noted == ["w"], "whoever tells changes apart hears of it before it runs"
     (root / "dir").rmdir()
     (root / "dir").symlink_to(target)
     (root / "dir/x").write_text("x")  # as the CLI does, which follows the link

@@ -312,8 +312,8 @@ PROOFS: dict[int, tuple[str, ...]] = {
         "guard/repository_watcher::a_repository_git_cannot_read_is_an_error_and_no_absence",
     ),
     66: (
-        "scenario/guarded::a_commit_of_the_person_is_noticed_and_the_loop_goes_on",
-        "guard/repository_watcher::what_happened_while_no_command_of_the_agent_ran_is_the_persons",
+        "scenario/own_commits::a_persons_commit_between_two_calls_is_told_and_the_run_goes_on",
+        "guard/repository_watcher::what_changed_while_nothing_of_the_agent_ran_is_the_persons",
         "guard/repository_watcher::a_change_is_seen_and_its_command_puts_it_back",
     ),
     67: (

@@ -12,11 +12,16 @@ from hypothesis import strategies as st
 
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.guard.core.policy import Policy
-from ralph_tui.guard.repository.watcher import Author, RepositoryWatcher, Snapshot, compare
+from ralph_tui.guard.repository.watcher import (
+    Author,
+    Change,
+    RepositoryWatcher,
+    Snapshot,
+    compare,
+    disturbing,
+)
 from ralph_tui.guard.sandbox.environment import REFLOG_MARK, agent_environment
 from tests.guard.test_shims import IDENTITY, make_repository
-
-ALWAYS = [(0.0, time.time() + 10**6)]
 
 
 @pytest.fixture
@@ -74,7 +79,7 @@ def test_a_change_is_seen_and_its_command_puts_it_back(
     before = watch.snapshot()
     assert before is not None
     bash(project, command)
-    change = compare(before, watch.snapshot(), ALWAYS)
+    change = compare(before, watch.snapshot())
     assert change is not None
     assert told in " / ".join(item.text for item in change.items)
     assert {item.author for item in change.items} == {Author.UNKNOWN}
@@ -82,7 +87,7 @@ def test_a_change_is_seen_and_its_command_puts_it_back(
     bash(project, change.restore)
     if "--assume-unchanged" in command:
         bash(project, "git update-index --no-assume-unchanged a.txt")
-    assert compare(before, watch.snapshot(), ALWAYS) is None
+    assert compare(before, watch.snapshot()) is None
 
 
 @pytest.mark.parametrize(
@@ -94,22 +99,82 @@ def test_reading_and_working_changes_nothing(project: Path, command: str) -> Non
     watch = RepositoryWatcher(project)
     before = watch.snapshot()
     bash(project, command)
-    assert compare(before, watch.snapshot(), ALWAYS) is None
+    assert compare(before, watch.snapshot()) is None
 
 
-def test_what_happened_while_no_command_of_the_agent_ran_is_the_persons(project: Path) -> None:
+def test_what_changed_while_nothing_of_the_agent_ran_is_the_persons(project: Path) -> None:
     watch = RepositoryWatcher(project)
     before = watch.snapshot()
     bash(project, "git commit -q --allow-empty -m mine; git tag mine; git config my.own x")
     after = watch.snapshot()
-    now = time.time()
-    change = compare(before, after, [(now - 1000, now - 500), (now + 500, now + 600)])
+    change = compare(before, after, quiet=True)
     assert change is not None
     assert change.by_person
-    doubtful = compare(before, after, [(now - 1000, now - 500), (now - 1, now + 1)])
+    doubtful = compare(before, after)
     assert doubtful is not None
     assert not doubtful.by_person
     assert not doubtful.by_agent
+
+
+BY_PERSON = {
+    "git commit -q --allow-empty -m x": "",
+    "echo x >> a.txt; git commit -qam x; git commit -q --allow-empty -m y": "",
+    "git checkout -q --detach": "HEAD was moved",
+    "git checkout -q -b new": "HEAD was moved",
+    "git commit -q --amend --allow-empty -m x": "branch main was moved",
+    "git commit -q --allow-empty -m x; git reset -q --hard HEAD~2": "branch main was moved",
+    "echo x >> a.txt; git stash -q": "a stash",
+    "git branch other; git tag t; git config a.b c; echo exit > .git/hooks/pre-commit": "",
+    "echo x >> a.txt; git add a.txt": "",
+    "git worktree add -q ../linked": "",
+}
+"""What a person does, and what of it takes the work that an agent builds on away."""
+
+
+@pytest.mark.parametrize(("command", "disturbed"), BY_PERSON.items())
+def test_only_what_takes_the_agents_ground_away_disturbs_it(
+    project: Path, command: str, disturbed: str
+) -> None:
+    bash(project, "git commit -q --allow-empty -m before")
+    watch = RepositoryWatcher(project)
+    before = watch.snapshot()
+    assert before is not None
+    bash(project, command)
+    change = compare(before, watch.snapshot(), quiet=True)
+    assert change is not None
+    assert change.by_person
+    found = disturbing(change, before, watch.follows)
+    assert bool(found) == bool(disturbed)
+    assert disturbed in Change(found).summary
+
+
+def test_a_commit_on_a_detached_head_disturbs_nobody_and_is_named(project: Path) -> None:
+    bash(project, "git checkout -q --detach")
+    watch = RepositoryWatcher(project)
+    before = watch.snapshot()
+    assert before is not None
+    bash(
+        project, "git commit -q --allow-empty -m one; git commit -q --allow-empty -m 'two\x1b[31m'"
+    )
+    change = compare(before, watch.snapshot(), quiet=True)
+    assert change is not None
+    assert disturbing(change, before, watch.follows) == ()
+    (head,) = change.items
+    assert [line.partition(" ")[2][:3] for line in watch.commits(head.old, head.new)] == [
+        "two",
+        "one",
+    ]
+
+
+def test_a_dropped_stash_disturbs_nobody(project: Path) -> None:
+    bash(project, "echo x >> a.txt; git stash -q")
+    watch = RepositoryWatcher(project)
+    before = watch.snapshot()
+    assert before is not None
+    bash(project, "git stash drop -q")
+    change = compare(before, watch.snapshot(), quiet=True)
+    assert change is not None
+    assert disturbing(change, before, watch.follows) == ()
 
 
 def test_a_commit_of_the_agent_that_got_through_is_known_by_its_mark(project: Path) -> None:
@@ -118,7 +183,7 @@ def test_a_commit_of_the_agent_that_got_through_is_known_by_its_mark(project: Pa
     environment = agent_environment(Policy(root=project), os.environ | IDENTITY)
     sly = "PATH=/usr/bin:/bin GIT_CONFIG_COUNT=0 git commit -q --allow-empty -m sly"
     subprocess.run(["bash", "-c", sly], cwd=project, env=environment, check=True)
-    change = compare(before, watch.snapshot(), [])
+    change = compare(before, watch.snapshot(), quiet=True)
     assert change is not None
     assert change.by_agent
     assert not change.by_person
@@ -131,7 +196,7 @@ def test_a_linked_worktree_shares_what_is_watched(project: Path) -> None:
     watch = RepositoryWatcher(linked)
     before = watch.snapshot()
     bash(project, "git tag from-elsewhere")
-    change = compare(before, watch.snapshot(), ALWAYS)
+    change = compare(before, watch.snapshot())
     assert change is not None
     assert change.items[0].text == "tag from-elsewhere was made"
 
@@ -184,7 +249,7 @@ def test_a_conflict_in_the_index_is_put_back_as_a_whole(project: Path) -> None:
     bash(
         project, "echo m > a.txt; git stash -q; echo n > a.txt; git commit -qam n; ! git stash pop"
     )
-    change = compare(before, watch.snapshot(), ALWAYS)
+    change = compare(before, watch.snapshot())
     assert change is not None
     assert "a.txt (stage 1)" in change.summary + "".join(i.text for i in change.items)
     assert "git read-tree HEAD" in change.restore
@@ -210,9 +275,9 @@ def with_submodule(project: Path) -> Path:
 def test_a_commit_in_a_submodule_is_seen_and_put_back(with_submodule: Path, change: str) -> None:
     watch = RepositoryWatcher(with_submodule)
     before = watch.snapshot()
-    assert compare(before, watch.snapshot(), ALWAYS) is None
+    assert compare(before, watch.snapshot()) is None
     bash(with_submodule, change)
-    found = compare(before, watch.snapshot(), ALWAYS)
+    found = compare(before, watch.snapshot())
     assert found is not None
     assert not found.by_person
     assert "the submodule lib was moved from" in found.summary
@@ -253,11 +318,11 @@ def test_a_project_that_is_a_part_of_a_repository_is_watched_as_a_whole(
     part.mkdir()
     before = RepositoryWatcher(part).snapshot()
     bash(part, command)
-    change = compare(before, RepositoryWatcher(part).snapshot(), ALWAYS)
+    change = compare(before, RepositoryWatcher(part).snapshot())
     assert change is not None
     assert told in change.summary
     bash(part, change.restore)
-    assert compare(before, RepositoryWatcher(part).snapshot(), ALWAYS) is None
+    assert compare(before, RepositoryWatcher(part).snapshot()) is None
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,21 @@ def test_a_phase_is_not_called_a_task() -> None:
     ]
 
 
+def test_what_a_person_does_to_the_repository_is_said_and_the_run_goes_on() -> None:
+    two = ("b2 second", "a1 first")
+    assert told(
+        ev.RepositoryChanged(branch="main", commits=("a1 first",)),
+        ev.RepositoryChanged(branch="main", commits=two, summary="tag v1 was made"),
+        ev.RepositoryChanged(commits=("a1 first",)),
+        ev.RepositoryChanged(summary="the setting a.b was changed"),
+    ) == [
+        ". You committed a1 first on main. The run continues.",
+        ". You made 2 commits on main; the last: b2 second. Also, tag v1 was made. The run continues.",
+        ". You committed a1 first. The run continues.",
+        ". You changed the repository: the setting a.b was changed. The run continues.",
+    ]
+
+
 @pytest.mark.parametrize("status", ev.LoopStatus)
 def test_every_ending_has_a_word(status: ev.LoopStatus) -> None:
     assert told(COMPLETE.model_copy(update={"status": status}))[-1].startswith("ralph: ")

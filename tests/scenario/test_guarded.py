@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -13,8 +12,8 @@ from ralph_tui.domain.events import LoopStatus
 from ralph_tui.domain.plan.plan import TaskStatus
 from tests.harness.model import serving
 from tests.harness.projects import make_project, task, task_of
-from tests.harness.scenarios import finishes, scenario
-from tests.scenario.running import Run, play
+from tests.harness.scenarios import scenario
+from tests.scenario.running import play
 
 pytestmark = pytest.mark.real_cli
 
@@ -222,22 +221,3 @@ async def test_a_commit_that_got_through_stops_the_loop_and_can_be_put_back(
     back = run.end.hint.partition("it back: ")[2]
     shell(back, project)
     assert log(project) == "1 HEAD -> main\n"
-
-
-@pytest.mark.long
-async def test_a_commit_of_the_person_is_noticed_and_the_loop_goes_on(tmp_path: Path) -> None:
-    project = make_project(tmp_path, [task("a"), task("b")])
-    repository(project)
-
-    async def commit(run: Run) -> None:
-        await run.until_told(ev.SessionStarted)
-        # As if a minute passed between the commit and the command the agent ran before it.
-        shell("git -c user.name=me -c user.email=me commit -q --allow-empty -m mine", project)
-        past = time.time() - 60
-        os.utime(project / ".git" / "refs" / "heads" / "main", (past, past))
-
-    async with serving(scenario(finishes("a"), finishes("b"))) as server:
-        run = await play(project, server, meanwhile=commit)
-    assert run.end.exit_code == 0, run.end
-    told = [notice.text for notice in run.of(ev.Notice)]
-    assert any("changed by you" in text and "branch main" in text for text in told)

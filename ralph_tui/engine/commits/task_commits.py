@@ -212,7 +212,7 @@ class TaskCommits:
             self._emit(ev.Notice(text=f"{_named(ids)} left nothing to commit."))
             return None
         self._made += 1
-        self._guard.learn(_own(made))
+        await self._guard.learn(_own(made))
         await self._settle(ids, made.commit, made)
         self._emit(
             ev.WorkCommitted(

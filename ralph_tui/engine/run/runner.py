@@ -7,6 +7,7 @@ import os
 import time
 import uuid
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 
 from ralph_tui.config.settings import Settings
@@ -16,7 +17,7 @@ from ralph_tui.domain.events import EventSink, LoopFinished, LoopStatus
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.redaction import hide, secret_values
-from ralph_tui.domain.tool_calls import ToolCall, Verdict
+from ralph_tui.domain.tool_calls import ToolCall
 from ralph_tui.engine.commits.iteration_snapshots import IterationSnapshots
 from ralph_tui.engine.commits.readiness import WorkPlace
 from ralph_tui.engine.commits.task_commits import HookRoom, TaskCommits, hook_environment
@@ -48,17 +49,17 @@ from ralph_tui.engine.safety.phase_extensions import (
     extra_values,
     extras_of,
 )
-from ralph_tui.engine.safety.processes import RUN_MARK, Watchdog, end_marked
+from ralph_tui.engine.safety.processes import RUN_MARK, Watchdog, end_marked, left_by_commands
 from ralph_tui.engine.safety.repository_guard import RepositoryGuard
 from ralph_tui.engine.session.spec import guard_policy, review_spec, shielding_own, spec_maker
 from ralph_tui.engine.steps.around_work import check_steps
 from ralph_tui.engine.verification.baseline import Baseline
 from ralph_tui.engine.verification.coverage import require_checks, uncovered
 from ralph_tui.engine.verification.detection.project_checks import ChecksOfRun
-from ralph_tui.engine.verification.gate import Gate, Review, gate_environment
+from ralph_tui.engine.verification.gate import Gate, gate_environment
 from ralph_tui.engine.verification.review.reviewer import Reviewer
 from ralph_tui.guard.core.policy import Policy
-from ralph_tui.guard.guard import COMMAND_TOOLS, Guard, may_write_unseen
+from ralph_tui.guard.guard import COMMAND_TOOLS, Guard, may_write, may_write_unseen
 from ralph_tui.guard.repository.watcher import RepositoryWatcher
 from ralph_tui.guard.sandbox.environ_block import blank_keys
 from ralph_tui.guard.sandbox.environment import SHIMS, agent_environment, cli_overlay
@@ -113,7 +114,12 @@ class Runner:
         exceptions = services.settings.safety.sandbox_exceptions
         self._sandbox = CommandSandbox(project.root, held.sandbox, exceptions)
         self._activity = ActivityLog(project.root, (RUN_MARK, run_id), self._warn)
-        self._repository_guard = RepositoryGuard(project.root, bus.emit, activity=self._activity)
+        self._repository_guard = RepositoryGuard(
+            project.root,
+            bus.emit,
+            left_alive=partial(left_by_commands, RUN_MARK, run_id),
+            activity=self._activity,
+        )
         self._commits = TaskCommits(
             self._project_state,
             place,
@@ -191,19 +197,10 @@ class Runner:
             changed = failed_end(unwritten)
         return changed if changed is not None and end.exit_code is ExitCode.COMPLETE else end
 
-    def _noting(self, review: Review) -> Review:
-        """Return the guard's review, which also notes what is about to run."""
-
-        async def reviewed(call: ToolCall) -> Verdict:
-            verdict = await review(call)
-            if verdict.decision not in ("deny", "ask"):
-                self._note_call(call)
-            return verdict
-
-        return reviewed
-
-    def _note_call(self, call: ToolCall) -> None:
-        """Note a call that could change ralph's documents: all that runs programs outside of the sandbox."""
+    async def _about_to_run(self, call: ToolCall) -> None:
+        """Note a call that could change the repository, or unseen by the guard ralph's documents."""
+        if may_write(call.name):
+            await self._repository_guard.begin_command(call.tool_id)
         is_held = call.name in COMMAND_TOOLS and self._held.sandbox is not None
         if may_write_unseen(call.name) and not is_held:
             self._activity.begin(call.tool_id)
@@ -316,6 +313,7 @@ class Runner:
             prefix=self._sandbox.prefix,
         )
         gate.activity = self._activity
+        gate.watch = self._repository_guard
         gate.baseline = self._baseline
         return gate
 
@@ -352,7 +350,7 @@ class Runner:
             configured=self._settings,
             agent=self._agent,
             gate=gate,
-            review=self._noting(guard.review),
+            review=guard.review,
             landed=guard.landed,
             emit=self._bus.emit,
             clock=utc_now,
@@ -371,7 +369,7 @@ class Runner:
             commits=self._commits,
             snapshots=self._snapshots,
             answerable=self._request.interactive and not self._request.no_input,
-            may_write=self._note_call,
+            about_to_run=self._about_to_run,
         )
 
 

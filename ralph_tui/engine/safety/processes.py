@@ -24,6 +24,9 @@ GRACE_SECONDS = 2.0
 
 ROUNDS = 5
 
+START_SLACK_SECONDS = 1.0
+"""How far the start of a process may be off: it is counted from a boot time in whole seconds."""
+
 
 def marked(name: str, value: str) -> list[int]:
     """Return the process ids, other than ours, that carry the mark in their environment."""
@@ -37,6 +40,29 @@ def marked(name: str, value: str) -> list[int]:
         except (psutil.Error, OSError):  # gone meanwhile, or not ours to read
             continue
     return found
+
+
+def left_by_commands(name: str, value: str, since: float) -> bool:
+    """Return whether a process with the mark is alive that an agent's command may have left running.
+
+    Not counted are this process's own children, which are the agent's CLIs, and what began before `since`.
+
+    Args:
+        name: The mark, an environment variable.
+        value: Its value.
+        since: When the first command began, in seconds since the epoch.
+    """
+    import psutil
+
+    own = os.getpid()
+    for pid in marked(name, value):
+        try:
+            process = psutil.Process(pid)
+            if process.ppid() != own and process.create_time() >= since - START_SLACK_SECONDS:
+                return True
+        except psutil.Error:  # gone meanwhile
+            continue
+    return False
 
 
 def end_marked(name: str, value: str, *, grace: float = GRACE_SECONDS) -> int:

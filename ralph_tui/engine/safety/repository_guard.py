@@ -1,84 +1,106 @@
-"""Watch the repository: look before and after every session, tell changes or end the run."""
+"""Watch the repository: look around everything an agent runs, tell the person's changes, end the run for others."""
 
 import asyncio
+import math
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.events import Event, EventSink
-from ralph_tui.engine.core.outcome import End, stopped_end
+from ralph_tui.engine.core.outcome import End, failed_end, stopped_end
 from ralph_tui.engine.safety.repository_status import repository_notices
-from ralph_tui.guard.guard import COMMAND_TOOLS
 from ralph_tui.guard.repository.watcher import (
-    SLACK_SECONDS,
     Change,
+    Item,
     OwnCommit,
     RepositoryWatcher,
     Snapshot,
     compare,
+    disturbing,
     with_commit,
 )
 from ralph_tui.store.journal.agent_activity import ActivityLog
 
 HINT_LIMIT = 400
 
-QUIET_STEPS = frozenset({"agent", "git-commit", "readme-check", "noop"})
-"""Types of steps that run nothing an agent wrote, or whose commands are noted one by one."""
+
+def _nothing_left(_: float) -> bool:
+    return False
 
 
 class RepositoryGuard:
-    """Notes when commands of an agent run, and what changes in the repository meanwhile."""
+    """Knows who changed the repository, from looks before the first and after the last of what runs at a time.
+
+    What changed between the looks around a command is the agent's, or at least in doubt. What changed while
+    nothing ran is the person's, unless a process of the agent was still alive when that time began.
+    """
 
     def __init__(
         self,
         root: Path,
         emit: EventSink,
         *,
-        clock: Callable[[], float] = time.time,
+        left_alive: Callable[[float], bool] = _nothing_left,
         activity: ActivityLog | None = None,
     ) -> None:
         """Watch the repository of a project.
 
         Args:
             root: The project directory.
-            emit: Takes the notices about the repository.
-            clock: Seconds since the epoch, as the repository's files have them.
+            emit: Takes what is told about the repository.
+            left_alive: Tells whether a process that something of the agent started since then is alive; it
+                blocks.
             activity: Hears that a command has ended.
         """
         self._activity = activity
         self._root = root
         self._watch = RepositoryWatcher(root)
         self._emit = emit
-        self._clock = clock
+        self._left_alive = left_alive
         self._known: Snapshot | None = None
-        self._running: dict[str, float] = {}
-        self._busy: list[tuple[float, float]] = []
+        self._begun = False
+        self._since = math.inf
+        """When the first command began, in seconds since the epoch."""
+        self._running: set[str] = set()
+        self._ran = False
+        """Whether anything ran since the last look."""
+        self._left_running = False
+        """Whether a process of the agent was alive at the last look."""
+        self._end: End | None = None
+        self._looking = asyncio.Lock()
+        self._later: set[asyncio.Task[None]] = set()
 
     def note(self, event: Event) -> None:
-        """Note when commands begin and end."""
+        """Note when a tool call ends; the look after it is taken at once, beside whatever follows."""
         match event:
-            case ev.ToolStarted(name=name, tool_id=key) if name in COMMAND_TOOLS:
-                self._running.setdefault(key, self._clock())
-            case ev.GateStarted():
-                self._running["gate"] = self._clock()
-            case ev.StepStarted(kind=kind) if kind not in QUIET_STEPS:
-                self._running["step"] = self._clock()  # it may run what the agent wrote
-            case ev.StepFinished():
-                self._ended("step")
-            case ev.ToolFinished(tool_id=key):
-                self._ended(key)
-            case ev.GateFinished():
-                self._ended("gate")
+            case ev.ToolFinished(tool_id=key):  # also of a call that was denied or cut off
+                if self._activity is not None:
+                    self._activity.end(key)
+                if key in self._running:
+                    task = asyncio.create_task(self.end_command(key), name="ralph-look")
+                    self._later.add(task)
+                    task.add_done_callback(self._later.discard)
             case _:
                 pass
 
-    def _ended(self, key: str) -> None:
-        if self._activity is not None:
-            self._activity.end(key)
-        started = self._running.pop(key, None)
-        if started is not None:
-            self._busy.append((started, self._clock()))
+    async def begin_command(self, key: str) -> None:
+        """Take a look before something of the agent runs; it must not run before this returns."""
+        async with self._looking:
+            if not self._running:
+                await self._look()
+            self._since = min(self._since, time.time())
+            self._running.add(key)
+            self._ran = True
+
+    async def end_command(self, key: str) -> None:
+        """Take a look after the last of what runs has ended; unknown keys are ignored."""
+        async with self._looking:
+            if key in self._running:
+                self._running.discard(key)
+                if not self._running:
+                    await self._look()
 
     async def begin(self) -> None:
         """Remember the repository as it is, and report what is unusual about it.
@@ -87,36 +109,76 @@ class RepositoryGuard:
             SetupError: git cannot read it.
         """
         self._known = await asyncio.to_thread(self._watch.snapshot)
+        self._begun = True
         if self._known is not None:
             for notice in await asyncio.to_thread(repository_notices, self._root):
                 self._emit(notice)
 
-    def learn(self, made: OwnCommit) -> None:
-        """Expect ralph's own commit, and nothing beside it; call it right after a check that found nothing."""
-        if self._known is not None:
-            self._known = with_commit(self._known, made)
+    async def learn(self, made: OwnCommit) -> None:
+        """Expect ralph's own commit and nothing beside it, though hooks ran; call it right after a clean check."""
+        async with self._looking:
+            if self._known is not None:
+                self._known = with_commit(self._known, made)
+                self._ran = True
+                await self._look()
 
     async def check(self) -> End | None:
-        """Report what changed since the last look; returns an end unless it was surely the person.
+        """Report what changed since the last look; returns an end when that, or an earlier change, stops the run."""
+        if self._later:
+            await asyncio.wait(set(self._later))
+        async with self._looking:
+            await self._look()
+            # No session works any more. What outlived it is found alive, whatever was said of its end.
+            self._running.clear()
+        end, self._end = self._end, None
+        return end
 
-        Raises:
-            SetupError: git cannot read the repository any more.
-        """
-        now = self._clock()
-        busy = [*self._busy, *((started, now) for started in self._running.values())]
-        before, self._known = self._known, await asyncio.to_thread(self._watch.snapshot)
-        self._busy = [span for span in self._busy if span[1] > now - 2 * SLACK_SECONDS]
-        change = compare(before, self._known, busy)
-        if change is None:
-            return None
-        if change.by_person:
-            text = f"The repository was changed by you meanwhile: {change.summary}."
-            self._emit(ev.Notice(level="info", text=text))
-            return None
+    async def _look(self) -> None:
+        """Look at the repository, and judge what changed since the look before."""
+        if not self._begun:
+            return
+        quiet = not (self._ran or self._running or self._left_running)
+        try:
+            # First who is alive: whatever such a process did before it ended is in the look after that.
+            alive = False
+            if self._known is not None:
+                alive = await asyncio.to_thread(self._left_alive, self._since)
+            before, self._known = self._known, await asyncio.to_thread(self._watch.snapshot)
+            self._ran, self._left_running = bool(self._running), alive
+            change = compare(before, self._known, quiet=quiet)
+            if change is not None:
+                await self._judge(change, before)
+        except RalphError as error:
+            self._end = self._end or failed_end(error)
+
+    async def _judge(self, change: Change, before: Snapshot | None) -> None:
+        if before is None or not change.by_person:
+            self._stop(change, _end(change))
+            return
+        disturbed = await asyncio.to_thread(disturbing, change, before, self._watch.follows)
+        if disturbed:
+            self._stop(change, _end_by_person(disturbed))
+            return
+        self._emit(await asyncio.to_thread(self._told, change, before))
+
+    def _stop(self, change: Change, end: End) -> None:
+        self._end = self._end or end
         for item in change.items:
             back = f" Put it back: {item.restore}" if item.restore else ""
             self._emit(ev.Notice(level="error", text=f"In the repository, {item.text}.{back}"))
-        return _end(change)
+
+    def _told(self, change: Change, before: Snapshot) -> ev.RepositoryChanged:
+        """Return what the person did, as an event. Blocks."""
+        moved = next((item for item in change.items if item.part in (before.head, "HEAD")), None)
+        if moved is None:
+            return ev.RepositoryChanged(summary=change.summary)
+        # What a commit does to the index needs no words.
+        others = tuple(i for i in change.items if i is not moved and i.part != "index")
+        return ev.RepositoryChanged(
+            branch=before.head.removeprefix("refs/heads/") if moved.part != "HEAD" else "",
+            commits=self._watch.commits(moved.old, moved.new),
+            summary=Change(others).summary,
+        )
 
 
 def _end(change: Change) -> End:
@@ -127,4 +189,13 @@ def _end(change: Change) -> End:
     return stopped_end(
         f"the repository changed while the agent worked: {change.summary}",
         f"{who}{'put' if who else 'Put'} it back: {back}",
+    )
+
+
+def _end_by_person(disturbed: tuple[Item, ...]) -> End:
+    """Return the end for what the person changed under the agent: a commit is fine, a switch or reset is not."""
+    return stopped_end(
+        f"you changed what the agent builds on: {Change(disturbed).summary}",
+        "Run again to continue from here. While a run works, commits are fine;"
+        " pause it before you switch the branch, reset or stash.",
     )

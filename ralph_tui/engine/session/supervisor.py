@@ -104,6 +104,7 @@ class SessionSupervisor(Supervisor):
             self._sub_agents.ended(call)
             self.denied_call(verdict.part or call.name)
         elif verdict.decision != "ask":
+            await self._run.about_to_run(call)
             self.allowed(call)
         return verdict
 
@@ -111,7 +112,8 @@ class SessionSupervisor(Supervisor):
         """Ask the person about a call; their denial counts as one of the guard's does."""
         ruling = await self._permissions.permit(wanted)
         if ruling.allowed:
-            self._run.may_write(call)
+            if wanted.tool != NETWORK:  # that command runs already
+                await self._run.about_to_run(call)
             self.allowed(call)
         else:
             self._sub_agents.ended(call)

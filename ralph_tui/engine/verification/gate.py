@@ -20,6 +20,7 @@ from ralph_tui.domain.verification.verification import (
     ReceiptStatus,
     criterion_text,
 )
+from ralph_tui.engine.core.ports import CommandWatch
 from ralph_tui.engine.safety.command_sandbox import NOT_HELD, Prefix, require_held, unconfined
 from ralph_tui.engine.verification.baseline import Baseline
 from ralph_tui.engine.verification.command import CommandResult, run_command
@@ -142,6 +143,8 @@ class Gate:
         """
         self.activity: ActivityLog | None = None
         """Records when unsandboxed commands run, because they may execute what the agent wrote."""
+        self.watch: CommandWatch | None = None
+        """Looks at the repository around every command."""
         self.baseline = Baseline(root, used=False)
         """What failed before the run; empty until a run sets its own."""
         self._prefix = prefix
@@ -312,6 +315,8 @@ class Gate:
         if self.activity is not None and not prefix:
             self.activity.begin(key)
         try:
+            if self.watch is not None:
+                await self.watch.begin_command(key)
             return await run_command(
                 run.command,
                 cwd=run.cwd,
@@ -323,6 +328,8 @@ class Gate:
         finally:
             if self.activity is not None:
                 self.activity.end(key)
+            if self.watch is not None:
+                await self.watch.end_command(key)
 
     # Check files during a task.
 

@@ -1,12 +1,12 @@
 """Compares two looks at a repository: what changed, who did it, and what puts it back. Pure.
 
-Who made a change cannot be read from a repository for sure. What agents start carries a mark that git
-writes into the reflog; what happened while no command of an agent ran is the person's; everything else
-is in doubt, and doubt is said.
+Who made a change cannot be read from a repository: its times and names can be forged. So it is known from
+when the looks were taken. What changed while nothing of an agent ran is the person's, unless it carries the
+mark that git writes into the reflog for what agents start; everything else is in doubt, and doubt is said.
 """
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -19,7 +19,7 @@ STAGE = " (stage "
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A repository at one moment; `times` says when each part was last written."""
+    """A repository at one moment."""
 
     head: str
     """The branch HEAD stands for, or a commit when it is detached."""
@@ -34,14 +34,8 @@ class Snapshot:
     worktrees: tuple[str, ...] = ()
     submodules: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """Of each that is checked out: what its HEAD stands for, empty when detached, and the commit."""
-    times: Mapping[str, float] = field(default_factory=dict)
     marked: frozenset[str] = frozenset()
     """Commits that HEAD's reflog says an agent's process moved to."""
-
-
-def submodule_part(path: str) -> str:
-    """Return the name of a submodule among `Snapshot.times`."""
-    return f"submodule {path}"
 
 
 @dataclass(frozen=True)
@@ -72,14 +66,8 @@ def with_commit(before: Snapshot, made: OwnCommit) -> Snapshot:
     return replace(before, refs=refs, index=index)
 
 
-SLACK_SECONDS = 2.0
-"""Reflogs and file times count in seconds or less, and a command's last child may end after it."""
-
 SHOWN = 20
 """Paths of the index that are put back one by one; more are put back together."""
-
-Busy = Sequence[tuple[float, float]]
-"""Spans of wall-clock time in which commands of an agent ran."""
 
 
 class Author(StrEnum):
@@ -96,6 +84,11 @@ class Item:
 
     text: str
     restore: str = ""
+    part: str = ""
+    """What changed: HEAD, the full name of a reference, index, stash, config, hooks, worktrees or submodule."""
+    old: str = ""
+    new: str = ""
+    """Before and after, where the part stands for a commit."""
     author: Author = Author.UNKNOWN
 
 
@@ -128,21 +121,15 @@ class Change:
         return " && ".join(item.restore for item in self.items if item.restore)
 
 
-@dataclass(frozen=True)
-class _Found:
-    text: str
-    restore: str
-    part: str
-    commit: str = ""
-
-
-def compare(before: Snapshot | None, after: Snapshot | None, busy: Busy = ()) -> Change | None:
+def compare(
+    before: Snapshot | None, after: Snapshot | None, *, quiet: bool = False
+) -> Change | None:
     """Return what changed between two looks, or None.
 
     Args:
         before: The earlier look; None when there was no repository.
         after: The later look.
-        busy: When commands of an agent ran between them.
+        quiet: Whether nothing of an agent ran between them.
     """
     if before is None or after is None:
         return _appeared_or_gone(before, after)
@@ -156,8 +143,36 @@ def compare(before: Snapshot | None, after: Snapshot | None, busy: Busy = ()) ->
         *_worktrees(before, after),
         *_submodules(before, after),
     ]
-    items = tuple(Item(f.text, f.restore, _author(f, after, busy)) for f in found)
+    items = tuple(replace(item, author=_author(item, after, quiet=quiet)) for item in found)
     return Change(items) if items else None
+
+
+def disturbing(
+    change: Change, before: Snapshot, follows: Callable[[str, str], bool]
+) -> tuple[Item, ...]:
+    """Return what a person must not do under an agent that works: it takes the work it builds on away.
+
+    Args:
+        change: What the person changed.
+        before: The look before that.
+        follows: Whether the second commit is built on the first.
+    """
+    return tuple(item for item in change.items if _disturbs(item, before, follows))
+
+
+def _disturbs(item: Item, before: Snapshot, follows: Callable[[str, str], bool]) -> bool:
+    match item.part:
+        case "HEAD":
+            detached = not item.old.startswith("refs/") and not item.new.startswith("refs/")
+            return not (detached and follows(item.old, item.new))
+        case "stash":
+            return bool(item.new)  # a stash takes the files away, a dropped one does not
+        case "submodule" | "":
+            return True
+        case part if part == before.head:
+            return bool(item.old) and not (item.new and follows(item.old, item.new))
+        case _:
+            return False
 
 
 def _appeared_or_gone(before: Snapshot | None, after: Snapshot | None) -> Change | None:
@@ -167,18 +182,15 @@ def _appeared_or_gone(before: Snapshot | None, after: Snapshot | None) -> Change
     return Change((Item(text),))
 
 
-def _author(found: _Found, after: Snapshot, busy: Busy) -> Author:
-    if found.commit in after.marked:
-        return Author.AGENT
-    time = after.times.get(found.part)
-    if time is None or any(
-        start - SLACK_SECONDS <= time <= end + SLACK_SECONDS for start, end in busy
+def _author(item: Item, after: Snapshot, *, quiet: bool) -> Author:
+    if item.new in after.marked or (
+        item.part == "HEAD" and after.refs.get(item.new) in after.marked
     ):
-        return Author.UNKNOWN
-    return Author.PERSON
+        return Author.AGENT
+    return Author.PERSON if quiet else Author.UNKNOWN
 
 
-def _head(before: Snapshot, after: Snapshot) -> Iterator[_Found]:
+def _head(before: Snapshot, after: Snapshot) -> Iterator[Item]:
     if before.head == after.head:
         return
     text = f"HEAD was moved from {_short(before.head)} to {_short(after.head)}"
@@ -186,10 +198,10 @@ def _head(before: Snapshot, after: Snapshot) -> Iterator[_Found]:
         restore = f"git symbolic-ref HEAD {shlex.quote(before.head)}"
     else:
         restore = f"git update-ref --no-deref HEAD {before.head}"
-    yield _Found(text, restore, "HEAD", after.refs.get(after.head, after.head))
+    yield Item(text, restore, "HEAD", before.head, after.head)
 
 
-def _refs(before: Snapshot, after: Snapshot) -> Iterator[_Found]:
+def _refs(before: Snapshot, after: Snapshot) -> Iterator[Item]:
     for ref in sorted(before.refs.keys() | after.refs.keys()):
         old, new = before.refs.get(ref), after.refs.get(ref)
         if old == new or ref == "refs/stash":
@@ -202,10 +214,10 @@ def _refs(before: Snapshot, after: Snapshot) -> Iterator[_Found]:
         else:
             text = f"{_short(ref)} was moved from {_short(old)} to {_short(new)}"
             restore = f"git update-ref {name} {old} {new}"
-        yield _Found(text, restore, ref if new else "refs", new or "")
+        yield Item(text, restore, ref, old or "", new or "")
 
 
-def _index(before: Snapshot, after: Snapshot) -> Iterator[_Found]:
+def _index(before: Snapshot, after: Snapshot) -> Iterator[Item]:
     paths = before.index.keys() | after.index.keys()
     changed = sorted(p for p in paths if before.index.get(p) != after.index.get(p))
     if not changed:
@@ -217,7 +229,7 @@ def _index(before: Snapshot, after: Snapshot) -> Iterator[_Found]:
         restore = f"{git} update-index" + "".join(
             _put_back(p, before.index.get(p)) for p in changed
         )
-    yield _Found(f"the index was changed ({names})", restore, "index")
+    yield Item(f"the index was changed ({names})", restore, "index")
 
 
 def _put_back(path: str, entry: str | None) -> str:
@@ -227,21 +239,20 @@ def _put_back(path: str, entry: str | None) -> str:
     return f" --add --cacheinfo {shlex.quote(f'{mode_and_object},{path}')}"
 
 
-def _stash(before: Snapshot, after: Snapshot) -> Iterator[_Found]:
+def _stash(before: Snapshot, after: Snapshot) -> Iterator[Item]:
     for commit in before.stash:
         if commit not in after.stash:
-            yield _Found(
-                f"the stash {_short(commit)} was dropped", f"git stash store {commit}", "stash"
-            )
+            text = f"the stash {_short(commit)} was dropped"
+            yield Item(text, f"git stash store {commit}", "stash", old=commit)
     for commit in after.stash:
         if commit not in before.stash:
             # `stash@{0}` is the newest, which stands last in the file.
             number = len(after.stash) - 1 - after.stash.index(commit)
             restore = f"git stash drop 'stash@{{{number}}}'"
-            yield _Found(f"a stash {_short(commit)} was made", restore, "stash")
+            yield Item(f"a stash {_short(commit)} was made", restore, "stash", new=commit)
 
 
-def _config(before: Snapshot, after: Snapshot) -> Iterator[_Found]:
+def _config(before: Snapshot, after: Snapshot) -> Iterator[Item]:
     for key in sorted(before.config.keys() | after.config.keys()):
         old, new = before.config.get(key, ()), after.config.get(key, ())
         if old == new:
@@ -251,10 +262,10 @@ def _config(before: Snapshot, after: Snapshot) -> Iterator[_Found]:
         for value in old:
             add = f"git config --local --add {name} {shlex.quote(value)}"
             restore = f"{restore} && {add}" if restore else add
-        yield _Found(f"the setting {one_line(key, 80)} was changed", restore, "config")
+        yield Item(f"the setting {one_line(key, 80)} was changed", restore, "config")
 
 
-def _hooks(before: Snapshot, after: Snapshot) -> Iterator[_Found]:
+def _hooks(before: Snapshot, after: Snapshot) -> Iterator[Item]:
     for name in sorted(before.hooks.keys() | after.hooks.keys()):
         old, new = before.hooks.get(name), after.hooks.get(name)
         if old == new:
@@ -262,19 +273,19 @@ def _hooks(before: Snapshot, after: Snapshot) -> Iterator[_Found]:
         path = f'"$(git rev-parse --git-path hooks)"/{shlex.quote(name)}'
         done = "made" if old is None else "deleted" if new is None else "changed"
         restore = f"rm {path}" if old is None else ""
-        yield _Found(f"the hook {one_line(name, 60)} was {done}", restore, "hooks")
+        yield Item(f"the hook {one_line(name, 60)} was {done}", restore, "hooks")
 
 
-def _worktrees(before: Snapshot, after: Snapshot) -> Iterator[_Found]:
+def _worktrees(before: Snapshot, after: Snapshot) -> Iterator[Item]:
     for path in sorted(set(before.worktrees) ^ set(after.worktrees)):
         made = path in after.worktrees
         verb = "remove --force" if made else "repair"
         restore = f"git worktree {verb} {shlex.quote(path)}"
         text = f"the worktree {one_line(path)} was {'made' if made else 'removed'}"
-        yield _Found(text, restore, "worktrees")
+        yield Item(text, restore, "worktrees")
 
 
-def _submodules(before: Snapshot, after: Snapshot) -> Iterator[_Found]:
+def _submodules(before: Snapshot, after: Snapshot) -> Iterator[Item]:
     for path in sorted(before.submodules.keys() | after.submodules.keys()):
         old, new = before.submodules.get(path), after.submodules.get(path)
         if old == new:
@@ -289,7 +300,7 @@ def _submodules(before: Snapshot, after: Snapshot) -> Iterator[_Found]:
             if old[0]:
                 name = shlex.quote(old[0])
                 restore = f"{git} symbolic-ref HEAD {name} && {git} update-ref {name} {old[1]}"
-        yield _Found(text, restore, submodule_part(path))
+        yield Item(text, restore, "submodule")
 
 
 def _short(name: str) -> str:

@@ -12,36 +12,35 @@ from pathlib import Path
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.guard.repository.changes import (
-    SLACK_SECONDS,
     STAGE,
     Author,
-    Busy,
     Change,
     Item,
     OwnCommit,
     Snapshot,
     compare,
-    submodule_part,
+    disturbing,
     with_commit,
 )
 from ralph_tui.guard.sandbox.environment import REFLOG_MARK
 
 __all__ = [
-    "SLACK_SECONDS",
     "Author",
-    "Busy",
     "Change",
     "Item",
     "OwnCommit",
     "RepositoryWatcher",
     "Snapshot",
     "compare",
+    "disturbing",
     "with_commit",
 ]
 
 _TIMEOUT_SECONDS = 60.0
 _GITLINK = "160000"
 """The mode of a submodule in the index."""
+
+_MOST_COMMITS = 20
 
 _WHERE = ("--absolute-git-dir", "--git-common-dir", "--is-inside-git-dir")
 
@@ -91,7 +90,6 @@ class RepositoryWatcher:
         look = self._look()
         if look is None:
             return None
-        submodules, moved = self._submodules(look.index, look.top)
         return Snapshot(
             head=look.head,
             above="" if look.top == self._root.resolve() else str(look.top),
@@ -101,10 +99,19 @@ class RepositoryWatcher:
             config=look.config,
             hooks=_hook_files(look.common),
             worktrees=look.worktrees,
-            submodules=submodules,
-            times=_times(look.own, look.common, look.refs) | moved,
+            submodules=self._submodules(look.index, look.top),
             marked=_marked(look.own / "logs" / "HEAD"),
         )
+
+    def follows(self, old: str, new: str) -> bool:
+        """Return whether the commit `new` is built on `old`; False also where git cannot tell."""
+        return self._ask("merge-base", "--is-ancestor", old, new).returncode == 0
+
+    def commits(self, old: str, new: str) -> tuple[str, ...]:
+        """Return the commits after `old` up to `new`, the newest first: the short hash and the subject."""
+        span = f"{old}..{new}" if old else new
+        said = self._git("log", "--format=%h %s", f"--max-count={_MOST_COMMITS}", span, "--")
+        return tuple(one_line(line) for line in said.decode(errors="replace").splitlines())
 
     def _look(self) -> _Look | None:
         """Return what git says of the repository, without asking it again where nothing changed."""
@@ -201,26 +208,20 @@ class RepositoryWatcher:
                 found[key] = f"{tag} {mode},{commit}"
         return found
 
-    def _submodules(
-        self, index: Mapping[str, str], top: Path
-    ) -> tuple[dict[str, tuple[str, str]], dict[str, float]]:
-        """Return the HEAD of each submodule that is checked out, and when it was last moved."""
+    def _submodules(self, index: Mapping[str, str], top: Path) -> dict[str, tuple[str, str]]:
+        """Return the HEAD of each submodule that is checked out."""
         heads: dict[str, tuple[str, str]] = {}
-        times: dict[str, float] = {}
         for path, entry in index.items():
             place = top / path
             if f" {_GITLINK}," not in entry or not os.path.lexists(place / ".git"):
                 continue
-            asked = self._git("rev-parse", "--absolute-git-dir", "HEAD", check=False, place=place)
+            asked = self._git("rev-parse", "HEAD", check=False, place=place)
             if not asked:
                 continue
-            directory, commit = asked.decode(errors="surrogateescape").splitlines()[:2]
+            commit = asked.decode(errors="surrogateescape").strip()
             branch = self._git("symbolic-ref", "-q", "HEAD", check=False, place=place)
             heads[path] = (branch.decode(errors="surrogateescape").strip(), commit)
-            time = _mtime(Path(directory) / "logs" / "HEAD") or _mtime(Path(directory) / "HEAD")
-            if time is not None:
-                times[submodule_part(path)] = time
-        return heads, times
+        return heads
 
     def _config(self, common: Path, own: Path) -> dict[str, tuple[str, ...]]:
         found: dict[str, tuple[str, ...]] = {}
@@ -331,28 +332,3 @@ def _hook_files(common: Path) -> dict[str, str]:
             content = path.read_bytes()
         found[path.name] = f"{info.st_mode:o} {hashlib.sha256(content).hexdigest()}"
     return found
-
-
-def _times(own: Path, common: Path, refs: Mapping[str, str]) -> dict[str, float]:
-    """Return when each part was last written, in seconds since the epoch, as far as files tell."""
-    places = {
-        "HEAD": own / "HEAD",
-        "index": own / "index",
-        "stash": common / "logs" / "refs" / "stash",
-        "config": common / "config",
-        "hooks": common / "hooks",
-        "worktrees": common / "worktrees",
-        **{ref: common / ref for ref in refs},
-    }
-    found = {part: time for part, path in places.items() if (time := _mtime(path)) is not None}
-    packed = _mtime(common / "packed-refs")
-    if packed is not None:
-        found |= {ref: packed for ref in refs if ref not in found}
-    return found
-
-
-def _mtime(path: Path) -> float | None:
-    try:
-        return path.lstat().st_mtime
-    except OSError:
-        return None

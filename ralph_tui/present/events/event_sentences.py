@@ -170,6 +170,19 @@ def _work_committed(e: ev.WorkCommitted) -> Sentence:
     return Sentence("ok", "commit", text, Tone.OK, right, f"{e.commit}\n{', '.join(e.task_ids)}")
 
 
+def _repository_changed(e: ev.RepositoryChanged) -> Sentence:
+    where = f" on {e.branch}" if e.branch else ""
+    parts = [f"You changed the repository: {e.summary}"] if e.summary and not e.commits else []
+    if e.commits:
+        parts.append(f"You committed {e.commits[0]}{where}")
+        if len(e.commits) > 1:
+            parts[0] = f"You made {len(e.commits)} commits{where}; the last: {e.commits[0]}"
+        if e.summary:
+            parts.append(f"Also, {e.summary}")
+    text = ". ".join([*parts, "The run continues."])
+    return Sentence("note", "repository", text, Tone.INFO, more="\n".join(e.commits), line=text)
+
+
 def _step_started(e: ev.StepStarted) -> Sentence:
     again = f", attempt {e.attempt}" if e.attempt > 1 else ""
     what = f": {e.what}" if e.what not in (e.step, e.kind) else ""
@@ -356,6 +369,7 @@ SENTENCES: Mapping[type[ev.EventBase], Callable[[Any], Sentence | None]] = {
     ev.ReviewStarted: _review_started,
     ev.ReviewFinished: _review_finished,
     ev.WorkCommitted: _work_committed,
+    ev.RepositoryChanged: _repository_changed,
     ev.StepStarted: _step_started,
     ev.StepFinished: _step_finished,
     ev.WorkUndone: _work_undone,

@@ -131,6 +131,37 @@ async def test_a_command_out_of_time_fails_the_gate(tmp_path: Path) -> None:
     assert result.receipts[0].status is ReceiptStatus.TIMED_OUT
 
 
+class Watch:
+    """Hears what runs and what was there right before and after."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.heard: list[tuple[str, bool]] = []
+
+    async def begin_command(self, key: str) -> None:
+        self.heard.append((key, (self.root / "made").exists()))
+
+    async def end_command(self, key: str) -> None:
+        self.heard.append((key, (self.root / "made").exists()))
+
+
+async def test_each_command_is_watched_from_before_it_runs_until_it_has_ended(
+    tmp_path: Path,
+) -> None:
+    gate = Gate(
+        tmp_path,
+        rules=lambda: GateRules(commands=("touch made",)),
+        timeout=10,
+        environment=ENV,
+        review=_allow,
+        emit=lambda _: None,
+    )
+    watch = gate.watch = Watch(tmp_path)
+    await gate.run(Task(id="a"), "")
+    (begun, before), (ended, after) = watch.heard[:2]
+    assert (begun == ended, before, after) == (True, False, True)
+
+
 def test_the_receipt_the_model_reads() -> None:
     red = Receipt(
         command="make",

@@ -1,0 +1,155 @@
+"""Who changed the repository is known from the looks around what the agent runs."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.errors import ExitCode
+from ralph_tui.domain.events import Event
+from ralph_tui.engine.safety.processes import RUN_MARK, left_by_commands
+from ralph_tui.engine.safety.repository_guard import RepositoryGuard
+from ralph_tui.guard.repository.watcher import OwnCommit
+from tests.guard.test_shims import make_repository
+from tests.harness.waiting import until, wait_until
+
+COMMIT = "git -c user.name=me -c user.email=me commit -q --allow-empty -m mine"
+
+
+class Watched:
+    """A repository under guard, with what was told about it."""
+
+    def __init__(self, root: Path) -> None:
+        make_repository(root)
+        self.root = root
+        self.told: list[Event] = []
+        self.left = False
+        self.guard = RepositoryGuard(root, self.told.append, left_alive=lambda _: self.left)
+
+    def does(self, command: str = COMMIT) -> str:
+        shell = ["bash", "-c", command]
+        done = subprocess.run(shell, cwd=self.root, check=True, capture_output=True, text=True)
+        return done.stdout
+
+    @property
+    def changes(self) -> list[ev.RepositoryChanged]:
+        return [event for event in self.told if isinstance(event, ev.RepositoryChanged)]
+
+
+@pytest.fixture
+def watched(tmp_path: Path) -> Watched:
+    return Watched(tmp_path / "proj")
+
+
+async def test_a_commit_between_two_commands_is_the_persons(watched: Watched) -> None:
+    guard = watched.guard
+    await guard.begin()
+    for key in ("one", "two"):
+        await guard.begin_command(key)
+        await guard.end_command(key)
+        watched.does()
+    assert await guard.check() is None
+    assert [len(told.commits) for told in watched.changes] == [1, 1]
+
+
+async def test_a_commit_while_one_of_two_commands_runs_is_in_doubt(watched: Watched) -> None:
+    guard = watched.guard
+    await guard.begin()
+    await guard.begin_command("one")
+    await guard.begin_command("two")
+    await guard.end_command("one")
+    watched.does()
+    await guard.end_command("two")
+    await guard.begin_command("three")  # a later look forgets nothing
+    await guard.end_command("three")
+    end = await guard.check()
+    assert end is not None
+    assert end.exit_code is ExitCode.STOPPED
+    assert watched.changes == []
+    assert await guard.check() is None, "it is told once"
+
+
+async def test_what_happens_after_a_job_was_left_running_is_the_agents(watched: Watched) -> None:
+    guard = watched.guard
+    await guard.begin()
+    await guard.begin_command("one")
+    watched.left = True
+    await guard.end_command("one")
+    watched.does()
+    watched.left = False  # the job ended after its commit
+    assert await guard.check() is not None
+    watched.does()
+    assert await guard.check() is None, "nothing of the agent is left by now"
+    assert len(watched.changes) == 1
+
+
+async def test_a_command_whose_end_was_never_told_leaves_the_rest_in_doubt(
+    watched: Watched,
+) -> None:
+    guard = watched.guard
+    await guard.begin()
+    await guard.begin_command("lost")
+    watched.does()
+    assert await guard.check() is not None
+
+
+async def test_the_end_of_a_call_is_looked_at_once_and_strangers_are_ignored(
+    watched: Watched,
+) -> None:
+    guard, key = watched.guard, "toolu_1"
+    await guard.begin()
+    await guard.begin_command(key)
+    watched.does()
+    for name in ("toolu_0", key):
+        outcome = ev.ToolOutcome.OK
+        guard.note(ev.ToolFinished(tool_id=name, name="Bash", outcome=outcome))
+    await until(lambda: any(isinstance(e, ev.Notice) for e in watched.told), what="the look")
+    assert await guard.check() is not None
+    watched.does()
+    assert await guard.check() is None
+
+
+async def test_what_a_hook_does_beside_ralphs_own_commit_stops_the_run(watched: Watched) -> None:
+    guard = watched.guard
+    await guard.begin()
+    for hooked in ("", "; git tag from-a-hook"):
+        assert await guard.check() is None
+        watched.does(COMMIT + hooked)
+        commit, branch = watched.does("git rev-parse HEAD; git branch --show-current").split()
+        made = OwnCommit(branch=branch, commit=commit, entries={})
+        await guard.learn(made)
+    end = await guard.check()
+    assert end is not None
+    assert "tag from-a-hook was made" in end.reason
+    assert watched.changes == []
+
+
+async def test_a_repository_that_git_cannot_read_any_more_ends_the_run(watched: Watched) -> None:
+    guard = watched.guard
+    await guard.begin()
+    (watched.root / ".git/config").write_text("[broken")
+    await guard.begin_command("one")
+    end = await guard.check()
+    assert end is not None
+    assert "git" in end.reason
+
+
+def test_a_job_of_a_command_is_found_by_its_mark_and_own_children_are_not(tmp_path: Path) -> None:
+    since, pid_file = time.time(), tmp_path / "pid"
+    environment = {**os.environ, RUN_MARK: str(tmp_path)}
+    child = subprocess.Popen(["sleep", "60"], env=environment)
+    try:
+        assert not left_by_commands(RUN_MARK, str(tmp_path), since)
+        command = f"import subprocess; print(subprocess.Popen(['sleep', '60']).pid, file=open({str(pid_file)!r}, 'w'))"
+        subprocess.run([sys.executable, "-c", command], env=environment, check=True)
+        wait_until(lambda: left_by_commands(RUN_MARK, str(tmp_path), since))
+        assert not left_by_commands(RUN_MARK, str(tmp_path), time.time() + 60)
+        assert not left_by_commands(RUN_MARK, f"{tmp_path}x", since)
+    finally:
+        child.kill()
+        child.wait()
+        os.kill(int(pid_file.read_text()), 9)

@@ -1,0 +1,210 @@
+"""What a person does to the repository while a run works, on the real CLI with real second processes."""
+
+import asyncio
+import subprocess
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.demo import playback
+from ralph_tui.demo.http import Reply
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.events import LoopStatus
+from ralph_tui.domain.plan.plan import TaskStatus
+from ralph_tui.engine.safety.repository_guard import RepositoryGuard
+from tests.harness.model import serving
+from tests.harness.projects import make_project, task, task_of
+from tests.harness.scenarios import finishes, scenario
+from tests.harness.waiting import until
+from tests.scenario.running import Run, play
+
+pytestmark = pytest.mark.real_cli
+
+COMMIT = "git -c user.name=me -c user.email=me@example.org commit -q --allow-empty -m"
+THINKS = "Let me think."
+
+
+@dataclass
+class Pause:
+    """The model thinks until the test lets it go on, while nothing of the agent runs."""
+
+    begun: asyncio.Event = field(default_factory=asyncio.Event)
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+    looked: list[str] = field(default_factory=list)
+    """The tool calls after which the repository was looked at."""
+
+
+@pytest.fixture
+def pause(monkeypatch: pytest.MonkeyPatch) -> Pause:
+    found = Pause()
+    performed, ended = playback.play, RepositoryGuard.end_command
+
+    async def play_later(performance: playback.Performance, reply: Reply) -> None:
+        if performance.turn.say == THINKS:
+            found.begun.set()
+            await found.over.wait()
+        await performed(performance, reply)
+
+    async def end_and_note(self: RepositoryGuard, key: str) -> None:
+        await ended(self, key)
+        found.looked.append(key)
+
+    monkeypatch.setattr(playback, "play", play_later)
+    monkeypatch.setattr(RepositoryGuard, "end_command", end_and_note)
+    return found
+
+
+def thinks_after(tool: str) -> str:
+    return f"""
+    - name: thinks between two calls
+      task: a
+      turns:
+        - {tool}
+        - say: {THINKS}
+          write: {{path: a.txt, content: "done"}}
+        - ralph: {{mark_task_complete: {{task_id: a, verification_notes: Done.}}}}
+        - when: {{last_result: "ACCEPTED:"}}
+          say: Done.
+    """
+
+
+def in_repository(tmp_path: Path, files: Mapping[str, str] | None = None) -> Path:
+    project = make_project(tmp_path, [task("a"), task("b")], files=files or {})
+    shell(f"git init -q -b main && git add -A && {COMMIT} first", project)
+    return project
+
+
+def shell(command: str, project: Path) -> str:
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=project, check=True, capture_output=True, text=True
+    )
+    return done.stdout
+
+
+Acts = Callable[[Path], Awaitable[None]]
+
+
+async def played(
+    project: Path, pause: Pause, act: Acts, tool: str, overrides: Mapping[str, object] | None = None
+) -> Run:
+    """Play a run in which somebody acts while the model thinks after its first tool call."""
+
+    async def person(run: Run) -> None:
+        await until(pause.begun.is_set, what="the pause between two calls")
+        first = await run.until_told(ev.ToolFinished)
+        await until(lambda: first.tool_id in pause.looked, what="the look after the call")
+        await act(project)
+        pause.over.set()
+
+    async with serving(scenario(thinks_after(tool), finishes("b"))) as server:
+        return await play(project, server, meanwhile=person, overrides=overrides)
+
+
+WRITES = "write: {path: half.txt, content: half}"
+
+
+async def test_a_persons_commit_between_two_calls_is_told_and_the_run_goes_on(
+    tmp_path: Path, pause: Pause
+) -> None:
+    project = in_repository(tmp_path)
+
+    async def commits(root: Path) -> None:
+        shell(f"git add half.txt && {COMMIT} 'my work' && git tag mine", root)
+
+    run = await played(project, pause, commits, WRITES)
+    assert (run.end.status, run.end.exit_code) == (LoopStatus.COMPLETE, 0), run.end
+    (told,) = run.of(ev.RepositoryChanged)
+    head = shell("git rev-parse --short HEAD", project).strip()
+    assert (told.branch, told.commits) == ("main", (f"{head} my work",))
+    assert told.summary == "tag mine was made"
+
+
+async def test_a_commit_during_a_call_stops_the_run(tmp_path: Path, pause: Pause) -> None:
+    project = in_repository(tmp_path)
+
+    async def person(run: Run) -> None:
+        del run
+        await until((project / "going").exists, what="the command")
+        shell(f"{COMMIT} 'whose is this?'; touch go", project)
+
+    waits = "bash: touch going; while [ ! -e go ]; do sleep 0.02; done"
+    pause.over.set()
+    async with serving(scenario(thinks_after(waits), finishes("b"))) as server:
+        run = await play(project, server, meanwhile=person)
+    assert (run.end.status, run.end.exit_code) == (LoopStatus.STOPPED, 1)
+    assert "the repository changed while the agent worked: branch main was moved" in run.end.reason
+    assert run.of(ev.RepositoryChanged) == []
+    assert len(run.of(ev.IterationStarted)) == 1
+
+
+LATER = f"""\
+while [ ! -e now ]; do sleep 0.02; done
+env -i PATH=/usr/bin:/bin {COMMIT} sly
+touch committed
+"""
+
+
+async def test_a_background_job_that_commits_later_is_the_agents(
+    tmp_path: Path, pause: Pause
+) -> None:
+    project = in_repository(tmp_path, {"later.sh": LATER})
+
+    async def waits(root: Path) -> None:
+        (root / "now").touch()
+        await until((root / "committed").exists, what="the job")
+
+    job = "bash: nohup sh later.sh >/dev/null 2>&1 & echo started"
+    run = await played(project, pause, waits, job)
+    assert (run.end.status, run.end.exit_code) == (LoopStatus.STOPPED, 1)
+    assert "branch main was moved" in run.end.reason
+    assert run.of(ev.RepositoryChanged) == []
+    assert shell("git log -1 --format=%s", project) == "sly\n"
+
+
+DISTURBS = {
+    "git checkout -q -b elsewhere": "HEAD was moved from branch main to branch elsewhere",
+    "git reset -q --soft HEAD~1": "branch main was moved",
+    "git stash -q -u": "a stash",
+}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [c if "checkout" in c else pytest.param(c, marks=pytest.mark.long) for c in DISTURBS],
+)
+async def test_what_a_person_takes_from_under_the_agent_stops_the_run_and_says_why(
+    tmp_path: Path, pause: Pause, command: str
+) -> None:
+    project = in_repository(tmp_path)
+    shell(f"{COMMIT} second", project)
+
+    async def disturbs(root: Path) -> None:
+        shell(command, root)
+
+    run = await played(project, pause, disturbs, WRITES)
+    assert (run.end.status, run.end.exit_code) == (LoopStatus.STOPPED, 1)
+    assert f"you changed what the agent builds on: {DISTURBS[command]}" in run.end.reason
+    assert "pause it before" in run.end.hint
+
+
+@pytest.mark.long
+async def test_ralph_commits_on_top_of_a_persons_commit(tmp_path: Path, pause: Pause) -> None:
+    project = in_repository(tmp_path)
+    (project / ".ralph/.gitignore").write_text("*\n")
+    who = "git config user.name me && git config user.email me@example.org"
+    shell(f"{who} && git rm -rqf --cached .ralph && {COMMIT} clean && git checkout -qb x", project)
+
+    async def commits(root: Path) -> None:
+        shell(f"{COMMIT} mine", root)
+
+    overrides = {"git.commit": "task"}
+    run = await played(project, pause, commits, WRITES, overrides)
+    assert (run.end.status, run.end.exit_code) == (LoopStatus.COMPLETE, 0), run.end
+    subjects = shell("git log --reverse --format=%s", project).splitlines()
+    assert subjects[:3] == ["first", "clean", "mine"]
+    assert len(subjects) == 5
+    assert len(run.of(ev.RepositoryChanged)) == 1
+    assert len(run.of(ev.WorkCommitted)) == 2
+    assert task_of(project, "b").status is TaskStatus.COMPLETE
