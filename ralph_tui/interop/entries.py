@@ -486,7 +486,6 @@ def _hash(entry: PlanEntry) -> str:
         entry.group,
         list(entry.labels),
         entry.notes,
-        entry.held,
     ]
     return _digest(words)
 

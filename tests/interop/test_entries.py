@@ -67,6 +67,7 @@ def test_the_hash_changes_with_the_words_and_not_with_the_state() -> None:
         return origin.hash
 
     assert hash_of(entry("A")) == hash_of(entry("A", done=True)) == hash_of(entry("A", line=9))
+    assert hash_of(entry("A")) == hash_of(entry("A", held=True, blocked="why"))
     assert hash_of(entry("A")) != hash_of(entry("A", text="more"))
     assert hash_of(entry("A")) != hash_of(entry("A", criteria=("x",)))
 

@@ -169,10 +169,11 @@ def test_completing_one_task_changes_exactly_its_flag(
     assert len(new) <= len(',  "status": "pending"') + 12
     before, after = read(name, text)[1].tasks, read(name, changed)[1].tasks
     for old, told in zip(before, after, strict=True):
-        if old.id == chosen.id and not _forced(name, text, chosen):
-            assert (told.status is TaskStatus.COMPLETE) == (now is TaskStatus.COMPLETE)
-        else:
+        assert old.origin == told.origin
+        if old.id != chosen.id:
             assert old == told
+        elif not _forced(name, text, chosen):
+            assert (told.status is TaskStatus.COMPLETE) == (now is TaskStatus.COMPLETE)
 
 
 def _forced(name: str, text: str, task: Task) -> bool:
