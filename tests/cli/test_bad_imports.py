@@ -50,6 +50,16 @@ TEXTS: dict[str, tuple[str | bytes, str]] = {
 }
 
 
+MARKDOWN: dict[str, tuple[str | bytes, str]] = {
+    "no boxes": ("# Tasks\n\nOnly words.\n", "TODO.md"),
+    "half a box": ("- [ ] Do a\n- [ Do b\n- [x Do c\n", "TODO.md:2: "),
+    "too many": ("".join(f"- [ ] Do {n}\n" for n in range(5_001)), "TODO.md:5001: "),
+    "nested": ("".join(f"{'  ' * n}- [ ] Do {n}\n" for n in range(330)), "TODO.md:1: "),
+    "Latin-1": ("- [ ] Do a\n- [ ] Größe\n".encode("latin-1"), "TODO.md:2: "),
+    "NUL": (b"- [ ] Do a\n\0", "TODO.md:2: "),
+}
+
+
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     return make_project(tmp_path, [task("mine")])
@@ -80,6 +90,15 @@ def test_a_text_that_is_no_plan(project: Path, name: str) -> None:
         place = sentence.split(": ")[0].removeprefix("prd.json:")
         assert place.isdecimal(), f"no line in {sentence!r}"
     assert (project / "prd.json").read_bytes() == data
+
+
+@pytest.mark.parametrize("name", list(MARKDOWN))
+def test_a_list_that_is_no_plan(project: Path, name: str) -> None:
+    text, said = MARKDOWN[name]
+    data = text.encode() if isinstance(text, str) else text
+    (project / "TODO.md").write_bytes(data)
+    assert refused(project, "TODO.md").startswith(said)
+    assert (project / "TODO.md").read_bytes() == data
 
 
 def link_out(project: Path) -> str:

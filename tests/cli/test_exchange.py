@@ -365,3 +365,21 @@ def test_init_names_a_plan_that_is_there(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     offer = "prd.json is a plan of another tool. Import it: `ralph import prd.json`"
     assert done.stdout.rstrip().endswith(offer)
+
+
+def test_a_directory_of_stories_waits_in_the_order_of_their_numbers(project: Path) -> None:
+    (project / "docs" / "stories").mkdir(parents=True)
+    for number in (10, 9):
+        text = (
+            f"# Story 1.{number}: Login {number}\n\n## Status\n\nDraft\n\n## Story\n\n**As a** user,\n"
+            "**I want** to log in,\n**so that** I see my data.\n\n## Acceptance Criteria\n\n1. It works\n\n"
+            "## Tasks / Subtasks\n\n- [ ] Do it (AC: 1)\n"
+        )
+        (project / "docs" / "stories" / f"1.{number}.login.md").write_text(text)
+    done = inside("import", "docs/stories", "--yes", cwd=project)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("2 files (bmad)\n")
+    assert [task.id for task in plan_of(project).tasks] == ["1.9", "1.10"]
+    following = plan_of(project).get_next_task()
+    assert following is not None
+    assert following.id == "1.9"
