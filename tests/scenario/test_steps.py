@@ -397,6 +397,35 @@ async def test_stopping_at_once_ends_an_agent_step(tmp_path: Path) -> None:
     assert not run.of(ev.IterationStarted)
 
 
+async def test_an_outage_in_an_agent_step_is_waited_out_and_counts_as_no_attempt(
+    tmp_path: Path,
+) -> None:
+    suffers = """
+    - name: suffers
+      when: Make it ready
+      times: 1
+      turns:
+        - say: Hello.
+          fault: {kind: status, status: 529, times: forever}
+    - name: sets up
+      when: Make it ready
+      turns:
+        - say: It is ready.
+    """
+    setup: Step = {"type": "agent", "prompt": "SETUP.md"}
+    project = project_with(
+        tmp_path, {"setup": setup, "work": WORK}, files={"SETUP.md": "Make it ready.\n"}
+    )
+    async with serving(scenario(suffers, finishes("a"))) as server:
+        run = await play(project, server, overrides={"agent.max_api_retries": 0})
+    assert run.end.exit_code == 0, run.end.reason
+    assert run.of(ev.LimitWait)
+    assert outcomes(run) == [("setup", "failed"), ("setup", "done")]
+    assert [e.attempt for e in run.of(ev.StepStarted)] == [1, 1]
+    assert run.end.iterations == 1
+    assert Project(project).load().state.iteration_count == 1
+
+
 async def test_a_commit_holds_what_the_steps_before_it_made(tmp_path: Path) -> None:
     steps: dict[str, Step] = {
         "work": WORK,

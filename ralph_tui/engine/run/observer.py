@@ -46,7 +46,14 @@ LASTING = frozenset(
         *("loop_started", "phase_changed", "plan_loaded", "task_changed", "limits_changed"),
         *("question_asked", "question_answered", "approval_requested", "approval_given"),
         *("injection_queued", "injection_consumed", "specs_checked", "validation_finished"),
-        *("tool_denied", "breaker_changed", "files_unfinished", "loop_finished"),
+        *(
+            "step_started",
+            "step_finished",
+            "tool_denied",
+            "breaker_changed",
+            "files_unfinished",
+            "loop_finished",
+        ),
     }
 )
 """The events that a view of the loop still shows after any number of others."""
