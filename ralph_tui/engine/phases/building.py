@@ -245,8 +245,10 @@ class BuildLoop:
             await self._steps.forget()
             return end
         complete = result.outcome is ev.IterationOutcome.COMPLETE
+        follows = self._docs.steps.under_way is not None
         end = await self._steps.after(complete=complete)
-        await self._run.snapshots.after(number)  # with what the steps have changed
+        if follows:
+            await self._run.snapshots.after(number)  # with what the steps have changed
         return end
 
     async def _begin(self, task_id: str) -> tuple[Task, int, tuple[Injection, ...]] | None:

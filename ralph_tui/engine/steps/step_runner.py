@@ -105,7 +105,7 @@ class StepRunner:
         self._told_changed.add(name)
         if await asyncio.to_thread(has_changed, self._run.project, step, record):
             text = (
-                f"{step.what} changed since the step {name} ran. "
+                f"The step {name} was changed since it ran. "
                 f"`ralph steps --reset {name} --reason TEXT` runs it again."
             )
             self._run.emit(ev.Notice(level="warning", text=text))
@@ -131,19 +131,14 @@ class StepRunner:
             waits = result.failure is not None and result.failure.kind.passes
             again = result.outcome is StepOutcome.FAILED and attempt < tries and result.end is None
             delay = step.retry_delay_seconds if again and not waits else None
-            if not (again or waits):
-                await self._record(name, step, result)
             self._tell(name, step, place, result, attempt=attempt, again_in=delay)
             if result.failure is not None:
                 if await self._run_limits.outlast(result.failure):
                     continue  # only waiting helped: that was no attempt
-                end = self._run_limits.fatal(result.failure)
-                if end is not None:
-                    await self._record(name, step, result)
-                    return result.model_copy(update={"end": end})
-            if not again:
-                if waits:
-                    await self._record(name, step, result)
+                end = self._run_limits.fatal(result.failure) or result.end
+                result = result.model_copy(update={"end": end})
+            if not again or result.end is not None:
+                await self._record(name, step, result)
                 return result
             attempt += 1
             await self._pause(step.retry_delay_seconds, place)
