@@ -57,7 +57,7 @@ def test_a_fix_plan_has_priorities_criteria_and_finished_tasks() -> None:
     imported = read(markdown_samples.FIX_PLAN)
     found = tasks(markdown_samples.FIX_PLAN)
     assert done(found) == ["set-up-the-project", "choose-a-license", "write-the-readme"]
-    ledger, export = found["parse-the-ledger"], found["high-export-to-json"]
+    ledger, export = found["parse-the-ledger"], found["export-to-json"]
     assert ledger.verification_criteria == (
         "Reads CSV",
         "`uv run pytest tests/test_ledger.py` passes",
@@ -383,7 +383,7 @@ PLAN = ImplementationPlan(
             verification_criteria=("It is there",),
         ),
         Task(id="T001", description="[ ] Sort", priority=1, group="Data"),
-        Task(id="1.1", description="Close --> it", group="Phase 9"),
+        Task(id="1.1", description="Close --> it", group="Phase 9", held=True),
     ),
 )
 
@@ -396,6 +396,7 @@ def test_a_new_file_is_in_its_format_and_is_read_as_the_same_tasks(name: str) ->
     imported = importer.read(new, Wanted())
     assert detect(new).name == name
     assert {task.id for task in imported.tasks} == {task.id for task in PLAN.tasks}
+    assert [task.id for task in imported.tasks if task.held] == (["1.1"] if name == "kiro" else [])
     for task in imported.tasks:
         there = PLAN.task(task.id)
         assert there is not None

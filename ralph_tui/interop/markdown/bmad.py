@@ -18,7 +18,16 @@ from ralph_tui.interop.markdown.box_plans import (
     must_change,
     open_document,
 )
-from ralph_tui.interop.markdown.boxes import OPEN, Box, Document, Edit, Half, Heading, Line, edited
+from ralph_tui.interop.markdown.boxes import (
+    OPEN,
+    Box,
+    BoxDocument,
+    Edit,
+    Half,
+    Heading,
+    TextLine,
+    edited,
+)
 
 _STORY = re.compile(
     r"^\W*(?:user[ \t]+)?story[ \t]+([0-9]{1,4})[.-]([0-9]{1,4})[ \t]*(?:[:.\u2013\u2014-][ \t]*)*(.*)$",
@@ -63,7 +72,7 @@ class _Section:
     name: str
     level: int
     line: int
-    lines: list[Line] = field(default_factory=list)
+    lines: list[TextLine] = field(default_factory=list)
 
     @property
     def key(self) -> str:
@@ -172,7 +181,7 @@ def _is_criteria(text: str) -> bool:
 class _File:
     """A file of stories, with what stands in each line."""
 
-    document: Document
+    document: BoxDocument
     source: Source
 
     @cached_property
@@ -198,7 +207,7 @@ class _Region:
     epic: str = ""
 
     @property
-    def lines(self) -> Sequence[Line]:
+    def lines(self) -> Sequence[TextLine]:
         return self.file.document.lines[self.begin : self.end]
 
     def sections(self) -> list[_Section]:
@@ -217,7 +226,7 @@ class _Region:
         return found
 
 
-def _stories(document: Document, source: Source) -> list[_Story]:
+def _stories(document: BoxDocument, source: Source) -> list[_Story]:
     file, last = _File(document, source), len(document.lines)
     marks = [(h, story) for h in document.headings if (story := _STORY.match(h.text))]
     if not marks:
@@ -343,7 +352,7 @@ def _is_done(id_: str, status: _Status | None, boxes: Sequence[Box]) -> tuple[bo
     return is_done, ""
 
 
-def _status(lines: Sequence[Line]) -> _Status | None:
+def _status(lines: Sequence[TextLine]) -> _Status | None:
     expected = False
     for line in lines:
         shown = line.shown
@@ -357,7 +366,7 @@ def _status(lines: Sequence[Line]) -> _Status | None:
     return None
 
 
-def _value(line: Line, at: int) -> _Status | None:
+def _value(line: TextLine, at: int) -> _Status | None:
     if words := _VALUE.search(line.shown, at):
         return _Status(line.start + words.start(), line.start + words.end(), words[0])
     return None

@@ -22,7 +22,7 @@ from ralph_tui.interop.formats import Imported, InteropError, LeftOut, Source, W
 from ralph_tui.interop.markdown.boxes import (
     OPEN,
     Box,
-    Document,
+    BoxDocument,
     Edit,
     Half,
     Heading,
@@ -66,7 +66,7 @@ class BoxFormat(ABC):
         """Say from 0 to 100 whether a file is in this format."""
 
     @abstractmethod
-    def outline(self, document: Document, source: Source) -> Outline:
+    def outline(self, document: BoxDocument, source: Source) -> Outline:
         """Find the entries of a file."""
 
     @abstractmethod
@@ -117,7 +117,7 @@ class BoxFormat(ABC):
         return replace(outline, remarks=told)
 
 
-def open_document(source: Source) -> Document:
+def open_document(source: Source) -> BoxDocument:
     """Read the boxes of a file.
 
     Raises:
@@ -148,7 +148,7 @@ def half_box(half: Half, source: Source) -> InteropError:
 
 
 @lru_cache(maxsize=1)
-def head_document(head: str) -> Document:
+def head_document(head: str) -> BoxDocument:
     """Return the boxes at the start of a file, once for all formats that look at it."""
     return read_boxes(head)
 
@@ -183,7 +183,7 @@ def words_of(box: Box) -> tuple[str, str]:
 class Tree:
     """The boxes of a document as a tree."""
 
-    document: Document
+    document: BoxDocument
     children: Mapping[int | None, Sequence[int]] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -221,7 +221,7 @@ class Tree:
                 yield box
 
 
-def heading_path(box: Box, document: Document) -> str:
+def heading_path(box: Box, document: BoxDocument) -> str:
     """Return the headings that a box stands under, without the title of the file."""
     least = 1 if document.titles > 1 else 2
     return " / ".join(h.text for h in box.headings if h.text and h.level >= least)
@@ -270,7 +270,7 @@ def in_order(entries: Iterable[PlanEntry]) -> list[PlanEntry]:
     return chained
 
 
-def _about_boxes(document: Document, odd: Sequence[int], format_: str) -> Iterator[str]:
+def _about_boxes(document: BoxDocument, odd: Sequence[int], format_: str) -> Iterator[str]:
     if odd and format_ != "kiro":  # there it is an ordinary state
         lines = shortlist([str(line) for line in odd], 5)
         yield f"Boxes that are neither open nor done count as open (line {lines})."

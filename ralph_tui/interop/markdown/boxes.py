@@ -51,7 +51,7 @@ class Heading:
 
 
 @dataclass(frozen=True)
-class Line:
+class TextLine:
     """One line of the text.
 
     Attributes:
@@ -126,7 +126,7 @@ class Unclosed:
 
 
 @dataclass(frozen=True)
-class Document:
+class BoxDocument:
     """The boxes of a text, and what is needed to tell where they stand.
 
     Attributes:
@@ -140,7 +140,7 @@ class Document:
 
     boxes: tuple[Box, ...]
     headings: tuple[Heading, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[TextLine, ...]
     halves: tuple[Half, ...] = ()
     strays: tuple[int, ...] = ()
     unclosed: Unclosed | None = None
@@ -182,7 +182,7 @@ def edited(text: str, edits: Iterable[Edit]) -> str:
     return "".join((*parts, text[at:]))
 
 
-def read_boxes(text: str) -> Document:
+def read_boxes(text: str) -> BoxDocument:
     """Find the boxes of a text; takes time in proportion to its length, however deep it is nested."""
     lines, unclosed = _classified(text)
     scan = _Scan()
@@ -202,7 +202,7 @@ def columns(shown: str) -> int:
     return len(white.expandtabs(_TAB)) if "\t" in white else len(white)
 
 
-def _classified(text: str) -> tuple[tuple[Line, ...], Unclosed | None]:
+def _classified(text: str) -> tuple[tuple[TextLine, ...], Unclosed | None]:
     """Split a text into lines and say what is code, comment and front matter."""
     split = _split(text)
     veil = _Veil(split)
@@ -236,25 +236,25 @@ class _Veil:
             return Unclosed(self._fence_line, "code block")
         return Unclosed(self._comment_line, "HTML comment") if self._comment_line else None
 
-    def line(self, number: int, start: int, raw: str) -> Line:
+    def line(self, number: int, start: int, raw: str) -> TextLine:
         """Return one line with what is hidden in it blanked out."""
         if number <= self._front_matter:
-            return Line(number, start, raw, "")
+            return TextLine(number, start, raw, "")
         if self._fence:
             closing = raw.strip(" \t")
             if set(closing) == {self._fence[0]} and len(closing) >= len(self._fence):
                 self._fence = ""
-            return Line(number, start, raw, "", is_code=True)
+            return TextLine(number, start, raw, "", is_code=True)
         if self._comment_line:
             if "-->" in raw:
                 self._comment_line = 0
-            return Line(number, start, raw, "")
+            return TextLine(number, start, raw, "")
         fence = _FENCE.match(raw)
         if fence and not (fence[1][0] == "`" and "`" in fence[2]):
             self._fence, self._fence_line = fence[1], number
             # A box may stand before the fence, on its line: it has no text, but it is one.
-            return Line(number, start, raw, raw[: fence.start(1)], is_code=not _ITEM.match(raw))
-        return Line(number, start, raw, self._without_comments(number, raw))
+            return TextLine(number, start, raw, raw[: fence.start(1)], is_code=not _ITEM.match(raw))
+        return TextLine(number, start, raw, self._without_comments(number, raw))
 
     def _without_comments(self, number: int, raw: str) -> str:
         parts: list[str] = []
@@ -335,13 +335,13 @@ class _Scan:
     above: tuple[Heading, ...] = ()
     items: list[_Item] = field(default_factory=list)
 
-    def code(self, line: Line, *, begins: bool) -> None:
+    def code(self, line: TextLine, *, begins: bool) -> None:
         """Add a line of a code block to the box that the block belongs to."""
         if begins:
             self._leave(columns(line.raw) - _NEST)
         self._add(line.raw)
 
-    def text(self, line: Line, last: str, *, paragraph_starts: bool) -> None:
+    def text(self, line: TextLine, last: str, *, paragraph_starts: bool) -> None:
         """Look at one line outside of code; `last` is the one above it."""
         shown = line.shown
         if not shown.strip():
@@ -356,9 +356,9 @@ class _Scan:
         else:
             self._paragraph(line, last)
 
-    def document(self, lines: tuple[Line, ...]) -> Document:
+    def document(self, lines: tuple[TextLine, ...]) -> BoxDocument:
         """Return what was collected."""
-        return Document(
+        return BoxDocument(
             boxes=tuple(
                 replace(box, body=_dedented(body, box.indent + _NEST)) if body else box
                 for box, body in zip(self.boxes, self.bodies, strict=True)
@@ -374,7 +374,7 @@ class _Scan:
         self.items.clear()
         self.above = (*(h for h in self.above if h.level < heading.level), heading)
 
-    def _item(self, line: Line, indent: int) -> None:
+    def _item(self, line: TextLine, indent: int) -> None:
         self._leave(indent - _NEST)
         parent = self.items[-1].box if self.items else None
         if match := _BOX.match(line.shown):
@@ -388,7 +388,7 @@ class _Scan:
         self._add(line.shown)
         self.items.append(_Item(indent, parent))
 
-    def _box(self, line: Line, match: re.Match[str], parent: int | None, indent: int) -> None:
+    def _box(self, line: TextLine, match: re.Match[str], parent: int | None, indent: int) -> None:
         group = "usual" if match["usual"] else "other"
         start, end = match.start(group), line.shown.index("]", match.start(group))
         text = match["text"]
@@ -411,7 +411,7 @@ class _Scan:
             )
         )
 
-    def _paragraph(self, line: Line, last: str) -> None:
+    def _paragraph(self, line: TextLine, last: str) -> None:
         if _HALF.match(line.shown):
             self.halves.append(Half(line.number, line.shown.strip(), self.above))
         elif _STRAY.match(line.shown) and _SQUARE.search(line.shown):

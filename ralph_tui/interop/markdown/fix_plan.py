@@ -17,7 +17,7 @@ from ralph_tui.interop.markdown.box_plans import (
     left_out,
     words_of,
 )
-from ralph_tui.interop.markdown.boxes import Box, Document, Heading
+from ralph_tui.interop.markdown.boxes import Box, BoxDocument, Heading
 from ralph_tui.interop.markdown.new_plans import new_file
 
 _WORD = r"(critical|urgent|blocker|highest|high|medium|med|normal|moderate|lowest|low|p[0-4])"
@@ -61,26 +61,27 @@ class FixPlan(BoxFormat):
         }
         return 65 if len(found) > 1 else 0
 
-    def outline(self, document: Document, source: Source) -> Outline:  # noqa: ARG002 - the name says nothing here
+    def outline(self, document: BoxDocument, source: Source) -> Outline:  # noqa: ARG002 - the name says nothing here
         """Find the entries of a file."""
         tree, names = Tree(document), Names()
         entries: list[PlanEntry] = []
         boxes: dict[str, Box] = {}
         dropped: list[LeftOut] = []
         for index, box in tree.top:
-            title, text = words_of(box)
-            id_ = names.of(title)
+            written, text = words_of(box)
+            prefix = _PREFIX.match(written)
+            title = written[prefix.end() :] if prefix else written
             ignored = any_heading(box.headings, _NOTES)
             if ignored or not title:
                 why = f"it stands under {ignored.text!r}" if ignored else ""
                 dropped.append(left_out(box, why))
                 continue
+            id_ = names.of(title)
             boxes[id_] = box
-            prefix = _PREFIX.match(title)
             entries.append(
                 PlanEntry(
                     id=id_,
-                    title=title[prefix.end() :] if prefix else title,
+                    title=title,
                     line=box.line,
                     text=text,
                     criteria=tree.criteria(index),
@@ -146,7 +147,7 @@ def _is_optional(box: Box, title: str) -> bool:
     return under or _OPTIONAL_TASK.match(title) is not None
 
 
-def _ignored(document: Document) -> list[str]:
+def _ignored(document: BoxDocument) -> list[str]:
     below_title = [heading for heading in document.headings if heading.level > 1]
     notes = [heading for heading in below_title if _NOTES.search(heading.text)]
     return [

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from ralph_tui.domain.formatting import shortlist
-from ralph_tui.domain.plan.plan import ImplementationPlan
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task
 from ralph_tui.interop.entries import PlanEntry
 from ralph_tui.interop.formats import Source
 from ralph_tui.interop.markdown.box_plans import (
@@ -18,7 +18,7 @@ from ralph_tui.interop.markdown.box_plans import (
     share,
     words_of,
 )
-from ralph_tui.interop.markdown.boxes import Box, Document
+from ralph_tui.interop.markdown.boxes import Box, BoxDocument
 from ralph_tui.interop.markdown.new_plans import grouped, is_complete, task_lines, words
 
 NUMBER = re.compile(r"([0-9]{1,4}(?:\.[0-9]{1,4}){0,5})\.?[):]?[ \t]+(?=\S)")
@@ -45,7 +45,7 @@ class Kiro(BoxFormat):
         starred = any(box.starred for box in document.boxes)
         return 55 * whole + 20 * titled + 15 * (requirements or starred) if whole or titled else 0
 
-    def outline(self, document: Document, source: Source) -> Outline:  # noqa: ARG002 - the name says nothing here
+    def outline(self, document: BoxDocument, source: Source) -> Outline:  # noqa: ARG002 - the name says nothing here
         """Find the entries of a file."""
         tree = Tree(document)
         numbers = {i: n[1] for i, box in enumerate(document.boxes) if (n := NUMBER.match(box.text))}
@@ -90,15 +90,21 @@ class Kiro(BoxFormat):
             for place, task in enumerate(tasks, 1):
                 if not group:
                     number += 1
-                    lines += [*task_lines(task, f"{number}."), ""]
+                    lines += [*task_lines(task, f"{number}.", _star(task)), ""]
                     continue
                 if place == 1:
                     number += 1
                     box = "[x]" if all(is_complete(each) for each in tasks) else "[ ]"
                     lines.append(f"- {box} {number}. {words(group)}")
-                lines += (f"  {line}" for line in task_lines(task, f"{number}.{place}"))
+                lines += (
+                    f"  {line}" for line in task_lines(task, f"{number}.{place}", _star(task))
+                )
                 lines += [""] if place == len(tasks) else []
         return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _star(task: Task) -> str:
+    return "*" if task.held else ""
 
 
 def _above(number: str) -> Iterator[str]:

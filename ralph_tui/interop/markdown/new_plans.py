@@ -32,12 +32,12 @@ def grouped(plan: ImplementationPlan, rest: str) -> list[tuple[str, list[Task]]]
     return list(groups.items())
 
 
-def task_lines(task: Task, number: str) -> Iterator[str]:
-    """Yield the box of a task and what stands below it."""
+def task_lines(task: Task, number: str, star: str = "") -> Iterator[str]:
+    """Yield the box of a task and what stands below it; `star` follows the box."""
     box = "[x]" if is_complete(task) else "[ ]"
     before = f"{number} " if number else ""
     mark = "" if set(task.id) & set("<>\r\n") or "--" in task.id else f" <!-- ralph: {task.id} -->"
-    yield f"- {box} {before}{words(task.title)}{mark}"
+    yield f"- {box}{star} {before}{words(task.title)}{mark}"
     yield from (f"  {line}".rstrip() for line in _text(task))
     for criterion in task.verification_criteria:
         text = (

@@ -17,7 +17,7 @@ from ralph_tui.interop.markdown.box_plans import (
     left_out,
     words_of,
 )
-from ralph_tui.interop.markdown.boxes import Box, Document
+from ralph_tui.interop.markdown.boxes import Box, BoxDocument
 from ralph_tui.interop.markdown.new_plans import grouped, new_file
 
 _SECTION = re.compile(r"([0-9]{1,4})\.?[ \t]+\S")
@@ -39,7 +39,7 @@ class OpenSpec(BoxFormat):
             return 96 if part > 0.3 else 80
         return 85 if part > 0.5 else 60 if part > 0.2 else 0
 
-    def outline(self, document: Document, source: Source) -> Outline:  # noqa: ARG002 - the name says nothing here
+    def outline(self, document: BoxDocument, source: Source) -> Outline:  # noqa: ARG002 - the name says nothing here
         """Find the entries of a file."""
         tree, names = Tree(document), Names()
         entries: list[PlanEntry] = []

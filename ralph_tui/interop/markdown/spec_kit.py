@@ -18,7 +18,7 @@ from ralph_tui.interop.markdown.box_plans import (
     share,
     words_of,
 )
-from ralph_tui.interop.markdown.boxes import Box, Document
+from ralph_tui.interop.markdown.boxes import Box, BoxDocument
 from ralph_tui.interop.markdown.new_plans import grouped, new_file
 
 _TASK = re.compile(r"(?:\*\*|`)?(T[0-9]{1,5}[a-z]?)(?:\*\*|`)?:?(?=\s|$|\[)")
@@ -45,7 +45,7 @@ class SpecKit(BoxFormat):
         named = file_name(source).endswith("/tasks.md")
         return (95 if named else 90) if part > 0.5 else (75 if named else 70)
 
-    def outline(self, document: Document, source: Source) -> Outline:
+    def outline(self, document: BoxDocument, source: Source) -> Outline:
         """Find the entries of a file."""
         tree = Tree(document)
         entries: list[PlanEntry] = []

@@ -14,7 +14,7 @@ from ralph_tui.interop.markdown.box_plans import (
     left_out,
     words_of,
 )
-from ralph_tui.interop.markdown.boxes import Box, Document
+from ralph_tui.interop.markdown.boxes import Box, BoxDocument
 from ralph_tui.interop.markdown.new_plans import grouped, new_file
 
 _NAMES = ("/todo.md", "/todos.md", "/to-do.md", "/tasks.md", "/plan.md", "/roadmap.md")
@@ -33,7 +33,7 @@ class TodoMd(BoxFormat):
             return 0
         return (45 if named else 35) if has_boxes else 0
 
-    def outline(self, document: Document, source: Source) -> Outline:  # noqa: ARG002 - the name says nothing here
+    def outline(self, document: BoxDocument, source: Source) -> Outline:  # noqa: ARG002 - the name says nothing here
         """Find the entries of a file."""
         tree, names = Tree(document), Names()
         entries: list[PlanEntry] = []
