@@ -1,4 +1,4 @@
-"""Whatever a JSON file holds, every importer answers with tasks that ralph can work on or with one sentence."""
+"""Whatever a file holds, every importer answers with tasks that ralph can work on or with one sentence."""
 
 import json
 from typing import Any
@@ -63,21 +63,41 @@ def plans() -> st.SearchStrategy[Any]:
 
 @pytest.mark.parametrize("importer", [one for one in built_in() if one.name in JSON_FORMATS])
 @given(value=plans(), by=st.sampled_from(["task", "group"]), tag=st.sampled_from(["", "master"]))
-def test_every_file_ends_in_tasks_or_in_a_sentence(
+def test_every_json_ends_in_tasks_or_in_a_sentence(
     importer: Importer, value: Any, by: Any, tag: str
 ) -> None:
-    text = json.dumps(value)
-    source = Source("plan.json", text)
+    must_end_well(importer, Source("plan.json", json.dumps(value)), Wanted(by=by, tag=tag))
+
+
+PIECES = (
+    *("- [ ] ", "- [x] ", "* [X] ", "  - [ ]", "- [", "# ", "## Phase 1: ", "1. ", "2.1 ", "T001 ", "[P] ", "[US1] "),
+    *("HIGH: ", "Completed", "Optional", "Status: Done", "Acceptance Criteria", "```", "`npm test`", "**", "<!--", "-->"),
+    *("_Requirements: 1.1_", "As a user", "Depends on T001", "\n", "\n", "\n\n", "\r\n", "\t", "    ", "{", "[", '"', "x"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("importer", built_in(), ids=lambda one: one.name)
+@given(
+    parts=st.lists(st.sampled_from(PIECES) | words(), max_size=40),
+    by=st.sampled_from(["task", "group"]),
+)
+def test_every_text_ends_in_tasks_or_in_a_sentence(
+    importer: Importer, parts: list[str], by: Any
+) -> None:
+    must_end_well(importer, Source("tasks.md", "".join(parts)), Wanted(by=by))
+
+
+def must_end_well(importer: Importer, source: Source, wanted: Wanted) -> None:
     assert importer.sniff(source) in range(101)
     try:
-        got = importer.read(source, Wanted(by=by, tag=tag))
+        got = importer.read(source, wanted)
     except InteropError as refused:
         told = refused
     else:
         must_be_workable(importer, got, source)
         return
     assert "\n" not in str(told)
-    assert told.line <= 1
+    assert told.line <= source.text.count("\n") + 1
 
 
 def must_be_workable(importer: Importer, got: Imported, source: Source) -> None:
