@@ -32,7 +32,8 @@ MAX_PICTURE_CHARS = 4_000_000
 MAX_OUTPUT_CHARS = 4_000
 
 HOLD_TIMEOUT_SECONDS = 2 * 3600.0
-"""Seconds. After a tool the engine may wait for the hourly rate limit, up to 61 minutes."""
+"""Seconds. After a tool the engine may wait for the hourly rate limit, up to 61 minutes; at the end of a turn
+it may run every check."""
 
 PASS: HookJSONOutput = {}
 """No opinion: the normal rules decide."""
@@ -87,12 +88,23 @@ class Hooks:
         emit: Emit,
         started: Callable[[ToolCall], None],
         denied: Callable[[str], None],
+        failed: Callable[[Exception], None],
     ) -> None:
-        """Report calls and denials to the session's translator and feed."""
+        """Report to the session: calls and denials to its translator, failures to its feed.
+
+        Args:
+            emit: Takes what the hooks have to tell, in order with the CLI's messages.
+            started: Takes every call before it is judged.
+            denied: Takes the id of a call that does not run.
+            failed: Takes what went wrong while the end of a turn was judged.
+        """
         self.permits = PermissionCallback(emit, denied)
         self._emit = emit
         self._started = started
         self._denied = denied
+        self._failed = failed
+        self.judging_end = False
+        """Whether the CLI waits for a judgment on the end of a turn, which may run every check."""
 
     @property
     def supervisor(self) -> Supervisor | None:
@@ -107,7 +119,7 @@ class Hooks:
             on_failure="block",
         )
         after = HookMatcher(hooks=[cast("Any", self._after_tool)], timeout=HOLD_TIMEOUT_SECONDS)
-        stop = HookMatcher(hooks=[cast("Any", self._on_stop)], timeout=GUARD_TIMEOUT_SECONDS)
+        stop = HookMatcher(hooks=[cast("Any", self._on_stop)], timeout=HOLD_TIMEOUT_SECONDS)
         return {
             "PreToolUse": [guard],
             "PostToolUse": [after],
@@ -181,7 +193,14 @@ class Hooks:
     async def _on_stop(self, data: HookInput, _: str | None, __: HookContext) -> HookJSONOutput:
         if self.supervisor is None:
             return PASS
-        missing = await self.supervisor.on_stop(str(data.get("last_assistant_message", "")))
+        self.judging_end = True
+        try:
+            missing = await self.supervisor.on_stop(str(data.get("last_assistant_message") or ""))
+        except Exception as error:  # noqa: BLE001 - the session must end, and say why
+            self._failed(error)
+            return PASS
+        finally:
+            self.judging_end = False
         return keep_going(missing) if missing else PASS
 
 

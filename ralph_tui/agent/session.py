@@ -151,7 +151,9 @@ class ClaudeSession:
         self._told_environment = {**os.environ, **spec.environment, **environment}
         self._inbox: asyncio.Queue[Message | _Own | _Lost] = asyncio.Queue()
         self._translator = Translator()
-        self._hooks = Hooks(self._emit, self._tool_started, self._translator.deny_tool)
+        self._hooks = Hooks(
+            self._emit, self._tool_started, self._translator.deny_tool, self._end_failed
+        )
         hiding = key_hiding(spec, self._told_environment)
         self._client = ClaudeSDKClient(
             session_options(
@@ -278,7 +280,8 @@ class ClaudeSession:
                 return await asyncio.wait_for(self._inbox.get(), limit)
             except TimeoutError:
                 supervisor = self._hooks.supervisor
-                if supervisor is None or not supervisor.waiting_for_person:
+                waits = supervisor is not None and supervisor.waiting_for_person
+                if not (waits or self._hooks.judging_end):
                     raise
 
     def _result_items(self, message: ResultMessage) -> list[AgentItem]:
@@ -394,7 +397,15 @@ class ClaudeSession:
         try:
             return await supervisor.call_tool(name, arguments)
         except SetupError as error:  # no response of the model passes it
+            self._end_failed(error)
+            raise
+
+    def _end_failed(self, error: Exception) -> None:
+        """Tell why a claim could not be judged; what no response of the model passes ends the turn."""
+        if isinstance(error, SetupError):
             found = Failure(kind=FailureClass.SETUP, message=error.message, hint=error.hint)
             self._emit(TurnEnded(failure=found))
             self._lost = error.message
-            raise
+            return
+        text = f"What the model said at its end could not be judged: {one_line(str(error), 300)}"
+        self._emit(ev.Notice(level="error", text=text))

@@ -32,6 +32,13 @@ Percent = Annotated[int, Field(ge=1, lt=INTERRUPT_PERCENT)]
 Text = Annotated[str, Field(min_length=1)]
 
 
+def _on_one_line(value: str) -> str:
+    if value.strip() != value or not value.isprintable():
+        msg = "must be on one line, without spaces around it"
+        raise ValueError(msg)
+    return value
+
+
 def _the_project(value: str) -> str:
     if PurePosixPath(value) != PurePosixPath("."):
         msg = "is always `.`: put .ralph into the directory the agent is to work in"
@@ -146,6 +153,13 @@ class BuildingSettings(PhaseExtras):
         description=(
             "When a second, read-only session reviews a claim: off, prose (criteria that no command"
             " checks), always."
+        ),
+    )
+    promise: Annotated[str, Field(max_length=200), AfterValidator(_on_one_line)] = Field(
+        "<promise>COMPLETE</promise>",
+        description=(
+            "As the last line of the model's last message it claims the task, like the tool for that, and the"
+            " checks decide; empty: off."
         ),
     )
     gate_timeout_seconds: Seconds = Field(600, description="Longest one gate command may take.")

@@ -177,6 +177,7 @@ class TaskSupervisor(SessionSupervisor):
     def own_rules(self, call: ToolCall) -> Verdict | None:
         """Deny everything but the summary during a hand-off, and edits that make AGENTS.md too long."""
         self._on_work()
+        self.tools.note_work()
         if self.handing_off and call.name != HANDOFF_TOOL:
             return Verdict(
                 decision="deny",
@@ -221,10 +222,14 @@ class TaskSupervisor(SessionSupervisor):
         return QuestionReply(refused=text)
 
     async def on_stop(self, last_message: str) -> str | None:
-        """Tell a model that stops without a claim what is missing, once."""
-        del last_message
-        if self.handing_off or self.ending or not self.working:
+        """Judge the claim that its final words make, if any; tell a model that stops without one, once."""
+        if self.handing_off or not self.working:
             return None
+        missing = await self.tools.claim_by_promise(last_message)
+        if self.ending or not self.working:
+            return None
+        if missing:
+            return missing
         if news := self.task.news():
             return news
         if self._reminded:

@@ -9,6 +9,8 @@ from ralph_tui.domain.documents.memory import MemoryNote
 from ralph_tui.domain.documents.questions import Permission
 from ralph_tui.domain.permissions import NOBODY, UNASKED, Ruling, check_change_permission
 from ralph_tui.domain.plan.plan import Task, TaskStatus
+from ralph_tui.domain.run.promise import words_before_promise
+from ralph_tui.domain.sanitize import head
 from ralph_tui.domain.tool_calls import ToolAnswer
 from ralph_tui.domain.verification.review import Review
 from ralph_tui.domain.verification.verification import (
@@ -67,6 +69,8 @@ class TaskTools:
         self.retry_counted = False
         self.review_refusal = ""
         """What the reviewer objected to in the last claim that it rejected; empty when none was."""
+        self._worked = True
+        """Whether the model has used a tool since its last claim was judged."""
         self._checking: asyncio.Task[ToolAnswer] | None = None
         self._run = run
         self._project_state = run.project_state
@@ -174,6 +178,23 @@ class TaskTools:
             }
         )
 
+    def note_work(self) -> None:
+        """Note that the model used a tool, so that it may claim again."""
+        self._worked = True
+
+    async def claim_by_promise(self, last_message: str) -> str:
+        """Judge the claim that the final words of a session make; return what is missing, or nothing.
+
+        A claim that was refused is not judged again before the model has done something about it.
+        """
+        promise = self._run.settings.phases.building.promise
+        notes = words_before_promise(last_message, promise)
+        if notes is None or (self.claim_refused and not self._worked):
+            return ""
+        claim = rt.Claim(task_id=self._task.task_id, verification_notes=head(notes, rt.TEXT_LIMIT))
+        answer = await self._check(claim)
+        return answer.text if answer.is_error else ""
+
     async def _check(self, claim: rt.Claim) -> ToolAnswer:
         """Check a claim to the end, also when the turn that made it is cut off meanwhile."""
         self._checking = asyncio.create_task(self._claim(claim), name="ralph-claim")
@@ -213,6 +234,7 @@ class TaskTools:
             reviewed=bool(criteria),
         )
         self.gate_result = result
+        self._worked = False
         if not result.passed:
             return rt.error(receipt_text(result))
         now = self._run.clock()

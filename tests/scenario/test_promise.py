@@ -1,0 +1,125 @@
+"""A promise in the model's final words is a claim like the tool's, on the real CLI; elsewhere it means nothing."""
+
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.events import IterationOutcome
+from ralph_tui.domain.plan.plan import TaskStatus
+from ralph_tui.store.project import Project
+from tests.harness.model import serving
+from tests.harness.projects import HAS_FILE, make_project, task, task_of
+from tests.harness.scenarios import scenario
+from tests.scenario.running import Run, play
+
+pytestmark = pytest.mark.real_cli
+
+PROMISE = "<promise>COMPLETE</promise>"
+FINAL = f'"It is written.\\n\\n{PROMISE}"'
+GATE = HAS_FILE.format(name="a.txt")
+WRITES = 'write: {path: a.txt, content: "done"}'
+
+
+def script(*turns: str) -> str:
+    lines = "".join(f"\n        - {turn}" for turn in turns)
+    return scenario(f"- name: promises\n  task: a\n  turns:{lines}")
+
+
+async def played(tmp_path: Path, played_script: str, **overrides: object) -> Run:
+    project = make_project(tmp_path, [task("a")], [GATE])
+    settings: dict[str, object] = {"phases.building.max_iterations": 1}
+    settings |= {name.replace("__", "."): value for name, value in overrides.items()}
+    async with serving(played_script) as server:
+        run = await play(project, server, overrides=settings)
+        assert server.unmatched == []
+    return run
+
+
+def outcomes(run: Run) -> list[IterationOutcome]:
+    return [e.outcome for e in run.of(ev.IterationFinished)]
+
+
+async def test_a_promise_alone_completes_the_task_through_the_gate(tmp_path: Path) -> None:
+    run = await played(tmp_path, script(WRITES, f"say: {FINAL}"))
+    assert outcomes(run) == [IterationOutcome.COMPLETE]
+    (gate,) = run.of(ev.GateFinished)
+    assert gate.passed
+    done = task_of(run.project, "a")
+    assert done.status is TaskStatus.COMPLETE
+    assert done.completion_notes == "It is written."
+    assert done.verification is not None
+    assert done.verification.receipt, "ralph keeps its own record of it"
+    assert run.of(ev.GateStarted)[0].notes == "It is written."
+
+
+async def test_a_refused_promise_is_told_and_counted_like_a_refused_claim(tmp_path: Path) -> None:
+    read = '{when: {user: "NOT YET:"}, say: "It was not there.", write: {path: b.txt, content: b}}'
+    ends = ("say: I give up.", "say: Yes.")
+    run = await played(tmp_path, script(f"say: {FINAL}", read, f"say: {FINAL}", *ends))
+    assert [gate.passed for gate in run.of(ev.GateFinished)] == [False, False]
+    (ended,) = run.of(ev.IterationFinished)
+    assert ended.outcome is IterationOutcome.INCOMPLETE
+    assert ended.reason.startswith("the claim was refused: ")
+    left = task_of(run.project, "a")
+    assert (left.status, left.retry_count) == (TaskStatus.PENDING, 1)
+    assert "FileNotFoundError" in left.last_failure
+    assert Project(run.project).load().breaker.refused_claims_count == 1
+
+
+@pytest.mark.long
+async def test_a_refused_promise_may_be_made_again_once_something_was_done(tmp_path: Path) -> None:
+    read = f'{{when: {{user: "NOT YET:"}}, say: "It was not there.", {WRITES}}}'
+    run = await played(tmp_path, script(f"say: {FINAL}", read, f"say: {FINAL}"))
+    assert [gate.passed for gate in run.of(ev.GateFinished)] == [False, True]
+    assert outcomes(run) == [IterationOutcome.COMPLETE]
+
+
+CLAIM = "ralph: {mark_task_complete: {task_id: a, verification_notes: Done.}}"
+
+
+async def test_both_ways_at_once_are_one_claim(tmp_path: Path) -> None:
+    both = f"{{say: {FINAL}, {CLAIM}}}"
+    again = f'{{when: {{last_result: "NOT YET:"}}, say: {FINAL}}}'
+    run = await played(tmp_path, script(both, again, "say: I have nothing to add."))
+    assert [gate.passed for gate in run.of(ev.GateFinished)] == [False]
+    assert Project(run.project).load().breaker.refused_claims_count == 1
+    assert outcomes(run) == [IterationOutcome.INCOMPLETE]
+
+
+@pytest.mark.long
+async def test_an_accepted_claim_needs_no_promise_after_it(tmp_path: Path) -> None:
+    run = await played(tmp_path, script(WRITES, f"{{say: {FINAL}, {CLAIM}}}", f"say: {FINAL}"))
+    assert [gate.passed for gate in run.of(ev.GateFinished)] == [True]
+    assert outcomes(run) == [IterationOutcome.COMPLETE]
+
+
+SAID_ELSEWHERE = {
+    "in a fence": f'say: "This ends a task:\\n```\\n{PROMISE}\\n```"',
+    "in an open fence": f'say: "```\\n{PROMISE}"',
+    "other words": 'say: "<promise>DONE</promise>"',
+    "in a sentence": f'say: "I cannot say {PROMISE} yet."',
+    "in a tool result": f"bash: echo; echo '{PROMISE}'",
+    "in an earlier message": f"{{say: {FINAL}, bash: ls}}",
+}
+
+
+@pytest.mark.parametrize(
+    "where",
+    [w if w == "in a fence" else pytest.param(w, marks=pytest.mark.long) for w in SAID_ELSEWHERE],
+)
+async def test_anywhere_else_it_is_no_claim(tmp_path: Path, where: str) -> None:
+    last = "say: That was it."
+    run = await played(tmp_path, script(WRITES, SAID_ELSEWHERE[where], last, last))
+    assert run.of(ev.GateStarted) == []
+    (ended,) = run.of(ev.IterationFinished)
+    assert ended.reason == "the model stopped without a claim"
+
+
+@pytest.mark.long
+async def test_own_words_may_be_the_promise_or_none_at_all(tmp_path: Path) -> None:
+    turns = (WRITES, f"say: {FINAL}", 'say: "ALL DONE"')
+    run = await played(tmp_path / "1", script(*turns), phases__building__promise="ALL DONE")
+    assert outcomes(run) == [IterationOutcome.COMPLETE]
+    run = await played(tmp_path / "2", script(*turns), phases__building__promise="")
+    assert run.of(ev.GateStarted) == []
