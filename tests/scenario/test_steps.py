@@ -16,6 +16,7 @@ from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.run.steps import StepOutcome
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.request import RunRequest
+from ralph_tui.engine.safety.orphan_processes import find_orphans
 from ralph_tui.guard.sandbox.os_sandbox import why_no_sandbox
 from ralph_tui.store.project import Project
 from tests.harness.model import serving, serving_in_process
@@ -238,6 +239,7 @@ def stops_in_the_step(project: Path, pids: list[int]) -> Act:
         await run.until_told(ev.StepStarted)
         await until((project / "pid").exists, what="the step's process")
         pids.append(int((project / "pid").read_text()))
+        assert pids[0] in [stray.pid for stray in find_orphans(project)], "a sweep would find it"
         Controls(project).stop(now=True)
 
     return person

@@ -274,18 +274,37 @@ async def guarded(kind: StepType, job: StepJob) -> StepResult:
     bound = None if job.settings.type == AGENT else seconds + GRACE_SECONDS
     try:
         async with asyncio.timeout(bound):
-            result: object = await kind.run(job)
+            result: object = await _left_behind_if_stubborn(kind, job)
     except (StoreError, SetupError):
         raise
     except RalphError as error:
         return failed(str(error))
     except TimeoutError:
         return failed(f"no end after {duration(seconds)}")
-    except (Exception, SystemExit) as error:  # noqa: BLE001  (a package's code may raise anything)
+    except Exception as error:  # noqa: BLE001  (a package's code may raise anything)
         return failed(one_line(f"{type(error).__name__}: {error}", 300))
     if not isinstance(result, StepResult):
         return failed(f"its type returned {type(result).__name__} instead of a StepResult")
     return result
+
+
+async def _left_behind_if_stubborn(kind: StepType, job: StepJob) -> object:
+    """Run a type's code; code that ignores its cancellation is waited for a moment, then left alone."""
+
+    async def work() -> object:
+        try:
+            return await kind.run(job)
+        except SystemExit as error:  # it would end the event loop
+            raise RuntimeError(f"it called exit({error})") from error
+
+    task = asyncio.create_task(work(), name=f"ralph-step-{job.name}")
+    try:
+        await asyncio.wait([task])
+        return task.result()
+    finally:
+        if not task.done():
+            task.cancel()
+            await asyncio.wait([task], timeout=GRACE_SECONDS)
 
 
 def _failed_end(name: str, step: StepSettings, result: StepResult) -> End:

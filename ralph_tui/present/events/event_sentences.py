@@ -185,14 +185,14 @@ def _repository_changed(e: ev.RepositoryChanged) -> Sentence:
 
 def _step_started(e: ev.StepStarted) -> Sentence:
     again = f", attempt {e.attempt}" if e.attempt > 1 else ""
-    what = f": {e.what}" if e.what not in (e.step, e.kind) else ""
+    what = f": {one_line(e.what, 200)}" if e.what not in (e.step, e.kind) else ""
     text = f"{e.step}{again}{what}"
     return Sentence("current", "step", text, Tone.INFO, more=f"Type: {e.kind}")
 
 
 def _step_finished(e: ev.StepFinished) -> Sentence:
     look = STEP[e.outcome]
-    text = f"{e.step} {look.word}" + (f": {e.reason}" if e.reason else "")
+    text = f"{e.step} {look.word}" + (f": {one_line(e.reason, 400)}" if e.reason else "")
     if e.again_in is not None:
         text += f"; trying again in {duration(e.again_in)}" if e.again_in else "; trying again"
     cost = money(e.cost_usd) if e.cost_usd else ""
