@@ -235,13 +235,24 @@ def test_a_loops_own_change_between_look_and_answer_is_kept(
     Project(project).transact(lambda docs: docs.replacing(plan=docs.plan.adding([other])))
     importing.write(shown)
     assert [task.id for task in plan_of(project).tasks] == ["other", "create", "fill"]
-    (project / "a.plain").write_text(PLAN.replace("Fill the", "Fill your"))
+    (project / "a.plain").write_text(f"{PLAN}- [ ] more: More\n")
     shown = importing.look("a.plain")
-    Project(project).transact(
-        lambda docs: docs.replacing(plan=docs.plan.with_task("fill", status=TaskStatus.IN_PROGRESS))
-    )
+    begin(project, "fill")  # which this import does not touch
+    importing.write(shown)
+    (project / "a.plain").write_text(f"{PLAN}- [ ] more: Much more\n")
+    shown = importing.look("a.plain")
+    begin(project, "more")
     with pytest.raises(RalphError, match="The plan changed while you were looking"):
         importing.write(shown)
+
+
+def begin(project: Path, task_id: str) -> None:
+    """Begin a task as a loop does."""
+    Project(project).transact(
+        lambda docs: docs.replacing(
+            plan=docs.plan.with_task(task_id, status=TaskStatus.IN_PROGRESS)
+        )
+    )
 
 
 # Export.

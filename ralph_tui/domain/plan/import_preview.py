@@ -59,6 +59,12 @@ class ImportPreview(Model):
         return Counter(row.change for row in self.rows)
 
     @property
+    def effect(self) -> tuple[object, ...]:
+        """What the import writes: what a person agrees to, whatever else happens to the plan meanwhile."""
+        written = (ImportChange.NEW, ImportChange.CHANGED)
+        return *(row for row in self.rows if row.change in written), *self.commands
+
+    @property
     def changes_plan(self) -> bool:
         """Whether the plan would be another one."""
         counts = self.counts

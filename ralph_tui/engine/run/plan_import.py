@@ -107,7 +107,7 @@ class PlanImport:
 
         def change(plan: ImplementationPlan) -> ImplementationPlan:
             now = self._merged(plan)
-            if now.preview != shown or not set(now.adopted) <= rests.keys() | failed:
+            if now.preview.effect != shown.effect or not set(now.adopted) <= rests.keys() | failed:
                 raise RalphError(CHANGED_MEANWHILE, "Import again to see what would change now.")
             return _reopened(with_evidence(now.plan, rests), failed)
 
@@ -121,7 +121,7 @@ class PlanImport:
             RalphError: The plan changed since the preview.
         """
         made = self._merged(self._project.load().plan)
-        if made.preview != shown:
+        if made.preview.effect != shown.effect:
             raise RalphError(CHANGED_MEANWHILE, "Import again to see what would change now.")
         return tuple(task for task in made.plan.tasks if task.id in made.adopted)
 
