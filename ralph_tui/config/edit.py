@@ -31,7 +31,9 @@ def with_setting(text: str, key: str, value: object, path: Path) -> str:
     before = {e.key: e.value for e in parse_entries(text, path)}
     root = yaml.compose(text, Loader=yaml.SafeLoader) if text.strip() else None
     flow = isinstance(root, yaml.MappingNode) and root.flow_style
-    written = yaml_value(value) if flow or not _has_parts(value) else _lines_of(value)
+    # Lines of their own are for sections at the top, such as the steps; deeper ones stay on one line.
+    in_lines = not flow and "." not in key and _has_parts(value)
+    written = _lines_of(value) if in_lines else yaml_value(value)
     changed = _changed(text, root, key.split("."), written)
     after = {e.key: e.value for e in parse_entries(changed, path)}
     others_stay = {k: v for k, v in after.items() if k != key} == {
