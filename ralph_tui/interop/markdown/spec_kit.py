@@ -101,11 +101,12 @@ class SpecKit(BoxFormat):
 def _tags(rest: str) -> tuple[str, tuple[str, ...], bool]:
     """Take `[P]` and labels such as `[US1]` off the front of a title."""
     labels: list[str] = []
-    while tag := _TAG.match(rest):
+    at = 0
+    while tag := _TAG.match(rest, at):
         labels.append(tag[1])
-        rest = rest[tag.end() :]
+        at = tag.end()
     return (
-        rest.strip(" \t:-\u2013\u2014"),
+        rest[at:].strip(" \t:-\u2013\u2014"),
         tuple(label for label in labels if label != "P"),
         "P" in labels,
     )
