@@ -11,6 +11,7 @@ from tests.cli.processes import inside
 
 WIGGUM = {
     "name": "my-loop",
+    "max_loops_per_task": 8,
     "steps": [
         {
             "type": "agent",
@@ -71,6 +72,7 @@ def test_steps_are_translated_and_comments_stay(project: Path) -> None:
     assert docs.run == 'make docs && echo "# \\x1b[31mdone"'
     assert docs.breaker is not None
     assert docs.breaker.reset_after_seconds == 60
+    assert settings.limits.max_iterations_per_task == 8
     assert settings.git.commit == "task"
     assert settings.git.message == "{task.id}: {task.title}"
     assert settings.phases.building.iteration_timeout_seconds == 900
@@ -92,6 +94,7 @@ def test_a_setup_that_was_done_is_not_done_again(project: Path) -> None:
 
 def test_a_file_in_the_place_of_the_settings_is_kept_beside_them(project: Path) -> None:
     theirs = "# theirs\ndefaults:\n  max_iterations: 30\nquality_checks:\n  all: just check\n"
+    theirs += "completion:\n  promise: '<done/>'\n  consecutive_done_signals: 2\n"
     (project / ".ralph" / "config.yaml").write_text(theirs, encoding="utf-8")
     shown = inside("config", "show", cwd=project)
     assert shown.returncode == 3
@@ -99,9 +102,11 @@ def test_a_file_in_the_place_of_the_settings_is_kept_beside_them(project: Path) 
     done = inside("config", "import", ".ralph/config.yaml", "--yes", cwd=project)
     assert done.returncode == 0, done.stderr
     assert "  quality_checks.all: just check" in done.stdout
+    assert "completion.consecutive_done_signals (line 8): a claim is checked" in done.stdout
     assert (project / ".ralph" / "config.yaml.imported").read_text() == theirs
     building = load_settings(project, environ={}, home=project / "nobody").phases.building
     assert (building.max_iterations, building.backpressure) == (30, ("just check",))
+    assert building.promise == "<done/>"
 
 
 @pytest.mark.parametrize(
