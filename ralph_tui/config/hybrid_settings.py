@@ -38,7 +38,7 @@ _REASONS = {
     "completion.consecutive_done_signals": "a claim is checked by the gate, however often it is made",
     "completion.custom_patterns": "only the promise is a claim; other words of the model mean nothing",
     "claude.dangerously_skip_permissions": "permissions cannot be switched off: the guard judges every call",
-    "claude.allowed_tools": "each phase has its own tools, and none can be added",
+    "claude.allowed_tools": "no tool can be added; phases.building.without_tools takes some away",
     "archive": "finished plans are kept without it",
     "display.theme": "the themes are others; choose one with screen.theme",
     "logging": "the journal always has everything",

@@ -105,6 +105,10 @@ class PhaseExtras(Model):
     skills: tuple[Text, ...] = Field(
         (), description="Extra skills of this phase: directories that hold a SKILL.md."
     )
+    without_tools: tuple[Text, ...] = Field(
+        (),
+        description="Built-in tools that this phase goes without, such as WebSearch; none can be added.",
+    )
 
 
 class DiscoverySettings(PhaseExtras):

@@ -24,7 +24,7 @@ _REASONS = {
     "fix_plan_file": "the plan is ralph's; `ralph import` reads a fix_plan.md",
     "session_file": "every session is a fresh one",
     "session_expiry_hours": "every session is a fresh one",
-    "allowed_tools": "each phase has its own tools, and none can be added",
+    "allowed_tools": "no tool can be added; phases.building.without_tools takes some away",
     "claude_binary": "ralph brings the Claude Code CLI it works with",
     "output_format": "ralph reads the CLI's messages itself",
     "append_system_prompt": "write it into CLAUDE.md or PROMPT_build.md",

@@ -125,6 +125,15 @@ async def test_tools_of_the_phase_and_no_others(tmp_path: Path, phase: Phase) ->
     await guard.close()
 
 
+async def test_a_tool_that_the_person_took_away_is_refused(tmp_path: Path) -> None:
+    guard = Guard(Policy(root=tmp_path, without_tools=("WebSearch", "Task")))
+    for name in ("WebSearch", "Task", "Agent"):
+        verdict = await guard.review(call(name))
+        assert (verdict.decision, verdict.rule) == ("deny", "tool-not-in-phase"), name
+    assert (await guard.review(call("WebFetch"))).decision == "allow"
+    await guard.close()
+
+
 async def test_task_has_two_names(guard: Guard) -> None:
     assert (await guard.review(call("Agent"))).decision == "allow"
     assert (await guard.review(call("Task"))).decision == "allow"

@@ -1,7 +1,7 @@
 """Define the sub-agents: expensive reading and testing in contexts of their own."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.tool_calls import ToolCall, Verdict
@@ -47,6 +47,14 @@ SUB_AGENTS: Mapping[Phase, tuple[SubAgent, ...]] = {
     Phase.VALIDATION: (*_READERS, TEST_EXECUTION),
 }
 """Which sub-agents each phase has."""
+
+
+def sub_agents(phase: Phase, without: Collection[str]) -> tuple[SubAgent, ...]:
+    """Return the sub-agents of a phase that goes `without` some tools: none without the tool that starts them."""
+    if AGENT_TOOLS & set(without):
+        return ()
+    return tuple(agent for agent in SUB_AGENTS[phase] if not set(agent.tools) & set(without))
+
 
 AGENT_TOOLS = frozenset({"Task", "Agent"})
 """Both names mean the tool that starts a sub-agent (SDK-FACTS section 1.2)."""

@@ -7,6 +7,8 @@ from ralph_tui.config.settings import PhaseExtras, Settings
 from ralph_tui.domain.documents.extensions import OWN_SERVER, REFERENCE, McpServer
 from ralph_tui.domain.errors import ConfigError
 from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.guard.core.policy import PHASE_TOOLS
 
 PREFIX = "RALPH_EXTRA_"
 """Begins the names under which the CLI gets what `${NAME}` stands for; no command of the agent sees them."""
@@ -67,6 +69,12 @@ def check_extras(
                     f"{key}.skills: {given!r} is not a directory with a {SKILL_FILE}.",
                     "Give its path, relative to the project.",
                 )
+        unknown = [tool for tool in extras.without_tools if tool not in PHASE_TOOLS[phase]]
+        if unknown:
+            raise ConfigError(
+                f"{key}.without_tools: {one_line(unknown[0], 60)!r} is no built-in tool of this phase.",
+                f"Its tools are {', '.join(PHASE_TOOLS[phase])}.",
+            )
         names = skill_names(extras, root)
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice:

@@ -12,7 +12,7 @@ from ralph_tui.engine.context import SpecFor
 from ralph_tui.engine.core.ports import SessionSpec
 from ralph_tui.engine.core.project_tree import files_of
 from ralph_tui.engine.prompts.prompts import builtin_template, system_prompt
-from ralph_tui.engine.prompts.subagents import SUB_AGENTS
+from ralph_tui.engine.prompts.subagents import sub_agents
 from ralph_tui.engine.prompts.tool_schemas import learning_tool_specs, review_tool_specs, tool_specs
 from ralph_tui.engine.safety.phase_extensions import (
     extras_of,
@@ -79,6 +79,7 @@ def guard_policy(project: Project, settings: Settings, phase: Phase) -> Policy:
         git_allowed=settings.git.commands,
         mcp_servers=tuple(extras.mcp_servers),
         skills=skill_names(extras, project.root),
+        without_tools=extras.without_tools,
         home=Path.home(),
         own_directories=(state_home() / "ralph",),
         own_processes=(*OWN_PROCESSES, f"claude {prompt}"),
@@ -122,7 +123,7 @@ def spec_maker(
     checks = checks_of(project.root, settings)
     extras = extras_of(settings, phase)
     thinks = phase in (Phase.DISCOVERY, Phase.PLANNING)
-    tools = phase_tools(phase, skills=bool(extras.skills))
+    tools = phase_tools(phase, skills=bool(extras.skills), without=extras.without_tools)
     if NOTEBOOK_TOOL in tools and not _has_notebooks(project.root):
         tools = tuple(tool for tool in tools if tool != NOTEBOOK_TOOL)
     spec = SessionSpec(
@@ -131,7 +132,7 @@ def spec_maker(
         system_prompt=_system_prompt(project, settings, phase, checks),
         tools=tools,
         ralph_tools=tool_specs(phase),
-        sub_agents=SUB_AGENTS[phase],
+        sub_agents=sub_agents(phase, extras.without_tools),
         mcp_servers=prepared_servers(extras),
         skills=skill_directories(extras, project.root),
         max_turns=settings.agent.max_turns,

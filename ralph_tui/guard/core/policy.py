@@ -1,6 +1,6 @@
 """Holds what an agent may do: the project, the phase, and the lists a person may change."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
@@ -70,6 +70,8 @@ class Policy(Model):
     """Extra MCP servers of this phase; the tools of others are refused."""
     skills: tuple[str, ...] = ()
     """Skills of this phase, under the names the model uses."""
+    without_tools: tuple[str, ...] = ()
+    """Built-in tools that the person takes from the phase."""
     home: Path | None = None
     """What `~` means; unknown is outside the project."""
     own_directories: tuple[Path, ...] = ()
@@ -82,9 +84,10 @@ class Policy(Model):
     @property
     def tools(self) -> tuple[str, ...]:
         """The built-in tools of the phase, with the one that skills need."""
-        return phase_tools(self.phase, skills=bool(self.skills))
+        return phase_tools(self.phase, skills=bool(self.skills), without=self.without_tools)
 
 
-def phase_tools(phase: Phase, *, skills: bool) -> tuple[str, ...]:
-    """List the built-in tools of a phase."""
-    return (*PHASE_TOOLS[phase], SKILL_TOOL) if skills else PHASE_TOOLS[phase]
+def phase_tools(phase: Phase, *, skills: bool, without: Collection[str] = ()) -> tuple[str, ...]:
+    """List the built-in tools of a phase, `without` those that the person takes from it."""
+    tools = (*PHASE_TOOLS[phase], SKILL_TOOL) if skills else PHASE_TOOLS[phase]
+    return tuple(tool for tool in tools if tool not in without)
