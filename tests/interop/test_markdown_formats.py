@@ -236,6 +236,18 @@ def test_only_the_word_of_the_status_changes(before: str, after: str) -> None:
     )
 
 
+def test_a_criterion_about_a_status_is_not_the_status() -> None:
+    text = "# Story 3.4: A\n## Acceptance Criteria\n- Status: Draft is shown\n## Tasks\n- [ ] c\n## Status\n{}\n"
+    assert completed(Sample("bmad", "a.md", text.format("Entwurf")), "3.4") == text.format("Done")
+    assert completed(Sample("bmad", "a.md", text.format("")), "3.4") == text.format("").replace(
+        "[ ]", "[x]"
+    )
+    empty = "# Story 3.4: A\n## Status\n## Story\nAs a user\n## Tasks\n- [ ] c\n"
+    assert completed(Sample("bmad", "a.md", empty), "3.4") == empty.replace("[ ]", "[x]")
+    above = text.replace("## Status\n{}", "## Status: Review")
+    assert completed(Sample("bmad", "a.md", above), "3.4") == above.replace("Review", "Done")
+
+
 def test_a_story_without_a_status_has_its_boxes_checked() -> None:
     text = "# Story 3.4: A\n## Acceptance Criteria\n- b\n## Tasks\n- [ ] c\n- [x] d\n"
     assert completed(Sample("bmad", "a.md", text), "3.4") == text.replace("[ ]", "[x]")

@@ -1,7 +1,7 @@
 """Stories of the BMAD method: one in a file with a Status, or all of an epic below each other."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -42,7 +42,7 @@ _STATUS = re.compile(
 _STATUS_HEAD = re.compile(
     r"[ \t]*(?:#{1,6}[ \t]+|\*\*)status[ \t:]*(?:\*\*)?[ \t:]*$", re.IGNORECASE
 )
-_VALUE = re.compile(r"[A-Za-z]+(?:[ _-][A-Za-z]+)*")
+_VALUE = re.compile(r"[^\W\d_]+(?:[ _-][^\W\d_]+)*")
 _BOLD = re.compile(r"[ \t]*(?:[-*+][ \t]+)?\*\*([A-Za-z][A-Za-z /()-]{2,40}?):?\*\*:?[ \t]*$")
 _BULLET = re.compile(r"[ \t]*(?:[-*+]|[0-9]{1,4}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 _GOES_ON = re.compile(r"\W*(?:when|then|and|but)\b", re.IGNORECASE)
@@ -283,7 +283,7 @@ def _story(number: re.Match[str], title: str, region: _Region) -> _Story:
     kinds: dict[str, list[_Section]] = {}
     for section in sections:
         kinds.setdefault(_kind(section.key) if section.name else "text", []).append(section)
-    status = _status(region.lines)
+    status = _status(_status_lines(region, kinds))
     boxes = _task_boxes(kinds.get("tasks", ()), region)
     is_done, remark = _is_done(id_, status, boxes)
     entry = PlanEntry(
@@ -352,13 +352,24 @@ def _is_done(id_: str, status: _Status | None, boxes: Sequence[Box]) -> tuple[bo
     return is_done, ""
 
 
-def _status(lines: Sequence[TextLine]) -> _Status | None:
+def _status_lines(region: _Region, kinds: Mapping[str, Sequence[_Section]]) -> Iterator[TextLine]:
+    """Yield the lines that may say the status: a criterion may speak of a status of its own."""
+    others = [s for kind in ("criteria", "tasks", "ignored") for s in kinds.get(kind, ())]
+    first = min((section.line for section in others), default=region.end + 1)
+    yield from (line for line in region.lines if line.number < first)
+    for section in kinds.get("status", ()):
+        if section.line > first:
+            # The heading may say it itself, as in `## Status: Done`.
+            yield from (region.file.document.lines[section.line - 1], *section.lines)
+
+
+def _status(lines: Iterable[TextLine]) -> _Status | None:
     expected = False
     for line in lines:
         shown = line.shown
         if not shown.strip():
             continue
-        if expected:
+        if expected and not shown.lstrip().startswith("#"):
             return _value(line, 0)
         if found := _STATUS.match(shown):
             return _value(line, found.end())
