@@ -13,6 +13,7 @@ from ralph_tui.config.env_vars import environment_entries
 from ralph_tui.config.setting_names import description, is_mapping, known_keys
 from ralph_tui.config.settings import Settings
 from ralph_tui.config.step_settings import StepBreaker, StepSettings
+from ralph_tui.config.variables import expanded
 from ralph_tui.config.yaml_reader import Entry, read_entries, unknown_setting
 from ralph_tui.domain.documents.extensions import McpServer
 from ralph_tui.domain.errors import ConfigError
@@ -88,6 +89,12 @@ def provenance(
     return {key: chosen[key].where if key in chosen else DEFAULT for key in known_keys()}
 
 
+def as_written(root: Path) -> Mapping[str, object]:
+    """Return the values that refer to variables as their file has them, by dotted key."""
+    chosen = _chosen(root, _NOTHING, None, None)
+    return {key: entry.written for key, entry in chosen.items() if entry.written is not None}
+
+
 def _home() -> Path | None:
     try:
         return Path.home()
@@ -102,14 +109,15 @@ def _chosen(
     home: Path | None,
 ) -> dict[str, Entry]:
     """Return the strongest entry for each key."""
-    chosen: dict[str, Entry] = {}
+    given = os.environ if environ is None else environ
+    files: dict[str, Entry] = {}
     for path in dict.fromkeys(config_paths(root, home)):
-        chosen |= {entry.key: entry for entry in read_entries(path)}
-    for entry in environment_entries(os.environ if environ is None else environ):
-        chosen[entry.key] = entry
-    for entry in _override_entries(overrides):
-        chosen[entry.key] = entry
-    return chosen
+        files |= {entry.key: entry for entry in read_entries(path)}
+    stronger = {entry.key: entry for entry in environment_entries(given)}
+    stronger |= {entry.key: entry for entry in _override_entries(overrides)}
+    # A value that something stronger hides needs no variables.
+    left = {key: expanded(entry, given) for key, entry in files.items() if key not in stronger}
+    return left | stronger
 
 
 def _override_entries(overrides: Mapping[str, object]) -> Iterator[Entry]:
@@ -144,6 +152,7 @@ def _bad_value(detail: ErrorDetails, chosen: Mapping[str, Entry]) -> ConfigError
     if below and is_mapping(key):
         return _bad_part(key, entry, below, detail)
     given = "" if "value_error" in detail["type"] else f", not {_shown(detail['input'])}"
+    given += f", from {_shown(entry.written)}" if entry.written is not None else ""
     return ConfigError(
         f"{entry.where}: {key} {_plain_words(detail)}{given}.",
         f"{description(key)} The default is {_shown(_default(key))}.",

@@ -10,6 +10,7 @@ from ralph_tui.config.setting_names import description, known_keys
 _HEADER = """\
 # Settings of this project. Every line that is commented out shows its default.
 # Order: defaults < ~/.ralph/config.yaml < this file < RALPH_* variables < command line.
+# ${NAME} and ${NAME:-default} in a value stand for an environment variable, $${ for a plain ${.
 # `ralph config show` prints each value and where it comes from.
 """
 

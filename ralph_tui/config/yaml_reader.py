@@ -31,6 +31,8 @@ class Entry:
     """As `ralph config show` prints it: `/path/config.yaml:12`, a variable, `command line`."""
     places: Mapping[str, str] = field(default_factory=dict)
     """Where the parts of a value that is a mapping were written, by dotted name below the key."""
+    written: object = None
+    """The value as it stands in the file, where that refers to variables."""
 
 
 def unknown_setting(key: str, where: str) -> ConfigError:

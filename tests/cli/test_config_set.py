@@ -92,3 +92,30 @@ def test_a_server_is_set_and_replaced(root: Path) -> None:
     assert "# mine" in path.read_text(encoding="utf-8")
     refused = inside("config", "set", key, "{eyes: {comand: npx}}", cwd=root)
     assert "comand" in refused.stderr
+
+
+def test_a_reference_to_a_variable_is_kept_and_shown_by_its_name(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_MODEL", "a-model-of-mine")
+    path = Project(root).layout.config
+    path.write_text("models:\n  planning: ${MY_MODEL}  # theirs\n", encoding="utf-8")
+    done = inside("config", "set", "models.primary", "${MY_MODEL:-opus}", cwd=root)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert '"${MY_MODEL:-opus}"' in done.stdout
+    kept = path.read_text(encoding="utf-8")
+    assert "planning: ${MY_MODEL}  # theirs" in kept
+    assert load_settings(root).models.primary == "a-model-of-mine"
+    for command in (("config", "show"), ("config", "show", "--json")):
+        shown = inside(*command, cwd=root).stdout
+        assert "${MY_MODEL}" in shown
+        assert "a-model-of-mine" not in shown
+    assert "a-model-of-mine" not in kept + done.stdout
+
+
+def test_a_reference_to_an_unset_variable_is_not_written(root: Path) -> None:
+    done = inside("config", "set", "models.primary", "${NOBODY_SETS_THIS}", cwd=root)
+    assert done.returncode == 3
+    assert "NOBODY_SETS_THIS is not set" in done.stderr
+    assert "${NAME:-default}" in done.stderr
+    assert not Project(root).layout.config.exists()

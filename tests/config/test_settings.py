@@ -15,6 +15,7 @@ from ralph_tui.config.setting_names import description, known_keys
 from ralph_tui.config.settings import Settings
 from ralph_tui.config.template import markdown_table, template
 from ralph_tui.domain.errors import ConfigError
+from ralph_tui.domain.variable_references import Reference
 
 SEEDS = Path(__file__).with_name("seeds_config.yaml")
 ITERATIONS = "phases.building.max_iterations"
@@ -338,8 +339,8 @@ def test_extra_servers_and_skills_of_a_phase(tmp_path: Path) -> None:
     phases = load_settings(tmp_path, environ={}, home=tmp_path / "n").phases
     browser = phases.validation.mcp_servers["browser"]
     assert (browser.args, browser.env["PORT"]) == (("@playwright/mcp", "--headless"), "8080")
-    assert browser.variables == ("MY_TOKEN",)
-    assert phases.validation.mcp_servers["far"].variables == ("FAR",)
+    assert browser.variables == (Reference("MY_TOKEN"),)
+    assert phases.validation.mcp_servers["far"].variables == (Reference("FAR"),)
     assert phases.validation.skills == ("skills/ui-check",)
     assert not phases.building.mcp_servers
 

@@ -21,15 +21,18 @@ app = typer.Typer(name="config", help="Show and change the settings.", rich_mark
 
 @app.command(epilog=examples("ralph config show"))
 def show(*, project_root: ProjectRoot = None, as_json: AsJson = False) -> None:
-    """Print every setting, its value and where that comes from."""
-    from ralph_tui.config.load import load_settings, provenance
+    """Print every setting, its value and where that comes from.
+
+    A value that refers to an environment variable is shown as it is written.
+    """
+    from ralph_tui.config.load import as_written, load_settings, provenance
     from ralph_tui.config.setting_names import known_keys
     from ralph_tui.config.template import plain_value, yaml_value
     from ralph_tui.engine.control.change_settings import value_of
 
     root = project_directory(project_root)
-    settings, sources = load_settings(root), provenance(root)
-    values = {key: value_of(settings, key) for key in known_keys()}
+    settings, sources, written = load_settings(root), provenance(root), as_written(root)
+    values = {key: written.get(key, value_of(settings, key)) for key in known_keys()}
     if as_json:
         out_json({k: {"value": plain_value(v), "source": sources[k]} for k, v in values.items()})
     else:

@@ -1,25 +1,24 @@
 """What a person adds to a phase: MCP servers and skills. Secrets are named here, never written."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
 from ralph_tui.domain.base import Model
 from ralph_tui.domain.redaction import is_secret_name, redact
+from ralph_tui.domain.variable_references import Reference, references
 
 OWN_SERVER = "ralph"
 """The name of ralph's own server, and of the plugin that skills are given in."""
 
-REFERENCE = re.compile(r"\$\{(?P<name>[^}]*)\}")
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SERVER_NAME = re.compile(r"[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*")
 _MAX_NAME = 40
 
 
 class McpServer(Model):
-    """One extra MCP server, as in a `.mcp.json`; `${NAME}` in `env` and `headers` is a variable."""
+    """One extra MCP server, as in a `.mcp.json`; `${NAME}` or `${NAME:-x}` in `env` and `headers` is a variable."""
 
     type: Literal["", "stdio", "http", "sse"] = ""
     command: str = ""
@@ -44,28 +43,21 @@ class McpServer(Model):
     def _no_secrets(self) -> None:
         """Refuse secrets: on a command line every process list shows them, and in the file they are stored."""
         for text in (self.command, *self.args, self.url):
-            if REFERENCE.search(text):
+            if "${" in text:
                 raise ValueError("${NAME} may stand in env and headers only, where nobody sees it")
             if redact(text) != text:
                 raise ValueError("holds a key or password; put it into env or headers as ${NAME}")
         for name, text in {**self.env, **self.headers}.items():
-            for variable in variables_in(text):
-                if not _VARIABLE.fullmatch(variable):
-                    raise ValueError(f"${{{variable}}} is not the name of a variable")
+            used = references(text)
             secret = is_secret_name(name.replace("-", "_")) or redact(text) != text
-            if secret and text and not REFERENCE.search(text):
+            if secret and text and not used:
                 raise ValueError(f"{name} looks secret; write {name}: ${{VARIABLE}} instead of it")
 
     @property
-    def variables(self) -> tuple[str, ...]:
+    def variables(self) -> tuple[Reference, ...]:
         """The environment variables it refers to."""
         texts = (*self.env.values(), *self.headers.values())
-        return tuple(dict.fromkeys(name for text in texts for name in variables_in(text)))
-
-
-def variables_in(text: str) -> Iterator[str]:
-    """Return the variables a text refers to."""
-    return (match["name"] for match in REFERENCE.finditer(text))
+        return tuple(dict.fromkeys(found for text in texts for found in references(text)))
 
 
 def _server_names(servers: Mapping[str, McpServer]) -> Mapping[str, McpServer]:

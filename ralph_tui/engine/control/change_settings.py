@@ -1,13 +1,21 @@
 """Read and change settings for a person, with the same checks in every face."""
 
+import os
 from pathlib import Path
 from typing import NamedTuple
 
 from ralph_tui.config.edit import with_setting
-from ralph_tui.config.load import COMMAND_LINE, Effective, load_settings, provenance
+from ralph_tui.config.load import (
+    COMMAND_LINE,
+    Effective,
+    as_written,
+    load_settings,
+    provenance,
+)
 from ralph_tui.config.setting_names import description, is_mapping, known_keys
 from ralph_tui.config.template import yaml_value
-from ralph_tui.config.yaml_reader import read_text
+from ralph_tui.config.variables import expanded
+from ralph_tui.config.yaml_reader import Entry, read_text
 from ralph_tui.domain.errors import ConfigError
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.project import Project
@@ -28,11 +36,14 @@ def effective(root: Path) -> tuple[Effective, ...]:
     Raises:
         ConfigError: A settings file is wrong.
     """
-    settings, sources = load_settings(root), provenance(root)
+    settings, sources, written = load_settings(root), provenance(root), as_written(root)
     here = f"{root}/"
     return tuple(
         Effective(
-            key, _plain(value_of(settings, key)), sources[key].removeprefix(here), description(key)
+            key,
+            _plain(written.get(key, value_of(settings, key))),
+            sources[key].removeprefix(here),
+            description(key),
         )
         for key in known_keys()
     )
@@ -44,7 +55,7 @@ def _plain(value: object) -> str:
 
 
 def change_setting(root: Path, key: str, typed: str) -> SettingChange:
-    """Write a setting into the project's file; its comments stay.
+    """Write a setting into the project's file; its comments stay, and so do references to variables.
 
     Raises:
         ConfigError: There is no such setting, or the value is wrong.
@@ -53,16 +64,18 @@ def change_setting(root: Path, key: str, typed: str) -> SettingChange:
     path = Layout(root.resolve()).config
     # As a command line value it is checked by the same rules, and with all the other layers.
     try:
-        settings = load_settings(root, overrides={key: _given(key, typed)})
+        given = expanded(Entry(key, _given(key, typed), COMMAND_LINE), os.environ)
+        settings = load_settings(root, overrides={key: given.value})
     except (
         ConfigError
     ) as error:  # typed on a page, or behind the command's name: nothing to look up
         message = error.message.removeprefix(f"{COMMAND_LINE}: ")
         raise ConfigError(message, error.hint) from error
     checked = value_of(settings, key)
-    Project(root).write_config(with_setting(read_text(path), key, checked, path))
+    kept = checked if given.written is None else given.written
+    Project(root).write_config(with_setting(read_text(path), key, kept, path))
     source = provenance(root)[key]
-    return SettingChange(yaml_value(checked), path, "" if source.startswith(f"{path}:") else source)
+    return SettingChange(yaml_value(kept), path, "" if source.startswith(f"{path}:") else source)
 
 
 def value_of(settings: object, key: str) -> object:

@@ -1,17 +1,24 @@
 """Check the extra MCP servers and skills of a phase before a run, and prepare them for its sessions."""
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from ralph_tui.config.load import DEFAULT, provenance
 from ralph_tui.config.settings import PhaseExtras, Settings
-from ralph_tui.domain.documents.extensions import OWN_SERVER, REFERENCE, McpServer
+from ralph_tui.domain.documents.extensions import OWN_SERVER, McpServer
 from ralph_tui.domain.errors import ConfigError
 from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.redaction import MIN_VALUE
 from ralph_tui.domain.sanitize import one_line
+from ralph_tui.domain.variable_references import Reference, pieces
 from ralph_tui.guard.core.policy import PHASE_TOOLS
 
 PREFIX = "RALPH_EXTRA_"
 """Begins the names under which the CLI gets what `${NAME}` stands for; no command of the agent sees them."""
+
+BRACE = f"{PREFIX}BRACE"
+"""Stands for a `${` that is no variable; the CLI has no other way to write that."""
 
 NAMES = "RALPH_EXTRA_NAMES"
 """Lists them for the shell, which removes them (guard/sandbox/shims/every_command.sh)."""
@@ -57,11 +64,17 @@ def check_extras(
     for phase in phases:
         extras, key = extras_of(settings, phase), f"phases.{phase}"
         for name, server in extras.mcp_servers.items():
-            missing = [variable for variable in server.variables if not environ.get(variable)]
+            missing = [
+                one.name
+                for one in server.variables
+                if one.default is None and not environ.get(one.name)
+            ]
             if missing:
+                where = provenance(root)[f"{key}.mcp_servers"]
+                place = "" if where == DEFAULT else f"{where}: "
                 raise ConfigError(
-                    f"{key}.mcp_servers.{name}: the environment variable {missing[0]} is not set.",
-                    f"Set it, or take {name} out of the settings.",
+                    f"{place}{key}.mcp_servers.{name}: the environment variable {missing[0]} is not set.",
+                    f"Set it, give it a default, or take {name} out of the settings.",
                 )
         for given, path in zip(extras.skills, skill_directories(extras, root), strict=True):
             if not (path / SKILL_FILE).is_file():
@@ -87,7 +100,7 @@ def prepared_servers(extras: PhaseExtras) -> dict[str, McpServer]:
     """Return the servers as the CLI gets them: the CLI fills in variables, so that no argument holds a secret."""
 
     def renamed(texts: Mapping[str, str]) -> dict[str, str]:
-        return {n: REFERENCE.sub(rf"${{{PREFIX}\g<name>}}", text) for n, text in texts.items()}
+        return {name: "".join(map(_for_cli, pieces(text))) for name, text in texts.items()}
 
     return {
         name: server.model_copy(
@@ -97,14 +110,36 @@ def prepared_servers(extras: PhaseExtras) -> dict[str, McpServer]:
     }
 
 
+def _for_cli(piece: str | Reference) -> str:
+    """Return a part of a text as the CLI gets it: what the CLI must not take for a variable becomes one, too."""
+    if isinstance(piece, Reference):
+        return f"${{{_name_for_cli(piece)}}}"
+    return piece.replace("${", f"${{{BRACE}}}")
+
+
+def _name_for_cli(reference: Reference) -> str:
+    if reference.default is None:
+        return f"{PREFIX}{reference.name}"
+    other = hashlib.sha256(reference.default.encode()).hexdigest()[:8]
+    return f"{PREFIX}{reference.name}_{other}"
+
+
 def extra_environment(extras: PhaseExtras, environ: Mapping[str, str]) -> dict[str, str]:
     """Return what the CLI needs in its environment for the servers."""
-    wanted = {v for server in extras.mcp_servers.values() for v in server.variables}
-    given = {f"{PREFIX}{name}": environ.get(name, "") for name in sorted(wanted)}
-    return given | {NAMES: " ".join(given)} if given else {}
+    wanted = {found for server in extras.mcp_servers.values() for found in server.variables}
+    given = {_name_for_cli(one): environ.get(one.name) or one.default or "" for one in wanted}
+    texts = (
+        text
+        for server in extras.mcp_servers.values()
+        for text in (*server.env.values(), *server.headers.values())
+    )
+    if any("$${" in text for text in texts):
+        given[BRACE] = "${"
+    return given | {NAMES: " ".join(sorted(given))} if given else {}
 
 
 def extra_values(settings: Settings, environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the values of all phases' variables, which must be shown nowhere."""
-    found = (extra_environment(extras_of(settings, phase), environ) for phase in Phase)
-    return tuple(v for given in found for n, v in given.items() if n != NAMES and len(v) >= 8)
+    """Return the values of all phases' variables, which must be shown nowhere; defaults are no secrets."""
+    servers = (s for phase in Phase for s in extras_of(settings, phase).mcp_servers.values())
+    values = (environ.get(found.name, "") for server in servers for found in server.variables)
+    return tuple(dict.fromkeys(value for value in values if len(value) >= MIN_VALUE))
