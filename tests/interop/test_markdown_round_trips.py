@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
+from ralph_tui.domain.plan.plan_validation import odd_id
 from ralph_tui.interop.formats import InteropError, Source, Wanted, Writable
 from ralph_tui.interop.registry import is_exporter, named
 from tests.interop import markdown_samples
@@ -185,3 +186,50 @@ def test_any_text_is_read_or_refused_in_words_and_never_changed(text: str, name:
         return
     assert writer(name).write(plan, source) == text
     assert not plan.problems()
+
+
+PIECE = st.sampled_from(
+    [
+        "```",
+        "<!--",
+        "-->",
+        "# ",
+        "- [ ] ",
+        "[x]",
+        "\n",
+        "---",
+        "==",
+        "`",
+        "T001 ",
+        "1.1 ",
+        "HIGH: ",
+        "é",
+    ]
+)
+TEXT = st.lists(PIECE | st.text(max_size=4), max_size=6).map("".join)
+IDS = (
+    st.text(LETTERS, min_size=1, max_size=8)
+    .map(str.strip)
+    .filter(lambda id_: not odd_id(id_) and id_)
+)
+TASKS = st.lists(
+    st.builds(
+        Task,
+        id=IDS,
+        description=TEXT,
+        group=TEXT,
+        status=st.sampled_from(TaskStatus),
+        priority=st.integers(0, 5),
+        verification_criteria=st.lists(TEXT, max_size=2).map(tuple),
+    ),
+    min_size=1,
+    max_size=5,
+    unique_by=lambda task: task.id,
+)
+
+
+@given(TASKS, st.sampled_from(sorted(FORMATS)))
+def test_a_new_file_has_every_task_of_the_plan_with_its_state(tasks: list[Task], name: str) -> None:
+    new = writer(name).write(ImplementationPlan(tasks=tuple(tasks)), Source(NAME, ""))
+    done = {task.id: task.status is TaskStatus.COMPLETE for task in plan_of(name, new).tasks}
+    assert done == {task.id: task.status is TaskStatus.COMPLETE for task in tasks}

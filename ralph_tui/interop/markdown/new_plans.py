@@ -1,5 +1,6 @@
 """Writes a plan as a new Markdown file, in the words of a format."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
@@ -36,7 +37,7 @@ def task_lines(task: Task, number: str, star: str = "") -> Iterator[str]:
     """Yield the box of a task and what stands below it; `star` follows the box."""
     box = "[x]" if is_complete(task) else "[ ]"
     before = f"{number} " if number else ""
-    mark = "" if set(task.id) & set("<>\r\n") or "--" in task.id else f" <!-- ralph: {task.id} -->"
+    mark = "" if set(task.id) & set("<>`\r\n") or "--" in task.id else f" <!-- ralph: {task.id} -->"
     yield f"- {box}{star} {before}{words(task.title)}{mark}"
     yield from (f"  {line}".rstrip() for line in _text(task))
     for criterion in task.verification_criteria:
@@ -45,7 +46,9 @@ def task_lines(task: Task, number: str, star: str = "") -> Iterator[str]:
             if isinstance(criterion, CommandCriterion)
             else criterion
         )
-        yield f"  - [ ] {words(text)}"
+        # A number at its start would make it a task of its own.
+        lead = "Check: " if re.match(r"\W*T?[0-9]", text) else ""
+        yield f"  - [ ] {lead}{words(text)}"
 
 
 def _text(task: Task) -> Iterable[str]:
@@ -53,8 +56,13 @@ def _text(task: Task) -> Iterable[str]:
     text = task.description.strip()[len(task.title) :].strip("\n")
     harmful = ("```", "~~~", "<!--", "[ ]", "[x]", "[X]")
     lines = text.splitlines()
-    harms = any(mark in text for mark in harmful) or any(line.startswith("#") for line in lines)
+    harms = any(mark in text for mark in harmful) or any(_is_rule(line) for line in lines)
     return () if harms else lines
+
+
+def _is_rule(line: str) -> bool:
+    """Return whether a line is a heading or makes one of the line above it."""
+    return line.lstrip().startswith("#") or (bool(line.strip()) and not line.strip(" \t-="))
 
 
 def is_complete(task: Task) -> bool:
