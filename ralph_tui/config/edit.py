@@ -7,11 +7,37 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from ralph_tui.config.template import plain_value, yaml_value
+from ralph_tui.config.template import plain_value, template, yaml_value
 from ralph_tui.config.yaml_reader import parse_entries
 from ralph_tui.domain.errors import ConfigError
 
 INDENT = "  "
+
+
+OTHER_NUMBERS: Mapping[str, Mapping[str, object]] = {
+    "hybrid": {
+        "phases.building.max_iterations": 20,
+        "phases.building.iteration_timeout_seconds": 900,
+        "limits.rate_limit_per_hour": 100,
+        "circuit_breaker.max_stagnation_iterations": 3,
+        "circuit_breaker.max_same_error": 5,
+        "circuit_breaker.max_tests_only": 3,
+    },
+    "go": {
+        "phases.building.iteration_timeout_seconds": 900,
+        "limits.max_iterations_per_task": 10,
+        "steps": {"work": {}, "update-docs": {"type": "readme-check", "continue_on_error": True}},
+    },
+}
+"""What other loops begin with: Ralph Hybrid, and Wiggum, which is written in Go."""
+
+
+def template_of(name: str) -> str:
+    """Return the commented settings file with what another loop begins with, by a name of `OTHER_NUMBERS`."""
+    text = template()
+    for key, value in OTHER_NUMBERS[name].items():
+        text = with_setting(text, key, value, Path("config.yaml"))
+    return text
 
 
 def with_setting(text: str, key: str, value: object, path: Path) -> str:

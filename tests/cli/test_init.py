@@ -33,6 +33,21 @@ def test_an_empty_directory_becomes_a_uv_project(tmp_path: Path) -> None:
     assert ".ralph/implementation_plan.json" in done.stdout
 
 
+@pytest.mark.parametrize(("name", "iterations", "per_task"), [("hybrid", 20, 10), ("go", 100, 10)])
+def test_the_settings_may_begin_with_the_limits_of_another_loop(
+    tmp_path: Path, name: str, iterations: int, per_task: int
+) -> None:
+    (tmp_path / "notes.txt").touch()
+    assert inside("init", "--template", name, cwd=tmp_path).returncode == 0
+    settings = load_settings(tmp_path, environ={})
+    assert settings.phases.building.max_iterations == iterations
+    assert settings.limits.max_iterations_per_task == per_task
+    assert settings.limits.rate_limit_per_hour == (100 if name == "hybrid" else 0)
+    assert list(settings.steps) == ([] if name == "hybrid" else ["work", "update-docs"])
+    assert "# Settings of this project." in (tmp_path / ".ralph" / "config.yaml").read_text()
+    assert inside("init", "--template", "other", cwd=tmp_path).returncode == 3
+
+
 def test_what_exists_is_kept(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[project]\n", encoding="utf-8")
     (tmp_path / "AGENTS.md").write_text("mine", encoding="utf-8")

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -131,6 +131,19 @@ class Adoption:
     kept: tuple[Path, ...]
 
 
+@dataclass(frozen=True)
+class WantedFiles:
+    """Which files a person wants beside the usual ones.
+
+    Attributes:
+        prompts: Whether the phases' prompts are written.
+        template: Whose limits the settings begin with; empty: ralph's own.
+    """
+
+    prompts: bool
+    template: str
+
+
 @app.command(epilog=examples("ralph init", "ralph init --dry-run"))
 def init(
     *,
@@ -141,6 +154,12 @@ def init(
     python: Annotated[
         bool, typer.Option("--python", help="Make a Python project, also beside other files.")
     ] = False,
+    template: Annotated[
+        Literal["hybrid", "go"] | None,
+        typer.Option(
+            "--template", help="Begin with the limits of Ralph Hybrid, or of Wiggum (go)."
+        ),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show what would be written.")
     ] = False,
@@ -153,7 +172,8 @@ def init(
     root = _directory(project_root)
     if project_root is None:
         _refuse_home(root)
-    adoption = _adoption(root, prompts=prompts, python=python)
+    wanted = WantedFiles(prompts=prompts, template=template or "")
+    adoption = _adoption(root, wanted, python=python)
     asks = not yes and sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
     if dry_run or (asks and adoption.new and root.is_dir() and any(root.iterdir())):
         _preview(adoption)
@@ -161,17 +181,17 @@ def init(
             return
         if not typer.confirm("\nWrite this?", default=True):
             raise RalphError("Nothing was written.", "Your project is as it was.")
-    _carry_out(adoption, prompts=prompts)
+    _carry_out(adoption, wanted)
 
 
-def _carry_out(adoption: Adoption, *, prompts: bool) -> None:
+def _carry_out(adoption: Adoption, wanted: WantedFiles) -> None:
     from ralph_tui.store.project import Project
 
     root = adoption.root
     _make_directory(root)
     if adoption.uv_init is not None:
         _uv_init(root, adoption.uv_init)
-        adoption = _adoption(root, prompts=prompts, python=False)  # with what uv has made
+        adoption = _adoption(root, wanted, python=False)  # with what uv has made
     _say_checks(adoption)
     project = Project(root)
     project.create()
@@ -205,8 +225,9 @@ def _say_next(adoption: Adoption, layout: "Layout") -> None:
 # --- what is going to be done ---
 
 
-def _adoption(root: Path, *, prompts: bool, python: bool) -> Adoption:
+def _adoption(root: Path, asked: WantedFiles, *, python: bool) -> Adoption:
     """Work out what there is to do; change nothing."""
+    from ralph_tui.config.edit import template_of
     from ralph_tui.config.load import load_settings
     from ralph_tui.config.template import template
     from ralph_tui.engine.verification.detection.project_checks import checks_of
@@ -217,8 +238,9 @@ def _adoption(root: Path, *, prompts: bool, python: bool) -> Adoption:
     checks = checks_of(root, load_settings(root))
     if uv_init is not None and not checks.python:
         checks = checks.model_copy(update={"python": "uv"})
-    wanted = {layout.config: template(), layout.agents_md: agents_template(checks)}
-    wanted |= dict(_own_prompts(layout)) if prompts else {}
+    config = template_of(asked.template) if asked.template else template()
+    wanted = {layout.config: config, layout.agents_md: agents_template(checks)}
+    wanted |= dict(_own_prompts(layout)) if asked.prompts else {}
     there = [path for path in wanted if os.path.lexists(path)]
     manifests = [root / name for name in _PYTHON_MANIFESTS if (root / name).exists()]
     return Adoption(
