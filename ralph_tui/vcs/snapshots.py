@@ -70,6 +70,8 @@ class Point(NamedTuple):
     run: str
     before: str
     after: str
+    at: int
+    """When it began, in seconds since the epoch."""
 
 
 class Difference(NamedTuple):
@@ -152,19 +154,19 @@ class SnapshotStore:
         return next(iter(self._listed(f"{_POINTS}{iteration:08}")), None)
 
     def _listed(self, place: str) -> tuple[Point, ...]:
-        form = "--format=%(refname)%00%(tree)%00%(contents:subject)"
-        found: dict[int, dict[str, tuple[str, str]]] = {}
+        form = "--format=%(refname)%00%(tree)%00%(committerdate:unix)%00%(contents:subject)"
+        found: dict[int, dict[str, tuple[str, str, str]]] = {}
         for line in self.git("for-each-ref", form, place).splitlines():
-            name, tree, about = line.split("\0")
+            name, tree, time, about = line.split("\0")
             number, _, when = name.removeprefix(_POINTS).partition("/")
-            found.setdefault(int(number), {})[when] = (tree, about)
+            found.setdefault(int(number), {})[when] = (tree, time, about)
         points = []
         for iteration, sides in sorted(found.items()):
             if "before" in sides:
-                tree, text = sides["before"]
+                tree, time, text = sides["before"]
                 about = json.loads(text)
-                after = sides.get("after", ("", ""))[0]
-                points.append(Point(iteration, about["task"], about["run"], tree, after))
+                after = sides.get("after", ("", "", ""))[0]
+                points.append(Point(iteration, about["task"], about["run"], tree, after, int(time)))
         return tuple(points)
 
     def _commit(self, tree: str, about: str) -> str:
@@ -181,11 +183,13 @@ class SnapshotStore:
         else:
             dropped = points[:-KEPT_POINTS] if len(points) > MOST_POINTS else ()
         if dropped:
-            places = (
-                f"{_POINTS}{p.iteration:08}/{when}" for p in dropped for when in ("before", "after")
-            )
-            self.git("update-ref", "--stdin", stdin="".join(f"delete {p}\n" for p in places))
+            self.forget(point.iteration for point in dropped)
             self.git("prune", "--expire=now")
+
+    def forget(self, iterations: Iterable[int]) -> None:
+        """Drop what is known of these iterations."""
+        places = (f"{_POINTS}{n:08}/{when}" for n in iterations for when in ("before", "after"))
+        self.git("update-ref", "--stdin", stdin="".join(f"delete {place}\n" for place in places))
 
     # Trees.
 

@@ -81,6 +81,8 @@ async def test_a_committed_task_is_undone_by_a_new_commit(tmp_path: Path) -> Non
     assert git(project, "show", "--format=", "--name-status", "HEAD").split() == ["D", "a.txt"]
     assert git(project, "status", "--porcelain") == ""
     assert task_of(project, "a").status is TaskStatus.PENDING
+    with pytest.raises(RalphError, match="Nothing is known of iteration 1"):
+        controls.undo_preview("1")
     async with serving(script) as server:  # and the next run builds it again, on the same branch
         again = await play(project, server)
     assert again.end.status is LoopStatus.COMPLETE, again.end.reason

@@ -1,5 +1,6 @@
 """Undo a task or an iteration for a person: say what would change, then restore the files and queue the task again."""
 
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -54,7 +55,7 @@ class Undo:
         self._require_no_loop()
         docs = self._project.load()
         current = self._store.take()
-        points = _ended(self._store.points(), current)
+        points = self._points(docs, current)
         task, undone = _chosen(docs.plan, points, wanted)
         _require_no_dependents(docs.plan, task)
         changes = [self._changes(point) for point in reversed(undone)]
@@ -102,6 +103,7 @@ class Undo:
             return after
 
         self._project.transact(change)
+        self._store.forget(shown.iterations)  # last: what was cut off before can be undone again
         return Undone(preview=shown, commit=commit)
 
     def _changes(self, point: Point) -> tuple[Difference, ...]:
@@ -110,8 +112,15 @@ class Undo:
         found = self._store.differences(point.before, point.after)
         return tuple(one for one in found if one.path not in followed)
 
+    def _points(self, docs: Documents, current: str) -> tuple[Point, ...]:
+        """Return what is known of the iterations of this plan; an earlier project here may have left others."""
+        since = docs.state.started_at
+        known = self._store.points()
+        first = since.timestamp() if since is not None else math.inf
+        return _ended([point for point in known if point.at + 1 > first], current)
+
     def _undone(self, shown: UndoPreview) -> list[Point]:
-        points = _ended(self._store.points(), shown.current)
+        points = self._points(self._project.load(), shown.current)
         return [point for point in points if point.iteration in shown.iterations]
 
     def _require_no_loop(self) -> None:
