@@ -126,7 +126,9 @@ def _checks(made: Translation, inside: object) -> None:
         elif command not in ("", None):
             made.leave(key, _MORE)
     if found:
-        made.take("quality_checks", "phases.building.backpressure", tuple(found.values()))
+        # Their shell reads ${NAME}; here $${ leaves it to the shell.
+        ours = tuple(command.replace("${", "$${") for command in found.values())
+        made.take("quality_checks", "phases.building.backpressure", ours)
         made.commands.update(found)
 
 

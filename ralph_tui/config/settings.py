@@ -294,6 +294,12 @@ class LimitSettings(Model):
         "wait",
         description="Wait until a usage limit resets, exit with status 2, or ask which (nobody there: exit).",
     )
+    ask_timeout_seconds: Annotated[
+        float, Field(ge=0, le=WEEK_MINUTES * 60, allow_inf_nan=False)
+    ] = Field(
+        0,
+        description="With on_usage_limit: ask, seconds without an answer that count as exit; 0: never.",
+    )
     rate_limit_per_hour: Count = Field(
         0, description="Most model requests in an hour, then the loop waits; 0 is no limit."
     )

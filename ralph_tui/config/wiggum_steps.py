@@ -1,7 +1,7 @@
 """Translates the `default.json` of Wiggum, a list of steps, into ralph's steps and settings."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeGuard
 
 from ralph_tui.config.foreign_config import ForeignConfig, ForeignForm, Translation
@@ -73,10 +73,22 @@ def translate_wiggum(value: Mapping[str, object]) -> ForeignConfig:
             _step(made, f"steps[{number}]", step, is_work=number == works)
         else:
             made.leave(f"steps[{number}]", "it has no type")
+    if any("${" in text for text in _texts(value)):
+        made.remarks.append(
+            "A variable that is not set is an error here, not an empty text. `${NAME:-}` is empty then."
+        )
     if WORK not in made.steps:
         made.steps[WORK] = {}
         made.remarks.append("No step of the file works on tasks, so the work stands last.")
     return made.result
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list):
+        for part in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(part)
 
 
 def _is_step(step: object) -> TypeGuard[Mapping[str, object]]:

@@ -79,6 +79,7 @@ DECIDERS: Mapping[str, str] = MappingProxyType(
         "demo": "the demo's own person",
         "--yes": "--yes, unseen",
         "cool-down": "the clock: the cool-down is over",
+        "timeout": "the clock: nobody answered",
     }
 )
 """`decided_by` in words."""

@@ -91,6 +91,20 @@ def test_a_broken_file_is_one_sentence(text: str, said: str) -> None:
     assert caught.value.hint
 
 
+def test_variables_of_their_shell_stay_the_shells(tmp_path: Path) -> None:
+    value, lines = parse_foreign("quality_checks: 'test -n \"${X}\"'\n", PATH)
+    assert isinstance(value, dict)
+    settings = translate_hybrid(value, lines).settings
+    (tmp_path / ".ralph").mkdir()
+    key = "phases.building.backpressure"
+    text = with_setting("", key, settings[key], PATH)
+    (tmp_path / ".ralph" / "config.yaml").write_text(text, encoding="utf-8")
+    loaded = load_settings(tmp_path, environ={}, home=tmp_path / "nobody")
+    assert loaded.phases.building.backpressure == ('test -n "${X}"',)
+    wiggum = {"type": "command", "config": {"command": "echo ${X}"}}
+    assert "not set is an error here" in translate_wiggum({"steps": [wiggum]}).remarks[0]
+
+
 def test_the_models_of_the_chosen_profile_count() -> None:
     text = (
         "defaults: {profile: mine}\n"

@@ -51,6 +51,18 @@ async def test_the_person_is_asked_whether_to_wait(tmp_path: Path, yes: bool) ->
     assert task_of(project, "a").retry_count == 0
 
 
+async def test_a_question_that_nobody_answers_ends_the_run(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")])
+    overrides = {**ASK, "limits.ask_timeout_seconds": 0.2}
+    async with serving(scenario(limited())) as server:
+        run = await play(project, server, request=SOMEBODY, overrides=overrides)
+    assert (run.end.status, run.end.exit_code) == (LoopStatus.USAGE_LIMIT, 2)
+    (given,) = run.of(ev.ApprovalGiven)
+    assert (given.approved, given.by) == (False, "timeout")
+    assert given.reason.startswith("no answer in ")
+    assert Project(project).load().state.approval is None
+
+
 @pytest.mark.long
 async def test_nobody_is_there_to_be_asked(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")])

@@ -190,8 +190,31 @@ class Backoff:
             f"{failure.message} {then} at {until:%Y-%m-%d %H:%M} UTC, in {left}? "
             "Yes waits and goes on by itself; no ends this run with status 2."
         )
-        decided = await decide(self._run, self._request, ApprovalKind.LIMIT, summary)
+        clock = asyncio.create_task(self._answer_for_nobody(), name="ralph-ask-timeout")
+        try:
+            decided = await decide(self._run, self._request, ApprovalKind.LIMIT, summary)
+        finally:
+            clock.cancel()
+            await asyncio.wait([clock])
         return not isinstance(decided, End) and bool(decided.approved)
+
+    async def _answer_for_nobody(self) -> None:
+        """Decide against the wait when nobody has answered for as long as the settings allow."""
+        seconds = self._limits.ask_timeout_seconds
+        if not seconds:
+            return
+        await asyncio.sleep(seconds)
+
+        def change(docs: Documents) -> Documents:
+            asked = docs.state.approval
+            if asked is None or asked.kind is not ApprovalKind.LIMIT or asked.approved is not None:
+                return docs
+            said = {"approved": False, "reason": f"no answer in {duration(seconds)}"}
+            return docs.with_state(
+                approval=asked.model_copy(update={**said, "decided_by": "timeout"})
+            )
+
+        await self._run.project_state.transact(change)
 
 
 def _noted(pause: Pause | None) -> Callable[[Documents], Documents]:
