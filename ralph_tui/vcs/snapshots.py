@@ -262,15 +262,18 @@ class SnapshotStore:
     def _prepare(self) -> None:
         if not self.exists:
             self._git_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._run(("init", "--quiet", "--bare", str(self._git_dir)))
+            # Private at any umask, without the samples of hooks.
+            private = ("--shared=0600", "--template=")
+            self._run(("init", "--quiet", "--bare", *private, str(self._git_dir)))
         left_out = (*sorted(NOT_THE_PROJECT), *(f"/{name}" for name in WORKERS_NOTES))
         self._write("exclude", "\n".join(left_out) + "\n")
         self._write("attributes", _AS_IT_IS)
 
     def _write(self, name: str, text: str) -> None:
         path = self._git_dir / "info" / name
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(mode=0o700, exist_ok=True)
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            path.touch(mode=0o600)
             path.write_text(text, encoding="utf-8")
 
     def git(self, *arguments: str, stdin: str = "", extra: Mapping[str, str] | None = None) -> str:

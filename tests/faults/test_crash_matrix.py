@@ -37,8 +37,8 @@ FEWEST_CALLS = 200
 OWN_MODE = frozenset({"config.yaml", "implementation_plan.json", "injections.json"})
 """Files the person made, which keep the modes they were given."""
 
-UNRECORDED = frozenset({"logs", "cli.log"})
-"""Logs are no state; they are written past `os`."""
+UNRECORDED = frozenset({"logs", "cli.log", "work.git"})
+"""Logs are no state, and git writes the snapshots: neither goes through `os`."""
 
 
 class World:
