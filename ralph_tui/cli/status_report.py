@@ -92,6 +92,9 @@ def status_facts(project: Project, documents: Documents, owner: Owner | None) ->
         "breaker": f"{breaker.state} ({breaker_counts(breaker) or 'nothing counts against it'})",
         "step": documents.steps.running if owner else "",
         "guidance": f"{len(documents.pending)} waiting" if documents.pending else "",
+        "branch": f"{state.branch.name}, {plural(state.branch.commits, 'commit')} by ralph"
+        if state.branch
+        else "",
         "request": state.request,
         "questions": _questions(documents),
         "approval": _approval(documents),

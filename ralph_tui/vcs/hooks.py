@@ -116,7 +116,8 @@ def _require_unchanged(git: Git, hook: str, tree: str, output: str) -> None:
     Raises:
         HookError: They are not.
     """
-    listed = git.output("diff-files", "--name-only", "-z", "--relative")
+    # Unlike diff-files, this does not list a file that was written again as it was.
+    listed = git.output("diff", "--name-only", "-z", "--relative", "--no-ext-diff")
     listed += git.output(
         "ls-files", "--others", "--exclude-standard", "-z", "--", ".", ":(exclude).ralph"
     )

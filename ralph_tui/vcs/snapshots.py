@@ -7,6 +7,7 @@ takes milliseconds. What the project's .gitignore names is left out, and so are 
 
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -109,8 +110,21 @@ class SnapshotStore:
         return self.git("write-tree").strip()
 
     def _large(self) -> list[str]:
+        """Return the changed files that are not kept.
+
+        Raises:
+            SetupError: The others need more room than snapshots may take.
+        """
         listed = self.git("ls-files", "--others", "--modified", "--exclude-standard", "-z")
-        return [path for path in listed.split("\0") if path and self._size(path) > LARGEST_FILE]
+        sizes = {path: self._size(path) for path in listed.split("\0") if path}
+        large = [path for path, size in sizes.items() if size > LARGEST_FILE]
+        room = min(MOST_KIB * 1024, shutil.disk_usage(self._git_dir).free // 2)
+        if sum(sizes.values()) - sum(sizes[path] for path in large) > room:
+            raise SetupError(
+                "The project's files are too large for snapshots.",
+                "Name what is not source in .gitignore, such as data and build results.",
+            )
+        return large
 
     def _size(self, path: str) -> int:
         try:

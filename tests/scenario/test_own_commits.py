@@ -208,3 +208,19 @@ async def test_ralph_commits_on_top_of_a_persons_commit(tmp_path: Path, pause: P
     assert len(run.of(ev.RepositoryChanged)) == 1
     assert len(run.of(ev.WorkCommitted)) == 2
     assert task_of(project, "b").status is TaskStatus.COMPLETE
+
+
+async def test_ralph_commits_on_top_of_the_persons_commit(tmp_path: Path, pause: Pause) -> None:
+    project = in_repository(tmp_path)
+    shell(
+        "git config user.name me; git config user.email me@example.org; git switch -q -c x", project
+    )
+
+    async def commits(root: Path) -> None:
+        shell(f"git add half.txt && {COMMIT} 'my work'", root)
+
+    run = await played(project, pause, commits, WRITES, {"git.commit": "task"})
+    assert run.end.status is LoopStatus.COMPLETE, run.end
+    subjects = shell("git log --format=%s", project).splitlines()
+    assert subjects == ["feat: b - Do b", "feat: a - Do a", "my work", "first"]
+    assert [e.commits[0].split(" ", 1)[1] for e in run.of(ev.RepositoryChanged)] == ["my work"]

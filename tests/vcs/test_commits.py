@@ -18,6 +18,7 @@ from ralph_tui.vcs.branches import (
 )
 from ralph_tui.vcs.commits import CommitRefusedError, Committer, CommitWanted
 from ralph_tui.vcs.git import Git
+from ralph_tui.vcs.hooks import HookCall, HookEnd, HookError
 
 
 def git(root: Path, *words: str) -> str:
@@ -213,3 +214,30 @@ def test_the_push_line_names_a_remote(begun: Path) -> None:
     assert push_line(Git(begun), "work") == "git push -u mine work"
     git(begun, "config", "branch.work.remote", "mine")
     assert push_line(Git(begun), "work") == "git push mine work"
+
+
+def test_a_hook_that_writes_a_file_again_as_it_was_has_changed_nothing(begun: Path) -> None:
+    (begun / "a").write_text("2\n")
+    hook = begun / ".git/hooks/pre-commit"
+    hook.write_text("#!/bin/sh\n")
+    hook.chmod(0o755)
+
+    def rewrites(call: HookCall) -> HookEnd:
+        assert call.directory == begun
+        text = (begun / "a").read_text()
+        (begun / "a").unlink()
+        (begun / "a").write_text(text)
+        return HookEnd(0, "")
+
+    assert Committer(begun, rewrites).commit(CommitWanted("feat: a")) is not None
+
+
+def test_a_hook_that_takes_too_long_is_said(begun: Path) -> None:
+    (begun / "a").write_text("2\n")
+    hook = begun / "hooks" / "pre-commit"
+    hook.parent.mkdir()
+    hook.write_text("#!/bin/sh\n")
+    hook.chmod(0o755)
+    git(begun, "config", "core.hooksPath", "hooks")
+    with pytest.raises(HookError, match="pre-commit took too long"):
+        Committer(begun, lambda _: HookEnd(None, "")).commit(CommitWanted("feat: a"))

@@ -104,6 +104,18 @@ def test_a_large_file_is_not_kept(store: SnapshotStore, monkeypatch: pytest.Monk
     assert set(store.contents(store.take())) == {"small"}
 
 
+def test_a_project_that_is_too_large_is_refused_before_anything_is_copied(
+    store: SnapshotStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(snapshots, "MOST_KIB", 1)
+    root = root_of(store)
+    (root / "a").write_bytes(b"x" * 1000)
+    store.take()
+    (root / "b").write_bytes(b"x" * 1025)
+    with pytest.raises(SetupError, match="too large for snapshots"):
+        store.take()
+
+
 def test_old_iterations_are_dropped(store: SnapshotStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(snapshots, "MOST_POINTS", 4)
     monkeypatch.setattr(snapshots, "KEPT_POINTS", 2)
