@@ -465,6 +465,20 @@ async def test_a_step_that_commits_by_itself_stops_the_run(tmp_path: Path) -> No
     assert [e.task_id for e in run.of(ev.IterationStarted)] == ["a"]
 
 
+async def test_a_step_cannot_weaken_a_check_for_the_next_task(tmp_path: Path) -> None:
+    steps: dict[str, Step] = {"work": WORK, "sly": command("echo true > check.sh")}
+    project = make_project(
+        tmp_path,
+        [task("a"), task("b")],
+        ["sh check.sh"],
+        config={"steps": steps},
+        files={"check.sh": "test ! -e b.txt\n"},
+    )
+    async with serving(scenario(finishes("a"), finishes("b"))) as server:
+        run = await play(project, server, overrides={"phases.building.max_iterations": 2})
+    assert task_of(project, "b").status is not TaskStatus.COMPLETE, run.end.reason
+
+
 @pytest.mark.long
 async def test_the_steps_of_a_runs_end_wait_for_the_validation(tmp_path: Path) -> None:
     steps: dict[str, Step] = {"work": WORK, "end": command("echo end", when="run_end")}

@@ -2,9 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 
-from ralph_tui.config.step_settings import AGENT, StepSettings
+from ralph_tui.config.step_settings import AGENT, COMMIT, NOOP, README, StepSettings
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.base import Model
 from ralph_tui.domain.errors import RalphError, SetupError, StoreError
@@ -24,6 +24,8 @@ GRACE_SECONDS = 10.0
 """How much longer than its own time limit a step may take to end what it started."""
 
 _SHOWN_TAIL = 300
+_RUNS_NOTHING = frozenset({COMMIT, README, NOOP})
+"""Types of steps that run no program of the project."""
 
 
 class StepPlace(Model):
@@ -184,7 +186,7 @@ class StepRunner:
         if step.type == AGENT:  # its session obeys the person and the clock, and says what it cost
             result: StepResult | None = await work
         else:
-            result = await unless(self._run.project_state, work, at_once)
+            result = await self._watched(step, work)
         if result is None:
             word = "stopped" if self._run.docs.state.stop is StopMode.NOW else "paused"
             result = StepResult(outcome=StepOutcome.INTERRUPTED, reason=f"{word} at once")
@@ -192,6 +194,22 @@ class StepRunner:
             digest = digest_of(await asyncio.to_thread(step_text, self._run.project, step))
             await self._change(lambda log: log.done_once(name, digest, self._run.clock()))
         return result.model_copy(update={"seconds": time.monotonic() - began})
+
+    async def _watched(
+        self, step: StepSettings, work: Coroutine[None, None, StepResult]
+    ) -> StepResult | None:
+        """Run a step that is no session; None when the person stopped or paused the loop at once.
+
+        A command may run what an agent wrote, so check files that change meanwhile are no change of the person's.
+        """
+        gate, state = self._run.gate, self._run.project_state
+        if step.type in _RUNS_NOTHING:
+            return await unless(state, work, at_once)
+        await gate.begin("", self._run.docs.plan.tasks)
+        try:
+            return await unless(state, work, at_once)
+        finally:
+            await gate.end(self._run.docs.plan.tasks)
 
     async def _record(self, name: str, step: StepSettings, result: StepResult) -> None:
         """Write down how a step ended."""
