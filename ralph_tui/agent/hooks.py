@@ -89,6 +89,8 @@ class Hooks:
         started: Callable[[ToolCall], None],
         denied: Callable[[str], None],
         failed: Callable[[Exception], None],
+        *,
+        session: str,
     ) -> None:
         """Report to the session: calls and denials to its translator, failures to its feed.
 
@@ -97,8 +99,10 @@ class Hooks:
             started: Takes every call before it is judged.
             denied: Takes the id of a call that does not run.
             failed: Takes what went wrong while the end of a turn was judged.
+            session: The mark of everything that the session starts.
         """
-        self.permits = PermissionCallback(emit, denied)
+        self.permits = PermissionCallback(emit, denied, session)
+        self._session = session
         self._emit = emit
         self._started = started
         self._denied = denied
@@ -130,7 +134,7 @@ class Hooks:
     async def _before_tool(
         self, data: HookInput, tool_use_id: str | None, _: HookContext
     ) -> HookJSONOutput:
-        call = _call_of(data, tool_use_id)
+        call = _call_of(data, tool_use_id, self._session)
         self._started(call)
         try:
             if self.supervisor is None:
@@ -184,7 +188,7 @@ class Hooks:
     ) -> HookJSONOutput:
         if self.supervisor is None:
             return PASS
-        call = _call_of(data, tool_use_id)
+        call = _call_of(data, tool_use_id, self._session)
         after = await self.supervisor.after_tool(call, _output_of(call.name, data))
         if after.end_turn:
             return {"continue_": False, "stopReason": after.note or "The task is complete."}
@@ -204,13 +208,14 @@ class Hooks:
         return keep_going(missing) if missing else PASS
 
 
-def _call_of(data: HookInput, tool_use_id: str | None) -> ToolCall:
+def _call_of(data: HookInput, tool_use_id: str | None, session: str) -> ToolCall:
     fields = cast("dict[str, Any]", data)
     return ToolCall(
         tool_id=tool_use_id or str(fields.get("tool_use_id", "")),
         name=str(fields.get("tool_name", "")),
         input=fields.get("tool_input") or {},
         agent_id=fields.get("agent_id"),
+        session=session,
     )
 
 

@@ -28,8 +28,11 @@ Result = PermissionResultAllow | PermissionResultDeny
 class PermissionCallback:
     """Passes the CLI's questions to the current supervisor."""
 
-    def __init__(self, emit: Callable[[AgentItem], None], denied: Callable[[str], None]) -> None:
-        """Report rulings to the session's feed, and denials to its translator."""
+    def __init__(
+        self, emit: Callable[[AgentItem], None], denied: Callable[[str], None], session: str
+    ) -> None:
+        """Report rulings to the feed of the session with this mark, and denials to its translator."""
+        self._session = session
         self.supervisor: Supervisor | None = None
         self._emit = emit
         self._denied = denied
@@ -61,7 +64,13 @@ class PermissionCallback:
             return await _ask(supervisor, tool_input)
         tool_id = context.tool_use_id or ""
         before, verdict = self._sent.pop(tool_id, (None, None))
-        call = ToolCall(tool_id=tool_id, name=name, input=tool_input, agent_id=context.agent_id)
+        call = ToolCall(
+            tool_id=tool_id,
+            name=name,
+            input=tool_input,
+            agent_id=context.agent_id,
+            session=self._session,
+        )
         asked = before.input.get("command") if before is not None else None
         permission = permission_of(
             call, verdict, asked=str(asked or ""), said=context.decision_reason or ""

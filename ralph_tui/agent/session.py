@@ -152,7 +152,11 @@ class ClaudeSession:
         self._inbox: asyncio.Queue[Message | _Own | _Lost] = asyncio.Queue()
         self._translator = Translator()
         self._hooks = Hooks(
-            self._emit, self._tool_started, self._translator.deny_tool, self._end_failed
+            self._emit,
+            self._tool_started,
+            self._translator.deny_tool,
+            self._end_failed,
+            session=self._mark,
         )
         hiding = key_hiding(spec, self._told_environment)
         self._client = ClaudeSDKClient(

@@ -15,6 +15,8 @@ class ToolCall(Model):
     input: dict[str, JsonValue]
     agent_id: str | None = None
     """Set when a sub-agent makes the call."""
+    session: str = ""
+    """The mark of everything that the call's session starts."""
 
 
 class Verdict(Model):

@@ -19,6 +19,7 @@ from tests.harness.projects import make_project, task, task_of
 from tests.harness.scenarios import finishes, scenario
 from tests.harness.waiting import until
 from tests.scenario.running import Run, play
+from tests.scenario.test_sandbox import needs_sandbox
 
 pytestmark = pytest.mark.real_cli
 
@@ -34,6 +35,7 @@ class Pause:
     over: asyncio.Event = field(default_factory=asyncio.Event)
     looked: list[str] = field(default_factory=list)
     """The tool calls after which the repository was looked at."""
+    guard: RepositoryGuard | None = None
 
 
 @pytest.fixture
@@ -50,6 +52,7 @@ def pause(monkeypatch: pytest.MonkeyPatch) -> Pause:
     async def end_and_note(self: RepositoryGuard, key: str) -> None:
         await ended(self, key)
         found.looked.append(key)
+        found.guard = self
 
     monkeypatch.setattr(playback, "play", play_later)
     monkeypatch.setattr(RepositoryGuard, "end_command", end_and_note)
@@ -87,7 +90,13 @@ Acts = Callable[[Path], Awaitable[None]]
 
 
 async def played(
-    project: Path, pause: Pause, act: Acts, tool: str, overrides: Mapping[str, object] | None = None
+    project: Path,
+    pause: Pause,
+    act: Acts,
+    tool: str,
+    overrides: Mapping[str, object] | None = None,
+    *,
+    job: bool = False,
 ) -> Run:
     """Play a run in which somebody acts while the model thinks after its first tool call."""
 
@@ -95,6 +104,10 @@ async def played(
         await until(pause.begun.is_set, what="the pause between two calls")
         first = await run.until_told(ev.ToolFinished)
         await until(lambda: first.tool_id in pause.looked, what="the look after the call")
+        guard = pause.guard
+        assert guard is not None
+        if not job:  # the CLI's own helpers end by themselves
+            await until(lambda: not guard._left, what="the end of what the CLI started")
         await act(project)
         pause.over.set()
 
@@ -103,17 +116,26 @@ async def played(
 
 
 WRITES = "write: {path: half.txt, content: half}"
+SHELL = "bash: echo half > half.txt"
 
 
+@pytest.mark.parametrize(
+    ("sandbox", "tool"),
+    [
+        ("off", WRITES),
+        pytest.param("off", SHELL, marks=pytest.mark.long),
+        pytest.param("auto", SHELL, marks=[pytest.mark.long, needs_sandbox]),
+    ],
+)
 async def test_a_persons_commit_between_two_calls_is_told_and_the_run_goes_on(
-    tmp_path: Path, pause: Pause
+    tmp_path: Path, pause: Pause, sandbox: str, tool: str
 ) -> None:
     project = in_repository(tmp_path)
 
     async def commits(root: Path) -> None:
         shell(f"git add half.txt && {COMMIT} 'my work' && git tag mine", root)
 
-    run = await played(project, pause, commits, WRITES)
+    run = await played(project, pause, commits, tool, {"safety.sandbox": sandbox})
     assert (run.end.status, run.end.exit_code) == (LoopStatus.COMPLETE, 0), run.end
     (told,) = run.of(ev.RepositoryChanged)
     head = shell("git rev-parse --short HEAD", project).strip()
@@ -156,7 +178,7 @@ async def test_a_background_job_that_commits_later_is_the_agents(
         await until((root / "committed").exists, what="the job")
 
     job = "bash: nohup sh later.sh >/dev/null 2>&1 & echo started"
-    run = await played(project, pause, waits, job)
+    run = await played(project, pause, waits, job, job=True)
     assert (run.end.status, run.end.exit_code) == (LoopStatus.STOPPED, 1)
     assert "branch main was moved" in run.end.reason
     assert run.of(ev.RepositoryChanged) == []

@@ -165,8 +165,8 @@ class Supervisor(Protocol):
 class CommandWatch(Protocol):
     """Hears of everything that runs what an agent wrote, right before and right after it."""
 
-    async def begin_command(self, key: str) -> None:
-        """Hear that a command is about to run; it waits for this."""
+    async def begin_command(self, key: str, session: str = "") -> None:
+        """Hear that a command, of the session with this mark, is about to run; it waits for this."""
 
     async def end_command(self, key: str) -> None:
         """Hear that a command has ended."""

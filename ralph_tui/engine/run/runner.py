@@ -49,7 +49,7 @@ from ralph_tui.engine.safety.phase_extensions import (
     extra_values,
     extras_of,
 )
-from ralph_tui.engine.safety.processes import RUN_MARK, Watchdog, end_marked, left_by_commands
+from ralph_tui.engine.safety.processes import RUN_MARK, Watchdog, end_marked, marked_below
 from ralph_tui.engine.safety.repository_guard import RepositoryGuard
 from ralph_tui.engine.session.spec import guard_policy, review_spec, shielding_own, spec_maker
 from ralph_tui.engine.steps.around_work import check_steps
@@ -117,7 +117,7 @@ class Runner:
         self._repository_guard = RepositoryGuard(
             project.root,
             bus.emit,
-            left_alive=partial(left_by_commands, RUN_MARK, run_id),
+            alive=partial(marked_below, RUN_MARK, run_id),
             activity=self._activity,
         )
         self._commits = TaskCommits(
@@ -192,6 +192,8 @@ class Runner:
             changed = failed_end(error)
         except OSError as error:
             changed = out_of_resources(error)
+        finally:
+            self._repository_guard.close()
         unwritten = await self._bus.written()
         if changed is None and unwritten is not None:
             changed = failed_end(unwritten)
@@ -200,7 +202,7 @@ class Runner:
     async def _about_to_run(self, call: ToolCall) -> None:
         """Note a call that could change the repository, or unseen by the guard ralph's documents."""
         if may_write(call.name):
-            await self._repository_guard.begin_command(call.tool_id)
+            await self._repository_guard.begin_command(call.tool_id, call.session)
         is_held = call.name in COMMAND_TOOLS and self._held.sandbox is not None
         if may_write_unseen(call.name) and not is_held:
             self._activity.begin(call.tool_id)

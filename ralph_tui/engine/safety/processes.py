@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from typing import NamedTuple
 
 from ralph_tui.guard.sandbox.environ_block import without_keys
 
@@ -23,9 +24,6 @@ SESSION_MARK = "RALPH_TUI_SESSION"
 GRACE_SECONDS = 2.0
 
 ROUNDS = 5
-
-START_SLACK_SECONDS = 1.0
-"""How far the start of a process may be off: it is counted from a boot time in whole seconds."""
 
 
 def marked(name: str, value: str) -> list[int]:
@@ -42,27 +40,29 @@ def marked(name: str, value: str) -> list[int]:
     return found
 
 
-def left_by_commands(name: str, value: str, since: float) -> bool:
-    """Return whether a process with the mark is alive that an agent's command may have left running.
+class MarkedProcess(NamedTuple):
+    """A process that this run started, not as its own child."""
 
-    Not counted are this process's own children, which are the agent's CLIs, and what began before `since`.
+    pid: int
+    started: float
+    session: str
+    """The mark of the agent session it belongs to; empty for a check, a step or a hook."""
 
-    Args:
-        name: The mark, an environment variable.
-        value: Its value.
-        since: When the first command began, in seconds since the epoch.
-    """
+
+def marked_below(name: str, value: str) -> frozenset[MarkedProcess]:
+    """Return the processes with the mark but this process's own children, which are the agent's CLIs and checks."""
     import psutil
 
-    own = os.getpid()
+    own, found = os.getpid(), set()
     for pid in marked(name, value):
         try:
             process = psutil.Process(pid)
-            if process.ppid() != own and process.create_time() >= since - START_SLACK_SECONDS:
-                return True
-        except psutil.Error:  # gone meanwhile
+            if process.ppid() != own:
+                session = process.environ().get(SESSION_MARK, "")
+                found.add(MarkedProcess(pid, process.create_time(), session))
+        except (psutil.Error, OSError):  # gone meanwhile
             continue
-    return False
+    return frozenset(found)
 
 
 def end_marked(name: str, value: str, *, grace: float = GRACE_SECONDS) -> int:

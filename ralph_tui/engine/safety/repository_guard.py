@@ -1,7 +1,6 @@
 """Watch the repository: look around everything an agent runs, tell the person's changes, end the run for others."""
 
 import asyncio
-import math
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +8,8 @@ from pathlib import Path
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.events import Event, EventSink
-from ralph_tui.engine.core.outcome import End, failed_end, stopped_end
+from ralph_tui.engine.core.outcome import End, failed_end, out_of_resources, stopped_end
+from ralph_tui.engine.safety.processes import MarkedProcess
 from ralph_tui.engine.safety.repository_status import repository_notices
 from ralph_tui.guard.repository.watcher import (
     Change,
@@ -26,8 +26,16 @@ from ralph_tui.store.journal.agent_activity import ActivityLog
 HINT_LIMIT = 400
 
 
-def _nothing_left(_: float) -> bool:
-    return False
+_SCANS = 5
+_SCAN_PAUSE_SECONDS = 0.1
+_AGAIN_SECONDS = 1.0
+"""A CLI starts helpers of its own that end at once; what is still there after the scans was left running."""
+
+Alive = Callable[[], frozenset[MarkedProcess]]
+
+
+def _none_alive() -> frozenset[MarkedProcess]:
+    return frozenset()
 
 
 class RepositoryGuard:
@@ -42,7 +50,7 @@ class RepositoryGuard:
         root: Path,
         emit: EventSink,
         *,
-        left_alive: Callable[[float], bool] = _nothing_left,
+        alive: Alive = _none_alive,
         activity: ActivityLog | None = None,
     ) -> None:
         """Watch the repository of a project.
@@ -50,26 +58,26 @@ class RepositoryGuard:
         Args:
             root: The project directory.
             emit: Takes what is told about the repository.
-            left_alive: Tells whether a process that something of the agent started since then is alive; it
-                blocks.
+            alive: Returns what is alive of all that the run started; it blocks.
             activity: Hears that a command has ended.
         """
         self._activity = activity
         self._root = root
         self._watch = RepositoryWatcher(root)
         self._emit = emit
-        self._left_alive = left_alive
+        self._alive = alive
+        self._before_work: dict[str, frozenset[MarkedProcess]] = {}
+        """By session, what was alive before its first command: the CLI's own helpers and servers."""
+        self._left: frozenset[MarkedProcess] = frozenset()
+        """What commands of the agent had left running at the last look."""
         self._known: Snapshot | None = None
         self._begun = False
-        self._since = math.inf
-        """When the first command began, in seconds since the epoch."""
         self._running: set[str] = set()
         self._ran = False
         """Whether anything ran since the last look."""
-        self._left_running = False
-        """Whether a process of the agent was alive at the last look."""
         self._end: End | None = None
         self._looking = asyncio.Lock()
+        self._again: asyncio.Task[None] | None = None
         self._later: set[asyncio.Task[None]] = set()
 
     def note(self, event: Event) -> None:
@@ -85,12 +93,14 @@ class RepositoryGuard:
             case _:
                 pass
 
-    async def begin_command(self, key: str) -> None:
+    async def begin_command(self, key: str, session: str = "") -> None:
         """Take a look before something of the agent runs; it must not run before this returns."""
         async with self._looking:
             if not self._running:
                 await self._look()
-            self._since = min(self._since, time.time())
+            if session and session not in self._before_work and self._known is not None:
+                alive = await asyncio.to_thread(self._alive)
+                self._before_work[session] = frozenset(p for p in alive if p.session == session)
             self._running.add(key)
             self._ran = True
 
@@ -133,23 +143,58 @@ class RepositoryGuard:
         end, self._end = self._end, None
         return end
 
+    def close(self) -> None:
+        """Stop looking: the run is over."""
+        self._begun = False
+        if self._again is not None:
+            self._again.cancel()
+
     async def _look(self) -> None:
         """Look at the repository, and judge what changed since the look before."""
         if not self._begun:
             return
-        quiet = not (self._ran or self._running or self._left_running)
+        quiet = not (self._ran or self._running or self._left)
         try:
             # First who is alive: whatever such a process did before it ended is in the look after that.
-            alive = False
+            left: frozenset[MarkedProcess] = frozenset()
             if self._known is not None:
-                alive = await asyncio.to_thread(self._left_alive, self._since)
+                left = await asyncio.to_thread(self._left_running)
             before, self._known = self._known, await asyncio.to_thread(self._watch.snapshot)
-            self._ran, self._left_running = bool(self._running), alive
+            self._ran, self._left = bool(self._running), left
             change = compare(before, self._known, quiet=quiet)
             if change is not None:
                 await self._judge(change, before)
         except RalphError as error:
             self._end = self._end or failed_end(error)
+        except OSError as error:
+            self._end = self._end or out_of_resources(error)
+        if self._left and not self._running and self._again is None:
+            self._again = asyncio.create_task(self._look_again(), name="ralph-look-again")
+
+    async def _look_again(self) -> None:
+        """Look until nothing of the agent is left running: from then on a change is the person's."""
+        while self._left:
+            await asyncio.sleep(_AGAIN_SECONDS)
+            async with self._looking:
+                if not self._running:
+                    await self._look()
+        self._again = None
+
+    def _left_running(self) -> frozenset[MarkedProcess]:
+        """Return what commands of the agent left running. Blocks, longer for what was not there at the last look."""
+        left = frozenset(filter(self._is_of_a_command, self._alive()))
+        for _ in range(_SCANS - 1):
+            if left <= self._left:
+                break
+            time.sleep(_SCAN_PAUSE_SECONDS)
+            left = frozenset(filter(self._is_of_a_command, self._alive()))
+        return left
+
+    def _is_of_a_command(self, process: MarkedProcess) -> bool:
+        """Return whether a command may have started a process; a session without any command started none."""
+        if not process.session:
+            return True
+        return process not in self._before_work.get(process.session, {process})
 
     async def _judge(self, change: Change, before: Snapshot | None) -> None:
         if before is None or not change.by_person:

@@ -1,9 +1,9 @@
 """Who changed the repository is known from the looks around what the agent runs."""
 
+import asyncio
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,7 @@ import pytest
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import ExitCode
 from ralph_tui.domain.events import Event
-from ralph_tui.engine.safety.processes import RUN_MARK, left_by_commands
+from ralph_tui.engine.safety.processes import RUN_MARK, SESSION_MARK, MarkedProcess, marked_below
 from ralph_tui.engine.safety.repository_guard import RepositoryGuard
 from ralph_tui.guard.repository.watcher import OwnCommit
 from tests.guard.test_shims import make_repository
@@ -27,8 +27,8 @@ class Watched:
         make_repository(root)
         self.root = root
         self.told: list[Event] = []
-        self.left = False
-        self.guard = RepositoryGuard(root, self.told.append, left_alive=lambda _: self.left)
+        self.alive: set[MarkedProcess] = set()
+        self.guard = RepositoryGuard(root, self.told.append, alive=lambda: frozenset(self.alive))
 
     def does(self, command: str = COMMIT) -> str:
         shell = ["bash", "-c", command]
@@ -73,18 +73,59 @@ async def test_a_commit_while_one_of_two_commands_runs_is_in_doubt(watched: Watc
     assert await guard.check() is None, "it is told once"
 
 
-async def test_what_happens_after_a_job_was_left_running_is_the_agents(watched: Watched) -> None:
+@pytest.mark.parametrize("session", ["working", ""])
+async def test_what_happens_after_a_job_was_left_running_is_the_agents(
+    watched: Watched, session: str
+) -> None:
     guard = watched.guard
     await guard.begin()
-    await guard.begin_command("one")
-    watched.left = True
+    await guard.begin_command("one", session)
+    watched.alive = {MarkedProcess(10**7, 1.0, session)}
     await guard.end_command("one")
     watched.does()
-    watched.left = False  # the job ended after its commit
+    watched.alive = set()  # the job ended after its commit
     assert await guard.check() is not None
     watched.does()
     assert await guard.check() is None, "nothing of the agent is left by now"
     assert len(watched.changes) == 1
+
+
+async def test_once_the_last_job_has_ended_a_change_is_the_persons_again(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ralph_tui.engine.safety.repository_guard._AGAIN_SECONDS", 0.01)
+    guard = watched.guard
+    await guard.begin()
+    await guard.begin_command("one")
+    watched.alive = {MarkedProcess(10**7, 1.0, "")}
+    await guard.end_command("one")
+    watched.alive = set()
+    again = next(task for task in asyncio.all_tasks() if task.get_name() == "ralph-look-again")
+    await again
+    watched.does()
+    assert await guard.check() is None
+    assert len(watched.changes) == 1
+
+
+async def test_helpers_of_the_cli_leave_no_doubt(watched: Watched) -> None:
+    guard = watched.guard
+    proxy = MarkedProcess(10**7, 1.0, "working")
+    watched.alive = {proxy}
+    await guard.begin()
+    await guard.begin_command("one", "working")
+    watched.alive |= {MarkedProcess(10**7 + 1, 2.0, "standby")}
+    await guard.end_command("one")
+    watched.does()
+    await guard.begin_command("two", "working")
+    await guard.end_command("two")
+    watched.does()
+    assert await guard.check() is None
+    assert len(watched.changes) == 2
+    await guard.begin_command("three", "working")
+    watched.alive |= {proxy._replace(started=3.0)}
+    await guard.end_command("three")
+    watched.does()
+    assert await guard.check() is not None, "the same number, but another process"
 
 
 async def test_a_command_whose_end_was_never_told_leaves_the_rest_in_doubt(
@@ -139,17 +180,18 @@ async def test_a_repository_that_git_cannot_read_any_more_ends_the_run(watched: 
 
 
 def test_a_job_of_a_command_is_found_by_its_mark_and_own_children_are_not(tmp_path: Path) -> None:
-    since, pid_file = time.time(), tmp_path / "pid"
-    environment = {**os.environ, RUN_MARK: str(tmp_path)}
+    run, pid_file = str(tmp_path), tmp_path / "pid"
+    environment = {**os.environ, RUN_MARK: run, SESSION_MARK: "s"}
     child = subprocess.Popen(["sleep", "60"], env=environment)
+    job = f"import subprocess; print(subprocess.Popen(['sleep', '60']).pid, file=open({str(pid_file)!r}, 'w'))"
     try:
-        assert not left_by_commands(RUN_MARK, str(tmp_path), since)
-        command = f"import subprocess; print(subprocess.Popen(['sleep', '60']).pid, file=open({str(pid_file)!r}, 'w'))"
-        subprocess.run([sys.executable, "-c", command], env=environment, check=True)
-        wait_until(lambda: left_by_commands(RUN_MARK, str(tmp_path), since))
-        assert not left_by_commands(RUN_MARK, str(tmp_path), time.time() + 60)
-        assert not left_by_commands(RUN_MARK, f"{tmp_path}x", since)
+        assert marked_below(RUN_MARK, run) == frozenset()
+        subprocess.run([sys.executable, "-c", job], env=environment, check=True)
+        pid = int(pid_file.read_text())
+        wait_until(lambda: marked_below(RUN_MARK, run))
+        assert [(p.pid, p.session) for p in marked_below(RUN_MARK, run)] == [(pid, "s")]
+        assert marked_below(RUN_MARK, f"{run}x") == frozenset()
+        os.kill(pid, 9)
     finally:
         child.kill()
         child.wait()
-        os.kill(int(pid_file.read_text()), 9)

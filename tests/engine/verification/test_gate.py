@@ -138,7 +138,8 @@ class Watch:
         self.root = root
         self.heard: list[tuple[str, bool]] = []
 
-    async def begin_command(self, key: str) -> None:
+    async def begin_command(self, key: str, session: str = "") -> None:
+        assert session == ""
         self.heard.append((key, (self.root / "made").exists()))
 
     async def end_command(self, key: str) -> None:
