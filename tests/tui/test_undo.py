@@ -1,12 +1,21 @@
 """Undo on the screen: what it would change is shown first, and only a yes does it."""
 
+from datetime import UTC, datetime
+from pathlib import Path
+
 from textual.pilot import Pilot
 
 from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.plan.plan import TaskStatus
+from ralph_tui.engine.control.undo import snapshots_of
+from ralph_tui.store.project import Project
 from ralph_tui.tui.screens.dialogs.preview import UndoDialog
+from tests.harness.projects import make_project, task
 from tests.tui import feed
 from tests.tui.conftest import script_of, toasts, until
 from tests.tui.test_board import Open, ralph
+from tests.tui.test_import_plan import launch_of
+from tests.tui.test_import_plan import opened as watched
 
 
 async def looked(pilot: Pilot[int]) -> UndoDialog:
@@ -57,3 +66,23 @@ async def test_nothing_is_undone_while_the_loop_runs(open_app: Open) -> None:
         await pilot.press("1", "u")
         await until(pilot, lambda: any("The loop is running" in n for n in toasts(ralph(pilot))))
         assert script.controls.asked == []
+
+
+async def test_a_real_project_is_undone_while_the_screen_watches_it(tmp_path: Path) -> None:
+    root = make_project(tmp_path, [task("a", status="complete")])
+    Project(root).transact(
+        lambda docs: docs.with_state(started_at=datetime.now(UTC), iteration_count=1)
+    )
+    store = snapshots_of(root)
+    store.begin(1, "a", "run")
+    (root / "a.txt").write_text("a\n")
+    store.end(1)
+    async with watched(launch_of(root), (80, 24)) as pilot:
+        app = ralph(pilot)
+        shown = await looked(pilot)
+        assert "remove      a.txt" in shown.copied()
+        await pilot.press("y")
+        await until(pilot, lambda: any("a is undone" in text for text in toasts(app)))
+        await until(pilot, lambda: app.view.tasks["a"].status is TaskStatus.PENDING)
+        assert app.view.elsewhere is None
+    assert not (root / "a.txt").exists()
