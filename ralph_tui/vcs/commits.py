@@ -4,7 +4,7 @@ import os
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ralph_tui.domain.errors import SetupError
@@ -52,6 +52,7 @@ class CommitMade:
         parent: The commit before it; empty for the first of a branch.
         subject: The first line of its message.
         entries: Each path that differs from its parent, from the top of the work tree.
+        staged: The same, and each path of the index that was staged as something else before.
         additions: Lines added.
         deletions: Lines removed.
     """
@@ -61,6 +62,7 @@ class CommitMade:
     parent: str
     subject: str
     entries: tuple[ChangedPath, ...]
+    staged: tuple[ChangedPath, ...]
     additions: int
     deletions: int
 
@@ -114,6 +116,7 @@ class Committer:
                 "Check out a branch with `git switch BRANCH`, then run again.",
             )
         require_unprotected(head.branch, wanted.protected)
+        index = self.git.text("write-tree")
         self._stage(wanted.paths)
         tree = self.git.text("write-tree")
         base = head.commit or self.git.text("hash-object", "-t", "tree", os.devnull)
@@ -122,7 +125,9 @@ class Committer:
             return None
         self._require_no_secret(base, tree, entries)
         message = self._message(wanted, tree)
+        staged = {one.path: one for one in (*self._entries(index, tree), *entries)}
         made = self._made(head, message, tree, entries, base)
+        made = replace(made, staged=tuple(staged.values()))
         wanted.intend(made.commit)
         reason = f"commit (ralph): {made.subject}"
         self.git.text("update-ref", "-m", reason, "HEAD", made.commit, head.commit or _NOTHING)
@@ -253,6 +258,7 @@ class Committer:
             parent=head.commit,
             subject=message.partition("\n")[0],
             entries=entries,
+            staged=entries,
             additions=_counted(counted, "insertion"),
             deletions=_counted(counted, "deletion"),
         )

@@ -36,7 +36,7 @@ def committed(root: Path) -> CommitMade:
 
 
 def own(made: CommitMade) -> OwnCommit:
-    entries = {e.path: f"{e.mode},{e.object}" if e.mode else "" for e in made.entries}
+    entries = {e.path: f"{e.mode},{e.object}" if e.mode else "" for e in made.staged}
     return OwnCommit(made.branch, made.commit, entries)
 
 
@@ -70,3 +70,15 @@ def test_what_is_staged_beside_ralphs_commit_is_still_seen(root: Path) -> None:
     change = compare(with_commit(before, own(made)), watcher.snapshot())
     assert change is not None
     assert change.summary == "the index was changed (kept)"
+
+
+def test_what_was_staged_and_then_taken_back_is_no_change_beside_the_commit(root: Path) -> None:
+    (root / "kept").write_text("staged\n")
+    git(root, "add", "kept")
+    (root / "kept").write_text("1\n")
+    watcher = RepositoryWatcher(root)
+    before = watcher.snapshot()
+    assert before is not None
+    made = committed(root)
+    assert "kept" not in [entry.path for entry in made.entries]
+    assert compare(with_commit(before, own(made)), watcher.snapshot()) is None

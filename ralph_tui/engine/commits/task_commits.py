@@ -300,7 +300,7 @@ def _named(ids: tuple[str, ...]) -> str:
 
 
 def _own(made: CommitMade) -> OwnCommit:
-    entries = {e.path: f"{e.mode},{e.object}" if e.mode else "" for e in made.entries}
+    entries = {e.path: f"{e.mode},{e.object}" if e.mode else "" for e in made.staged}
     return OwnCommit(made.branch, made.commit, entries)
 
 
