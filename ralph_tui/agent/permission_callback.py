@@ -15,7 +15,7 @@ from ralph_tui.domain.permissions import NOBODY, Ruling
 from ralph_tui.domain.sanitize import inert, one_line
 from ralph_tui.domain.tool_calls import ToolCall, Verdict
 from ralph_tui.engine.core.ports import AgentItem, Supervisor
-from ralph_tui.engine.decisions.call_permissions import permission_of
+from ralph_tui.engine.decisions.permission_questions import permission_of
 
 ASK_TOOL = "AskUserQuestion"
 

@@ -7,7 +7,7 @@ from ralph_tui.config.setting_names import description
 from ralph_tui.demo.scenario_loader import parse_scenario
 from ralph_tui.domain.errors import ExitCode
 from ralph_tui.domain.plan.plan import ImplementationPlan
-from ralph_tui.tui.commands.keymap import NAMES
+from ralph_tui.tui.commands.custom_keys import NAMES
 from ralph_tui.tui.commands.registry import key_table
 from tests.cli.processes import REPOSITORY, inside
 

@@ -23,7 +23,7 @@ from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.tool_calls import ToolCall, Verdict
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.project_state import ProjectState
-from ralph_tui.engine.decisions.call_permissions import (
+from ralph_tui.engine.decisions.permission_questions import (
     CallPermissions,
     permission_of,
     withdraw_left_over,

@@ -15,8 +15,14 @@ from ralph_tui.domain.documents.questions import (
 )
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.events import PlanLoaded, TaskChanged
-from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus, free_id, in_order
-from ralph_tui.domain.plan.plan_order import open_order
+from ralph_tui.domain.plan.plan import (
+    ImplementationPlan,
+    Task,
+    TaskStatus,
+    free_id,
+    in_order,
+    open_order,
+)
 from ralph_tui.domain.project_state import Approval, ApprovalKind, Phase, StopMode
 from ralph_tui.domain.verification.verification import CommandCriterion
 from ralph_tui.engine.control.attribution import CHANGED_ON_DISK

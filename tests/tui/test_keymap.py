@@ -11,7 +11,7 @@ from ralph_tui.config.setting_names import description
 from ralph_tui.config.settings import ScreenSettings
 from ralph_tui.domain.errors import ConfigError
 from ralph_tui.tui.app.app import RalphApp
-from ralph_tui.tui.commands.keymap import keymap_of
+from ralph_tui.tui.commands.custom_keys import keymap_of
 from ralph_tui.tui.screens.dialogs.confirm import Confirm
 from ralph_tui.tui.screens.pages.history import HistoryPage
 from ralph_tui.tui.screens.pages.why import WhyPage

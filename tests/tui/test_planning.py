@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
-from ralph_tui.domain.plan.plan_order import work_order
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus, work_order
 from ralph_tui.engine.control.plan_edits import TaskFields
 from ralph_tui.present.board.plan_graph import graph_blocks
 from ralph_tui.present.text.glyphs import ASCII, UNICODE

@@ -13,8 +13,7 @@ from textual.pilot import Pilot
 from textual.visual import Visual
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
-from ralph_tui.domain.plan.plan_order import work_order
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus, work_order
 from ralph_tui.domain.plan.plan_validation import PlanProblem
 from ralph_tui.present.text.spans import Line, Span, fold
 from ralph_tui.tui.screens.dialogs.plan_review import PlanReview

@@ -13,8 +13,8 @@ from ralph_tui.domain.plan.plan import (
     TaskStatus,
     free_id,
     in_order,
+    open_order,
 )
-from ralph_tui.domain.plan.plan_order import open_order
 from ralph_tui.domain.verification.check_commands import runnable_command
 from ralph_tui.domain.verification.verification import Criterion, TaskVerification, criterion_text
 

@@ -30,7 +30,7 @@ from ralph_tui.engine.core.plan_export import FollowedExports
 from ralph_tui.engine.core.ports import Agent
 from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.core.services import RunServices, nothing_beside
-from ralph_tui.engine.decisions.call_permissions import withdraw_left_over
+from ralph_tui.engine.decisions.permission_questions import withdraw_left_over
 from ralph_tui.engine.limits.quota import QuotaWatch
 from ralph_tui.engine.limits.run_limits import RunLimits
 from ralph_tui.engine.phases.phase_session import Stage

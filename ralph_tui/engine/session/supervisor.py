@@ -13,7 +13,7 @@ from ralph_tui.domain.tool_calls import ToolAnswer, ToolCall, Verdict
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.ports import AfterTool, QuestionReply, Supervisor
 from ralph_tui.engine.core.usage_meter import UsageMeter
-from ralph_tui.engine.decisions.call_permissions import CallPermissions
+from ralph_tui.engine.decisions.permission_questions import CallPermissions
 from ralph_tui.engine.limits.rate_limiter import RateLimiter
 from ralph_tui.engine.prompts.prompts import reminder
 from ralph_tui.engine.prompts.subagents import SubAgentRules

@@ -11,8 +11,7 @@ Pure functions.
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 
-from ralph_tui.domain.plan.plan import Task
-from ralph_tui.domain.plan.plan_order import needing
+from ralph_tui.domain.plan.plan import Task, needing
 from ralph_tui.present.board.board_rows import complete_ids, group_of, look_of_group
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.parts import LazyLines, LineBlock

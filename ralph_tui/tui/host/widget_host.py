@@ -21,7 +21,7 @@ from ralph_tui.present.text.spans import Tone
 from ralph_tui.store.crash_reports import write_report
 from ralph_tui.tui.commands.command import Command
 from ralph_tui.tui.commands.context import CommandContext
-from ralph_tui.tui.commands.keymap import Keymap, keymap_of, keys_of
+from ralph_tui.tui.commands.custom_keys import Keymap, keymap_of, keys_of
 from ralph_tui.tui.commands.registry import name_of
 from ralph_tui.tui.host.bridge import Bridge
 from ralph_tui.tui.host.terminal_escapes import notification

@@ -9,8 +9,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from ralph_tui.domain.plan.plan import Task, plan_size
-from ralph_tui.domain.plan.plan_order import work_order
+from ralph_tui.domain.plan.plan import Task, plan_size, work_order
 from ralph_tui.domain.plan.task_map import Tasks
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.present.board.plan_graph import graph_blocks
