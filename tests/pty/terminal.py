@@ -87,9 +87,10 @@ class Terminal:
         deadline = time.monotonic() + seconds
         while not condition():
             if time.monotonic() > deadline:
-                raise TimeoutError(f"not within {seconds:g} s: {what}\n{self.text}")
+                # A report that is cut keeps its last lines, so what was waited for stands below the screen.
+                raise TimeoutError(f"{self.text}\nnot within {seconds:g} s: {what}")
             if self._ended:
-                raise EOFError(f"the program has ended, without {what}\n{self.text}")
+                raise EOFError(f"{self.text}\nthe program has ended, without {what}")
             self._take_in()
 
     def until_shown(self, text: str, seconds: float = PATIENCE) -> None:

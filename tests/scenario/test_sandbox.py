@@ -23,8 +23,8 @@ from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.guard.sandbox.os_sandbox import why_no_sandbox
 from ralph_tui.store.project_root import AGENT_OF
+from tests.harness.missing_programs import path_without
 from tests.harness.model import serving
-from tests.harness.programs import path_without
 from tests.harness.projects import make_project, task, task_of
 from tests.harness.scenarios import finishes, scenario
 from tests.scenario.running import WAITS_FOR_GO, Run, let_go, play
