@@ -119,7 +119,7 @@ for commands in (
     *(run.app, demo.app, init.app, status.app, tasks.looking, history.app, attach.app),
     *(history.measures, replay.app, control.app, tasks.app, exchange.app, limits.app, answer.app),
     *(memory.app, serve.app, reset.app, doctor.app, build_tools.app, verify.app),
-    *(build_tools.deps, config.app, guard.app),
+    *(build_tools.deps, config.app, guard.app, serve.programs),
 ):
     app.add_typer(commands)
 

@@ -132,7 +132,12 @@ class BuildingSettings(PhaseExtras):
     """The building phase."""
 
     max_iterations: Positive = Field(100, description="Most iterations in one run.")
-    backpressure: Annotated[tuple[Text, ...], BeforeValidator(_one_word_as_a_list)] = Field(
+    backpressure: Annotated[
+        tuple[Text, ...],
+        BeforeValidator(
+            _one_word_as_a_list, json_schema_input_type=tuple[Text, ...] | Literal["detected"]
+        ),
+    ] = Field(
         (DETECTED,),
         description=(
             "Commands the gate runs before it believes that a task is complete: shell commands, tests,"

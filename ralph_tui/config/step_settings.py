@@ -148,7 +148,11 @@ def after_work(steps: Mapping[str, StepSettings]) -> tuple[str, ...]:
     return names[names.index(WORK) + 1 :]
 
 
-Steps = Annotated[Mapping[str, StepSettings], BeforeValidator(_typed), AfterValidator(_sound)]
+Steps = Annotated[
+    Mapping[str, StepSettings],
+    BeforeValidator(_typed, json_schema_input_type=Mapping[str, StepSettings | None]),
+    AfterValidator(_sound),
+]
 """Steps by name, in their order; empty: the work, and the commit that the git settings want."""
 
 

@@ -52,7 +52,7 @@ COMMANDS = (
         "test",
         "lint",
     ),
-    *("typecheck", "deps", "config", "guard", "limits", "breaker", "verify"),
+    *("typecheck", "deps", "config", "guard", "limits", "breaker", "verify", "schema"),
 )
 
 GROUPS = ("deps", "config", "guard")

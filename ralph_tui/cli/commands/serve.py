@@ -1,8 +1,8 @@
-"""`ralph serve`: shows the screen in a browser on this machine."""
+"""`ralph serve` and `ralph schema`: a project for a browser, and ralph's files for other programs."""
 
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -11,6 +11,8 @@ from ralph_tui.cli.options import ProjectRoot, examples
 from ralph_tui.cli.project_lookup import find_project
 
 app = typer.Typer()
+programs = typer.Typer()
+"""What programs use, which `--help` lists at the end."""
 
 
 @app.command(epilog=examples("ralph serve", "ralph serve --port 9000 --no-open"))
@@ -50,3 +52,26 @@ def _has_desktop() -> bool:
     """Return whether a browser would open in a window instead of in this terminal."""
     here = ("DISPLAY", "WAYLAND_DISPLAY")
     return sys.platform == "darwin" or any(os.environ.get(name) for name in here)
+
+
+@programs.command(
+    epilog=examples(
+        "ralph schema config > .ralph/config.schema.json",
+        "ralph schema plan",
+        "ralph schema events",
+    )
+)
+def schema(
+    name: Annotated[
+        Literal["plan", "config", "events"],
+        typer.Argument(metavar="NAME", help="plan, config or events.", show_choices=False),
+    ],
+) -> None:
+    """Print a JSON Schema of ralph's files.
+
+    With it, an editor completes and checks the plan and the settings, and a program knows the fields of an
+    event. docs/schemas.md says how.
+    """
+    from ralph_tui.cli.json_schemas import schema_text
+
+    sys.stdout.write(schema_text(name))

@@ -8,7 +8,7 @@ RALPH = names("ralph ralph-tui ralph-agent")
 MODULE = "ralph_tui"
 
 _LOOKS = names(
-    "status tasks history metrics replay doctor test lint typecheck deps guard demo --help --version"
+    "status tasks history metrics replay doctor test lint typecheck deps guard demo schema --help --version"
 )
 _BARE = names("limits breaker answer")
 """These only show something when nothing follows."""

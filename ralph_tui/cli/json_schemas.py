@@ -1,0 +1,152 @@
+"""Makes the JSON Schemas of ralph's files for editors and other programs."""
+
+import ast
+import inspect
+import json
+import textwrap
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Any, Final
+
+from pydantic import TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
+
+NAMES: Final = ("plan", "config", "events")
+"""The files that have a schema."""
+
+_TITLES: Mapping[str, tuple[str, str]] = {
+    "plan": ("The plan of ralph", ".ralph/implementation_plan.json"),
+    "config": ("The settings of ralph", ".ralph/config.yaml"),
+    "events": ("An event of ralph", "one line of .ralph/events.jsonl or of `--json`"),
+}
+
+_REFERENCE: JsonSchemaValue = {"type": "string", "pattern": r"\$\{"}
+"""A value that stands for an environment variable, allowed wherever a setting is no text."""
+
+
+def json_schema(name: str) -> dict[str, Any]:
+    """Return the schema with this name."""
+    title, file = _TITLES[name]
+    maker = _Settings if name == "config" else _Described
+    made = TypeAdapter(_type_of(name)).json_schema(
+        ref_template="#/$defs/{model}", schema_generator=maker
+    )
+    head = {"$schema": GenerateJsonSchema.schema_dialect, "title": title}
+    # Who reads a description in an editor sees first which file it is about.
+    made["description"] = f"{title}: {file}."
+    if name == "plan":
+        made["properties"]["$schema"] = {
+            "type": "string",
+            "description": "Where this schema is, for editors; ralph keeps it.",
+        }
+    return {**head, **{key: value for key, value in made.items() if key != "title"}}
+
+
+def schema_text(name: str) -> str:
+    """Return the schema with this name as the text of its file."""
+    return json.dumps(json_schema(name), indent=2, ensure_ascii=False) + "\n"
+
+
+def _type_of(name: str) -> Any:
+    if name == "plan":
+        from ralph_tui.domain.plan.plan import ImplementationPlan
+
+        return ImplementationPlan
+    if name == "config":
+        from ralph_tui.config.settings import Settings
+
+        return Settings
+    from ralph_tui.domain.events import Event
+
+    return Event
+
+
+class _Described(GenerateJsonSchema):
+    """Takes descriptions from the docstrings of classes and of their fields."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        """Leave titles out: they would only repeat the field's name."""
+        del schema
+        return False
+
+    def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
+        """Describe a model and its fields."""
+        made = super().model_schema(schema)
+        fields: dict[str, JsonSchemaValue] = made.get("properties", {})
+        about = field_docstrings(schema["cls"])
+        for name, field in fields.items():
+            if name in about:
+                field.setdefault("description", about[name])
+        if text := inspect.getdoc(schema["cls"]):
+            made["description"] = _plain(text.split("\nAttributes:")[0])
+        if "const" in fields.get("type", {}):  # it says which event a line is
+            made["required"] = ["type", *made.get("required", ())]
+        return made
+
+
+class _Settings(_Described):
+    """Accepts `${NAME}` wherever a setting is no text."""
+
+    def int_schema(self, schema: core_schema.IntSchema) -> JsonSchemaValue:
+        """Accept a whole number or a variable."""
+        return _or_variable(super().int_schema(schema))
+
+    def float_schema(self, schema: core_schema.FloatSchema) -> JsonSchemaValue:
+        """Accept a number or a variable."""
+        return _or_variable(super().float_schema(schema))
+
+    def bool_schema(self, schema: core_schema.BoolSchema) -> JsonSchemaValue:
+        """Accept true, false or a variable."""
+        return _or_variable(super().bool_schema(schema))
+
+    def literal_schema(self, schema: core_schema.LiteralSchema) -> JsonSchemaValue:
+        """Accept one of the words or a variable."""
+        return _or_variable(super().literal_schema(schema))
+
+
+def _or_variable(made: JsonSchemaValue) -> JsonSchemaValue:
+    return {"anyOf": [made, _REFERENCE]}
+
+
+def field_docstrings(model: type) -> dict[str, str]:
+    """Return what the docstrings say about each field of a model and of what it inherits from."""
+    found: dict[str, str] = {}
+    for part in reversed(model.__mro__):
+        if part.__module__.startswith("ralph_tui."):
+            found |= _attributes_section(inspect.getdoc(part) or "")
+            found |= dict(_below_fields(part))
+    return found
+
+
+def _below_fields(model: type) -> Iterator[tuple[str, str]]:
+    """Find the strings that stand below a class's fields."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(model)))
+    body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else []
+    for field, after in pairwise(body):
+        if not (isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)):
+            continue
+        if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
+            text = after.value.value
+            if isinstance(text, str):
+                yield field.target.id, _plain(text)
+
+
+def _attributes_section(text: str) -> dict[str, str]:
+    """Return the fields that a class's docstring lists under `Attributes:`."""
+    found: dict[str, str] = {}
+    name = ""
+    for line in text.partition("Attributes:\n")[2].splitlines():
+        if line.startswith("    ") and not line.startswith("     ") and ":" in line:
+            name, _, about = line.strip().partition(": ")
+            found[name] = about
+        elif line.startswith("     ") and name:
+            found[name] += f" {line.strip()}"
+        elif line.strip():
+            break
+    return found
+
+
+def _plain(text: str) -> str:
+    """Return a docstring as one line for each paragraph."""
+    return "\n\n".join(" ".join(part.split()) for part in text.strip().split("\n\n"))
