@@ -12,9 +12,12 @@ from tests.tools.where_is_what import PAGE, page
 MOST_MODULES = 20
 """In one folder, without its door."""
 
-MOST_FILES = 520
+MOST_FILES = 560
 MOST_REPEATED_CLASSES = 6
-"""What was reached. Lower a number when you can, and say why when you raise one."""
+"""What was reached. Lower a number when you can, and say why when you raise one.
+
+560: features, the archive, planning by the model, notifications and the doors for other programs are rooms of their own.
+"""
 
 DOOR = re.compile(r"^\S[^\n]*\n\n.*^May not: .*^Callers: ", re.DOTALL | re.MULTILINE)
 """What lives in a package, what may not, and who calls it."""

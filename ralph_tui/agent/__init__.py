@@ -1,5 +1,5 @@
-"""Claude behind the engine's `Agent` port.
+"""Claude behind the engine's `Agent` port, and tools over MCP.
 
-May not: decide anything about the loop. Nobody else may import `claude_agent_sdk`.
+May not: decide anything about the loop. Nobody else may import `claude_agent_sdk` or `mcp`.
 Callers: `cli`, which hands it to the engine, and the tests.
 """

@@ -52,7 +52,7 @@ COMMANDS = (
         "test",
         "lint",
     ),
-    *("typecheck", "deps", "config", "guard", "limits", "breaker", "verify", "schema"),
+    *("typecheck", "deps", "config", "guard", "limits", "breaker", "verify", "mcp", "schema"),
 )
 
 GROUPS = ("deps", "config", "guard")

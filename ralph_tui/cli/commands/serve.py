@@ -1,4 +1,4 @@
-"""`ralph serve` and `ralph schema`: a project for a browser, and ralph's files for other programs."""
+"""`ralph serve`, `ralph mcp` and `ralph schema`: a project for a browser and for other programs."""
 
 import os
 import sys
@@ -9,6 +9,7 @@ import typer
 from ralph_tui.cli.console import note
 from ralph_tui.cli.options import ProjectRoot, examples
 from ralph_tui.cli.project_lookup import find_project
+from ralph_tui.domain.errors import RalphError
 
 app = typer.Typer()
 programs = typer.Typer()
@@ -52,6 +53,32 @@ def _has_desktop() -> bool:
     """Return whether a browser would open in a window instead of in this terminal."""
     here = ("DISPLAY", "WAYLAND_DISPLAY")
     return sys.platform == "darwin" or any(os.environ.get(name) for name in here)
+
+
+@programs.command(
+    epilog=examples("ralph mcp", "claude mcp add ralph -- ralph mcp"),
+)
+def mcp(project_root: ProjectRoot = None) -> None:
+    """Let your own MCP client see and steer the loop.
+
+    A client such as Claude Code starts this and talks to it on standard input and output. Its tools are
+    status, tasks, add, inject, answer, pause, resume and stop. The loop's own agents cannot use it.
+    """
+    from functools import partial
+
+    from ralph_tui import __version__
+    from ralph_tui.cli.run import steering_tools as tools
+
+    tools.require_person(project_root)
+    if sys.stdin is not None and sys.stdin.isatty():
+        raise RalphError(
+            "`ralph mcp` is started by an MCP client, not at a terminal.",
+            "In Claude Code: claude mcp add ralph -- ralph mcp",
+        )
+    from ralph_tui.agent.stdio_server import serve_tools
+
+    answer = partial(tools.answer_call, project_root)
+    serve_tools(tools.NAME, __version__, tools.INSTRUCTIONS, tools.tool_specs(), answer)
 
 
 @programs.command(

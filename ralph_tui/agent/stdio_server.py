@@ -1,0 +1,82 @@
+"""An MCP server on standard input and output: offers tools to a program that a person uses."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import redirect_stdout
+
+import anyio
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp.types import CallToolResult, TextContent, Tool, ToolAnnotations
+from pydantic import JsonValue
+
+from ralph_tui.domain.tool_calls import ToolAnswer
+from ralph_tui.engine.core.ports import ToolSpec
+
+Answering = Callable[[str, dict[str, JsonValue]], ToolAnswer]
+"""Does what a tool is for; may take a while and is called in a thread."""
+
+
+def serve_tools(
+    name: str, version: str, instructions: str, specs: tuple[ToolSpec, ...], answer: Answering
+) -> None:
+    """Offer tools until the client closes standard input; what is printed meanwhile goes to standard error.
+
+    Args:
+        name: What the client calls the server.
+        version: The version it tells.
+        instructions: What the client's model reads about the tools.
+        specs: The tools.
+        answer: Answers a call of one of them.
+    """
+    # A thread waits for input and cannot be woken; nothing is half done that an end could break.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    with redirect_stdout(sys.stderr):  # standard output speaks the protocol and nothing else
+        asyncio.run(_serve(_server(name, version, instructions, specs, answer)))
+
+
+def _server(
+    name: str, version: str, instructions: str, specs: tuple[ToolSpec, ...], answer: Answering
+) -> Server[object, object]:
+    server: Server[object, object] = Server(name, version, instructions)
+
+    async def list_tools() -> list[Tool]:
+        return [_tool(spec) for spec in specs]
+
+    async def call_tool(called: str, arguments: dict[str, JsonValue]) -> CallToolResult:
+        given = await asyncio.to_thread(answer, called, arguments)
+        text = TextContent(type="text", text=given.text)
+        return CallToolResult(content=[text], isError=given.is_error)
+
+    server.list_tools()(list_tools)  # type: ignore[no-untyped-call]
+    server.call_tool(validate_input=False)(call_tool)
+    return server
+
+
+def _tool(spec: ToolSpec) -> Tool:
+    hints = ToolAnnotations(readOnlyHint=spec.read_only, openWorldHint=False)
+    return Tool(
+        name=spec.name,
+        description=spec.description,
+        inputSchema=spec.input_schema,
+        annotations=hints,
+    )
+
+
+async def _serve(server: Server[object, object]) -> None:
+    # Of their own, because the library closes them at the end.
+    with (
+        os.fdopen(os.dup(0), encoding="utf-8", errors="replace") as stdin,
+        os.fdopen(os.dup(1), "w", encoding="utf-8") as stdout,
+    ):
+        await _talk(server, anyio.wrap_file(stdin), anyio.wrap_file(stdout))
+
+
+async def _talk(
+    server: Server[object, object], stdin: anyio.AsyncFile[str], stdout: anyio.AsyncFile[str]
+) -> None:
+    async with stdio_server(stdin, stdout) as (incoming, outgoing):
+        await server.run(incoming, outgoing, server.create_initialization_options())

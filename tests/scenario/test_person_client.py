@@ -1,0 +1,89 @@
+"""A person's own MCP client steers a loop that runs, over the standard streams of `ralph mcp`."""
+
+import contextlib
+import json
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.types import TextContent
+
+from ralph_tui.demo.demo_project import demo_environment
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.events import LoopStatus
+from ralph_tui.domain.plan.plan import TaskStatus
+from tests.harness.model import serving
+from tests.harness.projects import make_project, task, task_of
+from tests.harness.scenarios import finishes, scenario, works_forever
+from tests.scenario.running import WAITS_FOR_GO, Run, let_go, play
+from tests.scenario.test_trouble import once
+
+pytestmark = pytest.mark.real_cli
+
+
+@contextlib.asynccontextmanager
+async def client(project: Path) -> AsyncIterator[ClientSession]:
+    started = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "ralph_tui", "mcp"],
+        cwd=project,
+        env=dict(demo_environment()),
+    )
+    async with stdio_client(started) as streams, ClientSession(*streams) as session:
+        await session.initialize()
+        yield session
+
+
+async def ask(session: ClientSession, name: str, *, fails: bool = False, **given: Any) -> str:
+    answer = await session.call_tool(name, given)
+    (content,) = answer.content
+    assert isinstance(content, TextContent)
+    assert answer.isError is fails, content.text
+    return content.text
+
+
+async def test_a_client_sees_pauses_resumes_adds_injects_and_stops(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a"), task("b")], [WAITS_FOR_GO])
+    words = "Prefer the standard library."
+
+    async def person(run: Run) -> None:
+        await run.until_told(ev.ToolFinished)
+        async with client(project) as mcp:
+            offered = (await mcp.list_tools()).tools
+            reads = {
+                tool.name for tool in offered if tool.annotations and tool.annotations.readOnlyHint
+            }
+            assert reads == {"status", "tasks"}
+            shown = json.loads(await ask(mcp, "status"))
+            assert shown["current_task"] == "a"
+            assert shown["running"]["run_id"]
+            assert "after this iteration" in await ask(mcp, "pause")
+            assert "now" in await ask(mcp, "pause")
+            await run.until_told(ev.LoopPaused)
+            assert "Added task-" in await ask(
+                mcp, "add", description="Write the guide", criteria=["$ true"], after=["b"]
+            )
+            assert "Queued for the next iteration" in await ask(mcp, "inject", text=words)
+            await ask(mcp, "resume")
+            await run.until_told(ev.InjectionConsumed)
+            let_go(project)
+            await run.until_told(
+                ev.TaskChanged, lambda e: (e.task.id, e.task.status) == ("a", TaskStatus.COMPLETE)
+            )
+            listed = json.loads(await ask(mcp, "tasks", pending=True))
+            assert "a" not in [line["id"] for line in listed]
+            assert listed[-1]["waits_for"] == ["b"]
+            assert "stops now" in await ask(mcp, "stop", now=True)
+
+    async with serving(
+        scenario(once(works_forever("a")), finishes("a"), works_forever("b"))
+    ) as server:
+        run = await play(project, server, meanwhile=person)
+        prompts = {r.script: json.dumps(r.body["messages"]) for r in server.requests if r.turn == 0}
+    assert words in prompts["finishes a"]
+    assert run.end.status is LoopStatus.INTERRUPTED
+    assert task_of(project, "a").status is TaskStatus.COMPLETE
