@@ -446,6 +446,10 @@ class Settings(Model):
             " empty: work and commit. See docs/steps.md."
         ),
     )
+    exports: tuple[Literal["prd.json", "run_state.json", "aggregate.json"], ...] = Field(
+        (),
+        description="Files for other tools that each run keeps current in .ralph: prd.json, run_state.json, aggregate.json.",
+    )
     models: ModelSettings = ModelSettings()
     agent: AgentSettings = AgentSettings()
     screen: ScreenSettings = ScreenSettings()

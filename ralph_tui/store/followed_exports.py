@@ -21,6 +21,7 @@ class FollowedFile(Record):
         writing: SHA-256 of what ralph is about to write; a killed run may have written it.
         whole: Whether ralph made the file, and so writes all of it each time.
         told: Whether the person was told that ralph leaves the file alone.
+        by_setting: Whether the setting `exports` asked for it, so that it ends with the setting.
     """
 
     path: str
@@ -29,6 +30,7 @@ class FollowedFile(Record):
     writing: str = ""
     whole: bool = False
     told: bool = False
+    by_setting: bool = False
 
 
 class FollowedFiles(Record):

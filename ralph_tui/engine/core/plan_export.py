@@ -19,13 +19,20 @@ from ralph_tui.store.followed_exports import (
     write_followed,
 )
 from ralph_tui.store.io.files import read_regular, write_atomic
+from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import write_lock
 from ralph_tui.store.project import Project
 from ralph_tui.store.text_files import PROJECT_MODE
 
 _BOM = b"\xef\xbb\xbf"
 _OWN = (".git", ".ralph")
-"""Directories in which only a file is written that the plan was imported from."""
+"""Directories in which only a file is written that the plan was imported from, or that the settings ask for."""
+
+PRD = "prd.json"
+"""The plan for other tools, in ralph's own directory; one of the names that the setting `exports` may hold."""
+
+_NEW_PRD = "prd"
+"""The format of a new one."""
 
 
 class Exported(NamedTuple):
@@ -47,7 +54,9 @@ class _Target(NamedTuple):
     whole: bool
 
 
-def export_plan(project: Project, given: str, form: str = "", *, follow: bool = False) -> Exported:
+def export_plan(
+    project: Project, given: str, form: str = "", *, follow: bool = False, by_setting: bool = False
+) -> Exported:
     """Write the plan's state into a file; blocks.
 
     Args:
@@ -55,6 +64,7 @@ def export_plan(project: Project, given: str, form: str = "", *, follow: bool = 
         given: The file, as the person named it.
         form: The format; needed for a new file.
         follow: Keep the file current from now on.
+        by_setting: Whether the settings ask for it.
 
     Raises:
         RalphError: The file cannot be written, or nothing in it comes from this plan; it is as it was.
@@ -65,7 +75,8 @@ def export_plan(project: Project, given: str, form: str = "", *, follow: bool = 
         target = _target(project.root, plan, given, form, followed)
         data = _written(target, plan)
         path, name = target.source.name, target.exporter.name
-        if follow or followed.at(path) is not None:
+        known = followed.at(path)
+        if follow or known is not None:
             # Before the file, so that a run that is killed in between knows both texts as its own.
             begun = FollowedFile(
                 path=path,
@@ -73,6 +84,7 @@ def export_plan(project: Project, given: str, form: str = "", *, follow: bool = 
                 written=_sha(target.data),
                 writing=_sha(data),
                 whole=target.whole,
+                by_setting=by_setting or (known is not None and known.by_setting),
             )
             write_followed(project.layout, followed.with_file(begun))
         if data != target.data:
@@ -95,6 +107,25 @@ def unfollow(project: Project, given: str) -> str:
             raise RalphError(f"{name} is not followed.", f"Ralph keeps {followed} current.")
         write_followed(project.layout, after)
     return name
+
+
+def follow_settings(project: Project, wanted: tuple[str, ...]) -> None:
+    """Begin or end to keep `.ralph/prd.json` current, as the setting `exports` says; blocks.
+
+    A file that is followed already stays as it is: what somebody edited in it is not lost.
+
+    Raises:
+        RalphError: There is such a file, and the plan did not come from it; it is as it was.
+    """
+    place = project.layout.dot / PRD
+    name = place.relative_to(project.root).as_posix()
+    known = read_followed(project.layout).at(name)
+    if PRD not in wanted:
+        if known is not None and known.by_setting:
+            unfollow(project, str(place))
+    elif known is None:
+        form = "" if os.path.lexists(place) else _NEW_PRD
+        export_plan(project, str(place), form, follow=True, by_setting=True)
 
 
 class FollowedExports:
@@ -177,7 +208,7 @@ def _target(
     origins = {
         task.origin.format for task in plan.tasks if task.origin and task.origin.path == name
     }
-    if name.split("/")[0] in _OWN and not origins:
+    if name.split("/")[0] in _OWN and not origins and place != Layout(root).dot / PRD:
         raise InteropError(
             name, 0, "it is in a directory of ralph's or git's own", "Name another file."
         )

@@ -26,9 +26,10 @@ from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.control.run_settings import adjusted_settings
 from ralph_tui.engine.core.event_bus import EventBus
 from ralph_tui.engine.core.outcome import End, failed_end, out_of_resources
-from ralph_tui.engine.core.plan_export import FollowedExports
+from ralph_tui.engine.core.plan_export import PRD, FollowedExports, follow_settings
 from ralph_tui.engine.core.ports import Agent
 from ralph_tui.engine.core.project_state import ProjectState
+from ralph_tui.engine.core.run_files import RunFiles
 from ralph_tui.engine.core.services import RunServices, nothing_beside
 from ralph_tui.engine.decisions.permission_questions import withdraw_left_over
 from ralph_tui.engine.limits.quota import QuotaWatch
@@ -405,15 +406,30 @@ async def run_loop(
         bus.start()
         for text in journal.damage:
             bus.emit(ev.Notice(level="warning", text=text))
+        wanted = services.settings.exports
+        files = RunFiles(project.layout, wanted)
+        bus.subscribe("run files", files.note)
+        files.begin(lambda text: bus.emit(ev.Notice(level="warning", text=text)))
         try:
+            await _follow(project, wanted, bus)
             running = Runner(project, services, request, bus, run_id, held, place)
             finished = await running.run(phase)
             bus.emit(finished)
         finally:
+            await asyncio.shield(files.close())
             await bus.close()
     finally:
         await asyncio.shield(asyncio.to_thread(lock.release))
     return finished
+
+
+async def _follow(project: Project, wanted: tuple[str, ...], bus: EventBus) -> None:
+    """Keep the files that the settings ask for current; one that cannot be written stops no run."""
+    try:
+        await asyncio.to_thread(follow_settings, project, wanted)
+    except RalphError as error:
+        text = f".ralph/{PRD} is not kept current: {error}"
+        bus.emit(ev.Notice(level="warning", text=text))
 
 
 def _open_journal(project: Project) -> JournalWriter:
