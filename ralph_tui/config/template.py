@@ -12,6 +12,8 @@ _HEADER = """\
 # Order: defaults < ~/.ralph/config.yaml < this file < RALPH_* variables < command line.
 # ${NAME} and ${NAME:-default} in a value stand for an environment variable, $${ for a plain ${.
 # `ralph config show` prints each value and where it comes from.
+# So that an editor completes this file: `ralph schema config > .ralph/config.schema.json`, and above everything else the line
+# `# yaml-language-server: $schema=config.schema.json`
 """
 
 

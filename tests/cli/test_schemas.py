@@ -1,6 +1,7 @@
 """`ralph schema`: what ralph reads and writes fits its own schemas, and what it refuses does not."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -132,3 +133,10 @@ def test_docstrings_are_the_descriptions() -> None:
     shown = descriptions(plan)
     assert any(text == " ".join((Task.__doc__ or "").split("\n\n")[0].split()) for text in shown)
     assert [text for text in shown if "Attributes:" in text or "\n " in text] == []
+
+
+def test_a_new_settings_file_names_no_schema_that_is_not_there() -> None:
+    # An editor takes such a comment from any line, and complains when it finds no file.
+    lines = template().splitlines()
+    assert [line for line in lines if re.match(r"#\s+yaml-language-server\s*:", line)] == []
+    assert any("`# yaml-language-server: $schema=config.schema.json`" in line for line in lines)
