@@ -87,3 +87,38 @@ async def test_a_client_sees_pauses_resumes_adds_injects_and_stops(tmp_path: Pat
     assert words in prompts["finishes a"]
     assert run.end.status is LoopStatus.INTERRUPTED
     assert task_of(project, "a").status is TaskStatus.COMPLETE
+
+
+async def test_the_loops_agent_gets_no_server_from_a_command_or_a_script(tmp_path: Path) -> None:
+    # The script is a way around the guard, which reads commands: there the process itself is refused.
+    hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+    script = f'echo \'{hello}\' | {sys.executable} -c \'import runpy, sys; sys.argv[1:] = ["mcp"]; runpy.run_module("ralph_tui", run_name="__main__")\''
+    project = make_project(tmp_path, [task("a")], files={"try.sh": script})
+    tries = """
+    - name: tries
+      task: a
+      turns:
+        - bash: "ralph mcp < /dev/null"
+        - bash: "sh try.sh; echo status: $?"
+        - ralph: {mark_task_complete: {task_id: a, verification_notes: Done.}}
+          write: {path: done.txt, content: done}
+        - when: {last_result: "ACCEPTED:"}
+          say: Done.
+    """
+    async with serving(scenario(tries)) as server:
+        run = await play(project, server)
+    assert [(e.name, e.rule) for e in run.of(ev.ToolDenied)] == [("Bash", "ralph-steering")]
+    (tried,) = [e for e in run.of(ev.ToolFinished) if "status:" in e.output]
+    assert "may not change its state" in tried.output
+    assert "status: 3" in tried.output
+    assert "jsonrpc" not in tried.output
+
+
+async def test_a_phase_cannot_be_given_the_server(tmp_path: Path) -> None:
+    own = {"command": sys.executable, "args": ["-m", "ralph_tui", "mcp"]}
+    config = {"phases": {"building": {"mcp_servers": {"own": own}}}}
+    project = make_project(tmp_path, [task("a")], config=config)
+    async with serving(scenario(works_forever("a"))) as server:
+        run = await play(project, server)
+    assert (run.end.status, run.end.exit_code) == (LoopStatus.ERROR, 3)
+    assert run.end.reason == "An MCP server of this phase did not start: own (failed)."
