@@ -188,3 +188,15 @@ def test_what_a_person_follows_outlives_the_setting(project: Project) -> None:
     export_plan(project, str(project.layout.dot / "prd.json"), "prd", follow=True)
     follow_settings(project, ())
     assert project.layout.followed.exists()
+
+
+def test_prd_json_begins_before_there_is_a_plan(tmp_path: Path) -> None:
+    project = Project(make_project(tmp_path))
+    follow_settings(project, ("prd.json",))
+    prd = project.layout.dot / "prd.json"
+    assert json.loads(prd.read_text())["userStories"] == []
+    plan = Project(make_project(tmp_path / "other", [task("a")])).load().plan
+    said: list[str] = []
+    FollowedExports(project, said.append).sync(plan)
+    assert [story["id"] for story in json.loads(prd.read_text())["userStories"]] == ["a"]
+    assert said == []

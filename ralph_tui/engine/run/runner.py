@@ -416,8 +416,10 @@ async def run_loop(
             finished = await running.run(phase)
             bus.emit(finished)
         finally:
-            await asyncio.shield(files.close())
-            await bus.close()
+            try:
+                await asyncio.shield(files.close())
+            finally:  # a second interrupt must not cost the end of the journal
+                await bus.close()
     finally:
         await asyncio.shield(asyncio.to_thread(lock.release))
     return finished
