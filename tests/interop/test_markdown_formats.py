@@ -369,8 +369,9 @@ def test_hostile_text_becomes_an_ordinary_task() -> None:
     assert task.id == "evil-red-x-red-rm-rf"
 
 
-def test_odd_boxes_and_those_elsewhere_are_said() -> None:
-    text = "- [~] a\n- [x] b\n\n| c | [ ] |\n"
+@pytest.mark.parametrize("mark", ["~", "%", "•"])
+def test_odd_boxes_and_those_elsewhere_are_said(mark: str) -> None:
+    text = f"- [{mark}] a\n- [x] b\n\n| c | [ ] |\n"
     imported = read(Sample("todo", "a.md", text))
     assert imported.remarks == (
         "Boxes that are neither open nor done count as open (line 1).",

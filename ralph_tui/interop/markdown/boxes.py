@@ -15,9 +15,6 @@ from functools import cached_property
 OPEN = " "
 DONE = "xX✓✔✅☑√"
 """Characters that mark a box as done."""
-_OTHERS = "-~/>!?"
-"""Characters that other tools put into a box: begun, cancelled, moved."""
-
 _TAB = 4
 _NEST = 2
 """Columns that a list item must be deeper than the one it belongs to."""
@@ -26,7 +23,8 @@ _LINE = re.compile(r"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
 _ITEM = re.compile(r"([ \t]*)(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t]+|$)")
 _BOX = re.compile(
     r"[ \t]*(?:[-*+]|[0-9]{1,9}[.)])[ \t]+"
-    rf"\[(?:(?P<usual>[\sxX])|(?P<other>[{re.escape(DONE + _OTHERS)}])\uFE0F?)\]"
+    # A sign is a mark of some tool: begun, cancelled, moved. A letter or digit may be a reference.
+    r"\[(?:(?P<usual>[\sxX])|(?P<other>[^\w\s\[\]])\uFE0F?)\]"
     r"(?P<star>\*(?=\s|$))?(?P<text>.*)"
 )
 _HALF = re.compile(
