@@ -22,7 +22,12 @@ MOST_REPEATED_CLASSES = 6
 DOOR = re.compile(r"^\S[^\n]*\n\n.*^May not: .*^Callers: ", re.DOTALL | re.MULTILINE)
 """What lives in a package, what may not, and who calls it."""
 
-TELL_OF_OTHERS = ("README.md", "docs/how-hard-is-it-to-fool.md")
+TELL_OF_OTHERS = (
+    "README.md",
+    "docs/how-hard-is-it-to-fool.md",
+    "docs/safety.md",
+    "docs/your-project.md",
+)
 """Pages whose tests and documents are those of somebody's project."""
 
 WAYS = "docs/contributing/three-ways.md"

@@ -1,6 +1,6 @@
 """The settings of a project: names, types, ranges and defaults, each in one place.
 
-The descriptions are what `ralph init` writes into the template and what the README's table shows.
+The descriptions are what `ralph init` writes into the template and what the table in docs/settings.md shows.
 """
 
 import re
@@ -424,7 +424,7 @@ class ScreenSettings(Model):
     )
     keys: Mapping[str, str] = Field(
         default_factory=dict,
-        description="Other keys for commands, such as {pause: space, skip: 'z,f5'}; names as in the README.",
+        description="Other keys for commands, such as {pause: space, skip: 'z,f5'}; names as in docs/keys.md.",
     )
 
 

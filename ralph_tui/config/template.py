@@ -1,4 +1,4 @@
-"""Writes the settings as text for people: the commented template and the README's table."""
+"""Writes the settings as text for people: the commented template and the table in docs/settings.md."""
 
 from collections.abc import Iterator, Mapping
 

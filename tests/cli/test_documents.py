@@ -1,17 +1,27 @@
 """What README and CONTRIBUTING show is true."""
 
 import re
-from pathlib import Path
+import shlex
 
+import pytest
+import typer
+from typer.core import TyperGroup
+
+from ralph_tui.cli.app import app
 from ralph_tui.config.setting_names import description
 from ralph_tui.demo.scenario_loader import parse_scenario
 from ralph_tui.domain.errors import ExitCode
 from ralph_tui.domain.plan.plan import ImplementationPlan
 from ralph_tui.tui.commands.custom_keys import NAMES
 from ralph_tui.tui.commands.registry import key_table
-from tests.cli.processes import REPOSITORY, inside
+from tests.cli.processes import REPOSITORY
 
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+KEYS = (REPOSITORY / "docs/keys.md").read_text(encoding="utf-8")
+STATUSES = (REPOSITORY / "docs/exit-statuses.md").read_text(encoding="utf-8")
+DOCS = sorted(REPOSITORY.glob("docs/*.md"))
+PAGES = (README, *(path.read_text(encoding="utf-8") for path in DOCS))
+MOST_WORDS = 1200
 CONTRIBUTING = (REPOSITORY / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
@@ -21,8 +31,10 @@ def block(text: str, language: str) -> str:
     return found[1]
 
 
-def test_the_plan_in_the_readme_can_be_worked() -> None:
-    plan = ImplementationPlan.model_validate_json(block(README, "json"))
+@pytest.mark.parametrize("page", ["README.md", "docs/your-project.md"])
+def test_the_plan_on_a_page_can_be_built(page: str) -> None:
+    text = (REPOSITORY / page).read_text(encoding="utf-8")
+    plan = ImplementationPlan.model_validate_json(block(text, "json"))
     assert plan.problems() == ()
     assert plan.get_next_task() == plan.tasks[0]
 
@@ -34,12 +46,12 @@ def test_the_scenarios_in_contributing_load() -> None:
 
 
 def test_the_table_of_keys_is_fresh() -> None:
-    assert f"<!-- keys -->\n{key_table()}\n<!-- /keys -->" in README
+    assert f"<!-- keys -->\n{key_table()}\n<!-- /keys -->" in KEYS
 
 
 def test_the_names_that_the_settings_know_stand_beside_the_keys() -> None:
-    assert "names as in the README" in description("screen.keys")
-    assert [name for name in NAMES if f"| `{name}` |" not in README] == []
+    assert "names as in docs/keys.md" in description("screen.keys")
+    assert [name for name in NAMES if f"| `{name}` |" not in KEYS] == []
 
 
 def test_every_picture_is_there() -> None:
@@ -48,13 +60,58 @@ def test_every_picture_is_there() -> None:
     assert [path for path in pictures if not (REPOSITORY / path).is_file()] == []
 
 
-def test_every_command_the_readme_names_exists(tmp_path: Path) -> None:
-    named = set(re.findall(r"(?:^|`)ralph ([a-z]+(?:-[a-z]+)?)", README, re.MULTILINE))
-    listed = inside("--help", cwd=tmp_path).stdout
-    assert [name for name in named if f"\n  {name} " not in listed] == []
-    assert {"init", "doctor", "build", "inject", "skip", "retry", "stop", "status"} <= named
+def test_the_readme_is_short() -> None:
+    assert len(README.split()) <= MOST_WORDS
+
+
+def test_the_readme_keeps_the_two_commands_of_a_fresh_clone() -> None:
+    shown = block(README.split("without an API key", 1)[1], "bash")
+    assert "pip install uv && uv run ralph demo" in shown
+    assert "pip install uv && uv run pytest" in shown
+
+
+@pytest.mark.parametrize("page", ["README.md", *(f"docs/{path.name}" for path in DOCS)])
+def test_every_link_to_a_file_leads_somewhere(page: str) -> None:
+    path = REPOSITORY / page
+    links = re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8"))
+    assert [link for link in links if not (path.parent / link).exists()] == []
+
+
+def shown_commands() -> list[str]:
+    """List each `ralph …` that stands in a code span or begins a line of a code block."""
+    text = "\n".join(PAGES)
+    spans = re.findall(r"`(ralph [^`\n]+)`", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
+    blocks = re.findall(r"```\w*\n(.*?)```", text, re.DOTALL)
+    lines = [
+        line.strip()
+        for block in (*blocks, *re.findall(r"^ {4}ralph .+$", text, re.MULTILINE))
+        for line in block.splitlines()
+    ]
+    return sorted({*spans, *(line for line in lines if line.startswith("ralph "))})
+
+
+@pytest.mark.parametrize("line", shown_commands())
+def test_every_command_on_the_pages_parses(line: str) -> None:
+    words = shlex.split(line.replace("…", "x"), comments=True)[1:]
+    command = typer.main.get_command(app)
+    context = typer.Context(command, info_name="ralph")
+    while isinstance(command, TyperGroup) and words:
+        inner = command.commands.get(words[0])
+        if inner is None:
+            # A request in quotes or a file is no command; a bare word is a misspelled one.
+            assert words[0].startswith(("-", "@")) or " " in words[0], words
+            break
+        command, words = inner, words[1:]
+        context = typer.Context(command, parent=context)
+    command.make_parser(context).parse_args(list(words))
+
+
+def test_the_pages_show_the_commands_of_a_first_day() -> None:
+    shown = {line.split()[1] for line in shown_commands() if len(line.split()) > 1}
+    assert {"init", "doctor", "build", "inject", "skip", "retry", "stop", "status"} <= shown
+    assert len(shown_commands()) > 50
 
 
 def test_every_exit_status_is_documented() -> None:
-    rows = {int(status) for status in re.findall(r"^\| (\d+) \|", README, re.MULTILINE)}
+    rows = {int(status) for status in re.findall(r"^\| (\d+) \|", STATUSES, re.MULTILINE)}
     assert rows == set(ExitCode)

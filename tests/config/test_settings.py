@@ -316,9 +316,9 @@ def test_every_setting_is_described() -> None:
     assert all(description(key).endswith(".") for key in known_keys())
 
 
-def test_the_readme_table_is_fresh() -> None:
-    readme = Path(__file__).parents[2] / "README.md"
-    assert markdown_table() in readme.read_text(encoding="utf-8")
+def test_the_table_of_settings_is_fresh() -> None:
+    page = Path(__file__).parents[2] / "docs/settings.md"
+    assert markdown_table() in page.read_text(encoding="utf-8")
 
 
 SERVERS = """\

@@ -1,5 +1,5 @@
 """The commands a person has: their keys, names and help, and when each can be used.
 
 May not: do anything; `handlers` does.
-Callers: the footer, the palette, the help, the README and `app`.
+Callers: the footer, the palette, the help, docs/keys.md and `app`.
 """

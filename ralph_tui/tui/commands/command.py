@@ -42,7 +42,7 @@ class Command:
         keys: As Textual names them; the first is the one that is shown.
         title: For the palette and the help, as "Verb thing".
         help: One sentence.
-        area: Groups commands in palette, help and README.
+        area: Groups commands in palette, help and docs/keys.md.
         footer: The short label in the footer, or empty to keep it out.
         rank: Footer order; when the line is too short, the highest ranks go first.
         disabled: Why it cannot be used now.

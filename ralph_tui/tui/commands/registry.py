@@ -1,4 +1,4 @@
-"""Every command of the screen, declared once: keys, footer, palette, help and README come from here."""
+"""Every command of the screen, declared once: keys, footer, palette, help and docs/keys.md come from here."""
 
 from dataclasses import replace
 
@@ -346,7 +346,7 @@ MOVES = (
     ("esc", "Close the top layer; never quits"),
     ("ctrl+c", "Copy a mouse selection; else warns, and asks to quit when pressed again"),
 )
-"""Keys that lists and dialogs have of their own, for help and README."""
+"""Keys that lists and dialogs have of their own, for help and docs/keys.md."""
 
 
 def bindings() -> list[BindingType]:
@@ -360,7 +360,7 @@ def bindings() -> list[BindingType]:
 
 
 def key_table() -> str:
-    """Return the README's table of keys, as Markdown, with the names that `screen.keys` knows."""
+    """Return the table of keys in docs/keys.md, as Markdown, with the names that `screen.keys` knows."""
     rows = [
         (
             " ".join(f"`{key_label(key)}`" for key in c.keys),
