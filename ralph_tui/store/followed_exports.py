@@ -1,5 +1,6 @@
 """Remembers which files of other tools are kept current, and what ralph wrote into them last."""
 
+import hashlib
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -87,3 +88,28 @@ def followed_names(root: Path) -> frozenset[str]:
         return frozenset(file.path for file in read_followed(layout).files)
     except StoreError:
         return frozenset()  # the loop tells about the damage
+
+
+def current_names(root: Path) -> frozenset[str]:
+    """Return the files that are kept current and hold exactly what ralph wrote last."""
+    layout = Layout(root)
+    if not layout.followed.exists():
+        return frozenset()
+    try:
+        followed = read_followed(layout).files
+    except StoreError:
+        return frozenset()  # the loop tells about the damage
+    return frozenset(file.path for file in followed if _is_own(root, file))
+
+
+def _is_own(root: Path, file: FollowedFile) -> bool:
+    try:
+        data = read_regular(root / file.path)
+    except (DamagedError, StoreError):
+        return False
+    return data is not None and digest(data) in (file.written, file.writing)
+
+
+def digest(data: bytes | None) -> str:
+    """Return the SHA-256 by which ralph knows what it wrote."""
+    return hashlib.sha256(data or b"").hexdigest()

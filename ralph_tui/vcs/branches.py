@@ -1,7 +1,7 @@
 """Looks whether ralph may commit in a repository, and checks out the branch that it works on."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -126,7 +126,9 @@ def require_unprotected(branch: str, protected: Sequence[str]) -> None:
         )
 
 
-def require_clean(git: Git, head: Head, worked_on: WorkedOn | None, setting: str) -> None:
+def require_clean(
+    git: Git, head: Head, worked_on: WorkedOn | None, setting: str, kept: Collection[str] = ()
+) -> None:
     """Make sure that a commit holds ralph's work only: nothing is changed, or an earlier run's task has changed it.
 
     Args:
@@ -134,11 +136,12 @@ def require_clean(git: Git, head: Head, worked_on: WorkedOn | None, setting: str
         head: What is checked out.
         worked_on: The branch of an unfinished task; None when no task is.
         setting: What asks for commits, to be named.
+        kept: Paths in the project whose content is ralph's own; they go with its next commit.
 
     Raises:
         SetupError: Something is changed and not committed.
     """
-    changed = changed_paths(git)
+    changed = changed_paths(git, kept)
     if not changed or (worked_on is not None and _is_continued(git, head, worked_on)):
         return
     is_one = len(changed) == 1
@@ -159,14 +162,14 @@ def _is_continued(git: Git, head: Head, worked_on: WorkedOn) -> bool:
     )
 
 
-def changed_paths(git: Git) -> list[str]:
+def changed_paths(git: Git, kept: Collection[str] = ()) -> list[str]:
     """List what is changed or new anywhere in the repository, without what ralph writes itself."""
     prefix = git.text("rev-parse", "--show-prefix")
     listed = git.output(
         "status", "--porcelain=v1", "-z", "--untracked-files=normal", "--no-renames"
     )
     paths = [os.fsdecode(entry)[3:] for entry in listed.split(b"\0") if entry]
-    own = tuple(f"{prefix}{name}" for name in RALPHS_OWN)
+    own = tuple(f"{prefix}{name}" for name in (*RALPHS_OWN, *kept))
     places = tuple(f"{prefix}{name}" for name in RALPHS_DIRECTORIES)
     return [path for path in paths if path not in own and not path.startswith(places)]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain.plan.plan import ImplementationPlan, Origin, Task, TaskStatus
-from ralph_tui.engine.core.plan_export import FollowedExports, export_plan
+from ralph_tui.engine.control.plan_export import FollowedExports, export_plan
 from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.core.project_tree import files_of
 from ralph_tui.store.followed_exports import read_followed
@@ -116,7 +116,7 @@ def test_a_run_that_was_killed_while_writing_is_caught_up(project: Project, writ
         raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("ralph_tui.engine.core.plan_export.write_atomic", killed)
+        patched.setattr("ralph_tui.engine.control.plan_export.write_atomic", killed)
         with pytest.raises(KeyboardInterrupt):
             FollowedExports(project, print).sync(plan)
     assert texts

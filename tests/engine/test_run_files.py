@@ -15,7 +15,7 @@ from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.run.context_budget import TokenUsage
 from ralph_tui.domain.run.steps import StepOutcome
-from ralph_tui.engine.core.plan_export import FollowedExports, follow_settings, unfollow
+from ralph_tui.engine.control.plan_export import FollowedExports, follow_settings, unfollow
 from ralph_tui.engine.core.run_files import AGGREGATE, RUN_STATE, RunFiles
 from ralph_tui.store.project import Project
 from tests.harness.projects import make_project, task
@@ -183,7 +183,7 @@ def test_what_a_person_follows_outlives_the_setting(project: Project) -> None:
     follow_settings(project, ("prd.json",))
     unfollow(project, str(project.layout.dot / "prd.json"))
     (project.layout.dot / "prd.json").unlink()
-    from ralph_tui.engine.core.plan_export import export_plan
+    from ralph_tui.engine.control.plan_export import export_plan
 
     export_plan(project, str(project.layout.dot / "prd.json"), "prd", follow=True)
     follow_settings(project, ())

@@ -1,5 +1,6 @@
 """Work is undone on the real CLI: with commits, without a repository, and where it must be refused."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from ralph_tui.domain.events import EVENT, LoopStatus, WorkUndone
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.run.undo import UndoneHow
 from ralph_tui.engine.control.controls import Controls
+from tests.cli.processes import inside
 from tests.harness.model import serving
 from tests.harness.projects import make_project, task, task_of
 from tests.harness.scenarios import scenario
@@ -68,9 +70,13 @@ async def test_a_task_is_undone_byte_for_byte_without_a_repository(tmp_path: Pat
 
 async def test_a_committed_task_is_undone_by_a_new_commit(tmp_path: Path) -> None:
     project = committing(tmp_path, task("a"), task("b"))
+    assert inside("export", "prd.json", "--as", "prd", "--follow", cwd=project).returncode == 0
+    git(project, "add", "-A")
+    git(project, "commit", "-q", "-m", "Follow the plan")
     script = scenario(edits("a", "echo a > a.txt"), edits("b", "echo b > b.txt"))
     async with serving(script) as server:
         await play(project, server)
+    assert passes(project) == {"a": True, "b": True}
     before = subjects(project)
     controls = Controls(project)
     shown = controls.undo_preview("1")
@@ -79,7 +85,9 @@ async def test_a_committed_task_is_undone_by_a_new_commit(tmp_path: Path) -> Non
     assert subjects(project) == ["Undo a: Do a", *before]
     assert git(project, "rev-parse", "HEAD").strip() == done.commit
     assert git(project, "show", "--format=", "--name-status", "HEAD").split() == ["D", "a.txt"]
-    assert git(project, "status", "--porcelain") == ""
+    assert passes(project) == {"a": False, "b": True}
+    # The next run starts all the same, because ralph itself wrote what is not committed.
+    assert git(project, "status", "--porcelain").split() == ["M", "prd.json"]
     assert task_of(project, "a").status is TaskStatus.PENDING
     with pytest.raises(RalphError, match="Nothing is known of iteration 1"):
         controls.undo_preview("1")
@@ -87,6 +95,13 @@ async def test_a_committed_task_is_undone_by_a_new_commit(tmp_path: Path) -> Non
         again = await play(project, server)
     assert again.end.status is LoopStatus.COMPLETE, again.end.reason
     assert subjects(project)[0] == "feat: a - Do a"
+    assert git(project, "status", "--porcelain") == ""
+
+
+def passes(project: Path) -> dict[str, bool]:
+    """What a followed prd.json says of each task."""
+    stories = json.loads((project / "prd.json").read_text())["userStories"]
+    return {story["id"]: story["passes"] for story in stories}
 
 
 async def test_what_cannot_be_undone_cleanly_is_refused_with_the_reason(tmp_path: Path) -> None:

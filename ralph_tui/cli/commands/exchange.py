@@ -125,7 +125,7 @@ def export(
     Only what says whether a task is done changes; every other byte stays. A followed file that somebody else
     edits is left alone. A file that does not exist yet needs --as.
     """
-    from ralph_tui.engine.core.plan_export import export_plan, unfollow
+    from ralph_tui.engine.control.plan_export import export_plan, unfollow
 
     project = find_project(project_root)
     if follow is False:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from ralph_tui.config.settings import GitSettings
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.plan.plan import ImplementationPlan, TaskStatus
+from ralph_tui.store.followed_exports import current_names
 from ralph_tui.store.project import Documents
 from ralph_tui.vcs.branches import (
     Head,
@@ -85,7 +86,9 @@ class WorkPlace:
 
     def _require_clean(self, committer: Committer, docs: Documents, head: Head) -> None:
         setting = "git.commit" if self.git.commit != "off" else "git.branch"
-        require_clean(committer.git, head, worked_on(docs), setting)
+        require_clean(
+            committer.git, head, worked_on(docs), setting, current_names(committer.git.root)
+        )
 
     def _require_held(self, committer: Committer) -> None:
         """Refuse hooks that nothing would hold: an agent may have written what they run.

@@ -58,6 +58,7 @@ class Controls:
         self.root = root
         self.attribution, self.journal_attribution = Attribution(), Attribution()
         """For who shows what happens, and for who writes it down; each tells of a change once."""
+        self._tell: Callable[[str], None] = tell or (lambda _: None)
         self._project = Project(root, tell=tell)
 
     # The loop.
@@ -203,7 +204,7 @@ class Controls:
             for known in (self.attribution, self.journal_attribution):
                 known.note(before, after, "you undid it")
 
-        return self._undo().apply(shown, note)
+        return self._undo().apply(shown, note, self._follow)
 
     def _undo(self) -> "Undo":
         from ralph_tui.engine.control.undo import Undo  # imports the journal's writer
@@ -335,7 +336,16 @@ class Controls:
             return Outcome(docs.replacing(plan=after), docs.plan)
 
         docs, before = self._project.transact_returning(replan)
+        if not self.loop_runs:  # a loop follows the plan by itself
+            self._follow(docs.plan)
         return before, docs.plan
+
+    def _follow(self, plan: ImplementationPlan) -> None:
+        """Bring the files of other tools that are kept current up to date with the plan."""
+        if self._project.layout.followed.exists():
+            from ralph_tui.engine.control.plan_export import FollowedExports  # imports the formats
+
+            FollowedExports(self._project, self._tell).sync(plan)
 
 
 def _settled(asked: AskedQuestion) -> str:

@@ -27,6 +27,7 @@ DIRECTORY = "work.git"
 _NAMED = 4
 
 NotePlan = Callable[[ImplementationPlan, ImplementationPlan], None]
+FollowPlan = Callable[[ImplementationPlan], None]
 
 
 def snapshots_of(root: Path) -> SnapshotStore:
@@ -75,12 +76,18 @@ class Undo:
             target=target,
         )
 
-    def apply(self, shown: UndoPreview, note: NotePlan = lambda *_: None) -> Undone:
+    def apply(
+        self,
+        shown: UndoPreview,
+        note: NotePlan = lambda *_: None,
+        follow: FollowPlan = lambda _: None,
+    ) -> Undone:
         """Restore the files, commit that where ralph commits, and queue the task again.
 
         Args:
             shown: What the person has agreed to.
             note: Gets the plan before and after, before it is written.
+            follow: Gets the plan as it is now, to bring other files up to date with it.
 
         Raises:
             RalphError: Something changed since the preview, a loop runs, or git refuses; the files are as they were.
@@ -102,7 +109,8 @@ class Undo:
             note(docs.plan, after.plan)
             return after
 
-        self._project.transact(change)
+        docs = self._project.transact(change)
+        follow(docs.plan)
         self._store.forget(shown.iterations)  # last: what was cut off before can be undone again
         return Undone(preview=shown, commit=commit)
 

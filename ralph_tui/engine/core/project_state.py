@@ -20,7 +20,7 @@ from ralph_tui.domain.plan.plan import ImplementationPlan, Task
 from ralph_tui.domain.project_state import REASONED, Approval, RalphState, StopMode
 from ralph_tui.domain.run.context_budget import ContextBudget
 from ralph_tui.engine.control.attribution import CHANGED_ON_DISK, breaker_words
-from ralph_tui.engine.core.plan_export import FollowedExports
+from ralph_tui.engine.control.plan_export import FollowedExports
 from ralph_tui.store.documents import snapshot
 from ralph_tui.store.documents.documents import InvalidDocumentError, Returning
 from ralph_tui.store.documents.snapshot import BeingWrittenError

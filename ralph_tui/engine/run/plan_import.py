@@ -16,7 +16,7 @@ from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.tool_calls import Verdict
 from ralph_tui.domain.verification.verification import GateResult, TaskVerification
 from ralph_tui.engine.control.controls import Controls
-from ralph_tui.engine.core.source_files import LoadedFile, load_sources
+from ralph_tui.engine.control.source_files import LoadedFile, load_sources
 from ralph_tui.engine.session.spec import guard_policy
 from ralph_tui.engine.verification.detection.project_checks import checks_of
 from ralph_tui.guard.worker import judging

@@ -22,11 +22,11 @@ from ralph_tui.engine.commits.iteration_snapshots import IterationSnapshots
 from ralph_tui.engine.commits.readiness import WorkPlace
 from ralph_tui.engine.commits.task_commits import HookRoom, TaskCommits, hook_environment
 from ralph_tui.engine.context import RunContext, SpecFor
+from ralph_tui.engine.control.plan_export import PRD, FollowedExports, follow_settings
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.control.run_settings import adjusted_settings
 from ralph_tui.engine.core.event_bus import EventBus
 from ralph_tui.engine.core.outcome import End, failed_end, out_of_resources
-from ralph_tui.engine.core.plan_export import PRD, FollowedExports, follow_settings
 from ralph_tui.engine.core.ports import Agent
 from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.core.run_files import RunFiles

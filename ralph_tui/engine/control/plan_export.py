@@ -1,6 +1,5 @@
 """Writes the state of the plan into files of other tools, once or for as long as a file is followed."""
 
-import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -9,12 +8,13 @@ from typing import NamedTuple
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.plan.plan import ImplementationPlan
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.engine.core.source_files import load_file, name_in, place_of
+from ralph_tui.engine.control.source_files import load_file, name_in, place_of
 from ralph_tui.interop.formats import InteropError, Source, Writable
 from ralph_tui.interop.registry import formats, is_exporter
 from ralph_tui.store.followed_exports import (
     FollowedFile,
     FollowedFiles,
+    digest,
     read_followed,
     write_followed,
 )
@@ -81,8 +81,8 @@ def export_plan(
             begun = FollowedFile(
                 path=path,
                 format=name,
-                written=_sha(target.data),
-                writing=_sha(data),
+                written=digest(target.data),
+                writing=digest(data),
                 whole=target.whole,
                 by_setting=by_setting or (known is not None and known.by_setting),
             )
@@ -156,16 +156,18 @@ class FollowedExports:
         try:
             path = str(self._project.root / file.path)
             target = _target(self._project.root, plan, path, file.format, followed)
-            if target.data is None or _sha(target.data) not in (file.written, file.writing):
+            if target.data is None or digest(target.data) not in (file.written, file.writing):
                 return self._left_alone(followed, file, gone=target.data is None)
             data = _written(target, plan)
         except RalphError as error:
             self._say(f"{file.path} is not kept current: {error}")
             return followed
         layout = self._project.layout
-        current = file.model_copy(update={"written": _sha(data), "writing": "", "told": False})
+        current = file.model_copy(update={"written": digest(data), "writing": "", "told": False})
         if data != target.data:
-            begun = file.model_copy(update={"written": _sha(target.data), "writing": _sha(data)})
+            begun = file.model_copy(
+                update={"written": digest(target.data), "writing": digest(data)}
+            )
             write_followed(layout, followed.with_file(begun))
             write_atomic(target.place, data, mode=PROJECT_MODE)
         elif current == file:
@@ -263,7 +265,3 @@ def _written(target: _Target, plan: ImplementationPlan) -> bytes:
     text = target.exporter.write(plan, target.source)
     mark = _BOM if target.data is not None and target.data.startswith(_BOM) else b""
     return mark + text.encode("utf-8", "replace")
-
-
-def _sha(data: bytes | None) -> str:
-    return hashlib.sha256(data or b"").hexdigest()
