@@ -19,6 +19,7 @@ from ralph_tui.store.project import Project
 from tests.cli.processes import inside
 from tests.guard.test_os_sandbox import broken
 from tests.harness.projects import make_project, task
+from tests.scenario.test_commits import repository
 
 
 def found(name: str, start: Path) -> Finding:
@@ -291,3 +292,27 @@ def test_the_checks_of_the_project_are_shown(
     missing = found("checks", project)
     assert (missing.ok, missing.needed) == (False, True)
     assert missing.text.startswith("make is not installed; ")
+
+
+@pytest.mark.usefixtures("no_layers")
+def test_what_keeps_ralph_from_committing_is_found_before_a_run(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")])
+    assert not [finding for finding in checks.examine(project) if finding.name == "commits"]
+    settings = project / ".ralph" / "config.yaml"
+    text = settings.read_text()
+    settings.write_text(f"{text}git: {{commit: task}}\n")
+    nowhere = found("commits", project)
+    assert (nowhere.ok, nowhere.needed) == (False, True)
+    assert "git init" in nowhere.advice
+    repository(project)
+    protected = found("commits", project)
+    assert not protected.ok
+    assert "protected branch main" in protected.text
+    settings.write_text(f"{text}git: {{commit: task, branch: feature}}\n")
+    ready = found("commits", project)
+    assert ready.ok
+    assert ready.text == "one for each verified task, on the branch feature/project"
+    (project / "pyproject.toml").write_text("")
+    dirty = found("commits", project)
+    assert not dirty.ok
+    assert "pyproject.toml" in dirty.text

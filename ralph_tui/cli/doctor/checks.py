@@ -54,8 +54,9 @@ def examine(start: Path) -> Iterator[Finding]:
     yield _try("config", lambda: _config(root or start), "")
     yield _checks(root or start)
     yield _plan(root)
-    if root is not None and (finding := _agents_md(root)) is not None:
-        yield finding
+    for finding in (_commits(root), _agents_md(root)) if root is not None else ():
+        if finding is not None:
+            yield finding
     yield _strays(start)
     yield _disk(root or start)
 
@@ -276,6 +277,28 @@ def _missing_program(checks: ProjectChecks) -> str:
         if one.runner and re.fullmatch(r"[\w.-]+", word) and shutil.which(word) is None:
             return word
     return ""
+
+
+def _commits(root: Path) -> Finding | None:
+    """Check that ralph can commit to the branch of the next run; None where it need not."""
+    from ralph_tui.engine.commits.readiness import work_place
+    from ralph_tui.guard.sandbox.os_sandbox import why_no_sandbox
+    from ralph_tui.store.project import Project
+    from ralph_tui.vcs.commits import Committer
+
+    try:
+        settings = load_settings(root)
+        git = settings.git
+        if git.commit == git.branch == "off":
+            return None
+        sandboxed = settings.safety.sandbox_mode != "off" and not why_no_sandbox()
+        docs = Project(root).load()
+        place = work_place(docs, settings, root, asked="", builds=True, sandboxed=sandboxed)
+        branch = one_line(place.require_ready(Committer(root, None), docs), 80)
+    except RalphError as error:
+        return Finding("commits", ok=False, text=error.message, advice=error.hint)
+    what = {"off": "off", "task": "one for each verified task", "feature": "one at the end"}
+    return Finding("commits", ok=True, text=f"{what[git.commit]}, on the branch {branch}")
 
 
 def _agents_md(root: Path) -> Finding | None:

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from ralph_tui.config.settings import GitSettings
+from ralph_tui.config.settings import GitSettings, Settings
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.plan.plan import ImplementationPlan, TaskStatus
 from ralph_tui.store.followed_exports import current_names
@@ -45,14 +46,16 @@ class WorkPlace:
         """Whether ralph commits or checks out a branch at all."""
         return self.builds and (self.git.commit != "off" or self.git.branch != "off")
 
-    def require_ready(self, committer: Committer, docs: Documents) -> None:
-        """Make sure that the branch can be checked out and committed to; change nothing.
+    def require_ready(self, committer: Committer, docs: Documents) -> str:
+        """Return the branch after checking that it can be checked out and committed to; change nothing.
+
+        The name is empty when ralph neither commits nor checks out a branch.
 
         Raises:
             SetupError: It cannot; the hint names the command that helps.
         """
         if not self.is_wanted:
-            return
+            return ""
         head = require_settled(committer.git)
         name = self._branch(committer, docs, head)
         if self.git.commit != "off":
@@ -61,6 +64,7 @@ class WorkPlace:
             self._require_held(committer)
         if self.git.commit != "off" or name != head.branch:
             self._require_clean(committer, docs, head)
+        return name
 
     def prepare(self, committer: Committer, docs: Documents) -> Prepared:
         """Check out the branch that this run works on; an existing branch is never moved.
@@ -103,6 +107,30 @@ class WorkPlace:
                 "which there is none of here.",
                 "Set git.hooks to skip, or see `ralph doctor` about the sandbox.",
             )
+
+
+def work_place(
+    docs: Documents, settings: Settings, root: Path, *, asked: str, builds: bool, sandboxed: bool
+) -> WorkPlace:
+    """Return which branch a run works on.
+
+    Args:
+        docs: The documents of the project, as they are now.
+        settings: The settings of the run.
+        root: The project's directory, whose name is the last resort.
+        asked: The request of a run that goes the whole way; empty for one phase, or to go on.
+        builds: Whether the run may build tasks.
+        sandboxed: Whether a sandbox holds what ralph runs.
+    """
+    is_new = bool(asked) and asked != docs.state.request
+    about = asked if is_new else docs.plan.title or docs.state.request
+    return WorkPlace(
+        settings.git,
+        names=(about, settings.project.name, root.name),
+        builds=builds,
+        is_new_request=is_new,
+        sandboxed=sandboxed,
+    )
 
 
 def worked_on(docs: Documents) -> WorkedOn | None:

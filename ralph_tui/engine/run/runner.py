@@ -19,7 +19,7 @@ from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.redaction import hide, secret_values
 from ralph_tui.domain.tool_calls import ToolCall
 from ralph_tui.engine.commits.iteration_snapshots import IterationSnapshots
-from ralph_tui.engine.commits.readiness import WorkPlace
+from ralph_tui.engine.commits.readiness import WorkPlace, work_place
 from ralph_tui.engine.commits.task_commits import HookRoom, TaskCommits, hook_environment
 from ralph_tui.engine.context import RunContext, SpecFor
 from ralph_tui.engine.control.plan_export import PRD, FollowedExports, follow_settings
@@ -460,14 +460,12 @@ def _work_place(
 ) -> WorkPlace:
     """Return which branch the run works on; refuse a run that could not commit what it builds."""
     docs = project.load()
-    asked = request.text.strip()
-    is_new = bool(asked) and asked != docs.state.request and request.only is None
-    about = asked if is_new else docs.plan.title or docs.state.request
-    place = WorkPlace(
-        settings.git,
-        names=(about, settings.project.name, project.root.name),
+    place = work_place(
+        docs,
+        settings,
+        project.root,
+        asked=request.text.strip() if request.only is None else "",
         builds=request.only in (None, Phase.BUILDING),
-        is_new_request=is_new,
         sandboxed=held.sandbox is not None,
     )
     place.require_ready(Committer(project.root, None), docs)
