@@ -1,6 +1,7 @@
 """Assembles the command tree: every command with its options, and what a person reads after a wrong one."""
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -170,14 +171,46 @@ def run_command(words: list[str]) -> int:
         return _misused(error)
 
 
+_PERMISSIONS = (
+    "Ralph judges each call itself: a guard and a sandbox take the place of permission prompts. What needs your yes "
+    "each time goes into safety.ask_commands, hosts for commands into safety.sandbox_domains; see docs/safety.md."
+)
+_TOOLS = (
+    "Each phase has its own tools and none can be added; phases.building.without_tools takes some away. Your own MCP "
+    "servers go into phases.building.mcp_servers."
+)
+
+_REFUSED: Mapping[str, str] = {
+    "--dangerously-skip-permissions": _PERMISSIONS,
+    "--allowed-tools": _TOOLS,
+    "--allowedTools": _TOOLS,
+    "--allowed_tools": _TOOLS,
+}
+"""Options of other loops that ralph refuses, and what to do instead."""
+
+
 def _misused(error: Exception) -> int:
+    option = getattr(error, "option_name", "")
+    if option in _REFUSED:
+        fail(RalphError(f"There is no {option}, on purpose.", _REFUSED[option]))
+        return int(ExitCode.ERROR)
     said = getattr(error, "format_message", error.__str__)().replace(": Value error, ", ": ")
     # 2 is taken: it says that a usage limit was reached.
     hint = f"`{_where(error)} --help` says how it is used; `ralph --help` lists the commands."
     if said.startswith("No such command"):
         hint += ' A request is quoted: ralph "A habit tracker".'
+    if _where(error) == "ralph COMMAND" and option in _options_of("run"):
+        hint = f"{option} follows the command: ralph run {option} …"
     fail(RalphError(said, hint))
     return int(ExitCode.ERROR)
+
+
+def _options_of(command: str) -> frozenset[str]:
+    """Return the options of a command, as they are typed."""
+    commands: Mapping[str, typer.core.TyperCommand] = getattr(
+        typer.main.get_command(app), "commands", {}
+    )
+    return frozenset(name for one in commands[command].params for name in one.opts)
 
 
 def _where(error: Exception) -> str:

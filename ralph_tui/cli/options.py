@@ -81,7 +81,17 @@ class RunOptions:
     ] = None
     max_iterations: Annotated[
         int | None,
-        typer.Option("--max-iterations", metavar="N", help="Most iterations in this run."),
+        typer.Option("--max-iterations", "-n", metavar="N", help="Most iterations in this run."),
+    ] = None
+    timeout: Annotated[
+        float | None,
+        typer.Option("--timeout", "-t", metavar="MIN", help="Most minutes of one iteration."),
+    ] = None
+    rate: Annotated[
+        int | None,
+        typer.Option(
+            "--rate", "-r", metavar="N", help="Most model requests in an hour; then it waits."
+        ),
     ] = None
     model: Annotated[
         str | None,
@@ -97,21 +107,50 @@ class RunOptions:
             "--max-cost", metavar="USD", min=CENT, help="Stop when this run has cost so much."
         ),
     ] = None
+    reset_circuit: Annotated[
+        bool,
+        typer.Option(
+            "--reset-circuit", help="Close the circuit breaker first, also during its cool-down."
+        ),
+    ] = False
+    verbose: Annotated[
+        bool,
+        typer.Option(
+            "--verbose", "-v", help="Print also the output of tools and checks; the screen has it."
+        ),
+    ] = False
     project_root: ProjectRoot = None
 
 
+@dataclass(frozen=True)
+class BuildOptions(RunOptions):
+    """Options of the commands that build a plan."""
+
+    once: Annotated[
+        bool,
+        typer.Option("--once", help="Run one iteration; status 0 when its task is complete."),
+    ] = False
+    prompt: Annotated[
+        Path | None,
+        typer.Option(
+            "--prompt", "-p", metavar="FILE", help="Build with this template of the prompt."
+        ),
+    ] = None
+
+
 def takes_run_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command for Typer whose parameter `options` is spread out into the options above."""
+    """Return a command for Typer whose parameter `options` is spread out into the options of its type."""
     own = inspect.signature(command, eval_str=True).parameters
-    names = [field.name for field in fields(RunOptions)]
-    spread = inspect.signature(RunOptions, eval_str=True).parameters
+    kind: type[RunOptions] = own["options"].annotation
+    names = [field.name for field in fields(kind)]
+    spread = inspect.signature(kind, eval_str=True).parameters
     parameters = [
         *(own[name] for name in own if name != "options"),
         *(spread[name].replace(kind=inspect.Parameter.KEYWORD_ONLY) for name in names),
     ]
 
     def call(**given: object) -> None:
-        options = RunOptions(**{name: given.pop(name) for name in names})  # type: ignore[arg-type]  # Typer converted them by the same annotations
+        options = kind(**{name: given.pop(name) for name in names})  # type: ignore[arg-type]  # Typer converted them by the same annotations
         command(**given, options=options)
 
     call.__name__, call.__doc__ = command.__name__, command.__doc__

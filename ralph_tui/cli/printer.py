@@ -61,12 +61,13 @@ def json_of(line: bytes) -> tuple[str, str] | None:
     return kind, line.decode() if plain else json.dumps(fields, ensure_ascii=True) + "\n"
 
 
-def line_printer(out: TextIO, *, flushed: bool = True) -> Printer:
+def line_printer(out: TextIO, *, flushed: bool = True, verbose: bool = False) -> Printer:
     """Print readable lines, coloured on a terminal unless NO_COLOR is set.
 
     A caller that prints a long past takes `flushed=False` and flushes itself: that may be half a million lines.
+    With `verbose`, what tools and checks print is there too.
     """
-    printer = EventPrinter(glyphs.choose(encoding=out.encoding))
+    printer = EventPrinter(glyphs.choose(encoding=out.encoding), verbose=verbose)
     show = line_writer(out)
 
     def write(event: Event) -> None:

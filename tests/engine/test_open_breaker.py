@@ -231,5 +231,6 @@ def test_a_cool_down_survives_the_kill_of_its_run(tmp_path: Path, waits: bool) -
     for ended in (
         fresh_breaker(OPEN, settings, waits=True),
         fresh_breaker(cooling, off, waits=True),
+        fresh_breaker(cooling, settings, waits=True, reset=True),
     ):
         assert ended.state is BreakerState.CLOSED

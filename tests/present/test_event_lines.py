@@ -61,6 +61,18 @@ def test_a_whole_run_reads_as_written_here() -> None:
     assert "\n".join(told(*whole_run(), COMPLETE)) + "\n" == GOLDEN
 
 
+def test_verbose_lines_have_what_was_printed_and_no_more_than_its_end() -> None:
+    call = ev.ToolStarted(tool_id="t", name="Bash", input={"command": "make"})
+    printed = "\n".join(f"line {number} \x1b[31m" for number in range(1, 51))
+    ended = ev.ToolFinished(tool_id="t", outcome="ok", output=printed, seconds=1.0)
+    assert len(told(call, ended)) == 1
+    printer = EventPrinter(ASCII, verbose=True)
+    lines = [str(line) for event in (call, ended) for line in printer.lines(event)]
+    assert lines[0] == told(call, ended)[0]
+    assert lines[1] == "    10 lines before:"
+    assert [line.strip() for line in lines[2:]] == [f"line {n}" for n in range(11, 51)]
+
+
 def test_the_last_line_says_why_and_what_to_do() -> None:
     end = STOPPED.model_copy(update={"hint": "`ralph build` goes on."})
     assert told(end)[-1] == "ralph: interrupted: You asked it to stop. `ralph build` goes on."

@@ -1,14 +1,16 @@
 """`ralph run`, `discover`, `plan`, `regenerate-plan`, `build` and `validate`: run the loop."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from ralph_tui.cli.options import RunOptions, examples, takes_run_options
+from ralph_tui.cli.options import BuildOptions, RunOptions, examples, takes_run_options
 from ralph_tui.cli.project_lookup import find_project
 from ralph_tui.cli.run.mode import show_run
+from ralph_tui.domain.errors import RalphError
 
 if TYPE_CHECKING:
     from ralph_tui.engine.control.launch import Launch
@@ -35,7 +37,7 @@ Feedback = Annotated[
     )
 )
 @takes_run_options
-def run(request: Request = None, *, options: RunOptions) -> None:
+def run(request: Request = None, *, options: BuildOptions) -> None:
     """Go the whole way: discover, plan, build, validate.
 
     Without a request it goes on where the project stands; a plan written by hand is built.
@@ -74,7 +76,7 @@ def regenerate_plan(feedback: Feedback = None, *, options: RunOptions) -> None:
 
 @app.command(epilog=examples("ralph build --headless --max-iterations 10"))
 @takes_run_options
-def build(*, options: RunOptions) -> None:
+def build(*, options: BuildOptions) -> None:
     """Build the plan, one task per iteration.
 
     The plan is .ralph/implementation_plan.json.
@@ -91,21 +93,12 @@ def validate(*, options: RunOptions) -> None:
 
 def _start(words: list[str] | None, only: str | None, options: RunOptions) -> NoReturn:
     """Run a request and exit with its status; read and start nothing before the face is known."""
-    thinks = only in ("discovery", "planning")
-    overrides: Mapping[str, object] = {
-        "phases.building.max_iterations": options.max_iterations,
-        "models.planning" if thinks else "models.primary": options.model,
-        "safety.cost_limits.per_session": options.max_cost,
-        "phases.building.baseline": False if options.no_baseline else None,
-        "phases.building.allow_unverified": options.allow_unverified or None,
-    }
-
     command = _COMMANDS[only]
 
     def launch(*, interactive: bool) -> "Launch":
         from ralph_tui.cli.composition import launch_project
         from ralph_tui.cli.run.background import background_starter
-        from ralph_tui.cli.run.inputs import read_answers, read_request
+        from ralph_tui.cli.run.inputs import read_answers, read_prompt, read_request
         from ralph_tui.domain.project_state import Phase
         from ralph_tui.engine.control.request import RunRequest
 
@@ -116,10 +109,14 @@ def _start(words: list[str] | None, only: str | None, options: RunOptions) -> No
             no_input=options.no_input,
             interactive=interactive or options.wait,
             answers=read_answers(options.answers),
+            once=isinstance(options, BuildOptions) and options.once,
+            prompt=read_prompt(options.prompt) if isinstance(options, BuildOptions) else None,
+            reset_breaker=options.reset_circuit,
         )
         root = find_project(options.project_root).root
-        launched = launch_project(root, overrides, request)
-        return replace(launched, go_on=background_starter(root, command, _again(options)))
+        launched = launch_project(root, _overrides(only, options), request)
+        starter = background_starter(root, command, _again(options), _building_again(options))
+        return replace(launched, go_on=starter)
 
     raise typer.Exit(
         show_run(
@@ -127,6 +124,7 @@ def _start(words: list[str] | None, only: str | None, options: RunOptions) -> No
             headless=options.headless,
             as_json=options.as_json,
             may_ask=not options.no_input,
+            verbose=options.verbose,
         )
     )
 
@@ -141,6 +139,33 @@ _COMMANDS = {
 """The command that goes on with a phase, or the whole way."""
 
 
+def _overrides(only: str | None, options: RunOptions) -> Mapping[str, object]:
+    """Return the settings that the options give, by their keys; None is not given."""
+    thinks = only in ("discovery", "planning")
+    return {
+        "phases.building.max_iterations": options.max_iterations,
+        "phases.building.iteration_timeout_seconds": _seconds(options.timeout),
+        "limits.rate_limit_per_hour": options.rate,
+        "models.planning" if thinks else "models.primary": options.model,
+        "safety.cost_limits.per_session": options.max_cost,
+        "phases.building.baseline": False if options.no_baseline else None,
+        "phases.building.allow_unverified": options.allow_unverified or None,
+    }
+
+
+def _seconds(minutes: float | None) -> float | None:
+    """Return the longest time of an iteration.
+
+    Raises:
+        RalphError: It is no time.
+    """
+    if minutes is not None and not (minutes > 0 and math.isfinite(minutes)):
+        raise RalphError(
+            f"--timeout takes minutes above 0, not {minutes:g}.", "Give some, such as 15 or 0.5."
+        )
+    return None if minutes is None else minutes * 60
+
+
 def _again(options: RunOptions) -> list[str]:
     """Return the options that continue a run in another process; the remaining limits are passed separately."""
     words = ["--yes"] if options.yes else []
@@ -148,4 +173,15 @@ def _again(options: RunOptions) -> list[str]:
     words += ["--no-baseline"] if options.no_baseline else []
     words += ["--allow-unverified"] if options.allow_unverified else []
     words += ["--answers", str(options.answers.resolve())] if options.answers else []
+    words += ["--timeout", f"{options.timeout:g}"] if options.timeout is not None else []
+    words += ["--rate", str(options.rate)] if options.rate is not None else []
+    words += ["--verbose"] if options.verbose else []
     return [*words, "--model", options.model] if options.model else words
+
+
+def _building_again(options: RunOptions) -> list[str]:
+    """Return those options that only a command takes which builds."""
+    if not isinstance(options, BuildOptions):
+        return []
+    words = ["--once"] if options.once else []
+    return [*words, "--prompt", str(options.prompt.resolve())] if options.prompt else words

@@ -30,15 +30,23 @@ LOOK_SECONDS = 0.05
 
 
 def background_starter(
-    root: Path, command: str, options: Sequence[str] = ()
+    root: Path, command: str, options: Sequence[str] = (), building: Sequence[str] = ()
 ) -> "Callable[[RemainingWork], int]":
-    """Return what continues, in the background, a run that was started as `ralph COMMAND OPTIONS`."""
+    """Return what continues, in the background, a run that was started as `ralph COMMAND OPTIONS`.
+
+    Args:
+        root: The project directory.
+        command: The command that continues it.
+        options: Its options that every command of a run knows.
+        building: Its options that only commands know which build.
+    """
 
     def go_on(left: "RemainingWork") -> int:
         from ralph_tui.store.project import Project
 
         doing = "plan" if left.replans else command
         words = ["run" if left.whole else doing, "--headless", "--wait", *options]
+        words += () if left.replans else building
         if left.usd is not None:
             words += ["--max-cost", f"{left.usd:.6f}"]
         if left.iterations is not None:

@@ -16,18 +16,26 @@ from ralph_tui.engine.control.controls import ENDED_BY
 from ralph_tui.engine.control.launch import Launch
 
 
-def run_lines(make: Callable[[], Launch], *, as_json: bool, interactive: bool = False) -> int:
+def run_lines(
+    make: Callable[[], Launch], *, as_json: bool, interactive: bool = False, verbose: bool = False
+) -> int:
     """Make a launch, run its loop, print what happens and return the exit status.
 
     However it ends, a reader of JSON gets a `loop_finished` as the last line. An interactive run
     prompts on the terminal for answers.
+
+    Args:
+        make: Makes the launch.
+        as_json: Print one JSON event per line.
+        interactive: Prompt on the terminal for answers.
+        verbose: Show also what tools and checks print.
 
     Raises:
         RalphError: The run could not start.
         KeyboardInterrupt: The person did not want to wait for its end.
     """
     try:
-        return asyncio.run(_run(make(), as_json=as_json, interactive=interactive))
+        return asyncio.run(_run(make(), as_json=as_json, interactive=interactive, verbose=verbose))
     except RalphError as error:
         _print_end(as_json, LoopStatus.ERROR, str(error), error.exit_code)
         raise
@@ -101,9 +109,9 @@ def _signals(stopper: _Stopper) -> Iterator[None]:
             loop.remove_signal_handler(number)
 
 
-async def _run(launch: Launch, *, as_json: bool, interactive: bool) -> int:
+async def _run(launch: Launch, *, as_json: bool, interactive: bool, verbose: bool) -> int:
     stopper = _Stopper(launch)
-    plain = json_printer(sys.stdout) if as_json else line_printer(sys.stdout)
+    plain = json_printer(sys.stdout) if as_json else line_printer(sys.stdout, verbose=verbose)
     printer = limit_log(plain, launch.root)
     with contextlib.ExitStack() as stack:
         if interactive:

@@ -1,11 +1,15 @@
-"""Reads what a person hands to a run: requests, guidance, tasks, and a file of prepared answers."""
+"""Reads what a person hands to a run: requests, guidance, tasks, a prompt, and a file of prepared answers."""
 
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ralph_tui.domain.documents.questions import GivenAnswers
 from ralph_tui.domain.errors import RalphError
+
+if TYPE_CHECKING:
+    from ralph_tui.engine.control.request import OwnPrompt
 
 MAX_CHARACTERS = 100_000
 """Of a request or a file of answers; what is longer belongs into a spec."""
@@ -78,6 +82,27 @@ def _standard_input(what: str) -> str:
             f"The {what} on standard input is not UTF-8 (at byte {error.start}).",
             "Save it as UTF-8.",
         ) from error
+
+
+def read_prompt(path: Path | None) -> "OwnPrompt | None":
+    """Read the template of a prompt; None without a file.
+
+    Raises:
+        RalphError: The file cannot be read, or says nothing.
+    """
+    if path is None:
+        return None
+    from ralph_tui.engine.control.request import OwnPrompt
+
+    text = _read(path, "prompt")
+    if not text.strip():
+        raise RalphError(f"The prompt file {path} is empty.", "Write what the agent is to do.")
+    if len(text) > MAX_CHARACTERS:
+        raise RalphError(
+            f"The prompt file {path} is longer than {MAX_CHARACTERS:,} characters.",
+            "Shorten it; what the whole project must know belongs into AGENTS.md.",
+        )
+    return OwnPrompt(text, path.name)
 
 
 def read_answers(path: Path | None) -> GivenAnswers:

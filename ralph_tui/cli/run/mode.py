@@ -60,7 +60,14 @@ class MakeLaunch(Protocol):
         ...
 
 
-def show_run(make: MakeLaunch, *, headless: bool, as_json: bool, may_ask: bool = True) -> int:
+def show_run(
+    make: MakeLaunch,
+    *,
+    headless: bool,
+    as_json: bool,
+    may_ask: bool = True,
+    verbose: bool = False,
+) -> int:
     """Run a launch on the screen, or in lines where that was asked for or no screen can open.
 
     Args:
@@ -68,6 +75,7 @@ def show_run(make: MakeLaunch, *, headless: bool, as_json: bool, may_ask: bool =
         headless: Print lines.
         as_json: Print one JSON event per line.
         may_ask: Whether lines may prompt on a terminal.
+        verbose: Whether lines show what tools and checks print.
 
     Returns:
         The exit status of the run.
@@ -82,4 +90,6 @@ def show_run(make: MakeLaunch, *, headless: bool, as_json: bool, may_ask: bool =
     from ralph_tui.cli.run.headless import run_lines
 
     here = sys.stdin is not None and sys.stdin.isatty() and may_ask and not as_json
-    return run_lines(lambda: make(interactive=here), as_json=as_json, interactive=here)
+    return run_lines(
+        lambda: make(interactive=here), as_json=as_json, interactive=here, verbose=verbose
+    )

@@ -10,6 +10,14 @@ REPLAN = "Make the plan anew from the specs and from what is there now."
 
 
 @dataclass(frozen=True)
+class OwnPrompt:
+    """A template that the person wrote; `name` is said where it is wrong."""
+
+    text: str
+    name: str
+
+
+@dataclass(frozen=True)
 class RunRequest:
     """One run, as the person asked for it.
 
@@ -20,6 +28,9 @@ class RunRequest:
         no_input: Nobody answers questions; the model decides and records its assumption.
         interactive: Somebody can decide while the loop waits (a screen, a terminal).
         answers: Answers prepared in a file.
+        once: End after one iteration.
+        prompt: A template for the building prompt of this run.
+        reset_breaker: Close the circuit breaker, even during a cool-down.
     """
 
     text: str = ""
@@ -28,3 +39,6 @@ class RunRequest:
     no_input: bool = False
     interactive: bool = False
     answers: GivenAnswers = field(default_factory=GivenAnswers)
+    once: bool = False
+    prompt: OwnPrompt | None = None
+    reset_breaker: bool = False

@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Sequence
 from typing import TypeVar
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.documents import agents_md
 from ralph_tui.domain.errors import PlanError
 from ralph_tui.domain.events import LoopStatus
 from ralph_tui.domain.formatting import shortlist
@@ -14,13 +13,14 @@ from ralph_tui.domain.project_state import Injection, Phase, StopMode
 from ralph_tui.domain.run.breaker import RecoveryAction, recovery_of_plan
 from ralph_tui.domain.run.oscillation import Files, came_back, seen
 from ralph_tui.engine.context import RunContext, SpecFor, session_meter
-from ralph_tui.engine.core.outcome import End, all_done, complete_end, nothing_ready
+from ralph_tui.engine.control.request import RunRequest
+from ralph_tui.engine.core.outcome import End, all_done, complete_end, nothing_ready, stopped_end
 from ralph_tui.engine.core.ports import AgentSession
 from ralph_tui.engine.core.project_state import unless
 from ralph_tui.engine.limits.run_limits import RunLimits
 from ralph_tui.engine.phases.finished_work import FinishedWork, accept_marked_by_hand
 from ralph_tui.engine.phases.iteration import Iteration
-from ralph_tui.engine.prompts.prompts import PromptParts, building_prompt, builtin_template
+from ralph_tui.engine.phases.opening_prompts import TaskFacts, prompt_of_task
 from ralph_tui.engine.session.iteration_result import (
     IterationResult,
     begin_iteration,
@@ -28,7 +28,6 @@ from ralph_tui.engine.session.iteration_result import (
     record_iteration,
     waited_out,
 )
-from ralph_tui.engine.session.prompt_memory import memory_for
 from ralph_tui.engine.steps.around_work import StepsAroundWork
 from ralph_tui.engine.verification.coverage import (
     blocked_without_check,
@@ -40,6 +39,11 @@ from ralph_tui.engine.verification.work_done import look
 from ralph_tui.store.project import Documents
 
 T = TypeVar("T")
+
+WHOLE_PLAN = RunRequest(only=Phase.BUILDING)
+"""Work on the plan until it is done."""
+
+RUN_ON = "Run again to continue."
 
 _NAMED_TASKS = 5
 
@@ -90,10 +94,6 @@ async def unless_stopped(run: RunContext, work: Awaitable[T]) -> T | None:
     return await unless(run.project_state, work, lambda state: state.stop is StopMode.NOW)
 
 
-PROMPT_LIMIT = 40_000
-"""Characters of a file that goes into a prompt."""
-
-
 class BuildLoop:
     """Works the plan, one task an iteration, until there is a reason to stop."""
 
@@ -104,6 +104,8 @@ class BuildLoop:
         run_limits: RunLimits,
         finished: FinishedWork | None = None,
         steps: StepsAroundWork | None = None,
+        *,
+        request: RunRequest = WHOLE_PLAN,
     ) -> None:
         """Run while `run_limits` lets it; `finished` knows which checks passed earlier in this run.
 
@@ -113,7 +115,9 @@ class BuildLoop:
             run_limits: Says whether another iteration may begin.
             finished: Knows which checks passed earlier in this run.
             steps: Runs the steps around the work; those of the settings by default.
+            request: What the person asked for.
         """
+        self._request = request
         self._finished = finished or FinishedWork(run.project.root)
         self._run = run
         self._steps = steps or StepsAroundWork(run, run_limits, spec_for)
@@ -124,6 +128,8 @@ class BuildLoop:
         """Whether this run has blocked a task after its attempts."""
         self._closing: set[asyncio.Task[None]] = set()
         self._contents = Fingerprinter(run.project.root)
+        self._last: tuple[str, IterationResult] | None = None
+        """The task of the last iteration, and how that ended."""
 
     async def run(self) -> End:
         """Work until the plan is complete or there is another reason to stop.
@@ -147,9 +153,23 @@ class BuildLoop:
             return end
         while True:
             await accept_marked_by_hand(self._run)
-            end = await self._next()
+            end = await self._next() or await self._end_of_once()
             if end is not None:
                 return end
+
+    async def _end_of_once(self) -> End | None:
+        """Return the end of a run that was to be one iteration, once that is over."""
+        if not self._request.once or not self._run_limits.done or self._last is None:
+            return None
+        task_id, result = self._last
+        if result.outcome is not ev.IterationOutcome.COMPLETE:
+            reason = result.reason or result.outcome.value
+            return stopped_end(f"task {task_id} is not complete: {reason}", RUN_ON)
+        if self._docs.plan.is_finished and not await self._finished.reopen(self._run):
+            return complete_end(all_done(self._docs.plan))
+        return complete_end(
+            f"task {task_id} is complete, and --once asked for one iteration", RUN_ON
+        )
 
     async def _next(self) -> End | None:
         """Work on one task, or do what comes first; returns an end when nothing is left."""
@@ -233,6 +253,7 @@ class BuildLoop:
         if self._run.project_state.take_undone() and not result.denied:
             result = result.model_copy(update={"denied": "a change of ralph's documents"})
         await self._record(task.model_copy(update={"id": iteration.task_id}), number, result)
+        self._last = (iteration.task_id, result)
         done = self._docs.plan.task(iteration.task_id)
         if done is not None and result.outcome is ev.IterationOutcome.COMPLETE:
             await self._finished.passed(self._run, done, after)
@@ -291,26 +312,19 @@ class BuildLoop:
         return self._docs.plan.with_task(task.id, status=TaskStatus.PENDING)
 
     async def _prompt(self, task: Task, number: int, guidance: tuple[str, ...]) -> str:
-        project = self._run.project
-        layout = project.layout
+        project, docs, gate = self._run.project, self._docs, self._run.gate
 
         def build() -> str:
-            own = layout.prompt(self._docs.state.current_phase)
-            template = project.read_text(own, PROMPT_LIMIT)
-            memory = memory_for(project, self._docs, task)
-            project.write_active_memory(memory.whole)
-            parts = PromptParts(
-                iteration=number,
-                task=task,
-                checks=tuple(check.command for check in self._run.gate.checks(task)),
-                red_before=tuple(self._run.gate.baseline.told()),
+            facts = TaskFacts(
+                task,
+                number,
+                checks=gate.checks(task),
+                red_before=tuple(gate.baseline.told()),
                 guidance=guidance,
-                memory=memory.text,
-                learnings=memory.learnings,
-                agents_md=agents_md.shown(project.read_text(layout.agents_md, PROMPT_LIMIT)),
             )
-            source = own.name if template else "build.md"
-            return building_prompt(template or builtin_template("build.md"), parts, source=source)
+            text, memory = prompt_of_task(project, docs, facts, self._request.prompt)
+            project.write_active_memory(memory.whole)
+            return text
 
         return await asyncio.to_thread(build)
 

@@ -3,27 +3,22 @@
 import asyncio
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.documents import agents_md
 from ralph_tui.domain.documents.specs import Spec
 from ralph_tui.domain.project_state import ApprovalKind
 from ralph_tui.engine.control.approved_content import Content, specs_content
 from ralph_tui.engine.core.outcome import End
 from ralph_tui.engine.decisions.ask_person import (
-    NOBODY,
     QuestionChannel,
-    answers_so_far,
     clear_decision,
     decide,
     left_open,
     waiting_for_answer,
     withdraw_open_questions,
 )
+from ralph_tui.engine.phases.opening_prompts import prompt_of_discovery
 from ralph_tui.engine.phases.phase_session import Stage, run_session
 from ralph_tui.engine.phases.phase_supervisor import PhaseSupervisor
-from ralph_tui.engine.prompts.prompts import builtin_template, bullets, phase_prompt, section
-from ralph_tui.engine.session.prompt_memory import learnings_for
-
-TEXT_LIMIT = 40_000
+from ralph_tui.engine.prompts.prompts import bullets
 
 
 async def run(stage: Stage) -> End | None:
@@ -133,28 +128,11 @@ def _may_ask(stage: Stage) -> bool:
 
 
 async def _prompt(stage: Stage, asking: QuestionChannel, feedback: str) -> str:
-    project = stage.run.project
-    own = project.layout.prompt(stage.phase)
-    questions = f"You may ask at most {asking.left} questions in all."
-    questions = questions if _may_ask(stage) else NOBODY
-
-    so_far = answers_so_far(stage.docs, stage.phase)
-    answered = section("Answered by the person already (do not ask again)", bullets(so_far))
-
-    def build() -> str:
-        template = project.read_text(own, TEXT_LIMIT)
-        agents = project.read_text(project.layout.agents_md, TEXT_LIMIT)
-        learned = learnings_for(project, stage.docs.state.request, feedback)
-        there = [f"specs/{spec.name}" for spec in project.read_specs()]
-        places = {
-            "request": stage.docs.state.request,
-            "questions": questions + answered,
-            "feedback": section("The person's feedback on the specs (follow it)", feedback),
-            "specs": section("Specs that are there already", bullets(there)),
-            "learnings": section("Learnings so far", bullets(learned)),
-            "agents": section("AGENTS.md", agents_md.shown(agents)),
-        }
-        source = own.name if template else "discovery.md"
-        return phase_prompt(template or builtin_template("discovery.md"), places, source=source)
-
-    return await asyncio.to_thread(build)
+    return await asyncio.to_thread(
+        prompt_of_discovery,
+        stage.run.project,
+        stage.docs,
+        feedback=feedback,
+        left=asking.left,
+        may_ask=_may_ask(stage),
+    )

@@ -3,7 +3,6 @@
 import asyncio
 
 from ralph_tui.config.settings import PlanningSettings
-from ralph_tui.domain.documents import agents_md
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus, plan_size
 from ralph_tui.domain.project_state import DECISIONS, REASONED, Approval, ApprovalKind
 from ralph_tui.domain.tool_calls import ToolAnswer
@@ -17,12 +16,11 @@ from ralph_tui.engine.decisions.ask_person import (
     with_approval,
 )
 from ralph_tui.engine.phases.building import require_workable
-from ralph_tui.engine.phases.discovery import TEXT_LIMIT, read_specs
+from ralph_tui.engine.phases.opening_prompts import prompt_of_planning
 from ralph_tui.engine.phases.phase_session import Stage, run_session
 from ralph_tui.engine.phases.phase_supervisor import PhaseSupervisor
 from ralph_tui.engine.prompts import tool_schemas as rt
-from ralph_tui.engine.prompts.prompts import builtin_template, bullets, phase_prompt, section
-from ralph_tui.engine.session.prompt_memory import learnings_for
+from ralph_tui.engine.prompts.prompts import bullets
 from ralph_tui.engine.verification.coverage import (
     allowing_unverified,
     uncovered,
@@ -34,8 +32,6 @@ from ralph_tui.engine.verification.evidence.allowed_changes import (
     check_change_notice,
 )
 from ralph_tui.store.project import Documents, Outcome
-
-SPEC_TEXT_LIMIT = 60_000
 
 
 async def run(stage: Stage, feedback: str = "") -> End | None:
@@ -222,13 +218,6 @@ def _handed_in(
     return with_approval(docs.replacing(plan=plan), asked)
 
 
-def _limit(stage: Stage) -> int:
-    return stage.run.settings.phases.planning.task_size_tokens
-
-
-WITHOUT_DEPENDENCIES = "\nLeave `dependencies` empty in every task: the person wants the priorities alone to order them.\n"
-
-
 def plan_problems(
     plan: ImplementationPlan, new: tuple[Task, ...], settings: PlanningSettings
 ) -> list[str]:
@@ -251,27 +240,7 @@ def plan_problems(
 
 
 async def _prompt(stage: Stage, feedback: str) -> str:
-    project = stage.run.project
-    own = project.layout.prompt(stage.phase)
-    specs = await read_specs(stage)
-    texts = "\n\n".join(f"### specs/{s.name}\n{s.text.strip()}" for s in specs)[:SPEC_TEXT_LIMIT]
-    lines = [f"{t.id} [{t.status.value}] {t.title}" for t in stage.docs.plan.tasks]
-
-    def build() -> str:
-        template = project.read_text(own, TEXT_LIMIT)
-        agents = project.read_text(project.layout.agents_md, TEXT_LIMIT)
-        learned = learnings_for(project, stage.docs.state.request, texts, feedback)
-        places = {
-            "task_size": f"{_limit(stage):,}",
-            "specs": section("Specifications", texts),
-            "plan": section("The plan so far (what is complete stays)", bullets(lines)),
-            "feedback": section("The person's feedback on the plan (follow it)", feedback),
-            "learnings": section("Learnings so far", bullets(learned)),
-            "agents": section("AGENTS.md", agents_md.shown(agents)),
-        }
-        source = own.name if template else "plan.md"
-        text = phase_prompt(template or builtin_template("plan.md"), places, source=source)
-        analysed = stage.run.settings.phases.planning.dependency_analysis
-        return text if analysed else text + WITHOUT_DEPENDENCIES
-
-    return await asyncio.to_thread(build)
+    settings = stage.run.settings.phases.planning
+    return await asyncio.to_thread(
+        prompt_of_planning, stage.run.project, stage.docs, settings, feedback
+    )

@@ -21,13 +21,12 @@ from ralph_tui.domain.tool_calls import ToolAnswer, ToolCall
 from ralph_tui.engine.control.approved_content import Content, changes, result_content
 from ralph_tui.engine.core.outcome import End, complete_end, stopped_end, unverified_told
 from ralph_tui.engine.decisions.ask_person import clear_decision, decide
-from ralph_tui.engine.phases.discovery import TEXT_LIMIT, read_specs
+from ralph_tui.engine.phases.discovery import read_specs
+from ralph_tui.engine.phases.opening_prompts import prompt_of_validation
 from ralph_tui.engine.phases.phase_session import Stage, run_session
 from ralph_tui.engine.phases.phase_supervisor import PhaseSupervisor
-from ralph_tui.engine.phases.planning import SPEC_TEXT_LIMIT
 from ralph_tui.engine.prompts import tool_schemas as rt
-from ralph_tui.engine.prompts.prompts import builtin_template, bullets, phase_prompt, section
-from ralph_tui.engine.session.prompt_memory import learnings_for
+from ralph_tui.engine.prompts.prompts import bullets
 from ralph_tui.engine.verification.fingerprint import Fingerprinter
 from ralph_tui.store.project import Documents, Project
 
@@ -262,7 +261,9 @@ async def _report(stage: Stage, number: int) -> ValidationReport | End:
         end = await run_session(
             stage,
             supervisor,
-            prompt=await _prompt(stage, report, specs),
+            prompt=await asyncio.to_thread(
+                prompt_of_validation, stage.run.project, stage.docs, report, specs
+            ),
             missing=hand_in.missing,
             why=f"round {number}: is what the specs ask for there?",
             findings=hand_in.findings,
@@ -270,26 +271,3 @@ async def _report(stage: Stage, number: int) -> ValidationReport | End:
         if end is not None:
             return end
     return hand_in.report.model_copy(update={"seen": images.seen})
-
-
-async def _prompt(stage: Stage, report: ValidationReport, specs: tuple[Spec, ...]) -> str:
-    project = stage.run.project
-    own = project.layout.prompt(stage.phase)
-    checks = [f"{r.status.value}: `{r.command}` {r.reason}".strip() for r in report.checks]
-    texts = "\n\n".join(f"### specs/{s.name}\n{s.text.strip()}" for s in specs)[:SPEC_TEXT_LIMIT]
-    lines = [f"{t.id} [{t.status.value}] {t.title}" for t in stage.docs.plan.tasks]
-
-    def build() -> str:
-        template = project.read_text(own, TEXT_LIMIT)
-        learned = learnings_for(project, stage.docs.state.request, texts)
-        places = {
-            "round": str(report.round),
-            "checks": bullets(checks) or "- none are configured",
-            "specs": section("Specifications", texts),
-            "plan": section("The plan", bullets(lines)),
-            "learnings": section("Learnings so far", bullets(learned)),
-        }
-        source = own.name if template else "validate.md"
-        return phase_prompt(template or builtin_template("validate.md"), places, source=source)
-
-    return await asyncio.to_thread(build)

@@ -75,6 +75,16 @@ def building_prompt(template: str, parts: PromptParts, *, source: str) -> str:
     return text.rstrip() + "\n" + extras
 
 
+def check_template(template: str, *, source: str) -> None:
+    """Refuse a template of the building prompt before anything is spent on it.
+
+    Raises:
+        ConfigError: It names a place that does not exist.
+    """
+    example = PromptParts(iteration=1, task=Task(id="example", description="An example."))
+    building_prompt(template, example, source=source)
+
+
 def _filled(template: str, places: Mapping[str, str], source: str) -> str:
     def fill(match: re.Match[str]) -> str:
         name = match[1]

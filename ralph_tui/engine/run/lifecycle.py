@@ -48,9 +48,15 @@ def first_phase(project: Project, docs: Documents, request: RunRequest) -> Phase
     """Return the phase where a run begins.
 
     Raises:
-        PlanError: There is nothing to work on, or the plan is unworkable.
+        PlanError: There is nothing to work on, the plan is unworkable, or one iteration was asked for and no
+            task is next.
     """
     phase = _chosen_phase(docs, request)
+    if request.once and phase is not Phase.BUILDING:
+        raise PlanError(
+            f"--once works on one task of the plan, and the next phase here is {phase.value}.",
+            "Leave --once out, or build the plan as it is: ralph build --once.",
+        )
     if phase is Phase.BUILDING:
         require_workable(docs.plan)
     if phase is Phase.DISCOVERY:
@@ -166,7 +172,15 @@ class Lifecycle:
             return refused
         self._has_built = True
         finished, steps = self._finished_work(stage), _steps_of(stage)
-        end = await BuildLoop(stage.run, stage.spec_for, stage.run_limits, finished, steps).run()
+        loop = BuildLoop(
+            stage.run,
+            stage.spec_for,
+            stage.run_limits,
+            finished,
+            steps,
+            request=self._request,
+        )
+        end = await loop.run()
         if await self._may_plan_anew(end):
             self._planned_anew = True
             self._feedback = f"The plan made no progress: {end.reason}. Find another way."
@@ -175,7 +189,8 @@ class Lifecycle:
             )
             self._why_back = "the plan made no progress"
             return Phase.PLANNING
-        goes_on = end.status is LoopStatus.COMPLETE and self._request.only is None
+        alone = self._request.only is not None or self._request.once
+        goes_on = end.status is LoopStatus.COMPLETE and not alone
         if goes_on and await asyncio.to_thread(self._has_specs):
             return Phase.VALIDATION
         return end

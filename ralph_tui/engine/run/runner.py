@@ -35,6 +35,7 @@ from ralph_tui.engine.decisions.permission_questions import withdraw_left_over
 from ralph_tui.engine.limits.quota import QuotaWatch
 from ralph_tui.engine.limits.run_limits import RunLimits
 from ralph_tui.engine.phases.phase_session import Stage
+from ralph_tui.engine.prompts.prompts import check_template
 from ralph_tui.engine.run.lifecycle import Lifecycle, can_ask, first_phase
 from ralph_tui.engine.run.startup import begin_run, run_started
 from ralph_tui.engine.safety.command_sandbox import (
@@ -145,7 +146,12 @@ class Runner:
         """Run from `phase`; problems after the start end in the event, not in an exception."""
         since = time.monotonic()
         docs, stale = await begin_run(
-            self._project, self._settings, self._run_id, phase, waits=self._request.interactive
+            self._project,
+            self._settings,
+            self._run_id,
+            phase,
+            waits=self._request.interactive,
+            reset_breaker=self._request.reset_breaker,
         )
         self._bus.emit(run_started(self._project, self._settings, docs, self._run_id))
         await self._project_state.open()
@@ -446,6 +452,8 @@ def _check_before_start(project: Project, services: RunServices, request: RunReq
     phase = first_phase(project, project.load(), request)
     ahead = tuple(Phase)[tuple(Phase).index(phase) :] if request.only is None else (phase,)
     check_extras(services.settings, ahead, project.root, services.everything)
+    if request.prompt is not None:
+        check_template(request.prompt.text, source=request.prompt.name)
     if Phase.BUILDING in ahead:
         check_steps(project, services.settings, project.load().steps)
     services.preflight()

@@ -13,9 +13,18 @@ from ralph_tui.domain.run.context_budget import ContextBudget
 from ralph_tui.engine.session.guidance import with_guidance_used
 from ralph_tui.store.project import Documents, Outcome, Project
 
+RESET = "--reset-circuit"
+"""Why a breaker was closed, where the person said so as the run began."""
+
 
 async def begin_run(
-    project: Project, settings: Settings, run_id: str, phase: Phase, *, waits: bool = False
+    project: Project,
+    settings: Settings,
+    run_id: str,
+    phase: Phase,
+    *,
+    waits: bool = False,
+    reset_breaker: bool = False,
 ) -> tuple[Documents, tuple[str, ...]]:
     """Begin a run on disk: figures at zero, requests of an earlier run gone, stale tasks queued again.
 
@@ -25,6 +34,7 @@ async def begin_run(
         run_id: The run's id.
         phase: The phase where the run begins.
         waits: Whether the run waits for a person, and so for the rest of a cool-down.
+        reset_breaker: Whether the person wants the circuit breaker closed, whatever it waits for.
     """
 
     def change(docs: Documents) -> Outcome[tuple[str, ...]]:
@@ -49,7 +59,7 @@ async def begin_run(
             approval=docs.state.decision,
             set_aside=None,
         )
-        breaker = fresh_breaker(docs.breaker, settings, waits=waits)
+        breaker = fresh_breaker(docs.breaker, settings, waits=waits, reset=reset_breaker)
         steps = docs.steps.at_start(settings.steps_in_order)
         begun = fresh.replacing(plan=plan, breaker=breaker, steps=steps)
         return Outcome(begun, tuple(stale))
@@ -58,16 +68,23 @@ async def begin_run(
 
 
 def fresh_breaker(
-    breaker: CircuitBreaker, settings: Settings, *, waits: bool = False
+    breaker: CircuitBreaker, settings: Settings, *, waits: bool = False, reset: bool = False
 ) -> CircuitBreaker:
     """Return the breaker at the start of a run: reset, because the person started again, with the current thresholds.
 
-    A run that was killed during a cool-down did not end it, so the next run continues the cool-down.
+    A run that was killed during a cool-down did not end it, so the next run continues the cool-down, unless
+    the person wants it `reset`.
+
+    Args:
+        breaker: The breaker as the last run left it.
+        settings: The project's settings.
+        waits: Whether the run waits for a person, and so for the rest of a cool-down.
+        reset: Whether the person wants it closed.
     """
     limits = settings.circuit_breaker
-    cools = waits and breaker.is_cooling and limits.cooldown_minutes > 0
+    cools = not reset and waits and breaker.is_cooling and limits.cooldown_minutes > 0
     tripped = breaker.state is not BreakerState.CLOSED
-    why = "a new run was started" if tripped else breaker.reset_reason
+    why = (RESET if reset else "a new run was started") if tripped else breaker.reset_reason
     begun = breaker if cools else breaker.reset(why)
     return with_thresholds(begun, settings)
 

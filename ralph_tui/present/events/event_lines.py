@@ -31,6 +31,9 @@ LIMIT = 600
 MOST_DETAILS = 10
 """Lines shown below a sentence."""
 
+VERBOSE_DETAILS = 40
+"""The same where everything is wanted."""
+
 _STYLES = {
     Tone.MUTED: "dim",
     Tone.INFO: "cyan",
@@ -85,9 +88,10 @@ def log_line(text: str, style: str = "", indent: int = 0) -> LogLine:
 class EventPrinter:
     """Writes a run line by line; keeps the view and the calls that have not ended."""
 
-    def __init__(self, glyphs: Glyphs = UNICODE) -> None:
-        """Start with nothing written."""
+    def __init__(self, glyphs: Glyphs = UNICODE, *, verbose: bool = False) -> None:
+        """Start with nothing written; `verbose` adds what tools and checks print."""
         self.glyphs = glyphs
+        self.verbose = verbose
         self.view = LoopView()
         self.calls: dict[str, Call] = {}
         self._deduplicator = Deduplicator()
@@ -112,13 +116,21 @@ class EventPrinter:
             text = f"{text} {self.glyphs.between} {sentence.right}"
         sign, style = getattr(self.glyphs, sentence.glyph), _STYLES.get(sentence.tone, "")
         yield log_line(f"{sign} {text}", style, indent)
-        if kind in _WITH_DETAILS:
+        if kind in _WITH_DETAILS or self.verbose:
             details = sentence.more.splitlines()
-            yield from (log_line(detail, "", indent + 1) for detail in details[:MOST_DETAILS])
-            if (more := len(details) - MOST_DETAILS) > 0:
+            most = VERBOSE_DETAILS if self.verbose else MOST_DETAILS
+            yield from (log_line(detail, "", indent + 1) for detail in details[:most])
+            if (more := len(details) - most) > 0:
                 yield log_line(f"and {more} more", "", indent + 1)
         if hint := _HINTS.get(kind):
             yield log_line(hint, "dim", 2)
+
+    def printed(self, output: str, indent: int) -> Iterator[LogLine]:
+        """Write the end of what a tool or a check printed, where everything is wanted."""
+        lines = output.strip().splitlines() if self.verbose else []
+        if (left := len(lines) - VERBOSE_DETAILS) > 0:
+            yield log_line(f"{plural(left, 'line')} before:", "dim", indent)
+        yield from (log_line(text, "dim", indent) for text in lines[-VERBOSE_DETAILS:])
 
 
 def question_lines(signs: Glyphs, asked: AskedQuestion) -> Iterator[LogLine]:
@@ -203,7 +215,9 @@ def _tool_finished(p: EventPrinter, e: ev.ToolFinished) -> Iterator[LogLine]:
     said = f", {result}" if result else ""
     about = f"{getattr(p.glyphs, look.glyph)} {_call_text(call)}"
     text = f"{about} {p.glyphs.between} {took(e.seconds)}{word}{said}"
-    yield log_line(text, "" if is_ok else _STYLES[look.tone], 2 if e.parent_id else 1)
+    indent = 2 if e.parent_id else 1
+    yield log_line(text, "" if is_ok else _STYLES[look.tone], indent)
+    yield from p.printed(e.output, indent + 1)
 
 
 def _call_text(call: Call) -> str:
@@ -249,6 +263,7 @@ def _gate_checked(p: EventPrinter, e: ev.GateChecked) -> Iterator[LogLine]:
     outcome = f"{look.word}{code}, {took(receipt.seconds)}{counts}{why}"
     text = f"{getattr(p.glyphs, look.glyph)} {receipt.command} {p.glyphs.between} {outcome}"
     yield log_line(text, "" if receipt.ok else "yellow", 2)
+    yield from p.printed(receipt.tail, 3)
 
 
 def _step_finished(p: EventPrinter, e: ev.StepFinished) -> Iterator[LogLine]:
@@ -256,7 +271,9 @@ def _step_finished(p: EventPrinter, e: ev.StepFinished) -> Iterator[LogLine]:
     sentence = sentence_of(e)
     assert sentence is not None
     yield from p.say(type(e), sentence)
-    if e.outcome is StepOutcome.FAILED:
+    if p.verbose:
+        yield from p.printed(e.tail, 2)
+    elif e.outcome is StepOutcome.FAILED:
         printed = e.tail.strip().splitlines()[-MOST_DETAILS:]
         yield from (log_line(text, "dim", 2) for text in printed)
 

@@ -1,0 +1,188 @@
+"""Write the first prompt of a session from what is on disk, the same for the run and for `--show-prompt`. Blocks."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ralph_tui.config.settings import PlanningSettings
+from ralph_tui.domain.documents import agents_md
+from ralph_tui.domain.documents.memory import ActiveMemory
+from ralph_tui.domain.documents.specs import Spec
+from ralph_tui.domain.documents.validation_report import ValidationReport
+from ralph_tui.domain.plan.plan import Task
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.engine.control.request import OwnPrompt
+from ralph_tui.engine.decisions.ask_person import NOBODY, answers_so_far
+from ralph_tui.engine.prompts.prompts import (
+    PromptParts,
+    building_prompt,
+    builtin_template,
+    bullets,
+    phase_prompt,
+    section,
+)
+from ralph_tui.engine.session.prompt_memory import learnings_for, memory_for
+from ralph_tui.engine.verification.gate import Check
+from ralph_tui.store.project import Documents, Project
+
+TEXT_LIMIT = 40_000
+"""Characters of a file that goes into a prompt."""
+
+SPEC_TEXT_LIMIT = 60_000
+
+WITHOUT_DEPENDENCIES = "\nLeave `dependencies` empty in every task: the person wants the priorities alone to order them.\n"
+
+
+@dataclass(frozen=True)
+class TaskFacts:
+    """What an iteration knows of its task when it begins.
+
+    Attributes:
+        task: The task.
+        number: The iteration's number.
+        checks: What the gate will run for a claim.
+        red_before: Checks that failed before the run, each with what failed.
+        guidance: What the person said since the last iteration.
+    """
+
+    task: Task
+    number: int
+    checks: Sequence[Check]
+    red_before: Sequence[tuple[str, str]] = ()
+    guidance: Sequence[str] = ()
+
+
+def prompt_of_task(
+    project: Project, docs: Documents, facts: TaskFacts, own: OwnPrompt | None
+) -> tuple[str, ActiveMemory]:
+    """Return the prompt of an iteration, and the memory it was made with.
+
+    Args:
+        project: The project on disk.
+        docs: The documents as the iteration begins.
+        facts: What is known of the task.
+        own: The person's own template for this run, which goes before that of the project.
+
+    Raises:
+        ConfigError: The template names a place that does not exist.
+    """
+    memory = memory_for(project, docs, facts.task)
+    parts = PromptParts(
+        iteration=facts.number,
+        task=facts.task,
+        checks=tuple(check.command for check in facts.checks),
+        red_before=tuple(facts.red_before),
+        guidance=tuple(facts.guidance),
+        memory=memory.text,
+        learnings=memory.learnings,
+        agents_md=_agents(project),
+    )
+    template = own or _template(project, Phase.BUILDING, "build.md")
+    return building_prompt(template.text, parts, source=template.name), memory
+
+
+def prompt_of_discovery(
+    project: Project, docs: Documents, *, feedback: str, left: int, may_ask: bool
+) -> str:
+    """Return the prompt of a discovery session.
+
+    Args:
+        project: The project on disk.
+        docs: The documents as the session begins, with the request.
+        feedback: What the person wants changed; empty for nothing.
+        left: How many questions may be asked.
+        may_ask: Whether somebody answers them.
+
+    Raises:
+        ConfigError: The template names a place that does not exist.
+    """
+    questions = f"You may ask at most {left} questions in all." if may_ask else NOBODY
+    so_far = answers_so_far(docs, Phase.DISCOVERY)
+    answered = section("Answered by the person already (do not ask again)", bullets(so_far))
+    there = [f"specs/{spec.name}" for spec in project.read_specs()]
+    learned = learnings_for(project, docs.state.request, feedback)
+    template = _template(project, Phase.DISCOVERY, "discovery.md")
+    places = {
+        "request": docs.state.request,
+        "questions": questions + answered,
+        "feedback": section("The person's feedback on the specs (follow it)", feedback),
+        "specs": section("Specs that are there already", bullets(there)),
+        "learnings": section("Learnings so far", bullets(learned)),
+        "agents": section("AGENTS.md", _agents(project)),
+    }
+    return phase_prompt(template.text, places, source=template.name)
+
+
+def prompt_of_planning(
+    project: Project, docs: Documents, settings: PlanningSettings, feedback: str
+) -> str:
+    """Return the prompt of a planning session.
+
+    Args:
+        project: The project on disk.
+        docs: The documents as the session begins.
+        settings: The settings of the phase.
+        feedback: What the person wants changed; empty for nothing.
+
+    Raises:
+        ConfigError: The template names a place that does not exist.
+    """
+    texts = _spec_texts(project.read_specs())
+    learned = learnings_for(project, docs.state.request, texts, feedback)
+    template = _template(project, Phase.PLANNING, "plan.md")
+    places = {
+        "task_size": f"{settings.task_size_tokens:,}",
+        "specs": section("Specifications", texts),
+        "plan": section("The plan so far (what is complete stays)", _plan_lines(docs)),
+        "feedback": section("The person's feedback on the plan (follow it)", feedback),
+        "learnings": section("Learnings so far", bullets(learned)),
+        "agents": section("AGENTS.md", _agents(project)),
+    }
+    text = phase_prompt(template.text, places, source=template.name)
+    return text if settings.dependency_analysis else text + WITHOUT_DEPENDENCIES
+
+
+def prompt_of_validation(
+    project: Project, docs: Documents, report: ValidationReport, specs: Sequence[Spec]
+) -> str:
+    """Return the prompt of a validation session.
+
+    Args:
+        project: The project on disk.
+        docs: The documents as the session begins.
+        report: What Python's own checks have shown.
+        specs: The specs to check against.
+
+    Raises:
+        ConfigError: The template names a place that does not exist.
+    """
+    checks = [f"{r.status.value}: `{r.command}` {r.reason}".strip() for r in report.checks]
+    texts = _spec_texts(specs)
+    learned = learnings_for(project, docs.state.request, texts)
+    template = _template(project, Phase.VALIDATION, "validate.md")
+    places = {
+        "round": str(report.round),
+        "checks": bullets(checks) or "- none are configured",
+        "specs": section("Specifications", texts),
+        "plan": section("The plan", _plan_lines(docs)),
+        "learnings": section("Learnings so far", bullets(learned)),
+    }
+    return phase_prompt(template.text, places, source=template.name)
+
+
+def _template(project: Project, phase: Phase, built_in: str) -> OwnPrompt:
+    """Return the project's own template for a phase, or the one that ralph ships."""
+    own = project.layout.prompt(phase)
+    text = project.read_text(own, TEXT_LIMIT)
+    return OwnPrompt(text, own.name) if text else OwnPrompt(builtin_template(built_in), built_in)
+
+
+def _agents(project: Project) -> str:
+    return agents_md.shown(project.read_text(project.layout.agents_md, TEXT_LIMIT))
+
+
+def _spec_texts(specs: Sequence[Spec]) -> str:
+    return "\n\n".join(f"### specs/{s.name}\n{s.text.strip()}" for s in specs)[:SPEC_TEXT_LIMIT]
+
+
+def _plan_lines(docs: Documents) -> str:
+    return bullets([f"{t.id} [{t.status.value}] {t.title}" for t in docs.plan.tasks])
