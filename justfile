@@ -34,6 +34,10 @@ pages:
     uv run python -m tests.tools.where_is_what
     uv run python -m tests.tools.fooling_table
 
+# Build the documentation site into site/.
+docs:
+    uv run --locked --group docs python -m tests.tools.docs_site
+
 # Draw the pictures of the screen again; look at each before you commit it.
 pictures:
     uv run pytest tests/tui --snapshot-update
