@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -17,6 +16,7 @@ from ralph_tui.cli.commands import (
     demo,
     doctor,
     exchange,
+    feature,
     guard,
     history,
     init,
@@ -26,13 +26,12 @@ from ralph_tui.cli.commands import (
     reset,
     run,
     serve,
-    status,
     tasks,
     verify,
 )
 from ralph_tui.cli.completion import asked_shell, complete_for
 from ralph_tui.cli.console import discard_stdout, fail
-from ralph_tui.cli.options import ProjectRoot, examples
+from ralph_tui.cli.options import Feature, ProjectRoot, chosen_feature, examples, of_features
 from ralph_tui.cli.run.mode import open_here
 from ralph_tui.domain.errors import ExitCode, RalphError
 
@@ -73,33 +72,44 @@ def _no_command(
     context: typer.Context,
     *,
     project_root: ProjectRoot = None,
+    feature: Feature = None,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     del version  # its callback has printed it
     if context.invoked_subcommand is None:
-        raise typer.Exit(open_here(project_root))
+        with chosen_feature(feature):
+            raise typer.Exit(open_here(project_root))
     if project_root is not None:
-        _hand_down(context, context.invoked_subcommand, project_root)
+        _hand_down(context, context.invoked_subcommand, "project_root", str(project_root))
+    if feature is not None:
+        _hand_down(context, context.invoked_subcommand, "feature", feature)
 
 
-def _hand_down(context: typer.Context, name: str, project_root: Path) -> None:
-    """Pass a project named before the command on to the command; one named after the command wins."""
-    found = _defaults(getattr(context.command, "commands", {}).get(name), str(project_root))
+_NOT_TAKEN = {
+    "project_root": "works on no project, so it takes no -C.",
+    "feature": "is about no feature, so it takes no -f.",
+}
+
+
+def _hand_down(context: typer.Context, name: str, option: str, value: str) -> None:
+    """Pass an option given before the command on to the command; one given after the command wins."""
+    found = _defaults(getattr(context.command, "commands", {}).get(name), option, value)
     if not found:
-        raise typer.BadParameter(f"`ralph {name}` works on no project, so it takes no -C.")
-    context.default_map = {**(context.default_map or {}), name: found}
+        raise typer.BadParameter(f"`ralph {name}` {_NOT_TAKEN[option]}")
+    known = context.default_map or {}
+    context.default_map = {**known, name: {**known.get(name, {}), **found}}
 
 
-def _defaults(command: object, root: str) -> dict[str, object]:
-    """Return the default for `project_root` of every command at or below this one."""
+def _defaults(command: object, option: str, value: str) -> dict[str, object]:
+    """Return the default for an option of every command at or below this one that has it."""
     below = getattr(command, "commands", None)
     if below is not None:
-        inside = ((name, _defaults(inner, root)) for name, inner in below.items())
+        inside = ((name, _defaults(inner, option, value)) for name, inner in below.items())
         return {name: found for name, found in inside if found}
     names = {parameter.name for parameter in getattr(command, "params", ())}
-    return {"project_root": root} if "project_root" in names else {}
+    return {option: value} if option in names else {}
 
 
 @app.command("help", epilog=examples("ralph help build"))
@@ -116,13 +126,17 @@ def _print_version() -> None:
     _version(True)  # noqa: FBT003
 
 
+_OF_A_FEATURE = (
+    *(run.app, tasks.looking, history.app, attach.app, history.measures, replay.app),
+    *(control.app, tasks.app, exchange.app, limits.app, answer.app, memory.app, verify.app),
+)
 for commands in (
-    *(run.app, demo.app, init.app, status.app, tasks.looking, history.app, attach.app),
+    *(run.app, demo.app, init.app, feature.app, tasks.looking, history.app, attach.app),
     *(history.measures, replay.app, control.app, tasks.app, exchange.app, limits.app, answer.app),
     *(memory.app, serve.app, reset.app, doctor.app, build_tools.app, verify.app),
     *(build_tools.deps, config.app, guard.app, serve.programs),
 ):
-    app.add_typer(commands)
+    app.add_typer(of_features(commands) if commands in _OF_A_FEATURE else commands)
 
 
 def is_request(word: str) -> bool:

@@ -102,6 +102,16 @@ def sessions(context: typer.Context, incomplete: str) -> Offers:
     return _offered(found, incomplete)
 
 
+def features(context: typer.Context, incomplete: str) -> Offers:
+    """Offer the features of the project."""
+    from ralph_tui.store.feature_choice import feature_names
+    from ralph_tui.store.layout import Layout
+
+    root = _root(context)
+    found = feature_names(Layout(root)) if root else ()
+    return _offered(((name, "") for name in found), incomplete)
+
+
 def setting_names(incomplete: str) -> Offers:
     """Offer the names of all settings."""
     from ralph_tui.config.setting_names import description, known_keys

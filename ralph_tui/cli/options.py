@@ -1,12 +1,15 @@
 """Options that several commands share, each declared once."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from ralph_tui.cli import completion
 
 ProjectRoot = Annotated[
     Path | None,
@@ -16,6 +19,18 @@ ProjectRoot = Annotated[
         metavar="PATH",
         help="The project; without it, the one the current directory is in.",
         show_default=False,
+    ),
+]
+
+Feature = Annotated[
+    str | None,
+    typer.Option(
+        "--feature",
+        "-f",
+        metavar="NAME",
+        help="Of this feature; `.` is the plan without a name.",
+        show_default=False,
+        autocompletion=completion.features,
     ),
 ]
 
@@ -138,7 +153,60 @@ class BuildOptions(RunOptions):
     ] = None
 
 
-def takes_run_options(command: Callable[..., None]) -> Callable[..., None]:
+@contextmanager
+def chosen_feature(given: str | None) -> Iterator[None]:
+    """Make this process work on the feature that the command line names, if it names one."""
+    if given is None:  # what knows features need not be loaded to show a help
+        yield
+        return
+    from ralph_tui.store.feature_choice import named_feature, working_on
+
+    with working_on(named_feature(given)):
+        yield
+
+
+def of_features(app: typer.Typer) -> typer.Typer:
+    """Give every command of a project below this one the option `--feature`; return the same tree."""
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            of_features(group.typer_instance)
+    for command in app.registered_commands:
+        if command.callback is not None and "project_root" in _parameters(command.callback):
+            command.callback = _of_feature(command.callback)
+    return app
+
+
+def _parameters(command: Callable[..., object]) -> dict[str, inspect.Parameter]:
+    return dict(inspect.signature(command, eval_str=True).parameters)
+
+
+def _of_feature(command: Callable[..., object]) -> Callable[..., object]:
+    """Return a command with the option `--feature`, which decides what it works on."""
+    option = inspect.Parameter(
+        "feature", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Feature
+    )
+    own = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in _parameters(command).values()]
+
+    def call(*, feature: str | None = None, **given: object) -> object:
+        with chosen_feature(feature):
+            return command(**given)
+
+    return _looking_like(command, call, [*own, option])
+
+
+def _looking_like(
+    command: Callable[..., object],
+    call: Callable[..., object],
+    parameters: list[inspect.Parameter],
+) -> Callable[..., object]:
+    """Return a function that Typer takes for a command with these parameters."""
+    call.__name__, call.__doc__ = command.__name__, command.__doc__
+    call.__annotations__ = {p.name: p.annotation for p in parameters}
+    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what inspect reads; mypy has no such field
+    return call
+
+
+def takes_run_options(command: Callable[..., None]) -> Callable[..., object]:
     """Return a command for Typer whose parameter `options` is spread out into the options of its type."""
     own = inspect.signature(command, eval_str=True).parameters
     kind: type[RunOptions] = own["options"].annotation
@@ -153,7 +221,4 @@ def takes_run_options(command: Callable[..., None]) -> Callable[..., None]:
         options = kind(**{name: given.pop(name) for name in names})  # type: ignore[arg-type]  # Typer converted them by the same annotations
         command(**given, options=options)
 
-    call.__name__, call.__doc__ = command.__name__, command.__doc__
-    call.__annotations__ = {p.name: p.annotation for p in parameters}
-    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what inspect reads; mypy has no such field
-    return call
+    return _looking_like(command, call, parameters)

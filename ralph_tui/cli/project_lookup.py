@@ -43,6 +43,14 @@ def find_project(given: Path | None) -> "Project":
     return Project.find(directory) if given is None else Project(directory)
 
 
+def find_root(given: Path | None) -> Path:
+    """Return the directory of the project asked for, whichever feature it works on."""
+    from ralph_tui.store.project import Project
+
+    directory = start_directory(given)
+    return Project.find(directory, "").root if given is None else Project(directory, "").root
+
+
 def project_directory(given: Path | None) -> Path:
     """Return the directory for a command that needs no project: the project's, otherwise the current one."""
     from ralph_tui.store.project_root import nearest

@@ -76,6 +76,7 @@ def status_facts(project: Project, documents: Documents, owner: Owner | None) ->
     by_status += f" ({unverified} unverified)" if unverified else ""
     facts = {
         "project": str(project.root),
+        "feature": documents.feature,
         "loop": _loop_words(documents, owner),
         "waits": f"{state.waits.why} (`ralph retry` tries now)" if owner and state.waits else "",
         "phase": state.current_phase.value,
@@ -86,7 +87,10 @@ def status_facts(project: Project, documents: Documents, owner: Owner | None) ->
         else "",
         "iteration": str(state.iteration_count),
         "context": _context(documents.budget) if owner else "",
-        "cost": f"{money(state.session_cost_usd)} in {run}, {money(state.total_cost_usd)} in total",
+        "cost": f"{money(state.session_cost_usd)} in {run}, {money(state.total_cost_usd)} in total"
+        + (
+            f", {money(documents.project_cost)} in all features" if documents.project.exists else ""
+        ),
         "tokens": f"{tokens(state.session_tokens_used)} in {run}, "
         f"{tokens(state.total_tokens_used)} in total",
         "breaker": f"{breaker.state} ({breaker_counts(breaker) or 'nothing counts against it'})",
@@ -145,6 +149,7 @@ def status_json(
     current, following = plan.get_current_task(), plan.get_next_task()
     return {
         "project": str(project.root),
+        **({"feature": documents.feature} if documents.project.exists else {}),
         "running": owner.model_dump(mode="json", include={"pid", "host", "since", "run_id"})
         if owner
         else None,

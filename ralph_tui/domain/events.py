@@ -114,6 +114,8 @@ class Standing(EventBase):
     model: str = ""
     checks: ProjectChecks = NO_CHECKS
     """How the project runs its tests, lint, type check and format check."""
+    feature: str = Field(default="", exclude_if=lambda name: not name)
+    """The feature that is worked on; empty for the plan without a name."""
 
 
 class LoopStarted(Standing):

@@ -13,6 +13,8 @@ from ralph_tui.domain.run.breaker import BreakerState
 from ralph_tui.domain.run.rate_limit import RequestRate
 
 STATE_SCHEMA_VERSION = 1
+FEATURES_STATE_VERSION = 2
+"""Of a project with named features: nothing else differs, but an older ralph would work on the wrong plan."""
 
 
 class Phase(StrEnum):
@@ -234,3 +236,4 @@ class SessionRecord(Record):
     duration_ms: Count = 0
     task_id: str | None = None
     ended_at: Timestamp | None = None
+    feature: str = Field(default="", exclude_if=lambda name: not name)

@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from ralph_tui.domain.base import Record
 from ralph_tui.domain.errors import StoreError
+from ralph_tui.store.feature_choice import layout_of
 from ralph_tui.store.io.files import DamagedError, explained, read_regular, write_atomic
 from ralph_tui.store.io.strict_json import json_text
 from ralph_tui.store.layout import Layout
@@ -81,7 +82,7 @@ def write_followed(layout: Layout, followed: FollowedFiles) -> None:
 
 def followed_names(root: Path) -> frozenset[str]:
     """Return the files that ralph itself keeps current, whose changes are nobody's work."""
-    layout = Layout(root)
+    layout = layout_of(root)
     if not layout.followed.exists():
         return frozenset()
     try:
@@ -92,7 +93,7 @@ def followed_names(root: Path) -> frozenset[str]:
 
 def current_names(root: Path) -> frozenset[str]:
     """Return the files that are kept current and hold exactly what ralph wrote last."""
-    layout = Layout(root)
+    layout = layout_of(root)
     if not layout.followed.exists():
         return frozenset()
     try:

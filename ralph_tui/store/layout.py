@@ -14,11 +14,22 @@ PROMPT_NAMES = {
 }
 """The names of the prompt files, as the seeds define them."""
 
+SPECS = "specs"
+
+FEATURES = "features"
+"""The directory in `.ralph` with a folder for each named feature."""
+
 
 class Layout(NamedTuple):
-    """The paths of one project."""
+    """The paths of one project, as one feature of it sees them.
+
+    What belongs to the plan lies in `home`: in `.ralph` itself for the plan without a name, otherwise in the
+    feature's folder, which is a small `.ralph`. Settings, locks, journal, logs and sessions are the project's.
+    """
 
     root: Path
+    feature: str = ""
+    """The feature's name; empty for the plan without a name."""
 
     @property
     def dot(self) -> Path:
@@ -26,29 +37,44 @@ class Layout(NamedTuple):
         return self.root / DOT
 
     @property
+    def features(self) -> Path:
+        """The directory of the named features."""
+        return self.dot / FEATURES
+
+    @property
+    def home(self) -> Path:
+        """The directory of the feature's own files."""
+        return self.features / self.feature if self.feature else self.dot
+
+    @property
+    def project(self) -> Path:
+        """The list of features; a project with one plan has none."""
+        return self.dot / "project.json"
+
+    @property
     def state(self) -> Path:
         """The master state."""
-        return self.dot / "state.json"
+        return self.home / "state.json"
 
     @property
     def plan(self) -> Path:
         """The task list."""
-        return self.dot / "implementation_plan.json"
+        return self.home / "implementation_plan.json"
 
     @property
     def budget(self) -> Path:
         """The context budget."""
-        return self.dot / "context_budget.json"
+        return self.home / "context_budget.json"
 
     @property
     def breaker(self) -> Path:
         """The circuit breaker."""
-        return self.dot / "circuit_breaker.json"
+        return self.home / "circuit_breaker.json"
 
     @property
     def steps(self) -> Path:
         """What happened to the steps around the work."""
-        return self.dot / "steps.json"
+        return self.home / "steps.json"
 
     @property
     def config(self) -> Path:
@@ -58,27 +84,27 @@ class Layout(NamedTuple):
     @property
     def followed(self) -> Path:
         """Files of other tools that are kept current, with what ralph wrote into them last."""
-        return self.dot / "followed_exports.json"
+        return self.home / "followed_exports.json"
 
     @property
     def injections(self) -> Path:
         """Guidance that waits for an iteration, one JSON object per line."""
-        return self.dot / "injections.json"
+        return self.home / "injections.json"
 
     @property
     def questions(self) -> Path:
         """Questions to the person and their answers."""
-        return self.dot / "questions.json"
+        return self.home / "questions.json"
 
     @property
     def validation_report(self) -> Path:
         """What the validation phase found."""
-        return self.dot / "validation_report.json"
+        return self.home / "validation_report.json"
 
     @property
     def validation_pictures(self) -> Path:
         """What the validation phase saw with extra tools, named in the report."""
-        return self.dot / "validation"
+        return self.home / "validation"
 
     @property
     def events(self) -> Path:
@@ -128,37 +154,37 @@ class Layout(NamedTuple):
     @property
     def memory_iterations(self) -> Path:
         """One file per iteration, the last few."""
-        return self.dot / "memory" / "iterations"
+        return self.home / "memory" / "iterations"
 
     @property
     def memory_phases(self) -> Path:
         """One file per finished phase."""
-        return self.dot / "memory" / "phases"
+        return self.home / "memory" / "phases"
 
     @property
     def memory_sessions(self) -> Path:
         """One file per hand-off, the last few."""
-        return self.dot / "memory" / "sessions"
+        return self.home / "memory" / "sessions"
 
     @property
     def memory_archive(self) -> Path:
         """Where older memory files are moved."""
-        return self.dot / "memory" / "archive"
+        return self.home / "memory" / "archive"
 
     @property
     def active_memory(self) -> Path:
         """The memory that goes into prompts."""
-        return self.dot / "MEMORY.md"
+        return self.home / "MEMORY.md"
 
     @property
     def memory(self) -> Path:
         """The hand-off to the next session."""
-        return self.root / "MEMORY.md"
+        return self.home / "HANDOFF.md" if self.feature else self.root / "MEMORY.md"
 
     @property
     def progress(self) -> Path:
         """The append-only log of learnings."""
-        return self.root / "progress.txt"
+        return (self.home if self.feature else self.root) / "progress.txt"
 
     @property
     def agents_md(self) -> Path:
@@ -167,19 +193,28 @@ class Layout(NamedTuple):
 
     @property
     def specs(self) -> Path:
-        """The directory of requirements."""
-        return self.root / "specs"
+        """The directory of the feature's requirements."""
+        specs = self.root / SPECS
+        return specs / self.feature if self.feature else specs
+
+    @property
+    def kept_plans(self) -> Path:
+        """Where a plan is copied before it is replaced."""
+        return self.home / "session_history"
 
     def prompt(self, phase: Phase) -> Path:
-        """Return the person's own instructions for a phase."""
-        return self.root / f"PROMPT_{PROMPT_NAMES[phase]}.md"
+        """Return the person's own instructions for a phase: the feature's, where it has some, or the project's."""
+        name = f"PROMPT_{PROMPT_NAMES[phase]}.md"
+        own = self.home / name
+        return own if self.feature and own.is_file() else self.root / name
 
     @property
     def directories(self) -> tuple[Path, ...]:
-        """Every directory inside `dot` that ralph writes to."""
+        """Every directory inside `dot` that ralph writes to for this feature."""
         return (
             self.logs,
             self.session_history,
+            *((self.home, self.kept_plans) if self.feature else ()),
             self.memory_iterations,
             self.memory_phases,
             self.memory_sessions,

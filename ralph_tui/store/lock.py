@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from ralph_tui.domain.base import Record, Timestamp
 from ralph_tui.domain.errors import LockedError, StoreError
@@ -50,6 +50,8 @@ class Owner(Record):
     """The same, for comparison: a process that reused the pid has another token."""
     boot: str = ""
     """Identifies the machine's boot where it can be known, so that a renamed host is recognised."""
+    feature: str = Field(default="", exclude_if=lambda name: not name)
+    """The feature that the loop works on."""
 
 
 @contextmanager
@@ -146,7 +148,8 @@ class LoopLock:
                 raise _locked(_read_owner(path), self._layout) from error
             try:
                 self.require_free()
-                _write_record(path, this_process(run_id).model_dump_json().encode() + b"\n")
+                record = this_process(run_id).model_copy(update={"feature": self._layout.feature})
+                _write_record(path, record.model_dump_json().encode() + b"\n")
                 info = path.stat()
             except BaseException:
                 lock.release()

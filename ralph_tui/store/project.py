@@ -23,6 +23,7 @@ from ralph_tui.store.documents import snapshot
 from ralph_tui.store.documents.document_guard import DocumentGuard
 from ralph_tui.store.documents.documents import Documents, Outcome, Returning
 from ralph_tui.store.documents.snapshot import BeingWrittenError, Snapshots
+from ralph_tui.store.feature_choice import layout_of
 from ralph_tui.store.guidance import new_injection
 from ralph_tui.store.io.files import explained, open_regular, utc_now, write_atomic
 from ralph_tui.store.io.strict_json import json_text
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from ralph_tui.domain.documents.specs import Spec
     from ralph_tui.domain.documents.validation_report import ValidationReport
     from ralph_tui.store.backup.receipts import ReceiptBook
+    from ralph_tui.store.documents.multi_file_commit import Move
 
 
 MAX_BYTES = 3_000_000
@@ -90,17 +92,23 @@ class Project:
     def __init__(
         self,
         root: Path,
+        feature: str | None = None,
         *,
         clock: Callable[[], datetime] = utc_now,
         tell: Callable[[str], None] | None = None,
     ) -> None:
-        """Address the project at `root`; nothing is read or created yet.
+        """Address a feature of the project at `root`; nothing is created yet.
 
-        `tell` receives at once what `damage` returns otherwise.
+        Args:
+            root: The project's directory.
+            feature: The feature's name, empty for the plan without one; None for the one that this process
+                works on.
+            clock: Tells the time, in UTC.
+            tell: Receives at once what `damage` returns otherwise.
         """
         self._tell_at_once = tell
         self.root = Path(os.path.realpath(root))
-        self.layout = Layout(self.root)
+        self.layout = layout_of(self.root) if feature is None else Layout(self.root, feature)
         self._clock = clock
         self._told: list[str] = []
         self._told_once: set[str] = set()
@@ -120,8 +128,10 @@ class Project:
         return ReceiptBook(self.layout)
 
     @classmethod
-    def find(cls, start: Path) -> Self:
+    def find(cls, start: Path, feature: str | None = None) -> Self:
         """Return the project that contains `start`: the nearest directory upwards with a `.ralph`.
+
+        `feature` is as in `Project`.
 
         Raises:
             StoreError: There is none, or it is gone while a copy of its state is kept.
@@ -129,7 +139,7 @@ class Project:
         here = start.resolve()
         for directory in upwards(here):
             if os.path.lexists(Layout(directory).dot):
-                return cls(directory)
+                return cls(directory, feature)
             if (lost := mirror.missing_state(directory)) is not None:
                 raise lost
         raise StoreError(
@@ -202,10 +212,20 @@ class Project:
         Raises:
             BeingWrittenError: What is to change is not whole, because somebody may be writing it.
         """
+        return self.transact_moving(change, ())
+
+    def transact_moving(
+        self, change: Callable[[Documents], Documents], moves: "tuple[Move, ...]"
+    ) -> Documents:
+        """Change documents as `transact_now` does, and rename directories in the same step.
+
+        Raises:
+            BeingWrittenError: What is to change is not whole, because somebody may be writing it.
+        """
         self._require_dot()
         with write_lock(self.layout):
             self._guard.undo()
-            documents = self._snapshots.transact(lambda docs: _bounded(change(docs)))
+            documents = self._snapshots.transact(lambda docs: _bounded(change(docs)), moves)
             self._mirror.sync()
             return documents
 
@@ -366,8 +386,8 @@ class Project:
     def archive_session(self, record: SessionRecord) -> None:
         """Add an ended session to the history; without a time it ended now."""
         self._require_dot()
-        ended = record.ended_at or self._clock()
-        text_files.archive_session(self.layout, record.model_copy(update={"ended_at": ended}))
+        ended = {"ended_at": record.ended_at or self._clock(), "feature": self.layout.feature}
+        text_files.archive_session(self.layout, record.model_copy(update=ended))
 
     def read_sessions(self) -> tuple[SessionRecord, ...]:
         """Return the history of sessions, oldest first; unreadable lines are skipped."""

@@ -53,3 +53,8 @@ def require(layout: Layout) -> None:
         raise StoreError(f"{layout.root} has no .ralph directory.", "Run `ralph init` there.")
     elif not dot.is_dir():
         raise StoreError(f"{dot} is not a directory.", "Move it away and run `ralph init`.")
+    if layout.feature and (layout.home.is_symlink() or not layout.home.is_dir()):
+        raise StoreError(
+            f"There is no feature {layout.feature} in {layout.root}.",
+            "`ralph feature` lists the features.",
+        )

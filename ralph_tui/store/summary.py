@@ -11,9 +11,9 @@ from ralph_tui.domain.documents.questions import AskedQuestion, QuestionLog
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task
 from ralph_tui.domain.project_state import SessionRecord
+from ralph_tui.store.feature_choice import layout_of
 from ralph_tui.store.io.files import DamagedError, read_regular
 from ralph_tui.store.io.strict_json import parse_object
-from ralph_tui.store.layout import Layout
 from ralph_tui.store.text_files import read_sessions
 
 _UNREADABLE = (StoreError, DamagedError, ValidationError)
@@ -22,7 +22,7 @@ _UNREADABLE = (StoreError, DamagedError, ValidationError)
 def read_tasks(root: Path) -> tuple[Task, ...]:
     """Return the plan's tasks."""
     try:
-        plan = read_regular(Layout(root).plan)
+        plan = read_regular(layout_of(root).plan)
         return ImplementationPlan.model_validate(parse_object(plan or b"{}")).tasks
     except _UNREADABLE:
         return ()
@@ -31,7 +31,7 @@ def read_tasks(root: Path) -> tuple[Task, ...]:
 def read_open_questions(root: Path) -> tuple[AskedQuestion, ...]:
     """Return the open questions."""
     try:
-        log = read_regular(Layout(root).questions)
+        log = read_regular(layout_of(root).questions)
         return QuestionLog.model_validate(parse_object(log or b"{}")).open()
     except _UNREADABLE:
         return ()
@@ -40,6 +40,6 @@ def read_open_questions(root: Path) -> tuple[AskedQuestion, ...]:
 def read_ended_sessions(root: Path) -> tuple[SessionRecord, ...]:
     """Return the ended sessions, oldest first."""
     try:
-        return read_sessions(Layout(root))[0]
+        return read_sessions(layout_of(root))[0]
     except _UNREADABLE:
         return ()

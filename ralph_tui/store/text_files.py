@@ -223,7 +223,7 @@ def read_specs(layout: Layout) -> "tuple[Spec, ...]":
 
 
 def archive_plan(layout: Layout, now: datetime) -> Path | None:
-    """Copy the plan to `session_history/plan-TIME.json`, and keep only the newest copies.
+    """Copy the plan to `session_history/plan-TIME.json` of the feature, and keep only the newest copies.
 
     One more within a second gets a number.
     """
@@ -232,7 +232,7 @@ def archive_plan(layout: Layout, now: datetime) -> Path | None:
         return None
     stem = f"plan-{now:%Y%m%dT%H%M%S}"
     names = chain([f"{stem}.json"], (f"{stem}-{number}.json" for number in count(2)))
-    path = next(p for p in map(layout.session_history.joinpath, names) if not os.path.lexists(p))
+    path = next(p for p in map(layout.kept_plans.joinpath, names) if not os.path.lexists(p))
     with explained("make the directory of", path):
         path.parent.mkdir(mode=0o700, exist_ok=True)
     write_atomic(path, data)

@@ -19,7 +19,7 @@ def watch_project(project: Project) -> AsyncGenerator[frozenset[str], None]:
     """Yield the names of changed documents each time some changed since this call, until cancelled.
 
     Call it before you load, and nothing can change unseen between the two. Names are `state`, `plan`,
-    `injections`, `config`, `breaker`, `budget`, `questions`, `steps`, `specs` and `memory`.
+    `injections`, `config`, `breaker`, `budget`, `questions`, `steps`, `project`, `specs` and `memory`.
     """
     watched = watched_files(project.layout)
     return _changes(project.layout, watched, signatures(watched))
@@ -32,8 +32,14 @@ async def _changes(
 
     names = frozenset(path.name for paths in watched.values() for path in paths)
     # `.ralph` and `specs` are included so that their creation is noticed.
+    above = (layout.dot,) if layout.feature else ()
     wakes = wake_ups(
-        layout.dot, layout.root, layout.specs, names=names | {layout.dot.name}, suffix=".md"
+        layout.home,
+        layout.root,
+        layout.specs,
+        *above,
+        names=names | {layout.dot.name},
+        suffix=".md",
     )
     async with aclosing(wakes):
         async for _ in wakes:
@@ -55,6 +61,7 @@ def watched_files(layout: Layout) -> Mapping[str, tuple[Path, ...]]:
         "budget": (layout.budget,),
         "questions": (layout.questions,),
         "steps": (layout.steps,),
+        "project": (layout.project,),
         "specs": (layout.specs,),
         "memory": (layout.memory, layout.active_memory),
     }

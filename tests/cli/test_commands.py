@@ -52,10 +52,21 @@ COMMANDS = (
         "test",
         "lint",
     ),
-    *("typecheck", "deps", "config", "guard", "limits", "breaker", "verify", "mcp", "schema"),
+    *(
+        "typecheck",
+        "deps",
+        "config",
+        "guard",
+        "limits",
+        "breaker",
+        "verify",
+        "mcp",
+        "schema",
+        "feature",
+    ),
 )
 
-GROUPS = ("deps", "config", "guard")
+GROUPS = ("deps", "config", "guard", "feature")
 
 TASKS = [
     {"id": "task-001", "description": f"First {HOSTILE}", "status": "complete", "priority": 1},

@@ -20,6 +20,7 @@ from tests.harness.projects import make_project, task
 WITHIN = (
     *("config path", "config set", "config show", "deps add", "deps remove", "deps sync"),
     "guard check",
+    *("feature new", "feature rename", "feature use"),
 )
 """Commands of the groups."""
 
@@ -55,6 +56,8 @@ retry task-1
 complete task-1 --reason by_hand
 drop task-2
 drop task-3-2
+feature
+feature new No
 inject use_argparse
 inject --now look_up
 approve

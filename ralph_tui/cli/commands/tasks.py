@@ -1,4 +1,4 @@
-"""`ralph tasks` and the commands that change the plan, whether a loop runs or not."""
+"""`ralph status`, `ralph tasks` and the commands that change the plan, whether a loop runs or not."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 looking = typer.Typer()
-"""`ralph tasks` alone, which `--help` lists beside the other commands that only look."""
+"""What only looks, which `--help` lists beside the other commands that do."""
 
 TaskId = Annotated[
     str,
@@ -52,6 +52,21 @@ Tokens = Annotated[
     int | None,
     typer.Option("--tokens", metavar="N", min=0, help="About how many it takes; 0: no estimate."),
 ]
+
+
+@looking.command(epilog=examples("ralph status --json"))
+def status(
+    *,
+    project_root: ProjectRoot = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Add the latest sessions.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show where the project stands."""
+    from ralph_tui.cli.status_report import print_status
+
+    print_status(project_root, verbose=verbose, as_json=as_json)
 
 
 @looking.command(epilog=examples("ralph tasks --pending"))

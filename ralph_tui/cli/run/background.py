@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ralph_tui.cli.console import note
 from ralph_tui.domain.errors import RalphError, StoreError
+from ralph_tui.domain.features import shown_name
 from ralph_tui.domain.sanitize import one_line
 
 if TYPE_CHECKING:
@@ -52,7 +53,10 @@ def background_starter(
         if left.iterations is not None:
             words += ["--max-iterations", str(left.iterations)]
         words += ["--project-root", str(root)]
-        return _start(Project(root), [*words, "-"] if left.request else words, left.request)
+        project = Project(root)
+        if project.load().project.exists:
+            words += ["--feature", shown_name(project.layout.feature)]
+        return _start(project, [*words, "-"] if left.request else words, left.request)
 
     return go_on
 

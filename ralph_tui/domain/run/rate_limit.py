@@ -24,6 +24,13 @@ class RequestRate(Record):
         kept = {m: n for m, n in self.minutes.items() if _counts(m, now)}
         return RequestRate(minutes={**kept, minute: kept.get(minute, 0) + requests})
 
+    def joined(self, other: "RequestRate") -> "RequestRate":
+        """Return a copy that counts the requests of both."""
+        both = {*self.minutes, *other.minutes}
+        return RequestRate(
+            minutes={m: self.minutes.get(m, 0) + other.minutes.get(m, 0) for m in both}
+        )
+
     def in_hour(self, now: datetime) -> int:
         """Count the requests of the last hour; a minute that is partly in it counts whole."""
         return sum(n for m, n in self.minutes.items() if _counts(m, now))

@@ -11,6 +11,7 @@ from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.control.source_files import load_file, name_in, place_of
 from ralph_tui.interop.formats import InteropError, Source, Writable
 from ralph_tui.interop.registry import formats, is_exporter
+from ralph_tui.store.feature_choice import layout_of
 from ralph_tui.store.followed_exports import (
     FollowedFile,
     FollowedFiles,
@@ -19,7 +20,6 @@ from ralph_tui.store.followed_exports import (
     write_followed,
 )
 from ralph_tui.store.io.files import read_regular, write_atomic
-from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import write_lock
 from ralph_tui.store.project import Project
 from ralph_tui.store.text_files import PROJECT_MODE
@@ -117,7 +117,7 @@ def follow_settings(project: Project, wanted: tuple[str, ...]) -> None:
     Raises:
         RalphError: There is such a file, and the plan did not come from it; it is as it was.
     """
-    place = project.layout.dot / PRD
+    place = project.layout.home / PRD
     name = place.relative_to(project.root).as_posix()
     known = read_followed(project.layout).at(name)
     if PRD not in wanted:
@@ -210,7 +210,7 @@ def _target(
     origins = {
         task.origin.format for task in plan.tasks if task.origin and task.origin.path == name
     }
-    if name.split("/")[0] in _OWN and not origins and place != Layout(root).dot / PRD:
+    if name.split("/")[0] in _OWN and not origins and place != layout_of(root).home / PRD:
         raise InteropError(
             name, 0, "it is in a directory of ralph's or git's own", "Name another file."
         )

@@ -12,7 +12,8 @@ from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.run.undo import Undone, UndoneFile, UndoneHow, UndoPreview
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.control.plan_edits import NOTHING_CHANGED, find
-from ralph_tui.store.backup.mirror import mirror_of
+from ralph_tui.store.backup.mirror import mirror_of, work_name
+from ralph_tui.store.feature_choice import layout_of
 from ralph_tui.store.followed_exports import followed_names
 from ralph_tui.store.journal.journal import JournalWriter
 from ralph_tui.store.lock import LoopLock, write_lock
@@ -20,9 +21,6 @@ from ralph_tui.store.project import Documents, Project
 from ralph_tui.vcs.branches import require_settled, require_unprotected
 from ralph_tui.vcs.commits import Committer, CommitWanted
 from ralph_tui.vcs.snapshots import Difference, Point, SnapshotStore, plan_undo
-
-DIRECTORY = "work.git"
-"""Where the snapshots are, beside the copy of the project's state."""
 
 _NAMED = 4
 
@@ -32,7 +30,7 @@ FollowPlan = Callable[[ImplementationPlan], None]
 
 def snapshots_of(root: Path) -> SnapshotStore:
     """Return the snapshots of the project at `root`, which no agent can write to."""
-    return SnapshotStore(root, mirror_of(root) / DIRECTORY)
+    return SnapshotStore(root, mirror_of(root) / work_name(layout_of(root).feature))
 
 
 class Undo:

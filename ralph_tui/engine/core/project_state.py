@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.costs import CostMeter
+from ralph_tui.domain.costs import CostMeter, minus
 from ralph_tui.domain.documents.questions import AskedQuestion
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.events import EventSink, FilesUnfinished
@@ -205,7 +205,9 @@ class ProjectState:
             state = docs.state
             figures = {
                 "session_cost_usd": max(state.session_cost_usd, costs.session),
-                "total_cost_usd": max(state.total_cost_usd, costs.total),
+                "total_cost_usd": max(
+                    state.total_cost_usd, minus(costs.total, docs.cost_elsewhere)
+                ),
                 "session_tokens_used": state.session_tokens_used + tokens,
                 "total_tokens_used": state.total_tokens_used + tokens,
                 "requests": state.requests.counting(requests, now),

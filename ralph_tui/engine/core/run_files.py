@@ -88,7 +88,7 @@ class RunFiles:
         self, layout: Layout, wanted: tuple[str, ...], clock: Callable[[], datetime] = utc_now
     ) -> None:
         """Write those of the two files that `wanted` names; `clock` tells the time in UTC."""
-        self._places = [layout.dot / name for name in (RUN_STATE, AGGREGATE) if name in wanted]
+        self._places = [layout.home / name for name in (RUN_STATE, AGGREGATE) if name in wanted]
         self._clock = clock
         now = clock()
         self._state = RunStateFile(started_at=now, updated_at=now)

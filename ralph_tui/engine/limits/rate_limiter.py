@@ -30,12 +30,11 @@ class RateLimiter:
                     return
 
     def _free_at(self) -> datetime | None:
-        return self._run.docs.state.requests.free_at(self._limit, self._run.clock())
+        return self._run.docs.requests.free_at(self._limit, self._run.clock())
 
     async def _wait(self, until: datetime, *, in_session: bool) -> bool:
         """Wait; returns whether the time is over. The person may stop, or retry with the count at zero."""
-        state = self._run.docs.state
-        count = state.requests.in_hour(self._run.clock())
+        count = self._run.docs.requests.in_hour(self._run.clock())
         message = f"{count} model requests in the last hour; rate_limit_per_hour is {self._limit}."
 
         def ends(stop: StopMode) -> bool:
@@ -52,4 +51,6 @@ class RateLimiter:
 
 
 def _begin_anew(docs: Documents) -> Documents:
-    return docs.with_state(requests=RequestRate())
+    return docs.with_state(requests=RequestRate()).replacing(
+        project=docs.project.without_requests()
+    )

@@ -111,8 +111,8 @@ class RunLimits:
 
     def costs(self) -> CostMeter:
         """Return what was spent before the next iteration."""
-        state = self._run.docs.state
-        return CostMeter(session=state.session_cost_usd, total=state.total_cost_usd)
+        docs = self._run.docs
+        return CostMeter(session=docs.state.session_cost_usd, total=docs.project_cost)
 
     async def _open_breaker(self, cause: str) -> None:
         if self._run.docs.breaker.state is not BreakerState.OPEN:

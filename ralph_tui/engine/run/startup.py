@@ -143,12 +143,13 @@ def project_read(project: Project, settings: Settings, docs: Documents) -> ev.Pr
         smart_zone=(ContextBudget().smart_zone_min_percent, context.budget_percent),
         wrap_up_percent=context.handoff_threshold_percent,
         limits=settings.safety.cost_limits,
-        costs=CostMeter(total=docs.state.total_cost_usd),
+        costs=CostMeter(total=docs.project_cost),
         breaker=with_thresholds(docs.breaker, settings),
         model=settings.models.planning if thinks else settings.models.primary,
         checks=checks_of(project.root, settings),
         unworkable=docs.plan.why_unworkable() if builds else "",
         finished=_is_finished(project, docs),
+        feature=docs.feature,
     )
 
 

@@ -194,7 +194,7 @@ def _counted(
     breaker = docs.breaker
     if result.outcome not in _NOT_COUNTED and not waited_out(result):
         # One meter counts the project's money; the breaker shows what it says.
-        before = max(breaker.total_cost, minus(docs.state.total_cost_usd, verdict.cost_usd))
+        before = max(breaker.total_cost, minus(docs.project_cost, verdict.cost_usd))
         breaker = breaker.model_copy(update={"total_cost": before}).record_iteration(verdict)
     heard = result.failure is None and result.outcome is not IterationOutcome.INTERRUPTED
     number, context = docs.state.iteration_count, result.context_tokens

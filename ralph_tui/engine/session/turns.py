@@ -253,7 +253,7 @@ class Conversation:
         now = self._run.clock()
         requests = usage.session_requests - self._meter.requests
         tokens = usage.session_tokens - self._meter.tokens
-        counted = self._run.docs.state.requests.counting(requests, now).in_hour(now)
+        counted = self._run.docs.requests.counting(requests, now).in_hour(now)
         report = self._meter.count(usage).model_copy(update={"requests": counted})
         if report == self._reported and not tokens:  # a turn's end repeats the last response's
             return

@@ -36,6 +36,7 @@ from ralph_tui.engine.verification.evidence.examine import (
 )
 from ralph_tui.engine.verification.work_done import look, objections
 from ralph_tui.guard.sandbox.environ_block import without_keys
+from ralph_tui.store.feature_choice import layout_of
 from ralph_tui.store.journal.agent_activity import ActivityLog
 
 Review = Callable[[ToolCall], Awaitable[Verdict]]
@@ -154,7 +155,7 @@ class Gate:
         self._environment = environment
         self._review = review
         self._emit = emit
-        self.files = CheckFiles(root)
+        self.files = CheckFiles(root, feature=layout_of(root).feature)
         self._examiner = Examiner(root, self.files, self._start, environment)
         self._examined: dict[str, Examined] = {}
         self._sandboxed = False

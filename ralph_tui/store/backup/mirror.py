@@ -28,7 +28,7 @@ PREVIOUS = ".previous"
 """The suffix of the copy from before a reset."""
 DOCUMENTS = (
     "state", "plan", "budget", "breaker", "questions", "steps", "injections", "config",
-    "active_memory", "validation_report",
+    "active_memory", "validation_report", "project",
 )  # fmt: skip
 BESIDE = ("memory", "progress", "agents_md")
 """Files in the work tree that ralph writes and people may not have committed."""
@@ -163,6 +163,27 @@ def mirrored(layout: Layout) -> Iterator[tuple[str, Path]]:
 def copy_name(layout: Layout, path: Path) -> str:
     """Return a project file's name in the copy, where dashes replace the path separators."""
     return "--".join(path.relative_to(layout.root).parts)
+
+
+def rename_copies(before: Layout, after: Layout) -> None:
+    """Give the copies of a renamed feature its new name; what cannot be renamed is copied again by and by."""
+    try:
+        directory, old = mirror_of(before.root), copy_name(before, before.home)
+        for path in directory.glob(f"{old}--*"):
+            path.replace(directory / f"{copy_name(after, after.home)}{path.name[len(old) :]}")
+        work = directory / work_name(before.feature)
+        if work.is_dir():
+            work.rename(directory / work_name(after.feature))
+    except (OSError, StoreError):
+        return
+
+
+def work_name(feature: str) -> str:
+    """Return the name of the directory with a feature's snapshots, beside the copies.
+
+    Iterations have the same numbers in each feature.
+    """
+    return f"work.{feature}.git" if feature else "work.git"
 
 
 _OF_THE_PERSON = frozenset({ORIGIN, ".ralph--config.yaml", "AGENTS.md"})

@@ -6,7 +6,7 @@ A status in the plan file counts only if it is recorded here: the gate ran, or t
 import os
 import uuid
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from ralph_tui.domain.base import Record, Timestamp
 from ralph_tui.domain.errors import StoreError
@@ -29,6 +29,7 @@ class CompletionReceipt(Record):
     at: Timestamp
     by: str = ""
     reason: str = ""
+    feature: str = Field(default="", exclude_if=lambda name: not name)
 
 
 class ReceiptBook:
@@ -52,6 +53,7 @@ class ReceiptBook:
             at=rests.at or utc_now(),
             by=rests.by,
             reason=rests.reason,
+            feature=self._layout.feature,
         )
         try:
             refuse_agent(self._layout)
@@ -62,6 +64,20 @@ class ReceiptBook:
         except StoreError:
             return rests  # the mirror has reported already that it cannot keep a copy
         return rests.model_copy(update={"receipt": receipt.id})
+
+    def copy_for(self, other: Layout) -> None:
+        """Record the feature's completions for another name that it is about to get, too.
+
+        Raises:
+            StoreError: The disk does not allow it.
+        """
+        if not self.can_be_kept:
+            return
+        own = [r for r in self._read().values() if r.feature == self._layout.feature]
+        renamed = (r.model_copy(update={"feature": other.feature}) for r in own)
+        lines = b"".join(receipt.model_dump_json().encode() + b"\n" for receipt in renamed)
+        if lines:
+            append_durable(mirror_of(self._layout.root) / NAME, lines)
 
     def unrecorded(self, plan: ImplementationPlan) -> tuple[Task, ...]:
         """List the complete tasks that ralph has no record of; none where no record can be kept."""
@@ -85,7 +101,8 @@ class ReceiptBook:
         return (
             found is not None
             and rests is not None
-            and (found.task_id, found.outcome) == (task.id, rests.outcome)
+            and (found.task_id, found.outcome, found.feature)
+            == (task.id, rests.outcome, self._layout.feature)
         )
 
     def _read(self) -> dict[str, CompletionReceipt]:

@@ -28,7 +28,7 @@ from ralph_tui.store.lock import boot_id
 
 GUARDED = (
     "state", "plan", "budget", "breaker", "questions", "steps", "injections", "config",
-    "validation_report",
+    "validation_report", "project",
 )  # fmt: skip
 """Every document that decides something: tasks and their status, approvals, answers, settings, limits, costs.
 
@@ -91,11 +91,15 @@ class DocumentGuard:
 
     def intend(self, writes: Mapping[Path, bytes]) -> None:
         """Record what is about to be written, so that a crash right after the write is not taken for an edit."""
-        digests = {path.name: _digest(data) for path, data in writes.items()}
+        digests = {self._key(path): _digest(data) for path, data in writes.items()}
         try:
             replace_file(mirror_of(self._layout.root) / INTENT, json.dumps(digests).encode())
         except (OSError, StoreError):
             return  # there is no copy either, and the mirror reports that
+
+    def _key(self, path: Path) -> str:
+        """Return what tells a document from those of other features."""
+        return path.relative_to(self._layout.dot).as_posix()
 
     def _paths(self) -> tuple[Path, ...]:
         return tuple(getattr(self._layout, name) for name in GUARDED)
@@ -114,7 +118,7 @@ class DocumentGuard:
                 yield path, data, copy
 
     def _is_intended(self, path: Path, data: bytes) -> bool:
-        return self._intents().get(path.name) == _digest(data)
+        return self._intents().get(self._key(path)) == _digest(data)
 
     def _is_the_agents(self, path: Path, data: bytes | None) -> bool:
         """Return whether a command of the agent was running when this document changed."""

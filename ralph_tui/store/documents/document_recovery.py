@@ -140,8 +140,9 @@ def restore(kind: Document[R], path: Path, layout: Layout) -> tuple[R, bytes, st
     """Return the best known content of a document, its bytes, and a phrase that names the source."""
     if (kept := good_copy(kind, path)) is not None:
         return *encode_document(kind, kept, path), "the last good copy was restored"
-    view = _view(layout.events)
-    rebuilt = _REBUILD[kind.name](view) if view is not None else None
+    rebuild = _REBUILD.get(kind.name)
+    view = None if rebuild is None else _view(layout)
+    rebuilt = rebuild(view) if rebuild is not None and view is not None else None
     if isinstance(rebuilt, kind.model):
         return *encode_document(kind, rebuilt, path), "it was rebuilt from the journal"
     if kind.model is ImplementationPlan:
@@ -149,16 +150,20 @@ def restore(kind: Document[R], path: Path, layout: Layout) -> tuple[R, bytes, st
     return *encode_document(kind, kind.model(), path), "it starts afresh with default values"
 
 
-def _view(events: Path) -> "LoopView | None":
-    """Return the view that the journal's events add up to, or None without events."""
+def _view(layout: Layout) -> "LoopView | None":
+    """Return the view that the events of the feature's runs add up to, or None without events."""
     # The event union takes 50 ms to build, which `ralph status` of a healthy project need not pay.
     from ralph_tui.domain.events import LoopStarted
     from ralph_tui.domain.view.loop_view import LoopView
     from ralph_tui.domain.view.reducer import reduce
     from ralph_tui.store.journal.journal import read_events
 
-    view, any_event = LoopView(), False
-    for _, event in read_events(events):
+    view, any_event, is_ours = LoopView(), False, True
+    for _, event in read_events(layout.events):
+        if isinstance(event, LoopStarted):
+            is_ours = event.feature == layout.feature
+        if not is_ours:
+            continue
         # A run's first event clears the board's costs and breaker only to set its own.
         view, any_event = reduce(view, event), any_event or isinstance(event, LoopStarted)
         any_event = any_event or bool(view.tasks)

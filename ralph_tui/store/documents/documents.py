@@ -8,8 +8,10 @@ from typing import Generic, NamedTuple, TypeVar
 from pydantic import Field, JsonValue, ValidationError
 
 from ralph_tui.domain.base import Model, Record
+from ralph_tui.domain.costs import plus
 from ralph_tui.domain.documents.questions import QUESTIONS_SCHEMA_VERSION, QuestionLog
 from ralph_tui.domain.errors import StoreError
+from ralph_tui.domain.features import FEATURES_SCHEMA_VERSION, ProjectFeatures
 from ralph_tui.domain.plan.foreign_plans import (
     ForeignPart,
     foreign_lines,
@@ -18,6 +20,7 @@ from ralph_tui.domain.plan.foreign_plans import (
 )
 from ralph_tui.domain.plan.plan import PLAN_SCHEMA_VERSION, ImplementationPlan
 from ralph_tui.domain.project_state import (
+    FEATURES_STATE_VERSION,
     STATE_SCHEMA_VERSION,
     BreakerSummary,
     Injection,
@@ -25,6 +28,7 @@ from ralph_tui.domain.project_state import (
 )
 from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.domain.run.context_budget import ContextBudget
+from ralph_tui.domain.run.rate_limit import RequestRate
 from ralph_tui.domain.run.steps import STEPS_SCHEMA_VERSION, StepLog
 from ralph_tui.store.documents.migrations import FIRST_VERSION, migrate, version_of
 from ralph_tui.store.io.files import DamagedError
@@ -58,9 +62,29 @@ class Documents(Model):
     breaker: CircuitBreaker = Field(default_factory=CircuitBreaker)
     questions: QuestionLog = Field(default_factory=QuestionLog)
     steps: StepLog = Field(default_factory=StepLog)
+    project: ProjectFeatures = Field(default_factory=ProjectFeatures)
+    feature: str = ""
+    """The feature whose documents these are."""
     pending: tuple[Injection, ...] = ()
     unfinished: tuple[str, ...] = ()
     """Names of files that somebody may be writing; their documents are the last valid versions."""
+
+    @property
+    def cost_elsewhere(self) -> float:
+        """What the project's other features have cost, in US dollars."""
+        return self.project.cost_elsewhere(self.feature)
+
+    @property
+    def project_cost(self) -> float:
+        """What all features have cost, in US dollars: what the limit of the project is about."""
+        return plus(self.state.total_cost_usd, self.cost_elsewhere)
+
+    @property
+    def requests(self) -> RequestRate:
+        """The requests of all features in the last hour."""
+        if not self.project.exists:
+            return self.state.requests
+        return self.state.requests.joined(self.project.requests_elsewhere(self.feature))
 
     def replacing(self, **documents: object) -> "Documents":
         """Return a copy with these documents in the place of the ones there are; nothing is validated."""
@@ -101,19 +125,22 @@ class Document(NamedTuple, Generic[R]):
         name: Its field in `Documents`; also its attribute of `Layout`.
         model: What it holds.
         version: The schema version this ralph writes.
+        newest: A later version that it reads and keeps as it is; 0 for none.
     """
 
     name: str
     model: type[R]
     version: int
+    newest: int = 0
 
 
-STATE = Document("state", RalphState, STATE_SCHEMA_VERSION)
+STATE = Document("state", RalphState, STATE_SCHEMA_VERSION, FEATURES_STATE_VERSION)
 PLAN = Document("plan", ImplementationPlan, PLAN_SCHEMA_VERSION)
 BUDGET = Document("budget", ContextBudget, BUDGET_SCHEMA_VERSION)
 BREAKER = Document("breaker", CircuitBreaker, BREAKER_SCHEMA_VERSION)
 QUESTIONS = Document("questions", QuestionLog, QUESTIONS_SCHEMA_VERSION)
 STEPS = Document("steps", StepLog, STEPS_SCHEMA_VERSION)
+PROJECT = Document("project", ProjectFeatures, FEATURES_SCHEMA_VERSION)
 
 
 class Decoded(NamedTuple, Generic[R]):
@@ -134,7 +161,10 @@ def decode_document(kind: Document[R], data: bytes, path: Path) -> Decoded[R]:
     """
     raw = _plan_object(data, path) if kind.name == PLAN.name else parse_object(data)
     version = version_of(raw, path)
-    current = migrate(raw, document=kind.name, current=kind.version, path=path)
+    if version == kind.newest:
+        current = raw
+    else:
+        current = migrate(raw, document=kind.name, current=kind.version, path=path)
     if kind.name == PLAN.name and (found := foreign_part(current)) is not None:
         raise _foreign(found, raw, decode(data), path)
     try:
@@ -201,6 +231,25 @@ def synced(documents: Documents) -> Documents:
     if all(getattr(summary, name) == value for name, value in update.items()):
         return documents
     return documents.with_state(circuit_breaker=summary.model_copy(update=update))
+
+
+def counted(documents: Documents) -> Documents:
+    """Write what the feature has spent into the list of features, if there is one."""
+    project, state = documents.project, documents.state
+    if not project.exists:
+        return documents
+    known = project.of(documents.feature)
+    branch = state.branch.name if state.branch and documents.feature else known.branch
+    update = {
+        "branch": branch,
+        "cost_usd": state.total_cost_usd,
+        "tokens": state.total_tokens_used,
+        "requests": state.requests,
+    }
+    record = known.model_copy(update=update)
+    if record == project.features.get(documents.feature):
+        return documents
+    return documents.replacing(project=project.replacing(documents.feature, record))
 
 
 def breaker_from(state: RalphState) -> CircuitBreaker:

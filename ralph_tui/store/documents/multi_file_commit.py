@@ -28,7 +28,7 @@ from ralph_tui.store.io.files import (
     write_target,
 )
 from ralph_tui.store.io.strict_json import parse_object
-from ralph_tui.store.layout import Layout
+from ralph_tui.store.layout import SPECS, Layout
 
 _AT_FDCWD = -100
 _LINUX_EXCHANGE = 2
@@ -103,14 +103,32 @@ class _Rename(NamedTuple):
     old: str = ""
 
 
+class Move(NamedTuple):
+    """A directory that gets another name together with the documents that say so."""
+
+    source: Path
+    target: Path
+
+
 Tell = Callable[[str], None]
 
 
-def write(layout: Layout, writes: tuple[Write, ...], tell: Tell) -> Path | None:
-    """Put all new contents in place, or nothing when a file changed meanwhile; return that file.
+def write(
+    layout: Layout, writes: tuple[Write, ...], tell: Tell, moves: tuple[Move, ...] = ()
+) -> Path | None:
+    """Put all new contents in place, or nothing when a file changed meanwhile.
 
     A file that changes at the very instant of the renames is found in what they replaced. It is put back, or
     kept beside the new one when other files are in place already, and `tell` receives a sentence.
+
+    Args:
+        layout: The project's paths.
+        writes: The files.
+        tell: Receives a sentence for each file that somebody edited at that moment.
+        moves: Directories that are renamed in the same step.
+
+    Returns:
+        The file that changed, or None when everything is in place.
 
     Raises:
         StoreError: The disk did not allow it.
@@ -125,13 +143,13 @@ def write(layout: Layout, writes: tuple[Write, ...], tell: Tell) -> Path | None:
             if changed is not None:
                 _discard(staged)
                 return changed
-            if len(staged) > 1:
-                _decide(layout, staged, writes, tell)
+            if len(staged) + 2 * len(moves) > 1:
+                _decide(layout, staged, writes, moves, tell)
             elif staged and not _put(*staged[0], writes[0].before):
                 _discard(staged)
                 return writes[0].path
             else:
-                sync_directory(layout.dot)
+                sync_directory(layout.home)
     except BaseException:
         # Once the list of renames is in place the decision is made: the temporary files are needed.
         if not layout.commit.exists():
@@ -156,9 +174,13 @@ def _put(temp: Path, target: Path, before: bytes | None) -> bool:
 
 
 def _decide(
-    layout: Layout, staged: list[tuple[Path, Path]], writes: tuple[Write, ...], tell: Tell
+    layout: Layout,
+    staged: list[tuple[Path, Path]],
+    writes: tuple[Write, ...],
+    moves: tuple[Move, ...],
+    tell: Tell,
 ) -> None:
-    renames = [
+    renames = [[str(move.source), str(move.target)] for move in moves] + [
         [str(temp), str(target), _digest(item.data), _digest(item.before)]
         for (temp, target), item in zip(staged, writes, strict=True)
     ]
@@ -174,16 +196,32 @@ def finish(layout: Layout, tell: Tell) -> None:
     with explained("finish the last change in", layout.dot):
         for rename in _renames(layout.commit):
             # The list is ours, but an agent may write files: nothing outside .ralph is touched.
-            if all(p.parent.resolve() == dot for p in (rename.temp, rename.target)):
+            if _is_ours(layout, rename):
                 _finish_one(rename, tell)
+                if rename.target.parent.is_dir():
+                    sync_directory(rename.target.parent)
         sync_directory(dot)
         layout.commit.unlink(missing_ok=True)
+
+
+def _is_ours(layout: Layout, rename: _Rename) -> bool:
+    """Return whether a rename is of a file in `.ralph` or a feature's folder, or of such a folder or its specs."""
+    dot, specs = layout.dot.resolve(), layout.root.resolve() / SPECS
+    features = dot / layout.features.name
+    parents = {rename.temp.parent.resolve(), rename.target.parent.resolve()}
+    if rename.temp.is_dir():
+        return parents in ({features}, {specs})
+    return all(parent == dot or parent.parent == features for parent in parents)
 
 
 def _finish_one(rename: _Rename, tell: Tell) -> None:
     """Put a file in place unless it is there already; keep what replaced the old one meanwhile."""
     temp, target = rename.temp, rename.target
     if not temp.exists():
+        return
+    if temp.is_dir():
+        if not os.path.lexists(target):
+            temp.rename(target)
         return
     if rename.new in ("", _digest_of(temp)) and not put(temp, target):
         return
@@ -203,6 +241,8 @@ def remove_leftovers(layout: Layout, tell: Tell) -> None:
     finish(layout, tell)
     with explained("clean up", layout.dot):
         remove_stale_temps(layout.dot)
+        if layout.feature:
+            remove_stale_temps(layout.home)
 
 
 def _digest(data: bytes | None) -> str:

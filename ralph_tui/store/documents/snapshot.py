@@ -15,12 +15,14 @@ from ralph_tui.store.documents.documents import (
     BREAKER,
     BUDGET,
     PLAN,
+    PROJECT,
     QUESTIONS,
     STATE,
     STEPS,
     Document,
     Documents,
     breaker_from,
+    counted,
     encode_document,
     synced,
     version_backup,
@@ -38,6 +40,7 @@ KINDS: tuple[Document[Any], ...] = (
     BREAKER,
     QUESTIONS,
     STEPS,
+    PROJECT,
 )  # each of its own model
 PATIENCE_SECONDS = 5.0
 """Seconds for which a transaction retries between another program's writes."""
@@ -103,8 +106,10 @@ class Snapshots:
         with write_lock(self._layout):
             return self._load_locked(quiet)
 
-    def transact(self, change: Callable[[Documents], Documents]) -> Documents:
-        """Apply `change` and write what it changed. Hold the write lock.
+    def transact(
+        self, change: Callable[[Documents], Documents], moves: tuple[multi_file_commit.Move, ...]
+    ) -> Documents:
+        """Apply `change`, write what it changed and move directories, in one step. Hold the write lock.
 
         Raises:
             BeingWrittenError: What it is to change is not whole, because somebody may be writing it.
@@ -119,15 +124,15 @@ class Snapshots:
             for read in before.reads.values():
                 if read.newer is not None:
                     raise read.newer
-            after = self._stamped(before.documents, synced(change(before.documents)))
+            after = self._stamped(before.documents, counted(synced(change(before.documents))))
             if (unfinished := self._unfinished(before, after)) is not None:
                 raise BeingWrittenError(unfinished)
             writes, documents = self._encoded(before, after)
             self._back_up_good(before)
-            if not writes:
+            if not writes and not moves:
                 return before.documents
             self.intend({write.path: write.data for write in writes})
-            changed = multi_file_commit.write(self._layout, writes, self._tell)
+            changed = multi_file_commit.write(self._layout, writes, self._tell, moves)
             if changed is None:
                 self._written(writes, documents)
                 return documents
@@ -162,7 +167,9 @@ class Snapshots:
             values[BREAKER.name] = breaker_from(values[STATE.name])
         pending = tuple(line.injection for line in lines if line.injection is not None)
         unfinished = tuple(self._path(name).name for name, read in reads.items() if read.unfinished)
-        documents = Documents(**values, pending=pending, unfinished=unfinished)
+        documents = Documents(
+            **values, feature=self._layout.feature, pending=pending, unfinished=unfinished
+        )
         return DocumentSnapshot(documents, reads, lines, data)
 
     def _read_injections(self, *, may_repair: bool) -> tuple[bytes | None, tuple[Line, ...]]:

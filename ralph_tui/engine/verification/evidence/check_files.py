@@ -69,11 +69,15 @@ class CheckChanges(Model):
 class CheckFiles:
     """The check files of one project. Every method blocks on the disk."""
 
-    def __init__(self, root: Path, store: CheckStore | None = None) -> None:
-        """Track the check files of `root`; the originals go to `store`, outside the project."""
+    def __init__(self, root: Path, store: CheckStore | None = None, *, feature: str = "") -> None:
+        """Track the check files of `root`; the originals go to `store`, outside the project.
+
+        The tasks are those of `feature`; other features have tasks of the same names.
+        """
         self._root = root
         self._store = store or CheckStore(root)
         self._marks: dict[str, tuple[tuple[int, ...], FileMark]] = {}
+        self._feature = feature
         self._task_id = ""
         self._caches: list[str] = []
         self._trusted: frozenset[str] = frozenset()
@@ -90,7 +94,7 @@ class CheckFiles:
 
         Without a task the session belongs to a phase that works on none.
         """
-        self._task_id = task_id
+        self._task_id = task_id = self._known_as(task_id)
         watched = Watched(self._root, commands, words)
         now = self.scan(watched)
         before = self._known()
@@ -141,7 +145,8 @@ class CheckFiles:
         record = self._known()
         if not record.begun:
             return
-        name = task_id if task_id in record.tasks else self._task_id  # it may have been renamed
+        known = self._known_as(task_id)
+        name = known if known in record.tasks else self._task_id  # it may have been renamed
         now, before, kept = self.scan(watched), record.tasks.get(name, {}), set(keep)
         trusted = dict(record.trusted)
         for path in {*now, *trusted}:
@@ -183,6 +188,10 @@ class CheckFiles:
             _place(target / path, mark, data)
 
     # Recording and comparing the state.
+
+    def _known_as(self, task_id: str) -> str:
+        """Return the name of a task in the record."""
+        return f"{self._feature}/{task_id}" if self._feature and task_id else task_id
 
     def _known(self) -> CheckRecord:
         return self._record or self._store.load()

@@ -1,0 +1,165 @@
+"""`ralph feature`: lists, makes, chooses and renames features, each with a plan of its own."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ralph_tui.cli.completion import features as offered
+from ralph_tui.cli.console import out, out_json, out_table
+from ralph_tui.cli.options import AsJson, ProjectRoot, examples
+from ralph_tui.cli.project_lookup import find_root
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ralph_tui.store.feature_folders import FeatureSummary
+
+app = typer.Typer(
+    name="feature",
+    help="Show, make, choose and rename features.",
+    rich_markup_mode=None,
+)
+
+Name = Annotated[
+    str,
+    typer.Argument(metavar="NAME", help="The feature's name.", autocompletion=offered),
+]
+
+
+@app.callback(invoke_without_command=True, epilog=examples("ralph feature", "ralph feature --json"))
+def feature(
+    context: typer.Context, *, project_root: ProjectRoot = None, as_json: AsJson = False
+) -> None:
+    """List the features, or change them."""
+    if context.invoked_subcommand is not None:
+        context.obj = project_root
+        return
+    from ralph_tui.store.feature_folders import Features
+
+    found = Features(find_root(project_root)).summaries()
+    if as_json:
+        out_json({"features": [_json(summary) for summary in found]})
+        return
+    if not found:
+        out("This project has one plan. `ralph feature new NAME` makes a feature beside it.")
+        return
+    _table(found)
+
+
+@app.command(epilog=examples("ralph feature new login"))
+def new(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The feature's name.")],
+    *,
+    project_root: ProjectRoot = None,
+) -> None:
+    """Make a feature and choose it.
+
+    It begins with an empty plan and a folder for its specs. While a loop runs, it is made and not chosen.
+    """
+    from ralph_tui.engine.control.feature_control import make_feature
+
+    say_made(name, chosen=make_feature(_root(context, project_root), name))
+
+
+@app.command(epilog=examples("ralph feature use login", "ralph feature use ."))
+def use(
+    context: typer.Context,
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="The feature's name; `.` is the plan without one.",
+            autocompletion=offered,
+        ),
+    ],
+    *,
+    project_root: ProjectRoot = None,
+) -> None:
+    """Choose the feature that commands work on.
+
+    Refused while a loop runs, and while another feature's branch is checked out.
+    """
+    from ralph_tui.store.feature_choice import named_feature
+    from ralph_tui.store.feature_folders import Features
+
+    chosen = named_feature(name)
+    Features(_root(context, project_root)).use(chosen)
+    out(
+        f"Commands work on {chosen} from now on."
+        if chosen
+        else "Commands work on the plan without a name from now on."
+    )
+
+
+@app.command(epilog=examples("ralph feature rename login sign-in"))
+def rename(
+    context: typer.Context,
+    old: Name,
+    new_name: Annotated[str, typer.Argument(metavar="NEW", help="The new name.")],
+    *,
+    project_root: ProjectRoot = None,
+) -> None:
+    """Rename a feature, its folder and its specs.
+
+    Its branch keeps its name. Refused while a loop runs.
+    """
+    from ralph_tui.store.feature_choice import named_feature
+    from ralph_tui.store.feature_folders import Features
+
+    Features(_root(context, project_root)).rename(named_feature(old), new_name)
+    out(f"{old} is called {new_name} now.")
+
+
+def say_made(name: str, *, chosen: bool) -> None:
+    """Say that a feature was made and how it is worked on."""
+    out(f"Made the feature {name}; its specs go into specs/{name}/.")
+    if chosen:
+        out("Commands work on it from now on; `ralph feature` lists all features.")
+    else:
+        out(f"`-f {name}` works on it; `ralph feature use {name}` chooses it, once it may.")
+
+
+def _root(context: typer.Context, given: "Path | None") -> "Path":
+    """Return the project named after the command's own word, or before it."""
+    return find_root(given or context.obj)
+
+
+def _table(found: "tuple[FeatureSummary, ...]") -> None:
+    from ralph_tui.present.text.figures import money
+    from ralph_tui.present.text.glyphs import choose
+
+    mark = choose(encoding=sys.stdout.encoding).current
+    out_table(
+        ("", "FEATURE", "DONE", "PHASE", "BRANCH", "COST", "LAST ACTIVITY"),
+        (
+            (
+                mark if one.active else "",
+                one.shown,
+                f"{one.done}/{one.total}",
+                one.phase.value,
+                one.branch,
+                money(one.cost_usd),
+                f"{one.last_activity:%Y-%m-%d %H:%M}" if one.last_activity else "",
+            )
+            for one in found
+        ),
+    )
+    for one in found:
+        if one.trouble:
+            out(f"problem: {one.trouble}")
+
+
+def _json(one: "FeatureSummary") -> dict[str, object]:
+    return {
+        "name": one.name,
+        "active": one.active,
+        "done": one.done,
+        "total": one.total,
+        "phase": one.phase.value,
+        "branch": one.branch,
+        "cost_usd": one.cost_usd,
+        "last_activity": one.last_activity.isoformat() if one.last_activity else None,
+        "problem": one.trouble,
+    }

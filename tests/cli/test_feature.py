@@ -1,0 +1,94 @@
+"""`ralph feature`, `ralph init NAME` and `-f`: several plans in one project, each command on the right one."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.store.layout import Layout
+from ralph_tui.store.lock import LoopLock
+from tests.cli.processes import inside
+from tests.harness.projects import make_project, task
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return make_project(tmp_path, [task("task-1"), task("task-2")])
+
+
+def said(*words: str, cwd: Path) -> str:
+    done = inside(*words, cwd=cwd)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def refused(*words: str, cwd: Path) -> str:
+    done = inside(*words, cwd=cwd)
+    assert (done.returncode, done.stdout) == (3, ""), done.stdout
+    assert "Traceback" not in done.stderr
+    return done.stderr
+
+
+def ids(*words: str, cwd: Path) -> list[str]:
+    return [one["id"] for one in json.loads(said(*words, "--json", cwd=cwd))]
+
+
+def test_two_features_with_the_same_task_ids_do_not_meet(root: Path) -> None:
+    assert "one plan" in said("feature", cwd=root)
+    said("feature", "new", "login", cwd=root)
+    said("add", "Draw the form", cwd=root)
+    assert ids("tasks", cwd=root) == ["task-001"]
+    assert ids("tasks", "-f", ".", cwd=root) == ["task-1", "task-2"]
+    assert ids("-f", ".", "tasks", cwd=root) == ["task-1", "task-2"]
+    assert ids("-f", ".", "tasks", "-f", "login", cwd=root) == ["task-001"], "the later one wins"
+    said("inject", "Use sqlite", "-f", ".", cwd=root)
+    assert json.loads(said("status", "--json", cwd=root))["guidance"] == []
+    assert len(json.loads(said("status", "--json", "-f", ".", cwd=root))["guidance"]) == 1
+
+
+def test_the_list_says_where_each_feature_stands(root: Path) -> None:
+    said("feature", "new", "login", cwd=root)
+    rows = json.loads(said("feature", "--json", cwd=root))["features"]
+    assert [(r["name"], r["active"], r["total"], r["branch"]) for r in rows] == [
+        ("", False, 2, ""),
+        ("login", True, 0, "feature/login"),
+    ]
+    assert "login" in said("feature", cwd=root)
+    assert "feature    login" in said("status", cwd=root)
+    assert json.loads(said("status", "--json", cwd=root))["feature"] == "login"
+    said("feature", "rename", "login", "sign-in", cwd=root)
+    said("feature", "use", ".", cwd=root)
+    assert [r["name"] for r in json.loads(said("feature", "--json", cwd=root))["features"]] == [
+        "", "sign-in",
+    ]  # fmt: skip
+
+
+def test_status_of_a_project_with_one_plan_says_nothing_of_features(root: Path) -> None:
+    assert "feature" not in said("status", cwd=root)
+    assert "feature" not in json.loads(said("status", "--json", cwd=root))
+
+
+def test_what_cannot_be_is_said_and_changes_nothing(root: Path) -> None:
+    assert "no feature ghost" in refused("tasks", "-f", "ghost", cwd=root)
+    assert "cannot be the name" in refused("status", "--feature", "No Way", cwd=root)
+    assert "cannot be the name" in refused("feature", "new", "../x", cwd=root)
+    assert "no feature ghost" in refused("feature", "use", "ghost", cwd=root)
+    assert "no feature ghost" in refused("feature", "rename", "ghost", "x", cwd=root)
+    assert "cannot be renamed" in refused("feature", "rename", ".", "x", cwd=root)
+    assert "takes no -f" in refused("-f", "x", "version", cwd=root)
+    assert not Layout(root).project.exists()
+
+
+def test_a_running_loop_keeps_the_choice(root: Path) -> None:
+    said("feature", "new", "login", cwd=root)
+    said("feature", "use", ".", cwd=root)
+    lock = LoopLock(Layout(root, "login"))
+    lock.acquire("run")
+    try:
+        assert "A loop works on login" in refused("feature", "use", "login", cwd=root)
+        assert "A loop works on login" in refused("feature", "rename", "login", "x", cwd=root)
+        said("pause", cwd=root)
+        assert json.loads(said("status", "--json", cwd=root))["state"]["paused"] is True
+    finally:
+        lock.release()
+    assert json.loads(said("status", "--json", cwd=root))["state"]["paused"] is False

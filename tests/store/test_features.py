@@ -1,0 +1,297 @@
+"""Features: folders of their own, one list, limits that span them, and no half-made one after a crash."""
+
+import json
+import os
+import signal
+from collections.abc import Callable
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ralph_tui.domain.errors import LockedError, StoreError
+from ralph_tui.domain.features import FeatureRecord, ProjectFeatures, is_name
+from ralph_tui.domain.run.rate_limit import RequestRate
+from ralph_tui.domain.verification.verification import TaskVerification, VerificationOutcome
+from ralph_tui.store.documents.migrations import NewerError, migrate
+from ralph_tui.store.feature_choice import layout_of, working_on
+from ralph_tui.store.feature_folders import FeatureFiles, Features
+from ralph_tui.store.layout import Layout
+from ralph_tui.store.lock import LoopLock
+from ralph_tui.store.project import Project
+from tests.store.helpers import NOW, with_tasks
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    project = Project(tmp_path)
+    project.create()
+    with_tasks(project, "a", "b")
+    return project.root
+
+
+def make(root: Path, name: str) -> bool:
+    return Features(root).new(name, FeatureFiles(), branch=f"feature/{name}")
+
+
+def check_out(root: Path, branch: str) -> None:
+    (root / ".git").mkdir(exist_ok=True)
+    (root / ".git" / "HEAD").write_text(f"ref: refs/heads/{branch}\n", encoding="utf-8")
+
+
+def files(root: Path) -> set[str]:
+    return {path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()}
+
+
+def test_a_project_with_one_plan_has_no_list_and_keeps_its_paths(root: Path) -> None:
+    assert layout_of(root) == Layout(root)
+    assert Features(root).summaries() == ()
+    assert not Layout(root).project.exists()
+    assert (
+        json.loads(Layout(root).state.read_bytes() if Layout(root).state.exists() else b"{}").get(
+            "schema_version", 1
+        )
+        == 1
+    )
+    names = (
+        "state",
+        "plan",
+        "budget",
+        "breaker",
+        "steps",
+        "questions",
+        "injections",
+        "active_memory",
+    )
+    assert {getattr(Layout(root), name).parent for name in names} == {root / ".ralph"}
+    assert Layout(root).memory == root / "MEMORY.md"
+    assert Layout(root).specs == root / "specs"
+
+
+def test_a_feature_is_a_small_project_directory(root: Path) -> None:
+    make(root, "login")
+    layout = layout_of(root)
+    assert layout.home == root / ".ralph" / "features" / "login"
+    assert layout.specs == root / "specs" / "login"
+    with_tasks(Project(root), "a")
+    assert [task.id for task in Project(root).load().plan.tasks] == ["a"]
+    assert [task.id for task in Project(root, "").load().plan.tasks] == ["a", "b"]
+    Project(root).append_learning("note", "x")
+    Project(root).write_memory("hand-off")
+    assert not (root / "progress.txt").exists()
+    assert not (root / "MEMORY.md").exists()
+    assert Project(root, "").read_memory() == ""
+    assert layout.lock == Layout(root).lock
+    assert layout.events == Layout(root).events
+
+
+def test_an_older_ralph_refuses_a_project_with_features(root: Path) -> None:
+    make(root, "login")
+    state = json.loads(Layout(root).state.read_bytes())
+    with pytest.raises(NewerError, match="newer ralph"):
+        migrate(state, document="state", current=1, path=Layout(root).state)
+    assert Project(root, "").load().plan.tasks, "this one reads it"
+
+
+@given(st.text(alphabet="abzA09._-/ é\n", max_size=70))
+def test_a_name_is_a_plain_word_that_leaves_no_directory(text: str) -> None:
+    if is_name(text):
+        assert Path("x", text).resolve().parent == Path("x").resolve()
+        assert text == text.lower()
+        assert 1 <= len(text) <= 64
+    else:
+        with pytest.raises(StoreError, match="cannot be the name"):
+            Features(Path("/nowhere")).new(text, FeatureFiles(), branch="")
+
+
+def test_what_decides_which_feature_is_meant(root: Path) -> None:
+    make(root, "login")
+    make(root, "search")
+    assert layout_of(root).feature == "search"
+    with working_on("login"):
+        assert layout_of(root).feature == "login"
+        with working_on(""):
+            assert layout_of(root).feature == ""
+    Features(root).use("")
+    assert layout_of(root).feature == ""
+    check_out(root, "feature/login")
+    assert layout_of(root).feature == "login", "nothing was chosen, so the branch decides"
+    check_out(root, "main")
+    Features(root).use("search")
+    check_out(root, "feature/login")
+    with pytest.raises(StoreError) as refused:
+        layout_of(root)
+    for words in ("login", "search", "ralph feature use login", "git switch feature/search"):
+        assert words in str(refused.value)
+    with pytest.raises(StoreError, match="is checked out"):
+        Features(root).use("")
+    with working_on("search"):
+        assert layout_of(root).feature == "search"
+
+
+def test_a_loop_decides_while_it_runs_and_nothing_is_chosen_or_renamed(root: Path) -> None:
+    make(root, "login")
+    make(root, "search")
+    lock = LoopLock(Layout(root, "login"))
+    lock.acquire("run")
+    try:
+        assert layout_of(root).feature == "login"
+        assert make(root, "third") is False
+        with pytest.raises(LockedError, match="A loop works on login"):
+            Features(root).use("")
+        with pytest.raises(LockedError, match="A loop works on login"):
+            Features(root).rename("login", "x")
+    finally:
+        lock.release()
+    assert layout_of(root).feature == "search"
+
+
+@pytest.mark.parametrize("name", ["login", "", "A", "../x", "x/y", "-x", "x" * 65])
+def test_a_name_that_is_taken_or_is_none_changes_nothing(root: Path, name: str) -> None:
+    make(root, "login")
+    before = files(root)
+    with pytest.raises(StoreError):
+        make(root, name)
+    with pytest.raises(StoreError):
+        Features(root).rename("login", name)
+    assert files(root) == before
+
+
+def test_rename_takes_specs_receipts_and_the_choice_along(root: Path) -> None:
+    make(root, "login")
+    with_tasks(Project(root), "a")
+    (root / "specs" / "login" / "spec.md").write_text("# Spec\n", encoding="utf-8")
+    rests = Project(root).receipts.record(
+        "a", TaskVerification(outcome=VerificationOutcome.VERIFIED)
+    )
+
+    Features(root).rename("login", "sign-in")
+
+    renamed = Project(root)
+    assert renamed.layout.feature == "sign-in"
+    assert [spec.name for spec in renamed.read_specs()] == ["spec.md"]
+    task = renamed.load().plan.tasks[0].model_copy(update={"verification": rests})
+    assert renamed.receipts.has_record_of(task)
+    assert not Project(root, "").receipts.has_record_of(task), "another feature's task a"
+    assert Features(root).names == ("sign-in",)
+
+
+def test_rename_never_takes_the_place_of_other_specs(root: Path) -> None:
+    make(root, "login")
+    (root / "specs" / "x").mkdir()
+    before = files(root)
+    with pytest.raises(StoreError, match="specs/x exists"):
+        Features(root).rename("login", "x")
+    assert files(root) == before
+
+
+def test_money_and_requests_of_all_features_count(root: Path) -> None:
+    def spend(feature: str, usd: float, requests: int) -> None:
+        Project(root, feature).transact(
+            lambda docs: docs.with_state(
+                total_cost_usd=usd, requests=RequestRate().counting(requests, NOW)
+            )
+        )
+
+    spend("", 1.25, 3)
+    make(root, "login")
+    spend("login", 2.5, 4)
+    make(root, "search")
+    docs = Project(root, "search").load()
+    assert (docs.project_cost, docs.requests.in_hour(NOW)) == (3.75, 7)
+    docs = Project(root, "login").load()
+    assert (docs.project_cost, docs.cost_elsewhere) == (3.75, 1.25)
+    assert docs.requests.free_at(7, NOW + timedelta(minutes=1)) is not None
+    # Who removes a feature's folder and makes it anew has the money back no more than before.
+    for path in sorted(Layout(root, "login").home.rglob("*"), reverse=True):
+        path.rmdir() if path.is_dir() else path.unlink()
+    Layout(root, "login").home.rmdir()
+    assert Project(root, "").load().project_cost == 3.75
+    make(root, "login")
+    assert Project(root, "").load().project_cost == 3.75
+    assert Project(root, "login").load().state.total_cost_usd == 2.5
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["", "a", "b", "c"]), st.floats(0, 50).map(lambda usd: round(usd, 4))
+    ),
+    st.sampled_from(["", "a", "b"]),
+)
+def test_what_others_cost_is_all_but_ones_own(costs: dict[str, float], own: str) -> None:
+    known = ProjectFeatures(features={n: FeatureRecord(cost_usd=usd) for n, usd in costs.items()})
+    others = sum(round(usd * 1e6) for name, usd in costs.items() if name != own)
+    assert round(known.cost_elsewhere(own) * 1e6) == others
+
+
+CALLS = ("open", "write", "fsync", "replace", "rename", "unlink", "mkdir")
+
+
+def killed_at(nth: int, action: Callable[[], object]) -> bool:
+    """Do something in a child that is killed at its nth call that changes the disk; whether it was."""
+    child = os.fork()
+    if child == 0:
+        left = nth
+
+        def dying(real: Callable[..., Any]) -> Callable[..., Any]:
+            def call(*args: Any, **kwargs: Any) -> Any:
+                nonlocal left
+                left -= 1
+                if left == 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return real(*args, **kwargs)
+
+            return call
+
+        for name in CALLS:
+            setattr(os, name, dying(getattr(os, name)))
+        try:
+            action()
+        finally:
+            os._exit(0)
+    return os.waitpid(child, 0)[1] != 0
+
+
+@pytest.mark.parametrize("what", ["new", "use", "rename"])
+def test_a_kill_at_any_moment_leaves_the_old_or_the_new_state(tmp_path: Path, what: str) -> None:
+    actions: dict[str, Callable[[Path], object]] = {
+        "new": lambda root: make(root, "third"),
+        "use": lambda root: Features(root).use("login"),
+        "rename": lambda root: Features(root).rename("search", "find"),
+    }
+    old = (("login", "search"), "search", "search")
+    after = {
+        "new": (("login", "search", "third"), "third", "search"),
+        "use": (("login", "search"), "login", "search"),
+        "rename": (("find", "login"), "find", "find"),
+    }[what]
+    seen, nth, step = set(), 1, 1 if os.environ.get("RALPH_LONG") else 2
+    while True:
+        root = tmp_path / f"{nth}"
+        root.mkdir()
+        Project(root).create()
+        make(root, "login")
+        make(root, "search")
+        with_tasks(Project(root), "of-search")
+        (root / "specs/search/spec.md").write_text("# Spec\n", encoding="utf-8")
+        was_killed = killed_at(nth, partial(actions[what], root))
+        Project(root, "").transact(
+            lambda docs: docs
+        )  # whoever comes next finishes what was decided
+        found = Features(root)
+        home = next(name for name in found.names if name in ("search", "find"))
+        seen.add((found.names, layout_of(root).feature, home))
+        assert [t.id for t in Project(root, home).load().plan.tasks] == ["of-search"]
+        assert [spec.name for spec in Project(root, home).read_specs()] == ["spec.md"]
+        assert not (root / ".ralph" / "commit.json").exists()
+        make(root, "later")
+        assert not list((root / ".ralph" / "features").glob(".staged-*"))
+        if not was_killed:
+            break
+        nth += step
+    assert seen == {old, after}
+    assert nth > 10
