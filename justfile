@@ -33,6 +33,8 @@ fix:
 pages:
     uv run python -m tests.tools.where_is_what
     uv run python -m tests.tools.fooling_table
+    uv run python -m tests.tools.reference
+    uv run python -m tests.tools.write_schemas
 
 # Build the documentation site into site/.
 docs:

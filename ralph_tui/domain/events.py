@@ -51,7 +51,7 @@ class IterationOutcome(StrEnum):
 
 
 class FailureClass(StrEnum):
-    """Why the agent could not go on."""
+    """Why the agent stopped."""
 
     AUTHENTICATION = "authentication"
     BILLING = "billing"
@@ -98,7 +98,7 @@ class EventBase(Record):
 
 
 class Standing(EventBase):
-    """Where a project stands, and within which limits the loop works."""
+    """The state of a project and the limits of its loop."""
 
     project: str
     phase: Phase
@@ -119,7 +119,7 @@ class Standing(EventBase):
 
 
 class LoopStarted(Standing):
-    """The loop took the project's lock and is about to work."""
+    """The loop started and took the project's lock."""
 
     type: Literal["loop_started"] = "loop_started"
     run_id: str
@@ -161,7 +161,7 @@ class PlanLoaded(EventBase):
 
 
 class TaskChanged(EventBase):
-    """One task as it is now; appended to the board when it is new."""
+    """A task changed or was added."""
 
     type: Literal["task_changed"] = "task_changed"
     task: Task
@@ -259,7 +259,7 @@ class ToolDenied(EventBase):
 
 
 class ToolAllowed(EventBase):
-    """A call that is asked about may run."""
+    """A call that needed permission may run."""
 
     type: Literal["tool_allowed"] = "tool_allowed"
     tool_id: str
@@ -284,7 +284,7 @@ class ToolFinished(EventBase):
 
 
 class UsageReported(EventBase):
-    """Context and money after a model response; sub-agents count in money, not in context."""
+    """Context and cost after a model response. Sub-agents count toward the cost, not the context."""
 
     type: Literal["usage_reported"] = "usage_reported"
     context_tokens: Count
@@ -313,7 +313,7 @@ class GateChecked(EventBase):
 
 
 class ReviewStarted(EventBase):
-    """A reviewer looks at criteria that no command checks."""
+    """A reviewer checks criteria that no command covers."""
 
     type: Literal["review_started"] = "review_started"
     task_id: str
@@ -330,7 +330,7 @@ class ReviewFinished(EventBase):
 
 
 class GateFinished(EventBase):
-    """The verdict on a claim."""
+    """The gate accepted or rejected a claim."""
 
     type: Literal["gate_finished"] = "gate_finished"
     task_id: str
@@ -358,7 +358,7 @@ class WorkCommitted(EventBase):
 
 
 class RepositoryChanged(EventBase):
-    """The person changed the repository while a run works; the run continues."""
+    """The person changed the repository during a run. The run continues."""
 
     type: Literal["repository_changed"] = "repository_changed"
     summary: str = ""
@@ -370,7 +370,7 @@ class RepositoryChanged(EventBase):
 
 
 class StepStarted(EventBase):
-    """A step around the work begins an attempt."""
+    """A step around the work started."""
 
     type: Literal["step_started"] = "step_started"
     step: str
@@ -379,13 +379,13 @@ class StepStarted(EventBase):
     what: str = ""
     """Its command or its prompt file."""
     iteration: Count = 0
-    """The iteration whose work it stands before or after."""
+    """The iteration that it belongs to."""
     task_id: str = ""
     attempt: Count = 1
 
 
 class StepFinished(EventBase):
-    """An attempt at a step ended, or the step was skipped."""
+    """A step ended or was skipped."""
 
     type: Literal["step_finished"] = "step_finished"
     step: str
@@ -408,7 +408,7 @@ class StepFinished(EventBase):
 
 
 class WorkUndone(EventBase):
-    """The person undid the work on a task; the task waits to be worked on again."""
+    """The person undid a task. The task is pending again."""
 
     type: Literal["work_undone"] = "work_undone"
     task_id: str
@@ -426,7 +426,7 @@ class LearningRecorded(EventBase):
 
 
 class InjectionQueued(EventBase):
-    """Guidance from a person waits for the next iteration."""
+    """A person gave guidance for the next iteration."""
 
     type: Literal["injection_queued"] = "injection_queued"
     id: str
@@ -442,7 +442,7 @@ class InjectionConsumed(EventBase):
 
 
 class QuestionAsked(EventBase):
-    """The agent asks the person; it waits for the answer."""
+    """The agent asks a question and waits for the answer."""
 
     type: Literal["question_asked"] = "question_asked"
     question: AskedQuestion
@@ -456,7 +456,7 @@ class QuestionAnswered(EventBase):
 
 
 class ApprovalRequested(EventBase):
-    """The loop waits for the person's decision."""
+    """The loop waits for a decision."""
 
     type: Literal["approval_requested"] = "approval_requested"
     kind: ApprovalKind
@@ -507,14 +507,14 @@ class LimitWaitEnded(EventBase):
 
 
 class AllowanceReported(EventBase):
-    """How much of a subscription's window is used; told when it changed by a percent."""
+    """How much of a subscription's window is used. Sent when that changes by one percent."""
 
     type: Literal["allowance_reported"] = "allowance_reported"
     allowance: Allowance
 
 
 class HandoffStarted(EventBase):
-    """The context is full enough; the session is being summed up."""
+    """The context is full enough for a hand-off, and the session writes its notes."""
 
     type: Literal["handoff_started"] = "handoff_started"
     reason: str
@@ -560,7 +560,7 @@ class ApiRetry(EventBase):
 
 
 class AgentFailed(EventBase):
-    """A session ended because it could not go on."""
+    """A session ended because of an error."""
 
     type: Literal["agent_failed"] = "agent_failed"
     failure: FailureClass
@@ -589,14 +589,14 @@ class LoopResumed(EventBase):
 
 
 class LimitsChanged(EventBase):
-    """Somebody changed limits or models of the running run; only what is given changed."""
+    """Somebody changed limits or models of this run. Only fields that are set changed."""
 
     type: Literal["limits_changed"] = "limits_changed"
     adjusted: Adjusted
 
 
 class FilesUnfinished(EventBase):
-    """Files of the project are incomplete, as while an editor writes them; their last valid version is used."""
+    """Files of the project are incomplete, for example while an editor writes them. Ralph uses their last valid version."""
 
     type: Literal["files_unfinished"] = "files_unfinished"
     names: tuple[str, ...] = ()
@@ -611,7 +611,7 @@ class StopRequested(EventBase):
 
 
 class Notice(EventBase):
-    """Something a person should know: a damaged file set aside, a stale task put back."""
+    """Something a person should know, such as a damaged file that was set aside."""
 
     type: Literal["notice"] = "notice"
     level: Literal["info", "warning", "error"] = "info"
@@ -619,7 +619,7 @@ class Notice(EventBase):
 
 
 class LoopFound(EventBase):
-    """Another process runs the loop, and all it had said was told; for open screens only."""
+    """A screen found a loop in another process and has read its past events. For open screens only."""
 
     transient: ClassVar[bool] = True
 
@@ -630,7 +630,7 @@ class LoopFound(EventBase):
 
 
 class ProjectRead(Standing):
-    """The project was read while nobody runs its loop; for open screens only, as the next two."""
+    """A screen read a project whose loop does not run. For open screens only."""
 
     transient: ClassVar[bool] = True
 
@@ -642,7 +642,7 @@ class ProjectRead(Standing):
 
 
 class ProjectUnreadable(EventBase):
-    """The project cannot be read now; what was told of it before may be old."""
+    """The project cannot be read now, so earlier events may be out of date."""
 
     transient: ClassVar[bool] = True
 
@@ -651,7 +651,7 @@ class ProjectUnreadable(EventBase):
 
 
 class CatchingUp(EventBase):
-    """The long past of a loop of another process is being told, up to `LoopFound`."""
+    """A screen reads the past events of a loop in another process, up to `loop_found`."""
 
     transient: ClassVar[bool] = True
 
@@ -661,7 +661,7 @@ class CatchingUp(EventBase):
 
 
 class LoopLost(EventBase):
-    """The other process does not run the loop any more, whether it said so or not."""
+    """The loop in the other process ended, or its process is gone."""
 
     transient: ClassVar[bool] = True
 

@@ -78,10 +78,10 @@ def test_every_link_to_a_file_leads_somewhere(page: str) -> None:
 
 
 def shown_commands() -> list[str]:
-    """List each `ralph …` that stands in a code span or begins a line of a code block."""
+    """List each `ralph …` in a code span, and each that begins a line of a shell block."""
     text = "\n".join(PAGES)
     spans = re.findall(r"`(ralph [^`\n]+)`", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
-    blocks = re.findall(r"```\w*\n(.*?)```", text, re.DOTALL)
+    blocks = re.findall(r"```(?:sh|bash)\n(.*?)```", text, re.DOTALL)
     lines = [
         line.strip()
         for block in (*blocks, *re.findall(r"^ {4}ralph .+$", text, re.MULTILINE))

@@ -28,7 +28,7 @@ DEFAULT_PRIORITY = 100
 
 
 class TaskStatus(StrEnum):
-    """Where a task is in its life."""
+    """The state of a task."""
 
     PENDING = "pending"
     IN_PROGRESS = "in_progress"
@@ -37,39 +37,39 @@ class TaskStatus(StrEnum):
 
 
 class Begun(Record):
-    """The project when the first attempt at a task began; a claim is compared with it."""
+    """The state of the project when the first attempt at a task began, to compare a claim with."""
 
     files: str = ""
-    """Stands for all its files; empty where there are too many to look at."""
+    """A hash of all files; empty when there are too many to read."""
     lock: str = ""
-    """The same for uv's lock file, which checks may write; empty without one."""
+    """A hash of uv's lock file, which checks may write; empty without one."""
     tests: Count = 0
-    """Test functions."""
+    """The number of test functions."""
 
 
 class Origin(Record):
-    """Where an imported task comes from; a second import finds it again by this."""
+    """Where an imported task comes from. The next import finds the task by this."""
 
     format: str
     path: str = ""
     """The file, relative to the project, with slashes; empty for standard input."""
     id: str = ""
-    """What the file calls it."""
+    """The id of the task in that file."""
     hash: str = ""
-    """SHA-256 of what was read for it, without its state of completion."""
+    """SHA-256 of the imported text, without its state of completion."""
     foreign: Mapping[str, JsonValue] = Field(default_factory=dict)
-    """Fields of the file that a task does not have, as they were."""
+    """Fields of the file that a task does not have, unchanged."""
     fields: Mapping[str, str] = Field(default_factory=dict)
-    """The task's fields as they were imported, each as a short hash; another one shows the person's edit."""
+    """A short hash of each imported field. A different hash now means that a person edited the field."""
 
 
 class TaskCommit(Record):
-    """The commit of a complete task, made by ralph or still to be made."""
+    """The commit that ralph made, or will make, for a complete task."""
 
     pending: bool = False
-    """The task is complete and its commit is not made; the next run makes it when this one cannot."""
+    """Whether the commit is still missing. The next run makes it if this one cannot."""
     hash: str = ""
-    """While pending: the commit that was about to be made. Empty: there was nothing to commit."""
+    """The commit, or while pending the one that ralph was about to make. Empty if there was nothing to commit."""
     branch: str = ""
     run: str = ""
     iteration: Count = 0
@@ -79,53 +79,62 @@ class Task(Record):
     """One unit of work, sized for a single context window."""
 
     id: str
+    """A short name, unique in the plan."""
     description: str = ""
+    """What to do. The first line is the title."""
     priority: int = DEFAULT_PRIORITY
+    """A lower number goes first. Without one a task comes after those that have one."""
     status: TaskStatus = TaskStatus.PENDING
     dependencies: tuple[str, ...] = ()
+    """Ids of tasks that must be complete first."""
     verification_criteria: tuple[Criterion, ...] = ()
+    """What must be true when the task is done: the name of a check, a command, or prose for a reviewer."""
     blockers: tuple[str, ...] = ()
+    """Why the task is blocked."""
     estimated_tokens: Count | None = None
+    """The planner's estimate of the tokens it needs."""
     actual_tokens_used: Count | None = None
+    """Tokens of all attempts so far."""
     actual_cost_usd: Money | None = None
-    """What every try of it has cost so far; None: it was not tried."""
+    """Cost of all attempts so far; None before the first attempt."""
     completion_notes: str | None = None
+    """What the agent reported with its claim."""
     completed_at: Timestamp | None = None
     verification: TaskVerification | None = None
-    """What its completion rests on; only ralph sets it, and only with the status."""
+    """The evidence for its completion. Only ralph sets it, together with the status."""
     last_failure: str = ""
-    """What failed when it was last claimed or checked again, for the next attempt; empty once it is complete."""
+    """What failed at the last claim or check, for the next attempt; empty when complete."""
     reopened: Count = 0
-    """How often it was complete and one of its checks failed later."""
+    """How often a check of the complete task failed later."""
     retry_count: Count = 0
-    """Failed attempts since it was queued by the plan or by a person."""
+    """Failed attempts since the plan or a person queued it."""
     iterations: Count = 0
-    """Iterations since then that did not settle it, hand-offs included."""
+    """Iterations since then that did not finish it, including hand-offs."""
     may_change_checks: bool = False
-    """The plan's author, or the person, lets this task change tests and other check files that existed before."""
+    """Whether this task may change tests and other check files that existed before it."""
     asks_to_change_checks: bool = False
-    """The planning model asks for that; it counts once a person has approved the plan."""
+    """Whether the planning model asks for that permission. It counts once a person has approved the plan."""
     allowed_check_changes: tuple[AllowedCheckChange, ...] = ()
-    """Changes of check files that the person allowed while it was worked on."""
+    """Changes of check files that the person allowed during the task."""
     review_rejections: Count = 0
-    """Claims that a reviewer rejected; the second waits for the person."""
+    """Claims that a reviewer rejected. The second one waits for a person."""
     held: bool = False
-    """The person wants it later: it is not chosen until it is released."""
+    """Whether the task is on hold until a person releases it."""
     may_be_unverified: bool = False
-    """The person agreed to build it although no check can verify it."""
+    """Whether the person agreed to build it although no check can verify it."""
     model: str | None = None
-    """Works this task in the place of the configured model."""
+    """The model for this task, instead of the configured one."""
     begun: Begun | None = None
-    """Only while it is worked on."""
+    """Set while the task is in progress."""
     group: str = ""
-    """The heading, phase or epic that it stands under in an imported plan."""
+    """Its heading, phase or epic in an imported plan."""
     labels: tuple[str, ...] = ()
     notes: str = ""
-    """What the plan's author says about it beyond the description, for the agent to read."""
+    """Further notes of the plan's author for the agent."""
     origin: Origin | None = None
-    """Only when it was imported."""
+    """Set when the task was imported."""
     commit: TaskCommit | None = None
-    """Only when it is complete and ralph commits."""
+    """Set when the task is complete and ralph commits."""
 
     @property
     def changed_checks(self) -> tuple[str, ...]:
@@ -154,6 +163,7 @@ class ImplementationPlan(Record):
     """The task list, `.ralph/implementation_plan.json`."""
 
     schema_version: int = PLAN_SCHEMA_VERSION
+    """The version of this format."""
     tasks: tuple[Task, ...] = ()
     created_at: Timestamp | None = None
     last_modified: Timestamp | None = None

@@ -127,7 +127,7 @@ class CircuitBreaker(Record):
 
     state: BreakerState = BreakerState.CLOSED
     half_open_at: Timestamp | None = None
-    """When the open breaker tries one iteration automatically; None: only a person can."""
+    """When the open breaker allows one iteration; None: only a person can reset it."""
     failure_count: Count = 0
     stagnation_count: Count = 0
     same_error_count: Count = 0

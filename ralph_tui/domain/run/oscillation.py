@@ -13,7 +13,7 @@ class Left(Record):
 
     iteration: Count
     files: str
-    """Stands for the contents of all of them."""
+    """A hash of the contents of all of them."""
 
 
 class Files(Model):
