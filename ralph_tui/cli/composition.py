@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ralph_tui.engine.control.launch import Launch
     from ralph_tui.engine.control.request import RunRequest
     from ralph_tui.engine.core.ports import Agent
+    from ralph_tui.engine.core.services import RunServices
 
 
 def launch_project(
@@ -42,6 +43,17 @@ def launch_project(
 
     services = RunServices(make_agent, settings, preflight=check_machine, warm_up=import_agent)
     return make_launch(project.root, services, request)
+
+
+def preview_services(root: Path, overrides: Mapping[str, object]) -> "RunServices":
+    """Return what a look at the next run needs: the settings, and no agent, login or machine.
+
+    Raises:
+        ConfigError: A setting is wrong.
+    """
+    from ralph_tui.engine.core.services import RunServices
+
+    return RunServices(_no_agent, load_settings(root, overrides=overrides))
 
 
 def import_agent() -> None:
@@ -123,4 +135,4 @@ def launch_demo(
 
 
 def _no_agent() -> "Agent":
-    raise AssertionError("the demo's agent is made when its model is there")
+    raise AssertionError("no session is wanted here")

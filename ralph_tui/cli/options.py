@@ -128,6 +128,14 @@ class RunOptions:
             "--reset-circuit", help="Close the circuit breaker first, also during its cool-down."
         ),
     ] = False
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Tell what the run would do first; start nothing."),
+    ] = False
+    show_prompt: Annotated[
+        bool,
+        typer.Option("--show-prompt", help="Print the next prompt; start nothing."),
+    ] = False
     verbose: Annotated[
         bool,
         typer.Option(

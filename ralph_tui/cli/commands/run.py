@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from ralph_tui.cli.console import no_screen
 from ralph_tui.cli.options import BuildOptions, RunOptions, examples, takes_run_options
 from ralph_tui.cli.project_lookup import find_project
-from ralph_tui.cli.run.mode import show_run
+from ralph_tui.cli.run.mode import may_prompt, show_run
 from ralph_tui.domain.errors import RalphError
 
 if TYPE_CHECKING:
     from ralph_tui.engine.control.launch import Launch
+    from ralph_tui.engine.control.request import RunRequest
 
 app = typer.Typer()
 
@@ -98,26 +100,15 @@ def _start(words: list[str] | None, only: str | None, options: RunOptions) -> No
     def launch(*, interactive: bool) -> "Launch":
         from ralph_tui.cli.composition import launch_project
         from ralph_tui.cli.run.background import background_starter
-        from ralph_tui.cli.run.inputs import read_answers, read_prompt, read_request
-        from ralph_tui.domain.project_state import Phase
-        from ralph_tui.engine.control.request import RunRequest
 
-        request = RunRequest(
-            text=read_request(words),
-            only=Phase(only) if only else None,
-            assume_yes=options.yes,
-            no_input=options.no_input,
-            interactive=interactive or options.wait,
-            answers=read_answers(options.answers),
-            once=isinstance(options, BuildOptions) and options.once,
-            prompt=read_prompt(options.prompt) if isinstance(options, BuildOptions) else None,
-            reset_breaker=options.reset_circuit,
-        )
+        request = _request(words, only, options, interactive=interactive)
         root = find_project(options.project_root).root
         launched = launch_project(root, _overrides(only, options), request)
         starter = background_starter(root, command, _again(options), _building_again(options))
         return replace(launched, go_on=starter)
 
+    if options.dry_run or options.show_prompt:
+        raise typer.Exit(_look_ahead(words, only, options))
     raise typer.Exit(
         show_run(
             launch,
@@ -126,6 +117,44 @@ def _start(words: list[str] | None, only: str | None, options: RunOptions) -> No
             may_ask=not options.no_input,
             verbose=options.verbose,
         )
+    )
+
+
+def _look_ahead(words: list[str] | None, only: str | None, options: RunOptions) -> int:
+    """Show what the same run without --dry-run and --show-prompt would do first."""
+    from ralph_tui.cli.run.dry_run import show_next_run
+
+    on_screen = not (options.headless or options.as_json) and no_screen() is None
+    prompts = may_prompt(as_json=options.as_json, may_ask=not options.no_input)
+    request = _request(words, only, options, interactive=on_screen or prompts)
+    return show_next_run(
+        find_project(options.project_root).root,
+        _overrides(only, options),
+        request,
+        facts=options.dry_run,
+        prompt=options.show_prompt,
+        as_json=options.as_json,
+    )
+
+
+def _request(
+    words: list[str] | None, only: str | None, options: RunOptions, *, interactive: bool
+) -> "RunRequest":
+    """Return what is asked for; reads the files that the options name."""
+    from ralph_tui.cli.run.inputs import read_answers, read_prompt, read_request
+    from ralph_tui.domain.project_state import Phase
+    from ralph_tui.engine.control.request import RunRequest
+
+    return RunRequest(
+        text=read_request(words),
+        only=Phase(only) if only else None,
+        assume_yes=options.yes,
+        no_input=options.no_input,
+        interactive=interactive or options.wait,
+        answers=read_answers(options.answers),
+        once=isinstance(options, BuildOptions) and options.once,
+        prompt=read_prompt(options.prompt) if isinstance(options, BuildOptions) else None,
+        reset_breaker=options.reset_circuit,
     )
 
 

@@ -52,6 +52,11 @@ def _readiness(root: Path) -> "Iterable[Notice]":
     return readiness(root)
 
 
+def may_prompt(*, as_json: bool, may_ask: bool) -> bool:
+    """Return whether a run in lines can put questions to a person at the terminal."""
+    return sys.stdin is not None and sys.stdin.isatty() and may_ask and not as_json
+
+
 class MakeLaunch(Protocol):
     """Makes a launch once it is known whether a person can decide while it waits."""
 
@@ -80,16 +85,17 @@ def show_run(
     Returns:
         The exit status of the run.
     """
-    reason = None if headless or as_json else no_screen()
+    on_screen = not (headless or as_json)
+    reason = no_screen() if on_screen else None
     if reason:
         note(f"{reason}, so this runs in line mode.")
-    if not (headless or as_json or reason):
+    if on_screen and not reason:
         from ralph_tui.tui.app.entry import run_app
 
         return run_app(make(interactive=True), autostart=True)
     from ralph_tui.cli.run.headless import run_lines
 
-    here = sys.stdin is not None and sys.stdin.isatty() and may_ask and not as_json
+    here = may_prompt(as_json=as_json, may_ask=may_ask)
     return run_lines(
         lambda: make(interactive=here), as_json=as_json, interactive=here, verbose=verbose
     )

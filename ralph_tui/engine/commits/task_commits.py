@@ -12,7 +12,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.formatting import plural
-from ralph_tui.domain.plan.plan import Task, TaskCommit, TaskStatus
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskCommit, TaskStatus
 from ralph_tui.domain.project_state import WorkBranch
 from ralph_tui.domain.sanitize import one_line, tail
 from ralph_tui.engine.commits.readiness import WorkPlace
@@ -186,13 +186,7 @@ class TaskCommits:
         self._emit(ev.Notice(text=one_line(text)))
 
     def _pending(self) -> tuple[Task, ...]:
-        return tuple(
-            task
-            for task in self._docs.plan.tasks
-            if task.status is TaskStatus.COMPLETE
-            and task.commit is not None
-            and task.commit.pending
-        )
+        return owed_commits(self._docs.plan)
 
     async def _commit(self, tasks: Sequence[Task]) -> End | None:
         """Make one commit for these tasks; returns an end when it cannot be made."""
@@ -309,3 +303,12 @@ def hook_environment(base: Mapping[str, str], shims: Path) -> dict[str, str]:
     path = [part for part in base.get("PATH", os.defpath).split(os.pathsep) if part != str(shims)]
     kept = {n: v for n, v in base.items() if not n.startswith(("GIT_CONFIG_", "RALPH_GUARD_"))}
     return kept | {"PATH": os.pathsep.join(path)}
+
+
+def owed_commits(plan: ImplementationPlan) -> tuple[Task, ...]:
+    """Return the complete tasks whose work is not committed yet."""
+    return tuple(
+        task
+        for task in plan.tasks
+        if task.status is TaskStatus.COMPLETE and task.commit is not None and task.commit.pending
+    )

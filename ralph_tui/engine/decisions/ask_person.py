@@ -136,19 +136,36 @@ async def left_open(
     run: RunContext, request: RunRequest, phase: Phase
 ) -> tuple[AskedQuestion, ...]:
     """Return the questions that a run without a person left open, after applying prepared answers."""
-    since = run.docs.state.requested_at
     now = run.clock()
+    docs = await run.project_state.transact(
+        lambda docs: with_given_answers(docs, request, phase, now)
+    )
+    return still_open(docs, phase)
 
-    def change(docs: Documents) -> Documents:
-        log = docs.questions
-        for asked in log.asked_in(phase, since):
-            answer = request.answers.to(asked.question) if asked.is_open else None
-            if answer is not None:
-                log = log.answering(asked.id, answer, now)
-        return docs if log is docs.questions else docs.replacing(questions=log)
 
-    docs = await run.project_state.transact(change)
-    return tuple(asked for asked in docs.questions.asked_in(phase, since) if asked.is_open)
+def with_given_answers(
+    docs: Documents, request: RunRequest, phase: Phase, now: datetime
+) -> Documents:
+    """Return the documents with prepared answers to what the last run left open.
+
+    Args:
+        docs: The documents.
+        request: Holds the prepared answers.
+        phase: The phase that asked.
+        now: When they are given, in UTC.
+    """
+    log = docs.questions
+    for asked in still_open(docs, phase):
+        answer = request.answers.to(asked.question)
+        if answer is not None:
+            log = log.answering(asked.id, answer, now)
+    return docs if log is docs.questions else docs.replacing(questions=log)
+
+
+def still_open(docs: Documents, phase: Phase) -> tuple[AskedQuestion, ...]:
+    """Return the questions about the current request that nobody has answered."""
+    asked = docs.questions.asked_in(phase, docs.state.requested_at)
+    return tuple(question for question in asked if question.is_open)
 
 
 def waiting_for_answer(questions: tuple[AskedQuestion, ...]) -> End:
@@ -159,6 +176,12 @@ def waiting_for_answer(questions: tuple[AskedQuestion, ...]) -> End:
         f"waiting for your answer: {first}{more}",
         f"Answer with `ralph answer {questions[0].id} …`, then run `ralph run`.",
     )
+
+
+def waiting_for_approval(kind: ApprovalKind) -> End:
+    """Return the end of a run that cannot continue without a decision."""
+    reason = f"waiting for approval of {DECISIONS[kind]}"
+    return waiting_end(reason, "`ralph approve` or `ralph reject --reason …`, then run again.")
 
 
 async def withdraw_open_questions(run: RunContext) -> None:
@@ -221,10 +244,7 @@ async def decide(
             asked = standing
             run.emit(ev.ApprovalRequested(kind=kind, summary=standing.summary))
         if not request.interactive:
-            reason = f"waiting for approval of {DECISIONS[kind]}"
-            return waiting_end(
-                reason, "`ralph approve` or `ralph reject --reason …`, then run again."
-            )
+            return waiting_for_approval(kind)
         if (state := run.docs.state).stop is not StopMode.NONE:
             return interrupted_end(state)
         await (wait or run.project_state.wait_changed)()
@@ -258,7 +278,7 @@ async def _request(run: RunContext, kind: ApprovalKind, summary: str, about: Con
 
     def change(docs: Documents) -> Documents:
         there = docs.state.approval
-        if there is not None and there.kind is kind and not _is_of_another(there, about):
+        if there is not None and there.kind is kind and not is_of_another(there, about):
             return docs
         approval = requested(kind, summary, about, now)
         news = changes(there.content, about) if there and there.kind is kind else ""
@@ -271,7 +291,7 @@ async def _request(run: RunContext, kind: ApprovalKind, summary: str, about: Con
     await run.project_state.transact(change)
 
 
-def _is_of_another(there: Approval, about: Content) -> bool:
+def is_of_another(there: Approval, about: Content) -> bool:
     """Return whether a request or decision is about something else.
 
     Feedback on specs or a result is used in any case; a plan that the person has changed

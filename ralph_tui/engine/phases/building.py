@@ -7,7 +7,7 @@ from typing import TypeVar
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import PlanError
 from ralph_tui.domain.events import LoopStatus
-from ralph_tui.domain.formatting import shortlist
+from ralph_tui.domain.formatting import plural, shortlist
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus, why_chosen
 from ralph_tui.domain.project_state import Injection, Phase, StopMode
 from ralph_tui.domain.run.breaker import RecoveryAction, recovery_of_plan
@@ -29,11 +29,12 @@ from ralph_tui.engine.session.iteration_result import (
     waited_out,
 )
 from ralph_tui.engine.steps.around_work import StepsAroundWork
+from ralph_tui.engine.verification.baseline import Baseline
 from ralph_tui.engine.verification.coverage import (
     blocked_without_check,
-    can_complete,
-    may_be_unverified,
+    may_start,
 )
+from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.engine.verification.fingerprint import Fingerprinter
 from ralph_tui.engine.verification.work_done import look
 from ralph_tui.store.project import Documents
@@ -58,19 +59,36 @@ async def take_baseline(run: RunContext, contents: Fingerprinter) -> None:
         return
     baseline = run.gate.baseline
     await asyncio.to_thread(baseline.load)
-    open_tasks = [t for t in run.docs.plan.tasks if t.status is not TaskStatus.COMPLETE]
-    if not any(task.begun or task.retry_count or task.reopened for task in open_tasks):
-        rules = await asyncio.to_thread(run.gate.rules)
-        now = await asyncio.to_thread(contents.digest)
-        if rules.commands and not baseline.holds(now, rules.commands):
-            number = len(rules.commands)
-            checks = "check" if number == 1 else "checks"
-            run.emit(ev.Notice(text=f"Running {number} {checks} once before the first task."))
-            examined = await unless_stopped(run, run.gate.examine_all())
-            if examined is None:
-                return
-            await asyncio.to_thread(baseline.take, now, examined)
-    await _tell(run, open_tasks)
+    rules = await asyncio.to_thread(run.gate.rules)
+    now = await asyncio.to_thread(contents.digest)
+    if lacks_baseline(baseline, run.docs.plan, rules, now):
+        checks = plural(len(rules.commands), "check")
+        run.emit(ev.Notice(text=f"Running {checks} once before the first task."))
+        examined = await unless_stopped(run, run.gate.examine_all())
+        if examined is None:
+            return
+        await asyncio.to_thread(baseline.take, now, examined)
+    await _tell(run, _open(run.docs.plan))
+
+
+def lacks_baseline(
+    baseline: Baseline, plan: ImplementationPlan, rules: GateRules, contents: str
+) -> bool:
+    """Return whether the checks run once before the first task.
+
+    Args:
+        baseline: What is known, from an earlier run.
+        plan: The plan as the run begins.
+        rules: The checks of every task.
+        contents: The fingerprint of the project's files.
+    """
+    if any(task.begun or task.retry_count or task.reopened for task in _open(plan)):
+        return False
+    return bool(rules.commands) and not baseline.holds(contents, rules.commands)
+
+
+def _open(plan: ImplementationPlan) -> list[Task]:
+    return [task for task in plan.tasks if task.status is not TaskStatus.COMPLETE]
 
 
 async def _tell(run: RunContext, open_tasks: Sequence[Task]) -> None:
@@ -196,9 +214,7 @@ class BuildLoop:
     async def _can_complete(self, task: Task) -> bool:
         """Return whether something can verify a claim on the task, or the person allows that nothing does."""
         building = self._run.settings.phases.building
-        if may_be_unverified(task, building):
-            return True
-        return can_complete(task, building, await asyncio.to_thread(self._run.gate.rules))
+        return may_start(task, building, await asyncio.to_thread(self._run.gate.rules))
 
     async def _set_aside(self, task: Task) -> None:
         """Block a task that came up during the run and that no check can verify: nothing is spent on it."""

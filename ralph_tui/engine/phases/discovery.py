@@ -1,11 +1,15 @@
 """Run discovery: turn a request into specifications, in conversation with the person."""
 
 import asyncio
+from collections.abc import Sequence
+from datetime import datetime
 
+from ralph_tui.config.settings import Settings
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.specs import Spec
 from ralph_tui.domain.project_state import ApprovalKind
 from ralph_tui.engine.control.approved_content import Content, specs_content
+from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.outcome import End
 from ralph_tui.engine.decisions.ask_person import (
     QuestionChannel,
@@ -19,6 +23,7 @@ from ralph_tui.engine.phases.opening_prompts import prompt_of_discovery
 from ralph_tui.engine.phases.phase_session import Stage, run_session
 from ralph_tui.engine.phases.phase_supervisor import PhaseSupervisor
 from ralph_tui.engine.prompts.prompts import bullets
+from ralph_tui.store.project import Documents
 
 
 async def run(stage: Stage) -> End | None:
@@ -65,16 +70,21 @@ async def _unanswered(stage: Stage, *, fresh: bool) -> End | None:
 
 async def _take_request(stage: Stage) -> bool:
     """Keep the request on disk; returns whether it is new."""
-    request = stage.request.text.strip()
-    known = stage.docs.state.request
-    if not request or request == known:
+    if not is_new(stage.docs, stage.request):
         return False
-
     now = stage.run.clock()
-
-    news = {"request": request, "requested_at": now, "approval": None}
-    await stage.run.project_state.transact(lambda docs: docs.with_state(**news))
+    await stage.run.project_state.transact(lambda docs: with_request(docs, stage.request, now))
     return True
+
+
+def is_new(docs: Documents, request: RunRequest) -> bool:
+    """Return whether the person asks for something else than before."""
+    return request.text.strip() not in ("", docs.state.request)
+
+
+def with_request(docs: Documents, request: RunRequest, now: datetime) -> Documents:
+    """Return the documents with what the person asks for now."""
+    return docs.with_state(request=request.text.strip(), requested_at=now, approval=None)
 
 
 async def read_specs(stage: Stage) -> tuple[Spec, ...]:
@@ -84,7 +94,11 @@ async def read_specs(stage: Stage) -> tuple[Spec, ...]:
 
 async def missing_specs(stage: Stage) -> str | None:
     """Return what the specs lack, as an order to the model; None when every one is complete."""
-    specs = await read_specs(stage)
+    return spec_problems(await read_specs(stage))
+
+
+def spec_problems(specs: Sequence[Spec]) -> str | None:
+    """Return what these specs lack, as an order to the model; None when every one is complete."""
     if not specs:
         return "There is no spec yet. Write at least one `specs/<topic>.md` with the four sections."
     lacking = {s.name: s.problems() for s in specs if s.problems()}
@@ -124,7 +138,12 @@ async def _talk(stage: Stage, feedback: str) -> End | None:
 
 
 def _may_ask(stage: Stage) -> bool:
-    return not stage.request.no_input and stage.run.settings.phases.discovery.human_in_loop
+    return may_ask(stage.request, stage.run.settings)
+
+
+def may_ask(request: RunRequest, settings: Settings) -> bool:
+    """Return whether discovery may put questions to a person."""
+    return not request.no_input and settings.phases.discovery.human_in_loop
 
 
 async def _prompt(stage: Stage, asking: QuestionChannel, feedback: str) -> str:

@@ -4,9 +4,10 @@ import asyncio
 
 from ralph_tui.config.settings import PlanningSettings
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus, plan_size
-from ralph_tui.domain.project_state import DECISIONS, REASONED, Approval, ApprovalKind
+from ralph_tui.domain.project_state import DECISIONS, REASONED, Approval, ApprovalKind, Phase
 from ralph_tui.domain.tool_calls import ToolAnswer
 from ralph_tui.engine.control.approved_content import Content, plan_content
+from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.outcome import End, stopped_end
 from ralph_tui.engine.decisions.ask_person import (
     UNSEEN,
@@ -39,15 +40,13 @@ async def run(stage: Stage, feedback: str = "") -> End | None:
 
     With feedback a new plan is made even where there is one.
     """
-    if stage.request.only is stage.phase:
-        feedback = stage.request.text
-    feedback = _with_rejection(stage, feedback)
+    feedback = feedback_on_plan(stage.docs, stage.request, feedback)
     while True:
-        if feedback or await _missing_plan(stage) is not None:
+        if feedback or lacks_plan(stage.docs.plan):
             end = await stage.run_limits.reason_to_stop() or await _talk(stage, feedback)
             if end is not None:
                 return end
-        if await _missing_plan(stage) is not None:
+        if lacks_plan(stage.docs.plan):
             continue
         require_workable(stage.docs.plan)
         decided = await decide_plan(stage)
@@ -85,16 +84,24 @@ async def undecided(stage: Stage) -> End | None:
     if decided.approved:
         await clear_decision(stage.run)
         return None
-    reason = f"the plan was rejected: {decided.reason or 'no reason was given'}"
-    return stopped_end(reason, "`ralph plan` makes another one that follows it.")
+    return rejected_end(decided.reason or "no reason was given")
 
 
-def _with_rejection(stage: Stage, feedback: str) -> str:
-    """Return what the new plan must follow, with the person's reason for rejecting the last one.
+def rejected_end(why: str) -> End:
+    """Return the end of a run that would build a plan which the person rejected."""
+    return stopped_end(
+        f"the plan was rejected: {why}", "`ralph plan` makes another one that follows it."
+    )
+
+
+def feedback_on_plan(docs: Documents, request: RunRequest, feedback: str = "") -> str:
+    """Return what a new plan must follow, with the person's reason for rejecting the last one; empty for nothing.
 
     A rejected plan alone is looked at before it is replaced: the person may have changed it since.
     """
-    made = stage.docs.state.decision
+    if request.only is Phase.PLANNING:
+        feedback = request.text
+    made = docs.state.decision
     rejected = made is not None and made.approved is False and made.kind in REASONED
     if made is None or not rejected or (made.kind is ApprovalKind.PLAN and not feedback):
         return feedback
@@ -126,11 +133,9 @@ async def _allow(stage: Stage, tasks: tuple[Task, ...]) -> None:
     await stage.run.project_state.transact(change, "the person approved the plan")
 
 
-async def _missing_plan(stage: Stage) -> str | None:
-    open_tasks = [t for t in stage.docs.plan.tasks if t.status is not TaskStatus.COMPLETE]
-    if open_tasks:
-        return None
-    return "There is no plan yet. Hand it in with ralph_submit_plan."
+def lacks_plan(plan: ImplementationPlan) -> bool:
+    """Return whether the plan has nothing left to do, so that a session must plan first."""
+    return all(task.status is TaskStatus.COMPLETE for task in plan.tasks)
 
 
 async def _talk(stage: Stage, feedback: str) -> End | None:
@@ -143,7 +148,9 @@ async def _talk(stage: Stage, feedback: str) -> End | None:
         if feedback and not handed_in:
             return "Hand in the changed plan with ralph_submit_plan."
         problems = " ".join(problem.message for problem in stage.docs.plan.problems())
-        return problems or await _missing_plan(stage)
+        if problems or not lacks_plan(stage.docs.plan):
+            return problems or None
+        return "There is no plan yet. Hand it in with ralph_submit_plan."
 
     async def submit(given: rt.ToolInput) -> ToolAnswer:
         nonlocal handed_in

@@ -120,17 +120,22 @@ async def run(stage: Stage) -> End | BackToBuilding:
     return await _approve(stage, report)
 
 
-async def _shown(stage: Stage) -> ValidationReport | None:
-    """Return the report that was shown to the person, when it and its content are unchanged."""
-    asked = stage.docs.state.decision
+async def shown_report(project: Project, docs: Documents) -> tuple[ValidationReport | None, str]:
+    """Return the report that was shown to the person, and what has changed since; None where none was."""
+    asked = docs.state.decision
     if asked is None or asked.kind is not ApprovalKind.VALIDATION:
-        return None
-    project = stage.run.project
+        return None, ""
     report = await asyncio.to_thread(project.read_report)
     if report is None or not asked.content:
-        return None
-    news = changes(asked.content, await _result(project, report))
-    if not news:
+        return None, ""
+    return report, changes(asked.content, await _result(project, report))
+
+
+async def _shown(stage: Stage) -> ValidationReport | None:
+    """Return the report that was shown to the person, when it and its content are unchanged."""
+    report, news = await shown_report(stage.run.project, stage.docs)
+    asked = stage.docs.state.decision
+    if report is None or asked is None or not news:
         return report
     what = "you approved the result" if asked.approved else "you were asked"
     text = f"Validating again, because since {what}: {news}."
@@ -145,14 +150,23 @@ async def _result(project: Project, report: ValidationReport) -> Content:
 
 async def take_rejection(stage: Stage) -> bool:
     """Turn the person's rejection of the result into a task, once; returns whether there was one."""
-    made = stage.docs.state.decision
-    if made is None or made.kind is not ApprovalKind.VALIDATION or made.approved is not False:
+    rejected = await asyncio.to_thread(rejected_result, stage.run.project, stage.docs)
+    if rejected is None:
         return False
-    reason = made.reason or "The person rejected the result without saying why."
-    report = await asyncio.to_thread(stage.run.project.read_report)
-    number = report.round if report is not None else stage.docs.state.validation_round + 1
-    await _back(stage, (rejection_task(reason, number, stage.docs.plan),), number)
+    task, number = rejected
+    await _back(stage, (task,), number)
     return True
+
+
+def rejected_result(project: Project, docs: Documents) -> tuple[Task, int] | None:
+    """Return the task that the rejection of a result stands for, and its round; None without one. Blocks."""
+    made = docs.state.decision
+    if made is None or made.kind is not ApprovalKind.VALIDATION or made.approved is not False:
+        return None
+    reason = made.reason or "The person rejected the result without saying why."
+    report = project.read_report()
+    number = report.round if report is not None else docs.state.validation_round + 1
+    return rejection_task(reason, number, docs.plan), number
 
 
 async def _approve(stage: Stage, report: ValidationReport) -> End | BackToBuilding:
@@ -192,12 +206,17 @@ async def _repair(stage: Stage, report: ValidationReport, number: int) -> End | 
 
 async def _back(stage: Stage, tasks: tuple[Task, ...], number: int) -> None:
     def change(docs: Documents) -> Documents:
-        known = {task.id for task in docs.plan.tasks}
-        new = [task for task in tasks if task.id not in known]
-        counted = docs.with_state(validation_round=number, approval=None)
-        return counted.replacing(plan=docs.plan.adding(new))
+        return sent_back(docs, tasks, number)
 
     await stage.run.project_state.transact(change, "found by validation")
+
+
+def sent_back(docs: Documents, tasks: tuple[Task, ...], number: int) -> Documents:
+    """Return the documents with the tasks that a round of validation leads to."""
+    known = {task.id for task in docs.plan.tasks}
+    new = [task for task in tasks if task.id not in known]
+    counted = docs.with_state(validation_round=number, approval=None)
+    return counted.replacing(plan=docs.plan.adding(new))
 
 
 async def _new_rounds(stage: Stage) -> None:

@@ -33,7 +33,7 @@ StageMaker = Callable[[Phase], AbstractAsyncContextManager[Stage]]
 """Opens a phase: its guard, its tools, its prompt; closed when the phase is over."""
 
 _NEXT = {Phase.DISCOVERY: Phase.PLANNING, Phase.PLANNING: Phase.BUILDING}
-_WHY = {
+WHY_NEXT = {
     Phase.PLANNING: "the specs are whole and confirmed",
     Phase.BUILDING: "the plan is sound and agreed to",
     Phase.VALIDATION: "every task is complete",
@@ -51,7 +51,7 @@ def first_phase(project: Project, docs: Documents, request: RunRequest) -> Phase
         PlanError: There is nothing to work on, the plan is unworkable, or one iteration was asked for and no
             task is next.
     """
-    phase = _chosen_phase(docs, request)
+    phase, _ = chosen_phase(docs, request)
     if request.once and phase is not Phase.BUILDING:
         raise PlanError(
             f"--once works on one task of the plan, and the next phase here is {phase.value}.",
@@ -78,18 +78,19 @@ def require_request(docs: Documents, request: RunRequest) -> None:
         raise PlanError(message, 'Say what you want: ralph discover "A habit tracker".')
 
 
-def _chosen_phase(docs: Documents, request: RunRequest) -> Phase:
+def chosen_phase(docs: Documents, request: RunRequest) -> tuple[Phase, str]:
+    """Return the phase where a run begins, and why."""
     if request.only is not None:
-        return request.only
-    if request.text.strip() and request.text.strip() != docs.state.request:
-        return Phase.DISCOVERY
+        return request.only, "asked for by its command"
+    if discovery.is_new(docs, request):
+        return Phase.DISCOVERY, "the request is new"
     if (asked := docs.state.decision) is not None and asked.kind is ApprovalKind.PLAN:
-        return Phase.PLANNING  # the model's plan: not built unless the person agrees to it
-    if not docs.state.request:  # a plan written by hand, or nothing at all
-        return Phase.BUILDING
+        return Phase.PLANNING, "the model's plan is built only with your approval"
+    if not docs.state.request:
+        return Phase.BUILDING, "the plan was not made from a request"
     if docs.state.current_phase is Phase.VALIDATION and docs.plan.ready():
-        return Phase.BUILDING  # what the last validation found is to be built first
-    return docs.state.current_phase
+        return Phase.BUILDING, "what the last validation found is built first"
+    return docs.state.current_phase, "the last run ended there"
 
 
 class Lifecycle:
@@ -130,7 +131,7 @@ class Lifecycle:
                         return await _steps_of(stage).at_end(outcome)
                     break
                 await _remember(stage)
-                why, self._why_back = self._why_back or _WHY[outcome], ""
+                why, self._why_back = self._why_back or WHY_NEXT[outcome], ""
                 await _move(stage, outcome, why)
             phase = outcome
         if not self._has_built:
@@ -250,7 +251,7 @@ def _allowing(docs: Documents, tasks: tuple[Task, ...]) -> Documents:
 async def _done_alone(stage: Stage) -> End:
     """Leave a phase that was run alone, so that nobody is asked to approve it again."""
     following = _NEXT[stage.phase]
-    await _move(stage, following, _WHY[following])
+    await _move(stage, following, WHY_NEXT[following])
     return complete_end(f"{stage.phase.value} is done", _then(stage.phase))
 
 

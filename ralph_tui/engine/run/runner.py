@@ -12,14 +12,14 @@ from pathlib import Path
 
 from ralph_tui.config.settings import Settings
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.errors import ExitCode, RalphError, SetupError
+from ralph_tui.domain.errors import ExitCode, RalphError
 from ralph_tui.domain.events import EventSink, LoopFinished, LoopStatus
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.redaction import hide, secret_values
 from ralph_tui.domain.tool_calls import ToolCall
 from ralph_tui.engine.commits.iteration_snapshots import IterationSnapshots
-from ralph_tui.engine.commits.readiness import WorkPlace, work_place
+from ralph_tui.engine.commits.readiness import WorkPlace
 from ralph_tui.engine.commits.task_commits import HookRoom, TaskCommits, hook_environment
 from ralph_tui.engine.context import RunContext, SpecFor
 from ralph_tui.engine.control.plan_export import PRD, FollowedExports, follow_settings
@@ -35,8 +35,8 @@ from ralph_tui.engine.decisions.permission_questions import withdraw_left_over
 from ralph_tui.engine.limits.quota import QuotaWatch
 from ralph_tui.engine.limits.run_limits import RunLimits
 from ralph_tui.engine.phases.phase_session import Stage
-from ralph_tui.engine.prompts.prompts import check_template
-from ralph_tui.engine.run.lifecycle import Lifecycle, can_ask, first_phase
+from ralph_tui.engine.run.before_start import checked_phase, place_to_work, require_verifiable
+from ralph_tui.engine.run.lifecycle import Lifecycle
 from ralph_tui.engine.run.startup import begin_run, run_started
 from ralph_tui.engine.safety.command_sandbox import (
     CommandSandbox,
@@ -46,7 +46,6 @@ from ralph_tui.engine.safety.command_sandbox import (
 )
 from ralph_tui.engine.safety.orphan_processes import settle_orphans
 from ralph_tui.engine.safety.phase_extensions import (
-    check_extras,
     extra_environment,
     extra_values,
     extras_of,
@@ -54,9 +53,7 @@ from ralph_tui.engine.safety.phase_extensions import (
 from ralph_tui.engine.safety.processes import RUN_MARK, Watchdog, end_marked, marked_below
 from ralph_tui.engine.safety.repository_guard import RepositoryGuard
 from ralph_tui.engine.session.spec import guard_policy, review_spec, shielding_own, spec_maker
-from ralph_tui.engine.steps.around_work import check_steps
 from ralph_tui.engine.verification.baseline import Baseline
-from ralph_tui.engine.verification.coverage import require_checks, uncovered
 from ralph_tui.engine.verification.detection.project_checks import ChecksOfRun
 from ralph_tui.engine.verification.gate import Gate, gate_environment
 from ralph_tui.engine.verification.review.reviewer import Reviewer
@@ -71,7 +68,6 @@ from ralph_tui.store.journal.journal import JournalWriter
 from ralph_tui.store.journal.journal_location import move_journal
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Project
-from ralph_tui.vcs.commits import Committer
 
 
 class Runner:
@@ -402,7 +398,11 @@ async def run_loop(
     project = Project(root)
     phase = await asyncio.to_thread(_check_before_start, project, services, request)
     held = await asyncio.to_thread(confine, root, services.settings.safety, services.everything)
-    place = await asyncio.to_thread(_work_place, project, services.settings, request, held)
+    place, _ = await asyncio.to_thread(
+        partial(
+            place_to_work, project, services.settings, request, sandboxed=held.sandbox is not None
+        )
+    )
     run_id = uuid.uuid4().hex
     lock = LoopLock(project.layout)
     await asyncio.to_thread(lock.acquire, run_id)
@@ -447,60 +447,10 @@ def _open_journal(project: Project) -> JournalWriter:
 
 
 def _check_before_start(project: Project, services: RunServices, request: RunRequest) -> Phase:
-    _require_a_name(project.root)
     LoopLock(project.layout).require_free()  # or another loop's plan would be what is wrong
-    phase = first_phase(project, project.load(), request)
-    ahead = tuple(Phase)[tuple(Phase).index(phase) :] if request.only is None else (phase,)
-    check_extras(services.settings, ahead, project.root, services.everything)
-    if request.prompt is not None:
-        check_template(request.prompt.text, source=request.prompt.name)
-    if Phase.BUILDING in ahead:
-        check_steps(project, services.settings, project.load().steps)
+    phase = checked_phase(project, project.load(), services, request)
     services.preflight()
-    _require_checks(project, services, request, phase)
+    require_verifiable(project, project.load(), services.settings, request, phase)
     RepositoryWatcher(project.root).snapshot()
     project.create()  # a hand-made .ralph lacks the directories the loop writes to
     return phase
-
-
-def _work_place(
-    project: Project, settings: Settings, request: RunRequest, held: Confinement
-) -> WorkPlace:
-    """Return which branch the run works on; refuse a run that could not commit what it builds."""
-    docs = project.load()
-    place = work_place(
-        docs,
-        settings,
-        project.root,
-        asked=request.text.strip() if request.only is None else "",
-        builds=request.only in (None, Phase.BUILDING),
-        sandboxed=held.sandbox is not None,
-    )
-    place.require_ready(Committer(project.root, None), docs)
-    return place
-
-
-def _require_checks(
-    project: Project, services: RunServices, request: RunRequest, phase: Phase
-) -> None:
-    """Refuse a plan with tasks that no check can verify, where nobody is there to be asked about it."""
-    if phase is Phase.BUILDING and not can_ask(request):
-        settings = services.settings
-        rules = ChecksOfRun(project.root, settings).rules()
-        require_checks(uncovered(project.load().plan, settings.phases.building, rules))
-
-
-def _require_a_name(root: Path) -> None:
-    """Refuse a directory whose name the CLI cannot take: it would end at once, without saying why.
-
-    Raises:
-        SetupError: The path is not valid UTF-8.
-    """
-    try:
-        str(root).encode()
-    except UnicodeEncodeError as error:
-        shown = os.fsencode(root).decode("utf-8", "replace")
-        raise SetupError(
-            f"The name of {shown} is not valid UTF-8, and the Claude Code CLI cannot work there.",
-            "Rename the directory, or work in another one.",
-        ) from error

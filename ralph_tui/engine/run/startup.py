@@ -38,33 +38,54 @@ async def begin_run(
     """
 
     def change(docs: Documents) -> Outcome[tuple[str, ...]]:
-        docs = with_guidance_used(docs, heard=False)  # a run that was killed
-        plan, stale = docs.plan.reset_stale()
-        now = datetime.now(UTC)
-        fresh = docs.with_state(
+        begun = as_begun(docs, settings, phase, waits=waits, reset_breaker=reset_breaker)
+        own = begun.documents.with_state(
             project_root=str(project.root),
-            current_phase=phase,
             session_id=run_id[:12],
-            started_at=docs.state.started_at or now,
-            session_cost_usd=0.0,
-            session_tokens_used=0,
-            tasks_completed_this_session=0,
-            adjusted=None,
-            paused=False,
-            pause=StopMode.NONE,
-            stop=StopMode.NONE,
-            stop_why="",
-            retry_now=False,
-            waits=None,
-            approval=docs.state.decision,
-            set_aside=None,
+            started_at=docs.state.started_at or datetime.now(UTC),
         )
-        breaker = fresh_breaker(docs.breaker, settings, waits=waits, reset=reset_breaker)
-        steps = docs.steps.at_start(settings.steps_in_order)
-        begun = fresh.replacing(plan=plan, breaker=breaker, steps=steps)
-        return Outcome(begun, tuple(stale))
+        return Outcome(own, begun.value)
 
     return await asyncio.to_thread(project.transact_returning, change)
+
+
+def as_begun(
+    docs: Documents,
+    settings: Settings,
+    phase: Phase,
+    *,
+    waits: bool = False,
+    reset_breaker: bool = False,
+) -> Outcome[tuple[str, ...]]:
+    """Return the documents at the beginning of a run, and the tasks that were queued again.
+
+    Args:
+        docs: The documents as the last run left them.
+        settings: The project's settings.
+        phase: The phase where the run begins.
+        waits: Whether the run waits for a person.
+        reset_breaker: Whether the person wants the circuit breaker closed.
+    """
+    docs = with_guidance_used(docs, heard=False)  # a run that was killed
+    plan, stale = docs.plan.reset_stale()
+    fresh = docs.with_state(
+        current_phase=phase,
+        session_cost_usd=0.0,
+        session_tokens_used=0,
+        tasks_completed_this_session=0,
+        adjusted=None,
+        paused=False,
+        pause=StopMode.NONE,
+        stop=StopMode.NONE,
+        stop_why="",
+        retry_now=False,
+        waits=None,
+        approval=docs.state.decision,
+        set_aside=None,
+    )
+    breaker = fresh_breaker(docs.breaker, settings, waits=waits, reset=reset_breaker)
+    steps = docs.steps.at_start(settings.steps_in_order)
+    return Outcome(fresh.replacing(plan=plan, breaker=breaker, steps=steps), tuple(stale))
 
 
 def fresh_breaker(

@@ -251,14 +251,17 @@ async def begin_iteration(
         started = start(docs)
         if started is None:
             return Outcome(docs, None)
-        counted = started.with_state(iteration_count=docs.state.iteration_count + 1)
-        return Outcome(
-            with_guidance_taken(counted.replacing(budget=docs.budget.using(0))), docs.pending
-        )
+        return Outcome(with_iteration_begun(started), docs.pending)
 
     docs, waiting = await run.project_state.transact_returning(change, why)
     emit_consumed(run, waiting or (), docs.state.iteration_count)
     return docs, waiting
+
+
+def with_iteration_begun(docs: Documents) -> Documents:
+    """Return the documents with one more iteration, an empty context and the guidance taken."""
+    counted = docs.with_state(iteration_count=docs.state.iteration_count + 1)
+    return with_guidance_taken(counted.replacing(budget=docs.budget.using(0)))
 
 
 async def record_iteration(

@@ -122,7 +122,6 @@ def spec_maker(
     settings = settings_now()
     checks = checks_of(project.root, settings)
     extras = extras_of(settings, phase)
-    thinks = phase in (Phase.DISCOVERY, Phase.PLANNING)
     tools = phase_tools(phase, skills=bool(extras.skills), without=extras.without_tools)
     if NOTEBOOK_TOOL in tools and not _has_notebooks(project.root):
         tools = tuple(tool for tool in tools if tool != NOTEBOOK_TOOL)
@@ -148,10 +147,15 @@ def spec_maker(
         now = settings_now()
         budget = min(now.safety.cost_limits.per_iteration or remaining_usd, remaining_usd)
         most = budget if math.isfinite(budget) else None
-        model = now.models.planning if thinks else now.models.primary
-        return spec.model_copy(update={"max_budget_usd": most, "model": model})
+        return spec.model_copy(update={"max_budget_usd": most, "model": model_of(phase, now)})
 
     return spec_for
+
+
+def model_of(phase: Phase, settings: Settings) -> str:
+    """Return the model that works in a phase."""
+    thinks = phase in (Phase.DISCOVERY, Phase.PLANNING)
+    return settings.models.planning if thinks else settings.models.primary
 
 
 def _has_notebooks(root: Path) -> bool:

@@ -53,6 +53,40 @@ def check_steps(project: Project, settings: Settings, log: StepLog) -> None:
             )
 
 
+def due_steps(settings: Settings, names: tuple[str, ...], *whens: StepWhen) -> tuple[str, ...]:
+    """Return the steps among `names` that may run at such a moment.
+
+    Args:
+        settings: The project's settings.
+        names: The steps in question.
+        whens: The moments.
+    """
+    steps = settings.steps_in_order
+    return tuple(
+        name
+        for name in names
+        if steps[name].enabled
+        and steps[name].runs in whens
+        and (settings.git.commit == "task" or steps[name].type != COMMIT)
+    )
+
+
+def steps_before(settings: Settings) -> tuple[str, ...]:
+    """Return the steps that run before the work of each iteration."""
+    return due_steps(settings, before_work(settings.steps_in_order), StepWhen.ALWAYS)
+
+
+def steps_after(settings: Settings) -> tuple[str, ...]:
+    """Return the steps that may follow the work of an iteration."""
+    whens = (StepWhen.ALWAYS, StepWhen.TASK_COMPLETE, StepWhen.TASK_NOT_COMPLETE)
+    return due_steps(settings, after_work(settings.steps_in_order), *whens)
+
+
+def steps_at_end(settings: Settings) -> tuple[str, ...]:
+    """Return the steps that run at the end of a run."""
+    return due_steps(settings, tuple(settings.steps_in_order), StepWhen.RUN_END)
+
+
 class StepsAroundWork:
     """The steps of one run."""
 
@@ -71,41 +105,26 @@ class StepsAroundWork:
         self._run_limits = run_limits
         self._steps = run.configured.steps_in_order
         commit = run.configured.git.commit
-        self._has_commits = commit == "task"
         self._tells_commits_off = bool(run.configured.steps) and commit == "off"
         self._runner = StepRunner(run, run_limits, spec_for, step_types(self._steps))
 
     def _due(self, names: tuple[str, ...], *whens: StepWhen) -> tuple[str, ...]:
         """Return the steps among `names` that may run at such a moment."""
-        return tuple(
-            name
-            for name in names
-            if self._steps[name].enabled
-            and self._steps[name].runs in whens
-            and (self._has_commits or self._steps[name].type != COMMIT)
-        )
-
-    @property
-    def _after(self) -> tuple[str, ...]:
-        return self._due(
-            after_work(self._steps),
-            StepWhen.ALWAYS,
-            StepWhen.TASK_COMPLETE,
-            StepWhen.TASK_NOT_COMPLETE,
-        )
+        return due_steps(self._run.configured, names, *whens)
 
     def under_way(self, docs: Documents, iteration: int, task_id: str) -> StepLog:
         """Return the log as the work of an iteration begins: which steps are to follow it, even after a crash."""
-        if not self._after:
+        following = steps_after(self._run.configured)
+        if not following:
             return docs.steps
-        left = StepsLeft(iteration=iteration, task_id=task_id, left=self._after)
+        left = StepsLeft(iteration=iteration, task_id=task_id, left=following)
         return docs.steps.model_copy(update={"under_way": left})
 
     async def before(self, task: Task) -> End | None:
         """Run the steps before the work of the next iteration; returns an end where it may not begin."""
         self._tell_commits_off()
         number = self._run.docs.state.iteration_count + 1
-        for name in self._due(before_work(self._steps), StepWhen.ALWAYS):
+        for name in steps_before(self._run.configured):
             end = await self._runner.run(
                 name, self._steps[name], StepPlace(iteration=number, task=task)
             )
@@ -156,7 +175,8 @@ class StepsAroundWork:
                 return None
             complete = True
         whens = _whens(complete=complete)
-        names = [name for name in left.left if name in self._due(self._after, *whens)]
+        following = steps_after(self._run.configured)
+        names = [name for name in left.left if name in self._due(following, *whens)]
         if names:
             text = (
                 f"The last run ended before these steps of iteration {left.iteration}: "
@@ -192,7 +212,7 @@ class StepsAroundWork:
         state = self._run.docs.state
         if end.status in _WITHOUT_END_STEPS or state.stop is StopMode.NOW:
             return end
-        for name in self._due(tuple(self._steps), StepWhen.RUN_END):
+        for name in steps_at_end(self._run.configured):
             place = StepPlace(iteration=state.iteration_count, counts=False)
             failed = await self._runner.run(name, self._steps[name], place)
             if failed is not None:

@@ -64,6 +64,11 @@ def may_be_unverified(task: Task, building: BuildingSettings) -> bool:
     return building.allow_unverified or task.may_be_unverified
 
 
+def may_start(task: Task, building: BuildingSettings, rules: GateRules) -> bool:
+    """Return whether an iteration of a task may end in a verified claim, or the person allows that none is."""
+    return may_be_unverified(task, building) or can_complete(task, building, rules)
+
+
 def uncovered_notice(tasks: Sequence[Task]) -> str:
     """Return a sentence that names these tasks."""
     names = shortlist([task.id for task in tasks], SHOWN_TASKS)

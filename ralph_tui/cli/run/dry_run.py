@@ -1,0 +1,120 @@
+"""Shows what the next run would do first, and its prompt, without running anything."""
+
+import asyncio
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ralph_tui.cli.console import note, out, out_facts, out_json
+from ralph_tui.domain.formatting import duration
+from ralph_tui.domain.sanitize import inert
+from ralph_tui.domain.verification.review import criteria_count
+
+if TYPE_CHECKING:
+    from ralph_tui.engine.control.request import RunRequest
+    from ralph_tui.engine.run.look_ahead import NextRun
+
+
+def show_next_run(
+    root: Path,
+    overrides: Mapping[str, object],
+    request: "RunRequest",
+    *,
+    facts: bool,
+    prompt: bool,
+    as_json: bool,
+) -> int:
+    """Print what a run would do first; return the status of a run that would end at once, or 0.
+
+    Args:
+        root: The project directory.
+        overrides: Settings of the command line by dotted key.
+        request: What the person asks for.
+        facts: Print the facts.
+        prompt: Print the prompt.
+        as_json: Print one JSON document.
+
+    Raises:
+        RalphError: The run would be refused.
+    """
+    from ralph_tui.cli.composition import preview_services
+    from ralph_tui.engine.run.look_ahead import look_ahead
+
+    found = asyncio.run(look_ahead(root, preview_services(root, overrides), request))
+    if as_json:
+        text = {"prompt": found.prompt} if prompt else {}
+        out_json({**found.model_dump(mode="json"), **text})
+        return found.status
+    if facts:
+        _print_facts(found)
+    if prompt and found.prompt is None:
+        note(f"There is no prompt to show. {found.first} {found.hint}")
+    elif prompt and found.prompt is not None:
+        if facts:
+            out()
+        # A terminal obeys what a pipe only passes on.
+        sys.stdout.write(inert(found.prompt) if sys.stdout.isatty() else found.prompt)
+    return found.status
+
+
+def _print_facts(found: "NextRun") -> None:
+    out(found.first)
+    if found.hint:
+        out(found.hint)
+    for text in found.before:
+        out(f"First: {text}")
+    out()
+    out_facts(dict(_facts(found)))
+    out()
+    out("This was a dry run: nothing was started or written.")
+
+
+def _facts(found: "NextRun") -> Iterator[tuple[str, str]]:
+    yield "Project", found.project
+    if found.branch:
+        yield "Branch", found.branch
+    yield "Phase", f"{found.phase.value}: {found.why}"
+    if found.task is not None:
+        task = found.task
+        attempt = f", attempt {task.attempt}" if task.attempt > 1 else ""
+        yield "Task", f"{task.id}{attempt}: {task.title}"
+        yield "Chosen by", task.why
+    if found.status == 0 or found.task is not None:
+        yield "Model", found.model
+    for number, step in enumerate(found.steps, 1):
+        about = ", ".join(part for part in (step.moment, step.what, step.state) if part)
+        yield f"Step {number}", f"{step.name}: {about}"
+    for number, check in enumerate(found.checks, 1):
+        yield f"Check {number}", check
+    if found.reviewed:
+        yield (
+            "Review",
+            f"a second session judges {criteria_count(found.reviewed)}",
+        )
+    yield (
+        "Iterations",
+        f"at most {found.max_iterations}, each at most {duration(found.iteration_timeout_seconds)}",
+    )
+    yield (
+        "Requests",
+        f"at most {found.rate_limit_per_hour} an hour" if found.rate_limit_per_hour else "no limit",
+    )
+    yield "Cost", _cost(found)
+    if found.prompt_chars is not None:
+        yield "Prompt", f"{found.prompt_chars:,} characters"
+
+
+def _cost(found: "NextRun") -> str:
+    limits = found.cost_limits
+    parts = (
+        (limits.per_iteration, "an iteration"),
+        (limits.per_session, "this run"),
+        (limits.total, "in total"),
+    )
+    told = ", ".join(f"${usd:.2f} {what}" for usd, what in parts if usd)
+    return (
+        f"${found.spent_usd:.2f} spent; at most {told}"
+        if told
+        else f"${found.spent_usd:.2f} spent; no limit"
+    )

@@ -1,0 +1,236 @@
+"""A dry run tells what the next real run does, by name, number and character; and leaves the disk alone."""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from ralph_tui.config.load import load_settings
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.plan.plan import TaskStatus
+from ralph_tui.domain.project_state import ApprovalKind, Phase
+from ralph_tui.engine.control.approved_content import plan_content
+from ralph_tui.engine.control.request import OwnPrompt, RunRequest
+from ralph_tui.engine.core.ports import Agent
+from ralph_tui.engine.core.services import RunServices
+from ralph_tui.engine.decisions.ask_person import requested, with_approval
+from ralph_tui.engine.run.look_ahead import NextRun, look_ahead
+from ralph_tui.store.io.files import utc_now
+from ralph_tui.store.project import Documents, Project
+from tests.harness.model import serving
+from tests.harness.processes import run_ralph
+from tests.harness.projects import ALWAYS_GREEN, make_project, task
+from tests.harness.scenarios import claims_in_vain, finishes, scenario
+from tests.scenario.running import QUICK, play
+
+pytestmark = pytest.mark.real_cli
+
+BUILD = RunRequest(only=Phase.BUILDING)
+
+
+def _no_agent() -> Agent:
+    raise AssertionError("a dry run starts no session")
+
+
+async def dry(
+    project: Path, request: RunRequest, overrides: Mapping[str, object] | None = None
+) -> NextRun:
+    """What the next run would do, by settings like those of `play`."""
+    settings = load_settings(project, overrides={**QUICK, **(overrides or {})}, environ={})
+    return await look_ahead(project, RunServices(_no_agent, settings), request)
+
+
+def contents(root: Path) -> dict[str, str]:
+    """Every file below a directory, with its digest and its time."""
+    return {
+        str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest()
+        + str(path.stat().st_mtime_ns)
+        if path.is_file()
+        else "directory"
+        for path in sorted(root.rglob("*"))
+    }
+
+
+STEPS: Mapping[str, object] = {
+    "steps": {
+        "deps": {"type": "command", "run": "true", "once": True},
+        "work": {},
+        "docs": {"type": "command", "run": "true", "when": "task_complete"},
+        "cry": {"type": "command", "run": "true", "when": "task_not_complete"},
+        "off": {"type": "command", "run": "false", "enabled": False},
+        "last": {"type": "command", "run": "true", "when": "run_end"},
+    }
+}
+
+
+@pytest.mark.parametrize("own", [None, OwnPrompt("Task ID: {{task.id}}\n{{guidance}}\n", "own.md")])
+async def test_the_next_run_does_what_was_told(tmp_path: Path, own: OwnPrompt | None) -> None:
+    criteria: JsonValue = [f"`{ALWAYS_GREEN}`", "`uv run python -c 'pass' # own`"]
+    tasks = [
+        task("later", priority=2),
+        task("first", priority=1, verification_criteria=criteria, model="haiku"),
+        task("waits", priority=0, dependencies=["first"]),
+    ]
+    project = make_project(tmp_path, tasks, config=STEPS)
+    Project(project).transact(lambda docs: docs.with_state(iteration_count=4))
+    Project(project).queue_injection("Use argparse.")
+    request = RunRequest(once=True, prompt=own)
+    before = contents(tmp_path)
+    told = await dry(project, request)
+    assert contents(tmp_path) == before
+    assert told.task is not None
+    async with serving(scenario(finishes("first"))) as server:
+        run = await play(project, server, request=request)
+        asked = server.model_requests[0].body
+    (started,) = run.of(ev.IterationStarted)
+    assert (told.phase, told.status, told.before) == (Phase.BUILDING, 0, ())
+    assert told.first == f"Iteration {started.iteration} works on task {started.task_id}."
+    seen = (started.task_id, started.title, started.why, started.attempt)
+    assert (told.task.id, told.task.title, told.task.why, told.task.attempt) == seen
+    assert told.prompt_chars == started.prompt_chars
+    assert told.prompt is not None
+    assert told.prompt in _texts(asked)
+    assert (told.model, "haiku" in str(asked["model"])) == ("haiku", True)
+    assert told.max_iterations == run.end.iterations == 1
+    assert list(told.checks) == [e.receipt.command for e in run.of(ev.GateChecked)]
+    ran = [event.step for event in run.of(ev.StepStarted)]
+    assert [step.name for step in told.steps] == ["deps", "work", "docs", "cry", "last"]
+    assert ran == ["deps", "docs", "last"], "what is for an open task is named with its moment"
+    assert [step.moment for step in told.steps] == [
+        "before the work",
+        "",
+        "after the work, task complete",
+        "after the work, task not complete",
+        "at the end of the run",
+    ]
+
+
+def _texts(body: Mapping[str, JsonValue]) -> list[str]:
+    """Every text of the messages of a request."""
+    messages = body["messages"]
+    assert isinstance(messages, list)
+    found = []
+    for message in messages:
+        assert isinstance(message, dict)
+        content = message["content"]
+        parts = content if isinstance(content, list) else [{"text": content}]
+        found += [str(part.get("text", "")) for part in parts if isinstance(part, dict)]
+    return found
+
+
+async def test_a_second_attempt_knows_the_first_one(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")], backpressure=["false"])
+    async with serving(scenario(claims_in_vain("a"), claims_in_vain("a"))) as server:
+        await play(project, server, request=RunRequest(only=Phase.BUILDING, once=True))
+        told = await dry(project, BUILD)
+        number = len(server.model_requests)
+        run = await play(project, server, request=RunRequest(only=Phase.BUILDING, once=True))
+        asked = server.model_requests[number].body
+    assert told.task is not None
+    assert told.task.attempt == run.of(ev.IterationStarted)[0].attempt == 2
+    assert "Earlier attempts" in (told.prompt or "")
+    assert told.prompt in _texts(asked)
+
+
+async def test_the_prompt_of_discovery_is_exact(tmp_path: Path) -> None:
+    project = make_project(tmp_path, files={"AGENTS.md": "# Notes\n\n- Be brief.\n"})
+    request = RunRequest(text="A habit tracker", no_input=True)
+    told = await dry(project, request, {"phases.building.max_iterations": 1})
+    assert (told.phase, told.first) == (
+        Phase.DISCOVERY,
+        "A session turns the request into specs.",
+    )
+    async with serving(scenario(finishes("a"))) as server:
+        await play(
+            project, server, request=request, overrides={"phases.building.max_iterations": 1}
+        )
+        requests = [_texts(one.body) for one in server.requests if "messages" in one.body]
+    assert any(told.prompt in texts for texts in requests)
+
+
+def _complete(docs: Documents) -> Documents:
+    return docs.replacing(plan=docs.plan.with_task("a", status=TaskStatus.COMPLETE))
+
+
+def _blocked(docs: Documents) -> Documents:
+    plan = docs.plan.with_task("a", status=TaskStatus.BLOCKED, blockers=("No key.",))
+    return docs.replacing(plan=plan)
+
+
+def _undecided(docs: Documents) -> Documents:
+    asked = requested(ApprovalKind.PLAN, "1 task", plan_content(docs.plan), utc_now())
+    return with_approval(docs, asked)
+
+
+def _rejected(docs: Documents) -> Documents:
+    asked = requested(ApprovalKind.PLAN, "1 task", plan_content(docs.plan), utc_now())
+    no = asked.model_copy(update={"approved": False, "reason": "Too big."})
+    return with_approval(docs, no)
+
+
+def _spent(docs: Documents) -> Documents:
+    return docs.with_state(total_cost_usd=999.0)
+
+
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [(_complete, 0), (_blocked, 1), (_undecided, 4), (_rejected, 1), (_spent, 1)],
+)
+async def test_a_run_that_would_end_at_once_is_told_with_its_words_and_status(
+    tmp_path: Path, change: Callable[[Documents], Documents], status: int
+) -> None:
+    project = make_project(tmp_path, [task("a")])
+    Project(project).transact(change)
+    told = await dry(project, BUILD)
+    async with serving(scenario(finishes("a"))) as server:
+        run = await play(project, server, request=BUILD)
+        assert not server.model_requests
+    assert (told.status, run.end.exit_code) == (status, status)
+    assert run.end.reason.rstrip(".") in told.first
+    assert told.hint == run.end.hint
+    assert told.prompt is None
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        {"tasks": [task("a", dependencies=["b"]), task("b", dependencies=["a"])]},
+        {"tasks": []},
+        {"tasks": [task("a")], "backpressure": ["detected"]},
+        {
+            "tasks": [task("a")],
+            "config": {"steps": {"s": {"type": "agent", "prompt": "no.md"}, "work": {}}},
+        },
+        {"tasks": [task("a")], "config": {"git": {"commit": "task"}}},
+    ],
+)
+async def test_a_run_that_would_be_refused_is_refused_in_the_same_words(
+    tmp_path: Path, case: dict[str, object]
+) -> None:
+    project = make_project(tmp_path, **case)  # type: ignore[arg-type]  # each is one of its parameters
+    before = contents(tmp_path)
+    with pytest.raises(RalphError) as told:
+        await dry(project, BUILD)
+    assert contents(tmp_path) == before
+    async with serving(scenario(finishes("a"))) as server:
+        with pytest.raises(RalphError) as refused:
+            await play(project, server, request=BUILD)
+    assert (told.value.message, told.value.hint) == (refused.value.message, refused.value.hint)
+
+
+async def test_the_real_command_needs_no_login_and_writes_nothing(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a", title="Red \x1b[31mtitle")])
+    home = tmp_path / "home"
+    home.mkdir()
+    nobody = {"ANTHROPIC_API_KEY": "", "HOME": str(home), "XDG_STATE_HOME": str(home / "state")}
+    before = contents(tmp_path)
+    ran = await run_ralph(["run", "--dry-run"], project, environment=nobody)
+    prompt = await run_ralph(["build", "--show-prompt"], project, environment=nobody)
+    assert contents(tmp_path) == before
+    assert (ran.status, prompt.status, ran.stderr) == (0, 0, "")
+    assert "\x1b" not in ran.stdout
+    assert "nothing was started or written" in ran.last_line
+    assert prompt.stdout.startswith("# Ralph Building Mode - Iteration 1")
