@@ -129,6 +129,7 @@ def _print_version() -> None:
 _OF_A_FEATURE = (
     *(run.app, tasks.looking, history.app, attach.app, history.measures, replay.app),
     *(control.app, tasks.app, exchange.app, limits.app, answer.app, memory.app, verify.app),
+    reset.app,
 )
 for commands in (
     *(run.app, demo.app, init.app, feature.app, tasks.looking, history.app, attach.app),

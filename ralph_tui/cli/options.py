@@ -179,9 +179,13 @@ def of_features(app: typer.Typer) -> typer.Typer:
         if group.typer_instance is not None:
             of_features(group.typer_instance)
     for command in app.registered_commands:
-        if command.callback is not None and "project_root" in _parameters(command.callback):
+        if command.callback is not None and _is_of_a_feature(command.callback):
             command.callback = _of_feature(command.callback)
     return app
+
+
+def _is_of_a_feature(command: Callable[..., object]) -> bool:
+    return "project_root" in _parameters(command) and command.__name__ != "restore"
 
 
 def _parameters(command: Callable[..., object]) -> dict[str, inspect.Parameter]:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ralph_tui.domain.errors import LockedError, StoreError
 from ralph_tui.domain.features import NAME_RULE, FeatureRecord, ProjectFeatures, is_name, shown_name
 from ralph_tui.domain.plan.plan import ImplementationPlan
-from ralph_tui.domain.project_state import FEATURES_STATE_VERSION, Phase, RalphState
+from ralph_tui.domain.project_state import Phase, RalphState
 from ralph_tui.store import project_dir
 from ralph_tui.store.backup.mirror import rename_copies
 from ralph_tui.store.backup.receipts import ReceiptBook
@@ -128,8 +128,7 @@ class Features:
                 project = project.replacing("", FeatureRecord())
             project = project.replacing(name, record)
             active = name if chosen else project.active
-            project = project.model_copy(update={"active": active})
-            return _raised(docs.replacing(project=project))
+            return docs.replacing(project=project.model_copy(update={"active": active}))
 
         try:
             with explained("make", staged):
@@ -140,7 +139,9 @@ class Features:
             self._sweep()
         with explained("make", specs):
             specs.mkdir(parents=True, exist_ok=True)
-        project_dir.make(Layout(self._layout.root, name))
+        made = Project(self._layout.root, name)
+        made.create()
+        made.transact(lambda docs: docs)  # from now on there are copies of it
         return chosen
 
     def use(self, name: str) -> None:
@@ -189,6 +190,7 @@ class Features:
         ReceiptBook(before).copy_for(after)
         self._project.transact_moving(change, tuple(moves))
         rename_copies(before, after)
+        Project(self._layout.root, new).transact(lambda docs: docs)
 
     def _summary(self, name: str, known: ProjectFeatures, active: str) -> FeatureSummary:
         record = known.of(name)
@@ -238,11 +240,6 @@ class Features:
             pid = path.name.rsplit("-", 2)[-2]
             if pid.isdecimal() and int(pid) != os.getpid() and not process_exists(int(pid)):
                 shutil.rmtree(path, ignore_errors=True)
-
-
-def _raised(docs: Documents) -> Documents:
-    """Raise the version of the state, so that a ralph without features refuses to work on the wrong plan."""
-    return docs.with_state(schema_version=FEATURES_STATE_VERSION)
 
 
 def _fill(staged: Path, known: FeatureRecord, files: FeatureFiles) -> None:

@@ -1,10 +1,11 @@
 """Find and remove what ralph made in a project (`ralph reset`); files of other tools stay."""
 
+import os
 import re
 import shutil
 from pathlib import Path
 
-from ralph_tui.store.backup.mirror import Mirror, has_work
+from ralph_tui.store.backup.mirror import Mirror, has_work, set_aside
 from ralph_tui.store.documents.multi_file_commit import Tell
 from ralph_tui.store.io.files import explained
 from ralph_tui.store.io.rotation import older
@@ -26,6 +27,13 @@ _DIRECTORIES = {
 }
 """Directories in `.ralph`, and the files that ralph writes into them; others may use `logs`, too."""
 
+_OF_A_FEATURE = {
+    **_DIRECTORIES,
+    "logs": r"",
+    "session_history": r"plan-.+\.json",
+}
+"""The same where there are features: logs, journal and sessions are of all of them."""
+
 _TEMPORARY = r"(.+/)?\.[^/]+\.tmp"
 _HANDOFF = "# Session Memory"
 _LEARNING = re.compile(r"^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\] \w+: ", re.MULTILINE)
@@ -34,21 +42,28 @@ _LEARNING = re.compile(r"^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\] \w+: ", re.MULTILIN
 def made_by_ralph(layout: Layout, *, keep_specs: bool) -> tuple[Path, ...]:
     """Return everything a reset removes; a directory stands for all of its content."""
     found: list[Path] = []
-    names = {getattr(layout, document).name for document in _DOCUMENTS}
-    for entry in sorted(layout.dot.iterdir()):
-        pattern = _DIRECTORIES.get(entry.name)
+    shared = os.path.lexists(layout.project)
+    kept = ("events", "commit") if shared else ()
+    names = {getattr(layout, document).name for document in _DOCUMENTS if document not in kept}
+    if layout.feature:
+        found += [p for p in (layout.memory, older(layout.progress), layout.progress) if p.exists()]
+    for entry in sorted(layout.home.iterdir()):
+        pattern = (_OF_A_FEATURE if shared else _DIRECTORIES).get(entry.name)
         if pattern and entry.is_dir() and not entry.is_symlink():
             found += _in_directory(entry, pattern)
         elif _is_document(entry.name, names):
             found.append(entry)
-    if _says(layout.memory, re.compile(_HANDOFF)):
+    if not layout.feature and _says(layout.memory, re.compile(_HANDOFF)):
         found.append(layout.memory)
-    found += [p for p in (older(layout.progress), layout.progress) if _says(p, _LEARNING)]
+    if not layout.feature:
+        found += [p for p in (older(layout.progress), layout.progress) if _says(p, _LEARNING)]
     return tuple(found) if keep_specs else (*found, *_specs(layout.specs))
 
 
 def left_in_dot(layout: Layout) -> tuple[Path, ...]:
     """Return what is in `.ralph` but not ralph's, to be reported after a reset."""
+    if os.path.lexists(layout.project):
+        return ()  # the rest belongs to the project or to other features
     ours = {layout.config, layout.lock, layout.write_lock, layout.gitignore, *layout.directories}
     ours |= {parent for directory in layout.directories for parent in directory.parents}
     return tuple(path for path in sorted(layout.dot.iterdir()) if path not in ours)
@@ -70,6 +85,8 @@ def reset(layout: Layout, found: tuple[Path, ...], tell: Tell) -> bool:
                     shutil.rmtree(path)
                 else:
                     path.unlink(missing_ok=True)
+        if os.path.lexists(layout.project):
+            return set_aside(layout)
         is_kept = has_work(layout.root)
         if is_kept:  # otherwise an empty copy would replace the one from an earlier reset
             mirror.renew()

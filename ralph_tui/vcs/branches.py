@@ -196,7 +196,15 @@ def branch_name(git: Git, prefix: str, *texts: str) -> str:
         SetupError: Git takes no such name.
     """
     slug = next((found for text in texts if (found := branch_slug(text))), "work")
-    name = f"{prefix}{slug}"
+    return valid_branch(git, f"{prefix}{slug}")
+
+
+def valid_branch(git: Git, name: str) -> str:
+    """Return the name of a branch.
+
+    Raises:
+        SetupError: Git takes no such name.
+    """
     if name.startswith("-") or not git.succeeds("check-ref-format", "--branch", name):
         raise SetupError(
             f"Git takes no branch named {one_line(name, 80)!r}.",

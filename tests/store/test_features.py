@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 from collections.abc import Callable
 from datetime import timedelta
@@ -17,12 +18,14 @@ from ralph_tui.domain.errors import LockedError, StoreError
 from ralph_tui.domain.features import FeatureRecord, ProjectFeatures, is_name
 from ralph_tui.domain.run.rate_limit import RequestRate
 from ralph_tui.domain.verification.verification import TaskVerification, VerificationOutcome
+from ralph_tui.store.backup.restore import restore_from_mirror
 from ralph_tui.store.documents.migrations import NewerError, migrate
 from ralph_tui.store.feature_choice import layout_of, working_on
 from ralph_tui.store.feature_folders import FeatureFiles, Features
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Project
+from ralph_tui.store.reset import made_by_ralph, reset
 from tests.store.helpers import NOW, with_tasks
 
 
@@ -295,3 +298,53 @@ def test_a_kill_at_any_moment_leaves_the_old_or_the_new_state(tmp_path: Path, wh
         nth += step
     assert seen == {old, after}
     assert nth > 10
+
+
+def test_git_clean_costs_no_feature_anything(root: Path) -> None:
+    make(root, "login")
+    make(root, "gone")
+    with_tasks(Project(root, "login"), "a")
+    Project(root, "login").write_memory("hand-off of login\n")
+    (root / "specs" / "login" / "what--not.md").write_text("# What\n", encoding="utf-8")
+    Project(root, "login").transact(lambda docs: docs)
+    Features(root).rename("gone", "kept")
+    before = {name: Project(root, name).load() for name in ("", "login", "kept")}
+    for path in (root / ".ralph", root / "specs"):
+        shutil.rmtree(path)
+
+    names = restore_from_mirror(root)
+
+    assert ".ralph/features/login/implementation_plan.json" in names
+    assert Features(root).names == ("kept", "login"), "a former name does not come back"
+    assert {name: Project(root, name).load() for name in before} == before
+    assert Project(root, "login").read_memory() == "hand-off of login\n"
+    assert [spec.name for spec in Project(root, "login").read_specs()] == ["what--not.md"]
+    shutil.rmtree(Layout(root, "login").home)
+    assert ".ralph/features/login/state.json" in restore_from_mirror(root)
+    assert Project(root, "login").load() == before["login"]
+
+
+@pytest.mark.parametrize("feature", ["", "login"])
+def test_a_reset_of_one_feature_leaves_the_others_and_can_be_undone(
+    root: Path, feature: str
+) -> None:
+    make(root, "login")
+    with_tasks(Project(root, "login"), "a")
+    Project(root, feature).write_iteration_memory(1, "text\n")
+    other = "login" if not feature else ""
+    before = {name: Project(root, name).load().plan for name in (feature, other)}
+    layout = Layout(root, feature)
+
+    assert reset(layout, made_by_ralph(layout, keep_specs=True), lambda _: None)
+    project = Project(root, feature)
+    project.create()
+    assert project.load().plan.tasks == ()
+    assert Project(root, other).load().plan == before[other]
+    assert not list(layout.memory_iterations.iterdir())
+    assert Features(root).names == ("login",)
+
+    restore_from_mirror(root)
+    assert Project(root, feature).load().plan == before[feature]
+    Project(root, "").transact(lambda docs: docs)
+    state = json.loads(Layout(root).state.read_bytes())
+    assert state["schema_version"] == 2, "an older ralph still refuses"

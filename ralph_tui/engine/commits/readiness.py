@@ -19,6 +19,7 @@ from ralph_tui.vcs.branches import (
     require_identity,
     require_settled,
     require_unprotected,
+    valid_branch,
 )
 from ralph_tui.vcs.commits import Committer
 
@@ -40,6 +41,8 @@ class WorkPlace:
     builds: bool
     is_new_request: bool
     sandboxed: bool
+    feature: str = ""
+    """The branch of the feature that is worked on; empty for the plan without a name."""
 
     @property
     def is_wanted(self) -> bool:
@@ -82,6 +85,8 @@ class WorkPlace:
         """Return the name of the branch to work on: the one of the unfinished plan, or one named for it."""
         if self.git.branch == "off":
             return head.branch
+        if self.feature:
+            return valid_branch(committer.git, self.feature)
         begun = docs.state.branch
         is_begun = begun is not None and begun.name.startswith(self.git.branch_prefix)
         if begun is not None and is_begun and not (self.is_new_request or docs.plan.is_finished):
@@ -130,6 +135,10 @@ def work_place(
         builds=builds,
         is_new_request=is_new,
         sandboxed=sandboxed,
+        feature=docs.project.of(docs.feature).branch
+        or f"{settings.git.branch_prefix}{docs.feature}"
+        if docs.feature
+        else "",
     )
 
 

@@ -165,6 +165,24 @@ def copy_name(layout: Layout, path: Path) -> str:
     return "--".join(path.relative_to(layout.root).parts)
 
 
+def set_aside(layout: Layout) -> bool:
+    """Move the copies of one feature to those from before a reset; return whether there were any."""
+    directory, previous = mirror_of(layout.root), previous_of(layout.root)
+    before = f"{copy_name(layout, layout.home)}--"
+    of_others = (f"{before}{layout.features.name}--", f"{before}{layout.project.name}")
+    own = [
+        path
+        for path in directory.glob(f"{before}*")
+        if path.name not in _OF_THE_PERSON and not path.name.startswith(of_others)
+    ]
+    if own:
+        previous.mkdir(mode=project_dir.PRIVATE, exist_ok=True)
+        replace_file(previous / ORIGIN, os.fsencode(layout.root))
+    for path in own:
+        path.replace(previous / path.name)
+    return bool(own)
+
+
 def rename_copies(before: Layout, after: Layout) -> None:
     """Give the copies of a renamed feature its new name; what cannot be renamed is copied again by and by."""
     try:

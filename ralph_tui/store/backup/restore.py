@@ -4,8 +4,10 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 from ralph_tui.domain.errors import StoreError
+from ralph_tui.domain.features import is_name
 from ralph_tui.store import project_dir
 from ralph_tui.store.backup.mirror import (
     give_second_name,
@@ -15,43 +17,68 @@ from ralph_tui.store.backup.mirror import (
     previous_of,
     restore_previous_copy,
 )
-from ralph_tui.store.io.files import explained, sync_directory, write_atomic
-from ralph_tui.store.layout import Layout
+from ralph_tui.store.io.files import (
+    DamagedError,
+    explained,
+    read_regular,
+    sync_directory,
+    write_atomic,
+)
+from ralph_tui.store.io.strict_json import parse_object
+from ralph_tui.store.layout import FEATURES, SPECS, Layout
+
+_INSIDE = ".ralph--"
+
+
+class _Copy(NamedTuple):
+    """One copied document: where the copy is, the feature it belongs to, and its path in `.ralph`."""
+
+    source: Path
+    feature: str
+    path: str
 
 
 def restore_from_mirror(root: Path) -> tuple[str, ...]:
     """Restore the missing parts of a project's state; return the names of the restored files.
 
     What is there is left alone. A `.ralph` that is gone comes back in one step, or not at all; one that
-    was reset gets back its documents, unless others were made since.
+    was reset gets back its documents, unless others were made since. The same holds for each feature.
 
     Raises:
         StoreError: No copy is kept, nothing is missing, or the disk does not allow it.
     """
     layout = Layout(root.resolve())
     directory = mirror_of(layout.root)
-    bare = not any(os.path.lexists(path) for path in (layout.plan, layout.state, layout.events))
     with explained("restore", layout.dot):
-        if bare and not has_work(layout.root):
+        if _is_bare(layout) and not has_work(layout.root):
             restore_previous_copy(layout.root)
         if not has_work(layout.root):
             raise StoreError(f"No copy of the state of {layout.root} is kept.", "Run `ralph init`.")
-        inside, beside = _kept(directory)
+        features = _listed(layout, directory)
+        inside = _inside(directory, features)
         names: list[str] = []
         if not os.path.lexists(layout.dot):
             _restore_dot(layout, directory, inside)
-            names += [f".ralph/{name}" for name in inside]
-        elif bare:
-            names += _restore_into(layout, directory, inside)
-        for name in beside:
-            target = layout.root.joinpath(*name.split("--"))
+            names += [f".ralph/{copy.path}" for copy in inside]
+        else:
+            for feature in ("", *features):
+                names += _restore_into(Layout(layout.root, feature), directory, inside)
+        for copy, path in _beside(directory, features):
+            target = layout.root / path
             if not os.path.lexists(target):
-                target.parent.mkdir(exist_ok=True)
-                shutil.copyfile(directory / name, target)
-                names.append(name.replace("--", "/"))
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(copy, target)
+                names.append(path)
     if not names:
         raise StoreError(f"Nothing of the state of {layout.root} is missing.", _done_nothing(root))
     return tuple(names)
+
+
+def _is_bare(layout: Layout) -> bool:
+    """Return whether nothing is there that a restore would have to leave alone."""
+    own = (layout.plan, layout.state)
+    shared = () if layout.feature or os.path.lexists(layout.project) else (layout.events,)
+    return not any(os.path.lexists(path) for path in (*own, *shared))
 
 
 def _done_nothing(root: Path) -> str:
@@ -60,14 +87,37 @@ def _done_nothing(root: Path) -> str:
     return f"Nothing was done.{kept}"
 
 
-def _restore_into(layout: Layout, directory: Path, names: list[str]) -> list[str]:
-    """Restore documents into an empty `.ralph`; the plan goes last, because it marks the restore as done."""
-    missing = [name for name in names if not os.path.lexists(layout.dot / name)]
-    for name in sorted(missing, key=lambda name: name == layout.plan.name):
-        write_atomic(layout.dot / name, (directory / f".ralph--{name}").read_bytes())
-    _put_journal(layout, directory, layout.dot)
+def _listed(layout: Layout, directory: Path) -> tuple[str, ...]:
+    """Return the features of the project, as its list or the copy of that says."""
+    for path in (layout.project, directory / f"{_INSIDE}{layout.project.name}"):
+        try:
+            features = parse_object(read_regular(path) or b"{}").get("features")
+        except (DamagedError, StoreError):
+            continue
+        if isinstance(features, dict):
+            return tuple(sorted(name for name in features if is_name(name)))
+    return ()
+
+
+def _restore_into(layout: Layout, directory: Path, inside: list[_Copy]) -> list[str]:
+    """Restore documents where there are none; the plan goes last, because it marks the restore as done."""
+    if not _is_bare(layout):
+        return []
+    own = [copy for copy in inside if copy.feature == layout.feature]
+    if not any(Path(copy.path).name in (layout.plan.name, layout.state.name) for copy in own):
+        before = _inside(previous_of(layout.root), (layout.feature,))
+        own = [copy for copy in before if copy.feature == layout.feature] or own
+    if not own:
+        return []
+    missing = [copy for copy in own if not os.path.lexists(layout.dot / copy.path)]
+    for directory_of in (layout.features, layout.home) if layout.feature else ():
+        directory_of.mkdir(mode=project_dir.PRIVATE, exist_ok=True)
     project_dir.make(layout)
-    return [f".ralph/{name}" for name in missing]
+    for copy in sorted(missing, key=lambda copy: copy.path.endswith(layout.plan.name)):
+        write_atomic(layout.dot / copy.path, copy.source.read_bytes())
+    if not layout.feature:
+        _put_journal(layout, directory, layout.dot)
+    return [f".ralph/{copy.path}" for copy in missing]
 
 
 def _put_journal(layout: Layout, directory: Path, target: Path) -> None:
@@ -78,26 +128,55 @@ def _put_journal(layout: Layout, directory: Path, target: Path) -> None:
             shutil.copyfile(journal, made)
 
 
-def _kept(directory: Path) -> tuple[list[str], list[str]]:
-    """Return the names in the copy, of documents and of files beside `.ralph`."""
-    names = sorted(
-        p.name for p in directory.iterdir() if p.is_file() and not p.name.endswith(".tmp")
-    )
-    inside = [name.removeprefix(".ralph--") for name in names if name.startswith(".ralph--")]
-    others = [n for n in names if not n.startswith(".ralph--") and is_copy(n)]
-    return inside, others
+def _copies(directory: Path) -> list[Path]:
+    if not directory.is_dir():
+        return []
+    return sorted(p for p in directory.iterdir() if p.is_file() and not p.name.endswith(".tmp"))
 
 
-def _restore_dot(layout: Layout, directory: Path, names: list[str]) -> None:
+def _inside(directory: Path, features: tuple[str, ...]) -> list[_Copy]:
+    """Return the copies of documents in `.ralph`; what belongs to no feature that exists is left out."""
+    found: list[_Copy] = []
+    for source in _copies(directory):
+        name = source.name.removeprefix(_INSIDE)
+        if name == source.name:
+            continue
+        feature, dashes, file = name.removeprefix(f"{FEATURES}--").rpartition("--")
+        if not name.startswith(f"{FEATURES}--"):
+            found.append(_Copy(source, "", name))
+        elif dashes and feature in features:
+            found.append(_Copy(source, feature, f"{FEATURES}/{feature}/{file}"))
+    return found
+
+
+def _beside(directory: Path, features: tuple[str, ...]) -> list[tuple[Path, str]]:
+    """Return the copies of files beside `.ralph`, with their paths in the project."""
+    found = []
+    for source in _copies(directory):
+        if source.name.startswith(_INSIDE) or not is_copy(source.name):
+            continue
+        folders = (f"{SPECS}--", *(f"{SPECS}--{feature}--" for feature in features))
+        folder = max(filter(source.name.startswith, folders), key=len, default="")
+        below = folder.replace(f"{SPECS}--", f"{SPECS}/", 1).removesuffix("--")
+        path = f"{below.rstrip('/')}/" if folder else ""
+        found.append((source, f"{path}{source.name.removeprefix(folder)}"))
+    return found
+
+
+def _restore_dot(layout: Layout, directory: Path, inside: list[_Copy]) -> None:
     made = Path(tempfile.mkdtemp(prefix=".ralph-restoring-", dir=layout.root))
     try:
-        for name in names:
-            (made / name).write_bytes((directory / f".ralph--{name}").read_bytes())
-            (made / name).chmod(0o600)
+        for copy in inside:
+            target = made / copy.path
+            for part in reversed(target.relative_to(made).parents[:-1]):
+                (made / part).mkdir(mode=project_dir.PRIVATE, exist_ok=True)
+            target.write_bytes(copy.source.read_bytes())
+            target.chmod(0o600)
         _put_journal(layout, directory, made)
         made.rename(layout.dot)
     except BaseException:
         shutil.rmtree(made, ignore_errors=True)
         raise
     sync_directory(layout.root)
-    project_dir.make(layout)
+    for feature in {copy.feature for copy in inside}:
+        project_dir.make(Layout(layout.root, feature))

@@ -239,14 +239,15 @@ def counted(documents: Documents) -> Documents:
     if not project.exists:
         return documents
     known = project.of(documents.feature)
-    branch = state.branch.name if state.branch and documents.feature else known.branch
     update = {
-        "branch": branch,
         "cost_usd": state.total_cost_usd,
         "tokens": state.total_tokens_used,
         "requests": state.requests,
     }
     record = known.model_copy(update=update)
+    if not documents.feature and state.schema_version < FEATURES_STATE_VERSION:
+        # An older ralph must refuse even after a reset.
+        documents = documents.with_state(schema_version=FEATURES_STATE_VERSION)
     if record == project.features.get(documents.feature):
         return documents
     return documents.replacing(project=project.replacing(documents.feature, record))

@@ -1,0 +1,92 @@
+"""Two features of one project on the real CLI: the same task ids, one set of limits, a branch for each."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.events import LoopStatus
+from ralph_tui.domain.plan.plan import ImplementationPlan, TaskStatus
+from ralph_tui.engine.control.feature_control import make_feature
+from ralph_tui.store.feature_choice import working_on
+from ralph_tui.store.feature_folders import Features
+from ralph_tui.store.layout import Layout
+from ralph_tui.store.project import Project
+from tests.harness.model import serving
+from tests.harness.projects import make_project, task
+from tests.harness.scenarios import finishes, scenario
+from tests.scenario.running import play
+from tests.scenario.test_commits import committing, git
+
+
+def plan_feature(root: Path, name: str, *tasks: Mapping[str, JsonValue]) -> None:
+    make_feature(root, name)
+    plan = ImplementationPlan.model_validate({"tasks": tasks})
+    Project(root, name).transact(lambda docs: docs.replacing(plan=plan))
+
+
+def statuses(root: Path, feature: str) -> dict[str, TaskStatus]:
+    return {t.id: t.status for t in Project(root, feature).load().plan.tasks}
+
+
+async def test_two_features_with_the_same_task_ids_on_branches_of_their_own(tmp_path: Path) -> None:
+    project = committing(tmp_path, task("a"))
+    plan_feature(project, "login", task("a"))
+    plan_feature(project, "search", task("a"))
+    done, left = {"a": TaskStatus.COMPLETE}, {"a": TaskStatus.PENDING}
+
+    async with serving(scenario(finishes("a"))) as server:
+        run = await play(project, server)
+    assert run.end.status is LoopStatus.COMPLETE, run.end.reason
+    assert [e.feature for e in run.of(ev.LoopStarted)] == ["search"], "the one made last was chosen"
+    assert git(project, "branch", "--show-current").strip() == "feature/search"
+    assert (statuses(project, "search"), statuses(project, "login")) == (done, left)
+    assert statuses(project, "") == left
+
+    git(project, "switch", "-q", "main")
+    async with serving(scenario(finishes("a"))) as server:
+        with working_on("login"):
+            run = await play(project, server)
+    assert run.end.status is LoopStatus.COMPLETE, run.end.reason
+    assert git(project, "branch", "--show-current").strip() == "feature/login"
+    assert (statuses(project, "login"), statuses(project, "")) == (done, left)
+    assert git(project, "diff", "--name-only", "main", "feature/search").split() == ["a.txt"]
+    for name in ("login", "search"):
+        book = Project(project, name)
+        assert book.receipts.unrecorded(book.load().plan) == ()
+    assert {s.feature for s in Project(project, "").read_sessions()} == {"login", "search"}
+    assert (Layout(project, "login").home / "memory" / "iterations" / "iter-001.md").is_file()
+    assert not (project / "progress.txt").exists()
+    assert not (project / ".ralph" / "memory" / "iterations" / "iter-001.md").exists()
+
+
+async def test_the_limits_are_about_all_features(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")], ["true"])
+    async with serving(scenario(finishes("a"))) as server:
+        await play(project, server)
+    spent = Project(project).load().project_cost
+    assert spent > 0
+    plan_feature(project, "login", task("a"))
+
+    async with serving(scenario(finishes("a"))) as server:
+        run = await play(project, server, overrides={"safety.cost_limits.total": spent})
+        assert len(server.requests) == 0
+    assert run.end.status is LoopStatus.STOPPED
+    assert "the project cost" in run.end.reason
+    assert statuses(project, "login") == {"a": TaskStatus.PENDING}
+
+    async with serving(scenario(finishes("a"))) as server:
+        run = await play(
+            project,
+            server,
+            overrides={"safety.cost_limits.total": 0, "limits.rate_limit_per_hour": 0},
+        )
+    rows = {one.name: one.cost_usd for one in Features(project).summaries()}
+    assert rows[""] == spent
+    assert rows["login"] > 0
+    assert run.of(ev.LoopStarted)[0].costs.total == spent, "the meter goes on where the others are"
+    assert Project(project).load().project_cost == spent + rows["login"]
+    listed = json.loads((project / ".ralph/project.json").read_bytes())["features"]
+    assert sum(listed["login"]["requests"]["minutes"].values()) > 0
