@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from ralph_tui.config.settings import PlanningSettings
 from ralph_tui.domain.documents import agents_md
 from ralph_tui.domain.documents.memory import ActiveMemory
+from ralph_tui.domain.documents.spec_parts import parts_for
 from ralph_tui.domain.documents.specs import Spec
 from ralph_tui.domain.documents.validation_report import ValidationReport
 from ralph_tui.domain.plan.plan import Task
@@ -66,12 +67,15 @@ def prompt_of_task(
         ConfigError: The template names a place that does not exist.
     """
     memory = memory_for(project, docs, facts.task)
+    specs = project.read_specs()
     parts = PromptParts(
         iteration=facts.number,
         task=facts.task,
         checks=tuple(check.command for check in facts.checks),
         red_before=tuple(facts.red_before),
         guidance=tuple(facts.guidance),
+        specs=tuple(_path_of(project, spec) for spec in specs),
+        spec_parts=parts_for(facts.task, specs),
         memory=memory.text,
         learnings=memory.learnings,
         agents_md=_agents(project),
@@ -98,7 +102,7 @@ def prompt_of_discovery(
     questions = f"You may ask at most {left} questions in all." if may_ask else NOBODY
     so_far = answers_so_far(docs, Phase.DISCOVERY)
     answered = section("Answered by the person already (do not ask again)", bullets(so_far))
-    there = [f"specs/{spec.name}" for spec in project.read_specs()]
+    there = [_path_of(project, spec) for spec in project.read_specs()]
     learned = learnings_for(project, docs.state.request, feedback)
     template = _template(project, Phase.DISCOVERY, "discovery.md")
     places = {
@@ -178,6 +182,11 @@ def _template(project: Project, phase: Phase, built_in: str) -> OwnPrompt:
 
 def _agents(project: Project) -> str:
     return agents_md.shown(project.read_text(project.layout.agents_md, TEXT_LIMIT))
+
+
+def _path_of(project: Project, spec: Spec) -> str:
+    """Return a spec's path in the project; a feature has a folder of its own."""
+    return (project.layout.specs / spec.name).relative_to(project.root).as_posix()
 
 
 def _spec_texts(specs: Sequence[Spec]) -> str:
