@@ -1,0 +1,210 @@
+"""The commands that the pages show, and a project in which each of them has something to do."""
+
+import json
+import re
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.documents.questions import AskedQuestion, Option, Question
+from ralph_tui.domain.project_state import Approval, ApprovalKind, Phase
+from ralph_tui.store.journal.journal import JournalWriter
+from ralph_tui.store.layout import Layout
+from ralph_tui.store.lock import LoopLock
+from ralph_tui.store.project import Documents, Project
+from tests.cli.processes import REPOSITORY
+from tests.cli.recorded import NOON
+
+PAGES = (REPOSITORY / "README.md", *sorted(REPOSITORY.glob("docs/*.md")))
+_BLOCK = re.compile(
+    r"```(?:sh|bash)\n(.*?)```|((?:^ {4}ralph [^\n]+\n)+)", re.DOTALL | re.MULTILINE
+)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One `ralph …` of a code block."""
+
+    words: tuple[str, ...]
+    stdin: str = ""
+    """The file that the line reads from."""
+
+    def __str__(self) -> str:
+        return shlex.join(("ralph", *self.words))
+
+
+def in_blocks() -> list[Shown]:
+    """List the commands in the code blocks of the pages, each once."""
+    found = (
+        shown
+        for page in PAGES
+        for fenced, indented in _BLOCK.findall(page.read_text(encoding="utf-8"))
+        for line in (fenced or indented).splitlines()
+        for shown in in_line(line)
+    )
+    return list(dict.fromkeys(found))
+
+
+def in_line(line: str) -> Iterator[Shown]:
+    """Find the commands of ralph in a line of shell."""
+    rest = shlex.split(line.strip(), comments=True)
+    while rest:
+        end = next((n for n, word in enumerate(rest) if word in ("&&", "||", "|", ";")), len(rest))
+        part, rest = rest[:end], rest[end + 1 :]
+        if part[:1] != ["ralph"]:
+            continue
+        stdin = part[part.index("<") + 1] if "<" in part else ""
+        redirected = [n for n, word in enumerate(part) if word in ("<", ">", ">>", "2>&1")]
+        yield Shown(tuple(part[1 : min(redirected, default=len(part))]), stdin)
+
+
+FILES = {
+    "request.md": "A habit tracker",
+    "notes.md": "Use argparse.",
+    "commands.jsonl": '{"command": "git status"}\n',
+    "prd.json": json.dumps(
+        {
+            "branchName": "x",
+            "userStories": [{"id": "US-1", "title": "Log in", "priority": 1, "passes": False}],
+        }
+    ),
+    "specs/001-login/tasks.md": "## Phase 1: Setup\n\n- [ ] T001 Make the form in src/form.py\n",
+    ".taskmaster/tasks/tasks.json": json.dumps(
+        {"v2": {"tasks": [{"id": 1, "title": "Log in", "status": "pending", "dependencies": []}]}}
+    ),
+    "config.yaml": "defaults:\n  max_iterations: 30\n",
+    ".ralph/configs/default.json": json.dumps(
+        {"name": "default", "steps": [{"name": "run-claude", "type": "agent", "enabled": True}]}
+    ),
+    ".ralph/SETUP.md": "Install the tools.",
+    ".ralph/config.yaml": (
+        "build: {test_command: 'true', lint_command: 'true', typecheck_command: 'true'}\n"
+        "steps: {setup: {type: agent, prompt: .ralph/SETUP.md, once: true}, work: {}, commit: {}}\n"
+    ),
+}
+TASKS = [
+    {"id": "task-001", "description": "First", "status": "complete"},
+    {"id": "task-002", "description": "Second"},
+    {"id": "task-003", "description": "Third"},
+]
+
+
+def make_project(root: Path) -> None:
+    """Make a project with a plan, files of other tools and two past iterations."""
+    Project(root).create()
+    Layout(root).plan.write_text(json.dumps({"tasks": TASKS}), encoding="utf-8")
+    for name, text in FILES.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, encoding="utf-8")
+    told: list[ev.Event] = [ev.LoopStarted(run_id="r", project="app", phase=Phase.BUILDING)]
+    for number in (1, 2, 3):
+        told.append(ev.IterationStarted(iteration=number, task_id="task-001"))
+        outcome = ev.IterationOutcome.COMPLETE
+        told.append(ev.IterationFinished(iteration=number, task_id="task-001", outcome=outcome))
+    writer = JournalWriter(Layout(root).events)
+    writer.write([writer.stamp(event) for event in told])
+    writer.close()
+
+
+Change = Callable[[Documents], Documents]
+
+
+def _asked(question_id: str) -> Change:
+    options = tuple(Option(label=label) for label in ("Red", "Green", "No, and why"))
+    asked = AskedQuestion(
+        id=question_id,
+        batch="b",
+        phase=Phase.BUILDING,
+        question=Question(question="Which color first?", options=options),
+        asked_at=NOON,
+    )
+    return lambda d: d.model_copy(update={"questions": d.questions.asking((asked,))})
+
+
+def _waits_for(kind: ApprovalKind) -> Change:
+    return lambda d: d.model_copy(
+        update={"state": d.state.model_copy(update={"approval": Approval(kind=kind)})}
+    )
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What a command needs to have something to do."""
+
+    before: tuple[str, ...] = ()
+    """Commands that come first, while the loop runs if one does."""
+    change: Change | None = None
+    """A change of the project's documents."""
+    loop: bool = False
+    """Whether a loop runs."""
+    stdin: str = ""
+    status: int = 0
+    """How the command ends."""
+    says: str = ""
+    """Part of what it says then."""
+
+
+SCENES: Mapping[str, Scene] = {
+    "answer q-1a2b3c4d-1": Scene(change=_asked("q-1a2b3c4d-1")),
+    "answer q-5e6f7a8b-1": Scene(change=_asked("q-5e6f7a8b-1")),
+    "approve": Scene(change=_waits_for(ApprovalKind.PLAN)),
+    "reject": Scene(change=_waits_for(ApprovalKind.PLAN)),
+    "config import .ralph": Scene(status=4, says="--yes"),
+    "export prd.json": Scene(before=("import prd.json --yes",)),
+    "feature use login": Scene(before=("feature new login",)),
+    "feature rename login": Scene(before=("feature new login",)),
+    "guard check 'git push'": Scene(status=1, says="deny"),
+    "import - --as github": Scene(stdin='[{"number": 7, "title": "Log in", "state": "OPEN"}]'),
+    "import prd.json": Scene(status=4, says="--yes"),
+    "import specs/001-login/tasks.md": Scene(status=4, says="--yes"),
+    "limits --max-cost": Scene(loop=True),
+    "pause": Scene(loop=True),
+    "release task-003": Scene(before=("hold task-003",)),
+    "reset --keep-specs": Scene(status=3, says="--yes"),
+    "restore": Scene(before=("reset --yes",)),
+    "resume": Scene(loop=True, before=("pause",)),
+    "retry task-003": Scene(before=("skip task-003",)),
+    "stop": Scene(loop=True),
+}
+"""By the beginning of the command; the longest one counts."""
+
+ELSEWHERE = {
+    "attach": "follows a loop until it ends: tests/cli/test_background.py",
+    "demo": "a whole run: .ci/run and tests/demo",
+    "deps": "asks a package index: tests/cli/test_build_tools.py",
+    "mcp": "talks to a client: tests/cli/test_mcp.py",
+    "retry": "ends the wait of a loop: tests/cli/test_commands.py",
+    "serve": "serves until it is stopped: tests/cli/test_serve.py",
+    "undo": "needs the snapshots of a run: tests/cli/test_undo.py",
+}
+"""Commands that do not run here, and why."""
+
+
+def scene_of(command: Shown) -> Scene:
+    """Find what a command needs."""
+    line = shlex.join(command.words)
+    known = max((name for name in SCENES if line.startswith(name)), key=len, default="")
+    return SCENES.get(known, Scene())
+
+
+def elsewhere(command: Shown) -> bool:
+    """Whether a command does not run here."""
+    if command.words[:2] == ("retry", "task-003"):
+        return False
+    return command.words[:1] != () and command.words[0] in ELSEWHERE
+
+
+@contextmanager
+def prepared(root: Path, scene: Scene) -> Iterator[None]:
+    """Put the project into the state that a command needs."""
+    with ExitStack() as stack:
+        if scene.loop:
+            lock = LoopLock(Layout(root))
+            lock.acquire("run-1")
+            stack.callback(lock.release)
+        if scene.change is not None:
+            Project(root).transact(scene.change)
+        yield

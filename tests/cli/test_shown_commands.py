@@ -1,0 +1,92 @@
+"""Every command in a code block of the pages runs."""
+
+import os
+import shlex
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.cli import composition
+from tests.cli.processes import REPOSITORY, inside
+from tests.cli.recorded import recorded_launch
+from tests.cli.shown import (
+    ELSEWHERE,
+    SCENES,
+    Shown,
+    elsewhere,
+    in_blocks,
+    in_line,
+    make_project,
+    prepared,
+    scene_of,
+)
+
+COMMANDS = in_blocks()
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_layers: None) -> dict[str, str]:
+    """The variables of a person with a project in `~/code/app`; a loop replays a recorded run."""
+    monkeypatch.setattr(composition, "launch_project", lambda *_, **__: recorded_launch("whole"))
+    root = tmp_path / "code/app"
+    root.mkdir(parents=True)
+    return {
+        "HOME": str(tmp_path),
+        "XDG_STATE_HOME": str(tmp_path / "state"),
+        "PATH": os.environ["PATH"],
+        "ANTHROPIC_API_KEY": "x",
+    }
+
+
+@pytest.mark.parametrize("command", [c for c in COMMANDS if not elsewhere(c)], ids=str)
+def test_every_shown_command_runs(command: Shown, home: dict[str, str], tmp_path: Path) -> None:
+    root = tmp_path / "code/app"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", home["HOME"])
+        patch.setenv("XDG_STATE_HOME", home["XDG_STATE_HOME"])
+        make_project(root)
+    scene = scene_of(command)
+    stdin = (root / command.stdin).read_text(encoding="utf-8") if command.stdin else scene.stdin
+    words = [word.replace("~/", f"{tmp_path}/", 1) for word in command.words]
+    with prepared(root, scene):
+        for line in scene.before:
+            done = inside(*shlex.split(line), cwd=root, environ=home)
+            assert done.returncode == 0, done.stderr
+        done = inside(*words, cwd=root, stdin=stdin, environ=home)
+    assert done.returncode == scene.status, done.stderr
+    assert scene.says in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_pages_show_many_commands_and_few_are_left_out() -> None:
+    left_out = [command for command in COMMANDS if elsewhere(command)]
+    assert len(COMMANDS) > 100
+    assert len(left_out) < 20
+    assert {command.words[0] for command in left_out} == set(ELSEWHERE)
+
+
+def test_every_scene_is_of_a_shown_command() -> None:
+    lines = [shlex.join(command.words) for command in COMMANDS]
+    assert [name for name in SCENES if not any(line.startswith(name) for line in lines)] == []
+
+
+@pytest.mark.parametrize("reason", ELSEWHERE.values())
+def test_what_does_not_run_here_runs_in_the_tests_that_are_named(reason: str) -> None:
+    places = [word for word in reason.split() if "/" in word]
+    assert places
+    assert all((REPOSITORY / place).exists() for place in places)
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("ralph init        # finds your checks", [Shown(("init",))]),
+        ("cd app && ralph run --headless >> ~/log 2>&1", [Shown(("run", "--headless"))]),
+        ("gh issue list | ralph import -", [Shown(("import", "-"))]),
+        ("ralph inject - < notes.md", [Shown(("inject", "-"), "notes.md")]),
+        ('ralph "A > B"', [Shown(("A > B",))]),
+        ("git status", []),
+    ],
+)
+def test_a_line_of_shell_is_read(line: str, found: list[Shown]) -> None:
+    assert list(in_line(line)) == found
