@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from ralph_tui.cli import completion
+from ralph_tui.cli.command_groups import SHORT_FORMS, GroupedCommands
 from ralph_tui.cli.commands import (
     answer,
     attach,
@@ -26,6 +27,7 @@ from ralph_tui.cli.commands import (
     reset,
     run,
     serve,
+    task,
     tasks,
     verify,
 )
@@ -42,6 +44,7 @@ completion.answer_first_tab()
 
 app = typer.Typer(
     name="ralph",
+    cls=GroupedCommands,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     help="""Sit on the loop, not in it: run Claude in a loop until a plan is done.
@@ -126,14 +129,17 @@ def _print_version() -> None:
     _version(True)  # noqa: FBT003
 
 
+task.add_long_forms((tasks.app, reset.app), (*SHORT_FORMS, "undo"))
+
 _OF_A_FEATURE = (
     *(run.app, tasks.looking, history.app, attach.app, history.measures, replay.app),
     *(control.app, tasks.app, exchange.app, limits.app, answer.app, memory.app, verify.app),
-    reset.app,
+    *(task.app, reset.app),
 )
 for commands in (
     *(run.app, demo.app, init.app, feature.app, tasks.looking, history.app, attach.app),
-    *(history.measures, replay.app, control.app, tasks.app, exchange.app, limits.app, answer.app),
+    *(history.measures, replay.app, control.app, tasks.app, task.app, exchange.app, limits.app),
+    *(answer.app,),
     *(memory.app, serve.app, reset.app, doctor.app, build_tools.app, verify.app),
     *(build_tools.deps, config.app, guard.app, serve.programs),
 ):

@@ -21,6 +21,7 @@ WITHIN = (
     *("config path", "config set", "config show", "deps add", "deps remove", "deps sync"),
     "guard check",
     *("feature new", "feature rename", "feature use"),
+    "task retry",
 )
 """Commands of the groups."""
 

@@ -10,7 +10,7 @@ MODULE = "ralph_tui"
 _LOOKS = names(
     "status tasks history metrics replay doctor test lint typecheck deps guard demo schema --help --version"
 )
-_BARE = names("limits breaker answer feature")
+_BARE = names("limits breaker answer feature task")
 """These only show something when nothing follows."""
 _SHOWS = {"config": names("show path"), "memory": names("--show --stats")}
 
