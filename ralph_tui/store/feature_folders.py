@@ -101,7 +101,7 @@ class Features:
         Raises:
             StoreError: The name is no name or is taken, or the disk does not allow it; nothing was made.
         """
-        self._require_new(name)
+        self.require_new(name)
         refuse_agent(self._layout)
         project_dir.make(self._layout)
         known = self._project.load().project
@@ -119,7 +119,7 @@ class Features:
             )
 
         def change(docs: Documents) -> Documents:
-            self._require_new(name)
+            self.require_new(name)
             record = docs.project.of(name).model_copy(
                 update={"created_at": utc_now(), "branch": branch}
             )
@@ -171,7 +171,7 @@ class Features:
                 "`ralph feature new NAME` makes a feature beside it.",
             )
         self._require_feature(old)
-        self._require_new(new)
+        self.require_new(new)
         before, after = Layout(self._layout.root, old), Layout(self._layout.root, new)
         moves = [Move(before.home, after.home)]
         if before.specs.is_dir() and not before.specs.is_symlink():
@@ -184,7 +184,7 @@ class Features:
 
         def change(docs: Documents) -> Documents:
             self._require_no_loop(f"rename {old}")
-            self._require_new(new)
+            self.require_new(new)
             return docs.replacing(project=docs.project.renaming(old, new))
 
         ReceiptBook(before).copy_for(after)
@@ -210,7 +210,12 @@ class Features:
             last_activity=docs.state.last_activity_at or record.created_at,
         )
 
-    def _require_new(self, name: str) -> None:
+    def require_new(self, name: str) -> None:
+        """Make sure that a feature can be made under this name.
+
+        Raises:
+            StoreError: It is no name, or it is taken.
+        """
         if not is_name(name):
             raise StoreError(f"{name!r} cannot be the name of a feature.", NAME_RULE)
         if os.path.lexists(Layout(self._layout.root, name).home):

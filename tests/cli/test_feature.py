@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from ralph_tui.domain.project_state import Phase
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import LoopLock
 from tests.cli.processes import inside
@@ -92,3 +93,26 @@ def test_a_running_loop_keeps_the_choice(root: Path) -> None:
     finally:
         lock.release()
     assert json.loads(said("status", "--json", cwd=root))["state"]["paused"] is False
+
+
+def test_init_with_a_name_makes_the_project_and_the_feature(tmp_path: Path) -> None:
+    root = tmp_path / "new"
+    root.mkdir()
+    (root / "Makefile").write_text("test:\n\ttrue\n", encoding="utf-8")
+    assert ".ralph/features/login" in said("init", "login", "--dry-run", cwd=root)
+    assert [path.name for path in root.iterdir()] == ["Makefile"]
+
+    told = said("init", "login", cwd=root)
+    assert "created  .ralph/features/login/implementation_plan.json" in told
+    layout = Layout(root, "login")
+    assert json.loads(layout.plan.read_bytes())["title"] == "login"
+    assert "{task" in (layout.home / "PROMPT_build.md").read_text(encoding="utf-8")
+    assert layout.prompt(Phase.BUILDING) == layout.home / "PROMPT_build.md"
+    assert layout.prompt(Phase.PLANNING) == root / "PROMPT_plan.md"
+    assert layout.specs.is_dir()
+    assert "a feature login already" in refused("init", "login", cwd=root)
+    said("init", "search", cwd=root)
+    assert "feature    search" in said("status", cwd=root)
+    before = sorted(str(path) for path in root.rglob("*"))
+    assert "cannot be the name" in refused("init", "No", cwd=root)
+    assert sorted(str(path) for path in root.rglob("*")) == before

@@ -106,6 +106,14 @@ and run `ralph build`. A task needs an "id" and a "description"; "priority" (low
 are optional.
 """
 
+_NEXT_OF_FEATURE = """
+Next:
+  write what {name} must do into specs/{name}/, or say it: ralph discover "..."
+  ralph plan                        plan it
+  ralph add "A first task"          or add its tasks yourself
+  ralph feature                     see all features and which one is chosen
+"""
+
 _OF_RALPH = frozenset({"AGENTS.md", "CLAUDE.md", "MEMORY.md", "progress.txt", "specs"})
 _PYTHON_MANIFESTS = ("pyproject.toml", "setup.py", "setup.cfg")
 _KINDS = {"tests": "tests", "typecheck": "types", "lint": "lint", "format_check": "format"}
@@ -144,8 +152,12 @@ class WantedFiles:
     template: str
 
 
-@app.command(epilog=examples("ralph init", "ralph init --dry-run"))
+@app.command(epilog=examples("ralph init", "ralph init --dry-run", "ralph init login"))
 def init(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", help="Also make a feature of this name, and choose it."),
+    ] = None,
     *,
     project_root: ProjectRoot = None,
     prompts: Annotated[
@@ -172,19 +184,46 @@ def init(
     root = _directory(project_root)
     if project_root is None:
         _refuse_home(root)
+    if name is not None:
+        from ralph_tui.store.feature_folders import Features
+
+        Features(root).require_new(name)
     wanted = WantedFiles(prompts=prompts, template=template or "")
     adoption = _adoption(root, wanted, python=python)
     asks = not yes and sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
     if dry_run or (asks and adoption.new and root.is_dir() and any(root.iterdir())):
         _preview(adoption)
         if dry_run:
+            if name is not None:
+                out(f"create   .ralph/features/{name}, specs/{name}")
             return
         if not typer.confirm("\nWrite this?", default=True):
             raise RalphError("Nothing was written.", "Your project is as it was.")
-    _carry_out(adoption, wanted)
+    _carry_out(adoption, wanted, name)
 
 
-def _carry_out(adoption: Adoption, wanted: WantedFiles) -> None:
+def _make_feature(root: Path, name: str) -> None:
+    """Make a feature with a template of its plan and of its prompt, and say how to go on."""
+    from ralph_tui.domain.project_state import Phase
+    from ralph_tui.engine.control.feature_control import make_feature
+    from ralph_tui.engine.prompts.prompts import builtin_template
+    from ralph_tui.store.layout import PROMPT_NAMES, Layout
+
+    stem = PROMPT_NAMES[Phase.BUILDING]
+    prompt = (f"PROMPT_{stem}.md", builtin_template(f"{stem}.md"))
+    chosen = make_feature(root, name, (prompt,))
+    layout = Layout(root, name)
+    for path in (layout.plan, layout.home / prompt[0], layout.specs):
+        out(f"created  {path.relative_to(root)}")
+    for line in _NEXT_OF_FEATURE.format(name=name).splitlines():
+        typer.echo(line)
+    if not chosen:
+        out(
+            f"`-f {name}` works on it; it could not be chosen: `ralph feature use {name}` says why."
+        )
+
+
+def _carry_out(adoption: Adoption, wanted: WantedFiles, name: str | None) -> None:
     from ralph_tui.store.project import Project
 
     root = adoption.root
@@ -193,7 +232,7 @@ def _carry_out(adoption: Adoption, wanted: WantedFiles) -> None:
         _uv_init(root, adoption.uv_init)
         adoption = _adoption(root, wanted, python=False)  # with what uv has made
     _say_checks(adoption)
-    project = Project(root)
+    project = Project(root, "")
     project.create()
     for path in adoption.kept:
         out(f"kept     {path.relative_to(root)}")
@@ -204,7 +243,9 @@ def _carry_out(adoption: Adoption, wanted: WantedFiles) -> None:
             f"AGENTS.md has {count} lines; only the first {MAX_LINES} go into prompts, "
             "which say where the rest is."
         )
-    if project.load().plan.tasks:
+    if name is not None:
+        _make_feature(root, name)
+    elif project.load().plan.tasks:
         out("The plan has tasks already; `ralph run` works them.")
     else:
         _say_next(adoption, project.layout)
