@@ -219,7 +219,10 @@ def read_specs(layout: Layout) -> "tuple[Spec, ...]":
     if not layout.specs.is_dir():
         return ()
     paths = sorted(path for path in layout.specs.glob("*.md") if path.is_file())[:MAX_SPECS]
-    return tuple(Spec(name=p.name, text=read_text(layout, p, SPEC_BYTES)) for p in paths)
+    folder = layout.specs.relative_to(layout.root).as_posix()
+    return tuple(
+        Spec(name=p.name, text=read_text(layout, p, SPEC_BYTES), folder=folder) for p in paths
+    )
 
 
 def archive_plan(layout: Layout, now: datetime) -> Path | None:

@@ -176,7 +176,7 @@ def test_rename_takes_specs_receipts_and_the_choice_along(root: Path) -> None:
 
     renamed = Project(root)
     assert renamed.layout.feature == "sign-in"
-    assert [spec.name for spec in renamed.read_specs()] == ["spec.md"]
+    assert [spec.path for spec in renamed.read_specs()] == ["specs/sign-in/spec.md"]
     task = renamed.load().plan.tasks[0].model_copy(update={"verification": rests})
     assert renamed.receipts.has_record_of(task)
     assert not Project(root, "").receipts.has_record_of(task), "another feature's task a"

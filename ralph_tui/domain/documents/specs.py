@@ -16,6 +16,13 @@ class Spec(Model):
     name: str
     """The file's name, such as `authentication.md`."""
     text: str
+    folder: str = "specs"
+    """Where it is in the project; a feature has a folder of its own."""
+
+    @property
+    def path(self) -> str:
+        """Its path in the project."""
+        return f"{self.folder}/{self.name}"
 
     @property
     def criteria(self) -> tuple[str, ...]:

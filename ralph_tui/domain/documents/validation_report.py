@@ -101,9 +101,9 @@ class ValidationReport(Record):
 def report_problems(results: Sequence[SpecResult], specs: Sequence[Spec]) -> tuple[str, ...]:
     """Return why a report is refused: a spec or a criterion left out, or no evidence."""
     problems: list[str] = []
-    by_name = {result.spec.removeprefix("specs/"): result for result in results}
+    by_name = {result.spec: result for result in results}
     for spec in specs:
-        result = by_name.get(spec.name)
+        result = by_name.get(spec.path) or by_name.get(spec.name)
         if result is None:
             problems.append(f"{spec.name} is not in the report")
             continue

@@ -94,17 +94,18 @@ async def read_specs(stage: Stage) -> tuple[Spec, ...]:
 
 async def missing_specs(stage: Stage) -> str | None:
     """Return what the specs lack, as an order to the model; None when every one is complete."""
-    return spec_problems(await read_specs(stage))
+    folder = stage.run.project.layout.specs.relative_to(stage.run.project.root)
+    return spec_problems(await read_specs(stage), folder.as_posix())
 
 
-def spec_problems(specs: Sequence[Spec]) -> str | None:
+def spec_problems(specs: Sequence[Spec], folder: str = "specs") -> str | None:
     """Return what these specs lack, as an order to the model; None when every one is complete."""
     if not specs:
-        return "There is no spec yet. Write at least one `specs/<topic>.md` with the four sections."
-    lacking = {s.name: s.problems() for s in specs if s.problems()}
+        return f"There is no spec yet. Write at least one `{folder}/<topic>.md` with the four sections."
+    lacking = {s.path: s.problems() for s in specs if s.problems()}
     if not lacking:
         return None
-    lines = [f"specs/{name} lacks {'; '.join(parts)}." for name, parts in lacking.items()]
+    lines = [f"{name} lacks {'; '.join(parts)}." for name, parts in lacking.items()]
     return "Python checked the specs:\n" + bullets(lines)
 
 

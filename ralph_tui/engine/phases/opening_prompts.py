@@ -74,7 +74,7 @@ def prompt_of_task(
         checks=tuple(check.command for check in facts.checks),
         red_before=tuple(facts.red_before),
         guidance=tuple(facts.guidance),
-        specs=tuple(_path_of(project, spec) for spec in specs),
+        specs=tuple(spec.path for spec in specs),
         spec_parts=parts_for(facts.task, specs),
         memory=memory.text,
         learnings=memory.learnings,
@@ -102,7 +102,7 @@ def prompt_of_discovery(
     questions = f"You may ask at most {left} questions in all." if may_ask else NOBODY
     so_far = answers_so_far(docs, Phase.DISCOVERY)
     answered = section("Answered by the person already (do not ask again)", bullets(so_far))
-    there = [_path_of(project, spec) for spec in project.read_specs()]
+    there = [spec.path for spec in project.read_specs()]
     learned = learnings_for(project, docs.state.request, feedback)
     template = _template(project, Phase.DISCOVERY, "discovery.md")
     places = {
@@ -184,13 +184,8 @@ def _agents(project: Project) -> str:
     return agents_md.shown(project.read_text(project.layout.agents_md, TEXT_LIMIT))
 
 
-def _path_of(project: Project, spec: Spec) -> str:
-    """Return a spec's path in the project; a feature has a folder of its own."""
-    return (project.layout.specs / spec.name).relative_to(project.root).as_posix()
-
-
 def _spec_texts(specs: Sequence[Spec]) -> str:
-    return "\n\n".join(f"### specs/{s.name}\n{s.text.strip()}" for s in specs)[:SPEC_TEXT_LIMIT]
+    return "\n\n".join(f"### {s.path}\n{s.text.strip()}" for s in specs)[:SPEC_TEXT_LIMIT]
 
 
 def _plan_lines(docs: Documents) -> str:

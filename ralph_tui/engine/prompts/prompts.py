@@ -243,6 +243,7 @@ def system_prompt(
     checks: ProjectChecks = NO_CHECKS,
     *,
     rules: str = "",
+    specs: str = "specs",
 ) -> str:
     """Return what is appended to the system prompt: the rules of the phase, and the project's CLAUDE.md.
 
@@ -252,12 +253,14 @@ def system_prompt(
         git: The git operations that are allowed.
         checks: How the project is checked.
         rules: Given instead of the phase's.
+        specs: The directory of the requirements.
     """
     rules = (rules or builtin_template(_SYSTEM[phase])).strip()
     known = _EVERY_READING_GIT if EVERY_READING in git else ", ".join(git)
     rules = rules.replace("{{git}}", known or "no commands")
     rules = rules.replace("{{commands}}", project_commands(checks))
     rules = rules.replace("{{example}}", example_criterion(checks))
+    rules = rules.replace("specs/<topic>.md", f"{specs}/<topic>.md")
     return f"{rules}\n{section('CLAUDE.md of this project', claude_md)}"
 
 

@@ -97,7 +97,9 @@ def _system_prompt(
     if settings.agent.include_claude_md:
         claude_md = project.read_text(project.root / "CLAUDE.md", CLAUDE_MD_LIMIT)
     given = builtin_template(rules) if rules else ""
-    return system_prompt(phase, claude_md, settings.git.allowed_operations, checks, rules=given)
+    specs = project.layout.specs.relative_to(project.root).as_posix()
+    allowed = settings.git.allowed_operations
+    return system_prompt(phase, claude_md, allowed, checks, rules=given, specs=specs)
 
 
 def spec_maker(

@@ -44,7 +44,7 @@ def spec_parts(specs: Sequence[Spec], glyphs: Glyphs) -> list[Part]:
     """Show every spec as a person reads it, with what is missing above it."""
     if not specs:
         return [Part("No specs", [[Span("There is no file in specs/.", Tone.WARN)]])]
-    return [Part(f"specs/{spec.name}", _spec(spec, glyphs)) for spec in specs]
+    return [Part(spec.path, _spec(spec, glyphs)) for spec in specs]
 
 
 def _spec(spec: Spec, glyphs: Glyphs) -> list[Line]:
