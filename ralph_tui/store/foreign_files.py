@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
+from ralph_tui.domain.features import is_name
 from ralph_tui.domain.sanitize import one_line
 
 PLACES = (
@@ -25,6 +26,7 @@ PLACES = (
 
 FOLDERS = (
     (".ralph-hybrid", "prd.json"),
+    (".ralph", "prd.json"),
     ("specs", "tasks.md"),
     (".specify/specs", "tasks.md"),
     (".kiro/specs", "tasks.md"),
@@ -51,6 +53,9 @@ def import_offer(found: tuple[str, ...]) -> str:
     if not found:
         return ""
     name = one_line(shlex.quote(found[0]), 200)
+    parts = found[0].split("/")
+    if parts[0] == ".ralph" and len(parts) == 3 and is_name(parts[1]):
+        name += f" --into {parts[1]}"
     more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
     return f"{one_line(found[0], 200)} is a plan of another tool{more}. Import it: `ralph import {name}`"
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain.project_state import Phase
+from ralph_tui.store.foreign_files import foreign_plans, import_offer
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import LoopLock
 from tests.cli.processes import inside
@@ -116,3 +117,43 @@ def test_init_with_a_name_makes_the_project_and_the_feature(tmp_path: Path) -> N
     before = sorted(str(path) for path in root.rglob("*"))
     assert "cannot be the name" in refused("init", "No", cwd=root)
     assert sorted(str(path) for path in root.rglob("*")) == before
+
+
+def hybrid(root: Path) -> dict[str, bytes]:
+    """A feature folder as Ralph Hybrid leaves it; its content."""
+    folder = root / ".ralph" / "login"
+    (folder / "specs").mkdir(parents=True)
+    stories = [
+        {"id": "S-1", "title": "Form", "description": "d", "acceptanceCriteria": ["It is there"],
+         "priority": 1, "passes": True, "notes": ""},
+        {"id": "S-2", "title": "Check", "description": "d", "acceptanceCriteria": ["It is checked"],
+         "priority": 2, "passes": False, "notes": ""},
+    ]  # fmt: skip
+    prd = {"description": "Log in", "createdAt": "2026-01-01T00:00:00Z", "userStories": stories}
+    (folder / "prd.json").write_text(json.dumps(prd), encoding="utf-8")
+    (folder / "spec.md").write_text("# Login\n", encoding="utf-8")
+    (folder / "specs" / "form.md").write_text("# Form\n", encoding="utf-8")
+    return {p.name: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def test_a_feature_folder_of_ralph_hybrid_is_adopted_and_stays(root: Path) -> None:
+    source = hybrid(root)
+    assert "--into login" in import_offer(foreign_plans(root))
+    said("import", ".ralph/login/prd.json", "--into", "login", "--dry-run", cwd=root)
+    assert not Layout(root).project.exists()
+    done = inside("import", ".ralph/login/prd.json", "--into", "login", cwd=root)
+    assert done.returncode == 4, "there is nobody to ask"
+    assert not Layout(root).project.exists()
+
+    said("import", ".ralph/login/prd.json", "--into", "login", "--yes", cwd=root)
+    tasks = json.loads(said("tasks", "-f", "login", "--json", cwd=root))
+    assert [(t["id"], t["status"]) for t in tasks] == [("S-1", "complete"), ("S-2", "pending")]
+    assert ids("tasks", "-f", ".", cwd=root) == ["task-1", "task-2"]
+    assert {p.name for p in (root / "specs/login").iterdir()} == {"spec.md", "form.md"}
+    folder = root / ".ralph" / "login"
+    assert {p.name: p.read_bytes() for p in folder.rglob("*") if p.is_file()} == source
+    again = said("import", ".ralph/login/prd.json", "--into", "login", "--yes", cwd=root)
+    assert "Nothing to import" in again
+    assert "cannot be the name" in refused(
+        "import", ".ralph/login/prd.json", "--into", "../x", cwd=root
+    )

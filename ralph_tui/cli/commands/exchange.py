@@ -1,14 +1,17 @@
 """`ralph import` and `ralph export`: plans of other tools, read into the plan and written back."""
 
 import sys
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from ralph_tui.cli.completion import features
 from ralph_tui.cli.console import note, out, out_json
-from ralph_tui.cli.options import AsJson, ProjectRoot, examples
-from ralph_tui.cli.project_lookup import controls_of, find_project
+from ralph_tui.cli.options import AsJson, ProjectRoot, chosen_feature, examples
+from ralph_tui.cli.project_lookup import controls_of, find_project, find_root
 from ralph_tui.domain.errors import ExitCode, RalphError
+from ralph_tui.domain.features import UNNAMED
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,6 +37,7 @@ Form = Annotated[
     "import",
     epilog=examples(
         "ralph import prd.json",
+        "ralph import .ralph/login/prd.json --into login",
         "ralph import specs/001-login/tasks.md --by group",
         "ralph import .taskmaster/tasks/tasks.json --tag v2 --dry-run",
         "gh issue list --json number,title,body,state | ralph import - --as github --yes",
@@ -63,6 +67,15 @@ def import_plan(  # noqa: PLR0913 - an option of the command for each
         bool, typer.Option("--dry-run", help="Only show what would change.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    into: Annotated[
+        str | None,
+        typer.Option(
+            "--into",
+            metavar="FEATURE",
+            help="Into this feature; it is made if there is none of the name.",
+            autocompletion=features,
+        ),
+    ] = None,
     as_json: AsJson = False,
     project_root: ProjectRoot = None,
 ) -> None:
@@ -75,10 +88,12 @@ def import_plan(  # noqa: PLR0913 - an option of the command for each
     from ralph_tui.engine.run.plan_import import PlanImport
     from ralph_tui.interop.formats import Wanted
 
-    controls = controls_of(project_root)
-    settings = load_settings(controls.root)
-    importing = PlanImport(controls, settings)
-    preview = importing.look(source, form, Wanted(by=by, tag=tag))
+    target = _Into(into, project_root)
+    with target.before():
+        controls = controls_of(project_root)
+        settings = load_settings(controls.root)
+        importing = PlanImport(controls, settings, into_new=target.is_new)
+        preview = importing.look(source, form, Wanted(by=by, tag=tag))
     if not as_json:
         _show(preview)
     if dry_run or not preview.changes_plan:
@@ -89,13 +104,66 @@ def import_plan(  # noqa: PLR0913 - an option of the command for each
         raise RalphError(message, "Stop the loop first, or import without --check.")
     if not yes:
         _ask(preview, as_json=as_json)
-    results = _checked(importing, preview, controls.root, settings) if check else {}
-    if controls.loop_runs:
-        note("A loop is running here. It sees the change before its next task.")
-    from ralph_tui.engine.run.plan_import import evidence_of
+    target.make(controls.root)
+    with target.after():
+        if target.is_new:
+            importing.made(controls_of(project_root))
+        results = _checked(importing, preview, controls.root, settings) if check else {}
+        if controls.loop_runs:
+            note("A loop is running here. It sees the change before its next task.")
+        from ralph_tui.engine.run.plan_import import evidence_of
 
-    importing.write(preview, evidence_of(results))
+        importing.write(preview, evidence_of(results))
+    target.adopt(controls.root, source)
     _finish(preview, as_json=as_json, written=True, results=results)
+
+
+class _Into:
+    """The feature that an import goes into, if one was named; it may have to be made."""
+
+    def __init__(self, name: str | None, project_root: "Path | None") -> None:
+        """Look whether there is such a feature.
+
+        Raises:
+            RalphError: It can be no feature's name.
+        """
+        self.name = ""
+        self.is_new = False
+        self._given = name
+        if name is None:
+            return
+        from ralph_tui.store.feature_choice import named_feature
+        from ralph_tui.store.feature_folders import Features
+
+        self.name = named_feature(name)
+        known = Features(find_root(project_root))
+        self.is_new = bool(self.name) and self.name not in known.names
+        if self.is_new:
+            known.require_new(self.name)
+
+    def before(self) -> AbstractContextManager[None]:
+        """Work on the feature, or on the plan without a name while there is none."""
+        return chosen_feature(UNNAMED if self.is_new else self._given)
+
+    def after(self) -> AbstractContextManager[None]:
+        """Work on the feature."""
+        return chosen_feature(self._given)
+
+    def make(self, root: "Path") -> None:
+        """Make the feature if there is none."""
+        if self.is_new:
+            from ralph_tui.engine.control.feature_control import make_feature
+
+            chosen = make_feature(root, self.name)
+            note(f"Made the feature {self.name}{' and chose it' if chosen else ''}.")
+
+    def adopt(self, root: "Path", source: str) -> None:
+        """Copy the specs that lie beside a prd.json of Ralph Hybrid."""
+        if self.name:
+            from ralph_tui.engine.control.feature_control import adopt_specs
+
+            for path in adopt_specs(root, source, self.name):
+                note(f"Copied {path}.")
 
 
 @app.command(

@@ -38,9 +38,20 @@ CHANGED_MEANWHILE = (
 class PlanImport:
     """One import into the plan of a project: look first, then write exactly what was shown."""
 
-    def __init__(self, controls: Controls, settings: Settings, base: Path | None = None) -> None:
-        """Import into the project of these controls; names are relative to `base`, or the current directory."""
+    def __init__(
+        self,
+        controls: Controls,
+        settings: Settings,
+        base: Path | None = None,
+        *,
+        into_new: bool = False,
+    ) -> None:
+        """Import into the project of these controls; names are relative to `base`, or the current directory.
+
+        With `into_new` the plan is that of a feature that does not exist yet; `made` says when it does.
+        """
         self._base = base
+        self._into_new = into_new
         self._controls = controls
         self._settings = settings
         self._project = Project(controls.root)
@@ -74,9 +85,14 @@ class PlanImport:
         left = len(files) - len(chosen)
         if left:
             self._told.append(f"Other files in the directory that are not {importer.name}: {left}.")
-        plan = self._project.load().plan
+        plan = ImplementationPlan() if self._into_new else self._project.load().plan
         self._judge(plan)
         return self._merged(plan).preview
+
+    def made(self, controls: Controls) -> None:
+        """Import into the feature of these controls from now on; it was made after the preview."""
+        self._controls, self._project = controls, Project(controls.root)
+        self._into_new = False
 
     def write(
         self, shown: ImportPreview, evidence: Mapping[str, TaskVerification | None] | None = None
