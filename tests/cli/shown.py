@@ -5,7 +5,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ralph_tui.domain import events as ev
@@ -19,6 +19,10 @@ from tests.cli.processes import REPOSITORY
 from tests.cli.recorded import NOON
 
 PAGES = (REPOSITORY / "README.md", *sorted(REPOSITORY.glob("docs/*.md")))
+_TABLE = re.compile(r"^\|[^\n]*\| Command \|\n((?:\|[^\n]+\n)+)", re.MULTILINE)
+"""A table whose last column is a command."""
+
+_LAST_CELL = re.compile(r"\| `(ralph [^\n`]+)` \|$", re.MULTILINE)
 _BLOCK = re.compile(
     r"```(?:sh|bash)\n(.*?)```|((?:^ {4}ralph [^\n]+\n)+)", re.DOTALL | re.MULTILINE
 )
@@ -37,15 +41,21 @@ class Shown:
 
 
 def in_blocks() -> list[Shown]:
-    """List the commands in the code blocks of the pages, each once."""
+    """List the commands in the code blocks and command tables of the pages, each once."""
     found = (
         shown
         for page in PAGES
-        for fenced, indented in _BLOCK.findall(page.read_text(encoding="utf-8"))
-        for line in (fenced or indented).splitlines()
+        for line in _lines(page.read_text(encoding="utf-8"))
         for shown in in_line(line)
     )
     return list(dict.fromkeys(found))
+
+
+def _lines(text: str) -> Iterator[str]:
+    for fenced, indented in _BLOCK.findall(text):
+        yield from (fenced or indented).splitlines()
+    for rows in _TABLE.findall(text):
+        yield from _LAST_CELL.findall(rows)
 
 
 def in_line(line: str) -> Iterator[Shown]:
@@ -61,16 +71,22 @@ def in_line(line: str) -> Iterator[Shown]:
         yield Shown(tuple(part[1 : min(redirected, default=len(part))]), stdin)
 
 
+PRD = json.dumps(
+    {
+        "branchName": "x",
+        "userStories": [{"id": "US-1", "title": "Log in", "priority": 1, "passes": False}],
+    }
+)
 FILES = {
     "request.md": "A habit tracker",
     "notes.md": "Use argparse.",
     "commands.jsonl": '{"command": "git status"}\n',
-    "prd.json": json.dumps(
-        {
-            "branchName": "x",
-            "userStories": [{"id": "US-1", "title": "Log in", "priority": 1, "passes": False}],
-        }
+    "prd.json": PRD,
+    ".ralph/login/prd.json": PRD,
+    "wiggum.json": json.dumps(
+        {"version": 1, "tasks": [{"id": "T001", "title": "Log in", "status": "todo"}]}
     ),
+    "PROMPT_own.md": "Do {{task}} well.",
     "specs/001-login/tasks.md": "## Phase 1: Setup\n\n- [ ] T001 Make the form in src/form.py\n",
     ".taskmaster/tasks/tasks.json": json.dumps(
         {"v2": {"tasks": [{"id": 1, "title": "Log in", "status": "pending", "dependencies": []}]}}
@@ -147,19 +163,19 @@ class Scene:
     """Part of what it says then."""
 
 
+ASKS = ("config import", "import")
+"""Commands that show what they would do, and need a yes to do it."""
+
 SCENES: Mapping[str, Scene] = {
     "answer q-1a2b3c4d-1": Scene(change=_asked("q-1a2b3c4d-1")),
     "answer q-5e6f7a8b-1": Scene(change=_asked("q-5e6f7a8b-1")),
     "approve": Scene(change=_waits_for(ApprovalKind.PLAN)),
     "reject": Scene(change=_waits_for(ApprovalKind.PLAN)),
-    "config import .ralph": Scene(status=4, says="--yes"),
     "export prd.json": Scene(before=("import prd.json --yes",)),
     "feature use login": Scene(before=("feature new login",)),
     "feature rename login": Scene(before=("feature new login",)),
     "guard check 'git push'": Scene(status=1, says="deny"),
     "import - --as github": Scene(stdin='[{"number": 7, "title": "Log in", "state": "OPEN"}]'),
-    "import prd.json": Scene(status=4, says="--yes"),
-    "import specs/001-login/tasks.md": Scene(status=4, says="--yes"),
     "limits --max-cost": Scene(loop=True),
     "pause": Scene(loop=True),
     "release task-003": Scene(before=("hold task-003",)),
@@ -176,25 +192,39 @@ ELSEWHERE = {
     "demo": "a whole run: .ci/run and tests/demo",
     "deps": "asks a package index: tests/cli/test_build_tools.py",
     "mcp": "talks to a client: tests/cli/test_mcp.py",
-    "retry": "ends the wait of a loop: tests/cli/test_commands.py",
     "serve": "serves until it is stopped: tests/cli/test_serve.py",
     "undo": "needs the snapshots of a run: tests/cli/test_undo.py",
 }
 """Commands that do not run here, and why."""
 
 
+def short_form(command: Shown) -> tuple[str, ...]:
+    """Return the words of a command, without the `task` that may come before it."""
+    grouped = len(command.words) > 1 and command.words[0] == "task"
+    return command.words[1:] if grouped else command.words
+
+
 def scene_of(command: Shown) -> Scene:
     """Find what a command needs."""
-    line = shlex.join(command.words)
+    line = shlex.join(short_form(command))
     known = max((name for name in SCENES if line.startswith(name)), key=len, default="")
-    return SCENES.get(known, Scene())
+    scene = SCENES.get(known, Scene())
+    settled = {"--yes", "-y", "--dry-run"}.intersection(command.words)
+    if line.startswith(ASKS) and not settled:
+        return replace(scene, status=4, says="--yes")
+    return scene
 
 
 def elsewhere(command: Shown) -> bool:
     """Whether a command does not run here."""
-    if command.words[:2] == ("retry", "task-003"):
-        return False
-    return command.words[:1] != () and command.words[0] in ELSEWHERE
+    words = short_form(command)
+    return words[:1] != () and words[0] in ELSEWHERE
+
+
+def feature_of(command: Shown) -> str:
+    """Return the feature that a command names with `-f`, or nothing."""
+    pairs = zip(command.words, command.words[1:], strict=False)
+    return next((name for option, name in pairs if option in ("-f", "--feature")), "")
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Every command in a code block of the pages runs."""
+"""Every command in a code block or a command table of the pages runs."""
 
 import os
 import shlex
@@ -14,11 +14,13 @@ from tests.cli.shown import (
     SCENES,
     Shown,
     elsewhere,
+    feature_of,
     in_blocks,
     in_line,
     make_project,
     prepared,
     scene_of,
+    short_form,
 )
 
 COMMANDS = in_blocks()
@@ -49,7 +51,8 @@ def test_every_shown_command_runs(command: Shown, home: dict[str, str], tmp_path
     stdin = (root / command.stdin).read_text(encoding="utf-8") if command.stdin else scene.stdin
     words = [word.replace("~/", f"{tmp_path}/", 1) for word in command.words]
     with prepared(root, scene):
-        for line in scene.before:
+        feature = feature_of(command)
+        for line in (*([f"feature new {feature}"] if feature else []), *scene.before):
             done = inside(*shlex.split(line), cwd=root, environ=home)
             assert done.returncode == 0, done.stderr
         done = inside(*words, cwd=root, stdin=stdin, environ=home)
@@ -62,11 +65,11 @@ def test_the_pages_show_many_commands_and_few_are_left_out() -> None:
     left_out = [command for command in COMMANDS if elsewhere(command)]
     assert len(COMMANDS) > 100
     assert len(left_out) < 20
-    assert {command.words[0] for command in left_out} == set(ELSEWHERE)
+    assert {short_form(command)[0] for command in left_out} == set(ELSEWHERE)
 
 
 def test_every_scene_is_of_a_shown_command() -> None:
-    lines = [shlex.join(command.words) for command in COMMANDS]
+    lines = [shlex.join(short_form(command)) for command in COMMANDS]
     assert [name for name in SCENES if not any(line.startswith(name) for line in lines)] == []
 
 

@@ -12,11 +12,18 @@ import typer
 from typer.core import TyperGroup
 
 from ralph_tui.cli.app import app
+from ralph_tui.cli.command_groups import GROUPS, SHORT_FORMS
 from ralph_tui.cli.json_schemas import json_schema
 from tests.tools.house import ROOT
 
 DOCS = ROOT / "docs"
 NOTE = "<!-- Generated: `uv run python -m tests.tools.reference` -->\n"
+
+SHORT = """\
+## Short forms
+
+`ralph task` can be left out before these: {names}. `ralph skip TASK` is `ralph task skip TASK`.
+"""
 
 PLAN_HEAD = """\
 The plan is `.ralph/implementation_plan.json`. Only `tasks` is required, and of a task only `id`; ralph writes everything else. You can edit
@@ -41,9 +48,15 @@ def commands_page() -> str:
         "`ralph help COMMAND` prints the same. Options can come before or after the arguments.\n",
         *_of_command("ralph", root, level=2),
     ]
-    for name, command in root.commands.items():
-        if not command.hidden:
-            parts += _of_command(f"ralph {name}", command, level=2)
+    grouped = {name for names in GROUPS.values() for name in names}
+    others = [name for name in root.commands if name not in grouped and name not in SHORT_FORMS]
+    last = list(GROUPS)[-1]
+    for title, names in GROUPS.items():
+        parts.append(f"## {title}\n")
+        for name in (*names, *(others if title == last else ())):
+            if not root.commands[name].hidden:
+                parts += _of_command(f"ralph {name}", root.commands[name], level=3)
+    parts.append(SHORT.format(names=", ".join(f"`{name}`" for name in SHORT_FORMS)))
     return "\n".join(parts).rstrip() + "\n"
 
 
