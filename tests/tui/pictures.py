@@ -93,6 +93,16 @@ def well(launch: Launch) -> Launch:
     return replace(launch, readiness=lambda: notices)
 
 
+def of_feature() -> list[Event]:
+    """A loop that works on a feature."""
+    return [
+        event.model_copy(update={"feature": "sign-in"})
+        if isinstance(event, ev.LoopStarted)
+        else event
+        for event in busy()
+    ]
+
+
 def no_plan(_: Path) -> Script:
     """A new project."""
     made = script_of()
@@ -435,6 +445,7 @@ DASHBOARD: dict[str, Picture] = {
     "discovery": Picture(SMALL, told(waiting.discovery)),
     "running": Picture(MEDIUM, told(feed.running)),
     "busy": Picture(LARGE, told(busy)),
+    "feature": Picture(SMALL, told(of_feature)),
     "steps": Picture(LARGE, told(feed.steps)),
     "failed_gate": Picture(MEDIUM, told(feed.failed_gate)),
     "retrying": Picture(MEDIUM, told(retrying)),

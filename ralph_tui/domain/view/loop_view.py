@@ -86,6 +86,8 @@ class LoopView(Model):
     """All that was asked for is built and validated, and nobody works on more."""
     run_state: RunState = RunState.IDLE
     project: str = ""
+    feature: str = ""
+    """The feature that is shown; empty for the plan without a name."""
     phase: Phase = Phase.BUILDING
     model: str = ""
     iteration: int = 0

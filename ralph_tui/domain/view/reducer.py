@@ -41,6 +41,7 @@ def _standing(e: ev.Standing) -> _Changes:
     )
     return {
         "project": e.project,
+        "feature": e.feature,
         "phase": e.phase,
         "model": e.model,
         "max_iterations": e.max_iterations,
@@ -71,6 +72,10 @@ def _project_read(view: LoopView, e: ev.ProjectRead) -> _Changes:
     """Take what was read from disk; keep the figures of a run that has ended in sight."""
     seen: _Changes = {"sight": Sight.ALL, "trouble": "", "unworkable": e.unworkable}
     seen |= {"finished": e.finished}
+    if view.is_known and e.feature != view.feature:  # the person chose another one
+        fresh = LoopView()
+        of_another = {name: getattr(fresh, name) for name in LoopView.model_fields}
+        return of_another | _standing(e) | seen
     keeps = view.run_state in ENDED and view.is_known
     return seen if keeps else _standing(e) | seen
 

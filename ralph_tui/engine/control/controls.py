@@ -59,7 +59,14 @@ class Controls:
         self.attribution, self.journal_attribution = Attribution(), Attribution()
         """For who shows what happens, and for who writes it down; each tells of a change once."""
         self._tell: Callable[[str], None] = tell or (lambda _: None)
-        self._project = Project(root, tell=tell)
+        self._own = self._project = Project(root, tell=tell)
+
+    def turn_to(self, feature: str | None) -> None:
+        """Control another feature from now on, such as that of a loop of another process; None: one's own again."""
+        if feature is None:
+            self._project = self._own
+        elif feature != self._project.layout.feature:
+            self._project = Project(self.root, feature, tell=self._tell)
 
     # The loop.
 

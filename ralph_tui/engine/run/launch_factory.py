@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ralph_tui.config.settings import Settings
-from ralph_tui.domain.events import EventSink, LoopFinished
+from ralph_tui.domain.events import Event, EventSink, LoopFinished, LoopLost, LoopStarted
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.launch import Launch, PlanImporter
@@ -35,7 +35,15 @@ def make_launch(root: Path, services: RunServices, request: RunRequest | None = 
 
     async def watch(sink: EventSink) -> None:
         follow_project = await asyncio.to_thread(_follower)
-        await follow_project(root, sink, services.settings)
+
+        def told(event: Event) -> None:
+            if isinstance(event, LoopStarted):
+                controls.turn_to(event.feature)
+            elif isinstance(event, LoopLost):
+                controls.turn_to(None)
+            sink(event)
+
+        await follow_project(root, told, services.settings)
 
     def warm_up() -> None:
         _runner()

@@ -46,22 +46,27 @@ def header_lines(facts: Facts, width: int, glyphs: Glyphs) -> list[Line]:
     return [_first(facts, width, glyphs), _second(facts, width, glyphs)]
 
 
-def project_name(view: LoopView, root_name: str) -> str:
-    """Return the name of the project, which is known before the first event."""
-    return flat(view.project or root_name)
+def project_name(view: LoopView, root_name: str, glyphs: Glyphs) -> str:
+    """Return the name of the project, which is known before the first event, and the feature's, if it has one."""
+    name = flat(view.project or root_name)
+    return f"{name} {glyphs.chevron} {flat(view.feature)}" if view.feature else name
 
 
 def title_of(view: LoopView, root_name: str, glyphs: Glyphs) -> str:
     """Write the terminal's title: state and project."""
     look = look_of(view)
-    name = project_name(view, root_name)
+    name = project_name(view, root_name, glyphs)
     return one_line(f"{getattr(glyphs, look.glyph)} {name} {look.word} - ralph")
 
 
 def _first(facts: Facts, width: int, glyphs: Glyphs) -> Line:
     """State, name and phases at the left, iteration and time at the right; the first pair that fits."""
     state = _state(facts, glyphs)
-    named = [*state, _GAP, Span(project_name(facts.view, PurePath(facts.root).name), Tone.TITLE)]
+    named = [
+        *state,
+        _GAP,
+        Span(project_name(facts.view, PurePath(facts.root).name, glyphs), Tone.TITLE),
+    ]
     label, brief = _labels(facts, glyphs)
     stepper, short = _phases(facts.view, glyphs)
     lefts = [

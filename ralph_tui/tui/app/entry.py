@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.events import LoopFinished
 from ralph_tui.engine.control.launch import Launch
+from ralph_tui.store.feature_choice import layout_of, working_on
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.host.terminal_escapes import OLD_TITLE
 from ralph_tui.tui.terminal.garbage_collection import swept_by_hand
@@ -28,6 +29,9 @@ def show(app: RalphApp, splash: "Splash | None" = None) -> int:
     if splash is not None:
         app.driver_class = splash.behind(app.driver_class)
     with (
+        working_on(
+            layout_of(app.launch.root).feature
+        ),  # whatever is chosen or checked out elsewhere
         swept_by_hand(),
         quiet_stderr(
             redraw=lambda: _soon(app, app.refresh),

@@ -166,7 +166,7 @@ class Refresher:
 
     def _call_at_end(self, batch: list[Event]) -> None:
         """Notify the person when the loop is done, stopped or lost; not for the past of a loop just attached to."""
-        name = project_name(self._app.view, self._app.launch.root.name)
+        name = project_name(self._app.view, self._app.launch.root.name, self._app.glyphs)
         for event in batch:
             if isinstance(event, LoopFinished):
                 self._app.call_person(f"{name} {event.status.replace('_', ' ')}: {event.reason}")
