@@ -1,5 +1,6 @@
 """The documentation site has every page, and its links are right in the copy it is built from."""
 
+import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,6 +32,24 @@ def test_the_menu_leads_to_every_page_once() -> None:
     pages = {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")}
     pages -= {page for page in pages if page.startswith("examples/")}
     assert sorted(nav) == sorted(pages.union(FROM_THE_ROOT))
+
+
+FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+GLUED = re.compile(r"^(?![-*|#>\s\d<]).+\n(?:\||[-*] |1\. ).*", re.MULTILINE)
+"""A table or list right below a line of text, which GitHub shows as such and the site does not."""
+
+
+@pytest.mark.parametrize(
+    "page", [*(p.relative_to(DOCS.parent).as_posix() for p in DOCS.rglob("*.md")), *FROM_THE_ROOT]
+)
+def test_tables_and_lists_begin_after_an_empty_line(page: str) -> None:
+    text = FENCED.sub("", (DOCS.parent / page).read_text(encoding="utf-8"))
+    assert GLUED.findall(text) == []
+
+
+def test_a_table_below_a_line_of_text_is_found() -> None:
+    assert GLUED.findall("Use these:\n| A | B |\n") == ["Use these:\n| A | B |"]
+    assert GLUED.findall("Use these:\n\n- a\n  b\n- c\n") == []
 
 
 @pytest.mark.parametrize(
