@@ -7,7 +7,7 @@ import typer
 
 from ralph_tui.cli.completion import blocked_tasks, held_tasks, open_tasks
 from ralph_tui.cli.console import out, out_json
-from ralph_tui.cli.options import AsJson, ProjectRoot, examples
+from ralph_tui.cli.options import CENT, AsJson, ProjectRoot, examples
 from ralph_tui.cli.project_lookup import controls_of, find_project, read_project
 from ralph_tui.domain.errors import RalphError
 
@@ -219,27 +219,59 @@ def edit(  # noqa: PLR0913 - an option of the command for each
 @app.command(
     epilog=examples(
         'ralph add "Say how long it took" --after task-003 --check "uv run pytest"',
+        "ralph add --plan @export.md",
+        "ralph add --plan 12 --max-cost 2",
     )
 )
-def add(
+def add(  # noqa: PLR0913 - an option of the command for each
     text: Annotated[
         list[str],
         typer.Argument(
-            metavar="TEXT", help="What is to be done; `-` reads standard input, `@FILE` a file."
+            metavar="TEXT",
+            help="What is to be done; `-` reads standard input, `@FILE` a file; with --plan also an issue.",
         ),
     ],
     *,
+    plan: Annotated[
+        bool,
+        typer.Option("--plan", help="Let the planning model make tasks of it. This costs money."),
+    ] = False,
     priority: Priority = None,
     check: Check = None,
     after: After = None,
     model: Model = None,
     tokens: Tokens = None,
+    max_cost: Annotated[
+        float | None,
+        typer.Option("--max-cost", metavar="USD", min=CENT, help="With --plan: the most it costs."),
+    ] = None,
+    yes: Annotated[
+        bool,
+        typer.Option("--yes", "-y", help="With --plan: do not ask about costs and new tasks."),
+    ] = False,
     project_root: ProjectRoot = None,
 ) -> None:
-    """Put one more task into the plan.
+    """Put one more task into the plan, or have the model plan several.
 
-    It gets an id that is free and, without `--priority`, is worked after all others.
+    A task gets an id that is free and, without `--priority`, is worked after all others. With `--plan` the model
+    reads TEXT, a file or an issue of GitHub (`12` or its address) and adds what is to be done. Tasks that exist
+    stay as they are.
     """
+    if plan:
+        if any(given is not None for given in (priority, check, after, tokens)):
+            raise RalphError(
+                "With --plan the model sets priorities, criteria, dependencies and sizes.",
+                "Leave --priority, --criterion, --after and --tokens out, or leave --plan out.",
+            )
+        from ralph_tui.cli.run.model_work import add_planned, planning_overrides
+
+        root = find_project(project_root).root
+        raise typer.Exit(add_planned(root, text, planning_overrides(model, max_cost), yes=yes))
+    if yes or max_cost is not None:
+        raise RalphError(
+            "--yes and --max-cost belong to --plan; without it no model is asked.",
+            "Leave them out.",
+        )
     from ralph_tui.cli.run.inputs import read_task
 
     fields = _fields(read_task(text), priority, check, after, model, tokens)

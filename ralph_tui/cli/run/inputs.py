@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 MAX_CHARACTERS = 100_000
 """Of a request or a file of answers; what is longer belongs into a spec."""
 
+MAX_ADDITION = 40_000
+"""Characters of a text that is to be planned; what is longer would be cut in the prompt."""
+
 MAX_GUIDANCE = 20_000
 """Characters; more would crowd the task out of the prompt."""
 
@@ -54,9 +57,26 @@ def read_task(words: Sequence[str]) -> str:
     return _text(words, "task", MAX_GUIDANCE, empty=empty, long=_INTO_SPECS)
 
 
+def read_addition(words: Sequence[str], name: str = "") -> str:
+    """Read a text that is to be planned, from the same places as a request; one with a `name` was read already.
+
+    Raises:
+        RalphError: It is empty, too long or cannot be read.
+    """
+    text, where = (words[0].strip(), name) if name else _said(words, "text")
+    return _bounded(text, "text", where, MAX_ADDITION, empty=_SAY_WHAT, long=_INTO_SPECS)
+
+
+_SAY_WHAT = 'Say what to plan: ralph add --plan "Export to CSV".'
+
+
 def _text(words: Sequence[str], what: str, most: int, *, empty: str, long: str) -> str:
     """Return the words; `empty` and `long` are the hints for no words and for too many."""
     text, where = _said(words, what)
+    return _bounded(text, what, where, most, empty=empty, long=long)
+
+
+def _bounded(text: str, what: str, where: str, most: int, *, empty: str, long: str) -> str:
     if not text:
         raise RalphError(f"The {what} on {where} is empty.", empty)
     if len(text) > most:

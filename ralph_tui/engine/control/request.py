@@ -18,6 +18,14 @@ class OwnPrompt:
 
 
 @dataclass(frozen=True)
+class Addition:
+    """Text that the planning model turns into further tasks; `source` says where it comes from."""
+
+    text: str
+    source: str
+
+
+@dataclass(frozen=True)
 class RunRequest:
     """One run, as the person asked for it.
 
@@ -31,6 +39,7 @@ class RunRequest:
         once: End after one iteration.
         prompt: A template for the building prompt of this run.
         reset_breaker: Close the circuit breaker, even during a cool-down.
+        addition: What to add to the plan, with `only` planning; the project stays in its phase.
     """
 
     text: str = ""
@@ -42,3 +51,4 @@ class RunRequest:
     once: bool = False
     prompt: OwnPrompt | None = None
     reset_breaker: bool = False
+    addition: Addition | None = None

@@ -11,13 +11,15 @@ from ralph_tui.domain.documents.specs import Spec
 from ralph_tui.domain.documents.validation_report import ValidationReport
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.project_state import Phase
-from ralph_tui.engine.control.request import OwnPrompt
+from ralph_tui.domain.sanitize import inert, one_line
+from ralph_tui.engine.control.request import Addition, OwnPrompt
 from ralph_tui.engine.decisions.ask_person import NOBODY, answers_so_far
 from ralph_tui.engine.prompts.prompts import (
     PromptParts,
     building_prompt,
     builtin_template,
     bullets,
+    fenced,
     phase_prompt,
     section,
 )
@@ -142,6 +144,35 @@ def prompt_of_planning(
         "agents": section("AGENTS.md", _agents(project)),
     }
     text = phase_prompt(template.text, places, source=template.name)
+    return text if settings.dependency_analysis else text + WITHOUT_DEPENDENCIES
+
+
+def prompt_of_additions(
+    project: Project, docs: Documents, settings: PlanningSettings, addition: Addition, feedback: str
+) -> str:
+    """Return the prompt of a planning session that only adds to the plan.
+
+    Args:
+        project: The project on disk.
+        docs: The documents as the session begins.
+        settings: The settings of the phase.
+        addition: What is to be added.
+        feedback: What the person wants changed in what was added before; empty for nothing.
+    """
+    texts = _spec_texts(project.read_specs())
+    wanted = inert(addition.text)
+    learned = learnings_for(project, wanted, feedback)
+    places = {
+        "task_size": f"{settings.task_size_tokens:,}",
+        "source": one_line(addition.source, 200),
+        "addition": fenced(wanted.strip()),
+        "plan": section("The plan so far (it stays as it is)", _plan_lines(docs)),
+        "feedback": section("The person's feedback on what you added before (follow it)", feedback),
+        "specs": section("Specifications", texts),
+        "learnings": section("Learnings so far", bullets(learned)),
+        "agents": section("AGENTS.md", _agents(project)),
+    }
+    text = phase_prompt(builtin_template("plan_add.md"), places, source="plan_add.md")
     return text if settings.dependency_analysis else text + WITHOUT_DEPENDENCIES
 
 

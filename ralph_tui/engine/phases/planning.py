@@ -57,11 +57,11 @@ async def run(stage: Stage, feedback: str = "") -> End | None:
         feedback = decided.reason or "The person is not satisfied with the plan."
 
 
-async def decide_plan(stage: Stage) -> Approval | End:
-    """Ask for the person's decision about the plan as it is."""
+async def decide_plan(stage: Stage, new: str = "") -> Approval | End:
+    """Ask for the person's decision about the plan as it is; `new` says what is new in it."""
     rules = await asyncio.to_thread(stage.run.gate.rules)
     lacking = _uncovered(stage, stage.docs.plan, rules)
-    summary = _summary(stage, stage.docs.plan, rules)
+    summary = new + _summary(stage, stage.docs.plan, rules)
 
     async def content() -> Content:
         return plan_content(stage.docs.plan)
@@ -185,7 +185,7 @@ async def _submit(stage: Stage, given: rt.SubmitPlan) -> ToolAnswer:
         tasks = tuple(Task.model_validate(t.model_dump()) for t in given.tasks)
         plan = _only_done(docs.plan).adding(tasks)
         refused = tuple(plan_problems(plan, tasks, stage.run.settings.phases.planning))
-        return Outcome(docs if refused else _handed_in(stage, docs, plan, rules), refused)
+        return Outcome(docs if refused else handed_in(stage, docs, plan, rules), refused)
 
     refused = (await stage.run.project_state.transact_returning(change, "planned")).value
     if refused:
@@ -205,7 +205,7 @@ async def _add(stage: Stage, given: rt.NewTask, *, replaces: bool) -> ToolAnswer
         task = Task.model_validate(given.model_dump())
         plan = (_only_done(docs.plan) if replaces else docs.plan).adding([task])
         refused = tuple(plan_problems(plan, (task,), stage.run.settings.phases.planning))
-        return Outcome(docs if refused else _handed_in(stage, docs, plan, rules), refused)
+        return Outcome(docs if refused else handed_in(stage, docs, plan, rules), refused)
 
     refused = (await stage.run.project_state.transact_returning(change, "planned")).value
     return rt.error(" ".join(refused)) if refused else rt.answer({"added": given.id})
@@ -216,11 +216,19 @@ def _only_done(plan: ImplementationPlan) -> ImplementationPlan:
     return plan.model_copy(update={"tasks": done})
 
 
-def _handed_in(
-    stage: Stage, docs: Documents, plan: ImplementationPlan, rules: GateRules
+def handed_in(
+    stage: Stage, docs: Documents, plan: ImplementationPlan, rules: GateRules, new: str = ""
 ) -> Documents:
-    """Return the documents with the model's plan, undecided from the start, so that a crash cannot have it built unseen."""
-    summary, about = _summary(stage, plan, rules), plan_content(plan)
+    """Return the documents with the model's plan, undecided from the start, so that a crash cannot have it built unseen.
+
+    Args:
+        stage: The phase at work.
+        docs: The documents before.
+        plan: The plan with what the model handed in.
+        rules: The project's checks.
+        new: What is new in the plan, for the person who decides.
+    """
+    summary, about = new + _summary(stage, plan, rules), plan_content(plan)
     asked = requested(ApprovalKind.PLAN, summary, about, stage.run.clock())
     return with_approval(docs.replacing(plan=plan), asked)
 

@@ -175,11 +175,16 @@ def _quoted(part: SpecPart, paths: Sequence[str]) -> str:
     """Quote a part of a spec in a fence that its text cannot close."""
     path = next((p for p in paths if p.rsplit("/", 1)[-1] == part.file), part.file)
     title = ", ".join(one_line(text, 120) for text in (path, part.heading) if text)
-    longest = max((len(run) for run in _TICKS.findall(part.text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    body = f"\n{fence}markdown\n{part.text}\n{fence}" if part.text else ""
+    body = f"\n{fenced(part.text)}" if part.text else ""
     rest = f"\n(cut here; the file has {part.left_out:,} more characters of it)"
     return f"{title}:{body}{rest if part.left_out else ''}"
+
+
+def fenced(text: str) -> str:
+    """Quote Markdown in a fence that its text cannot close."""
+    longest = max((len(run) for run in _TICKS.findall(text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}markdown\n{text}\n{fence}"
 
 
 def said_by_person(guidance: Sequence[str]) -> str:

@@ -145,7 +145,7 @@ class Runner:
             self._project,
             self._settings,
             self._run_id,
-            phase,
+            phase if self._request.addition is None else None,
             waits=self._request.interactive,
             reset_breaker=self._request.reset_breaker,
         )

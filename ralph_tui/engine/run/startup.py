@@ -21,7 +21,7 @@ async def begin_run(
     project: Project,
     settings: Settings,
     run_id: str,
-    phase: Phase,
+    phase: Phase | None,
     *,
     waits: bool = False,
     reset_breaker: bool = False,
@@ -32,7 +32,7 @@ async def begin_run(
         project: The project on disk; its lock is held.
         settings: The project's settings.
         run_id: The run's id.
-        phase: The phase where the run begins.
+        phase: The phase where the run begins; None where the project stays in its own.
         waits: Whether the run waits for a person, and so for the rest of a cool-down.
         reset_breaker: Whether the person wants the circuit breaker closed, whatever it waits for.
     """
@@ -52,7 +52,7 @@ async def begin_run(
 def as_begun(
     docs: Documents,
     settings: Settings,
-    phase: Phase,
+    phase: Phase | None,
     *,
     waits: bool = False,
     reset_breaker: bool = False,
@@ -62,14 +62,14 @@ def as_begun(
     Args:
         docs: The documents as the last run left them.
         settings: The project's settings.
-        phase: The phase where the run begins.
+        phase: The phase where the run begins; None where the project stays in its own.
         waits: Whether the run waits for a person.
         reset_breaker: Whether the person wants the circuit breaker closed.
     """
     docs = with_guidance_used(docs, heard=False)  # a run that was killed
     plan, stale = docs.plan.reset_stale()
     fresh = docs.with_state(
-        current_phase=phase,
+        current_phase=phase or docs.state.current_phase,
         session_cost_usd=0.0,
         session_tokens_used=0,
         tasks_completed_this_session=0,

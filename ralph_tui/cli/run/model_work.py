@@ -1,0 +1,141 @@
+"""What `init --from`, `add --plan` and `memory --compact` share: the text, the question about costs, and the run."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from ralph_tui.cli.console import note, out, out_facts
+from ralph_tui.cli.run.inputs import read_addition
+from ralph_tui.domain.errors import ExitCode, RalphError
+
+if TYPE_CHECKING:
+    from ralph_tui.config.settings import Settings
+    from ralph_tui.engine.control.request import Addition, RunRequest
+    from ralph_tui.store.project import Documents
+
+
+PERSON = "the person"
+"""Whose words the prompt says they are, where they stood on the command line."""
+
+
+def read_material(words: Sequence[str], root: Path) -> "Addition":
+    """Read what is to be planned: the words, standard input, a file (`@path`) or an issue of GitHub.
+
+    Raises:
+        RalphError: It is empty, too long or cannot be read.
+    """
+    from ralph_tui.engine.control.github_issue import fetch_issue, is_issue
+    from ralph_tui.engine.control.request import Addition
+
+    if len(words) == 1 and is_issue(words[0].strip()):
+        issue = fetch_issue(root, words[0].strip())
+        return Addition(read_addition([issue.text], issue.name), issue.name)
+    text = " ".join(words).strip()
+    source = "standard input" if text == "-" else text[1:] if _is_file(words) else PERSON
+    return Addition(read_addition(words), source)
+
+
+def _is_file(words: Sequence[str]) -> bool:
+    return len(words) == 1 and words[0].strip().startswith("@")
+
+
+def require_consent(
+    settings: "Settings", docs: "Documents", what: Mapping[str, str], *, yes: bool
+) -> None:
+    """Name what is sent to which model and what it may cost, and ask before anything is sent.
+
+    Args:
+        settings: The project's settings, with what the command line changed.
+        docs: The project's documents.
+        what: What is sent and what for, by name.
+        yes: The person agreed on the command line.
+
+    Raises:
+        Exit: Nobody is here to agree.
+        RalphError: The person does not agree.
+    """
+    out_facts({**what, "model": settings.models.planning, "cost": most_it_costs(settings, docs)})
+    if yes:
+        return
+    if not (sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()):
+        note("Nothing was sent: there is nobody to ask. Give --yes to send it.")
+        raise typer.Exit(int(ExitCode.WAITING_FOR_APPROVAL))
+    if not typer.confirm("\nSend this to the model?", default=True):
+        raise RalphError("Nothing was sent.", "The plan is as it was.")
+    out()
+
+
+def most_it_costs(settings: "Settings", docs: "Documents") -> str:
+    """Say what a run may cost at most, by the narrowest of the limits."""
+    from ralph_tui.domain.costs import CostMeter
+    from ralph_tui.present.text.figures import money
+
+    limits = settings.safety.cost_limits
+    run = CostMeter(total=docs.project_cost).remaining(
+        limits.model_copy(update={"per_iteration": 0.0})
+    )
+    most = "no limit" if run == float("inf") else f"at most {money(run)} in this run"
+    session = limits.per_iteration
+    return f"{most}, {money(session)} in each session" if 0 < session < run else most
+
+
+def run_in_lines(root: Path, overrides: Mapping[str, object], request: "RunRequest") -> int:
+    """Run the request in lines, with questions on a terminal; return the exit status."""
+    from dataclasses import replace
+
+    from ralph_tui.cli.composition import launch_project
+    from ralph_tui.cli.run.headless import run_lines
+    from ralph_tui.cli.run.mode import may_prompt
+
+    here = may_prompt(as_json=False, may_ask=True)
+    asked = replace(request, interactive=here)
+    return run_lines(
+        lambda: launch_project(root, overrides, asked), as_json=False, interactive=here
+    )
+
+
+def planning_overrides(model: str | None, max_cost: float | None) -> Mapping[str, object]:
+    """Return the settings that the options give; None is not given."""
+    return {"models.planning": model, "safety.cost_limits.per_session": max_cost}
+
+
+def add_planned(
+    root: Path, words: Sequence[str], overrides: Mapping[str, object], *, yes: bool
+) -> int:
+    """Have the model plan a text and add its tasks; return the exit status of the run.
+
+    Args:
+        root: The project's directory.
+        words: The text, or where it is.
+        overrides: What the command line says about the settings.
+        yes: The person agreed to the costs, and agrees to the tasks.
+
+    Raises:
+        RalphError: The text cannot be read, the plan cannot take tasks now, or the person does not agree.
+    """
+    from ralph_tui.cli.project_lookup import read_project
+    from ralph_tui.config.load import load_settings
+    from ralph_tui.domain.formatting import plural
+    from ralph_tui.domain.project_state import Phase
+    from ralph_tui.engine.control.request import RunRequest
+    from ralph_tui.engine.phases.plan_additions import require_extensible
+    from ralph_tui.store.lock import LoopLock
+    from ralph_tui.store.project import Project
+
+    settings = load_settings(root, overrides=overrides)
+    project = Project(root)
+    LoopLock(project.layout).require_free()
+    docs = read_project(project)
+    require_extensible(docs)  # before anybody is asked
+    material = read_material(words, root)
+    request = RunRequest(only=Phase.PLANNING, addition=material, assume_yes=yes)
+    named = "your text" if material.source == PERSON else material.source
+    tasks = len(docs.plan.tasks)
+    what = {
+        "sends": f"{named} ({len(material.text):,} characters), the plan ({plural(tasks, 'task')}), specs, AGENTS.md"
+    }
+    require_consent(settings, docs, what, yes=yes)
+    return run_in_lines(root, overrides, request)
