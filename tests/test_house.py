@@ -9,8 +9,8 @@ import pytest
 from tests.tools.house import ROOT, House, read_house
 from tests.tools.where_is_what import PAGE, page
 
-MOST_MODULES = 20
-"""In one folder, without its door."""
+MOST_MODULES = 22
+"""In one folder, without its door: about 20, and a command of its own is found sooner than one in a neighbor."""
 
 MOST_FILES = 560
 MOST_REPEATED_CLASSES = 6

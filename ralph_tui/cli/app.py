@@ -10,6 +10,7 @@ from ralph_tui.cli import completion
 from ralph_tui.cli.command_groups import SHORT_FORMS, GroupedCommands
 from ralph_tui.cli.commands import (
     answer,
+    archive,
     attach,
     build_tools,
     config,
@@ -134,13 +135,13 @@ task.add_long_forms((tasks.app, reset.app), (*SHORT_FORMS, "undo"))
 _OF_A_FEATURE = (
     *(run.app, tasks.looking, history.app, attach.app, history.measures, replay.app),
     *(control.app, tasks.app, exchange.app, limits.app, answer.app, memory.app, verify.app),
-    *(task.app, reset.app),
+    *(task.app, reset.app, archive.app),
 )
 for commands in (
     *(run.app, demo.app, init.app, feature.app, tasks.looking, history.app, attach.app),
     *(history.measures, replay.app, control.app, tasks.app, task.app, exchange.app, limits.app),
-    *(answer.app,),
-    *(memory.app, serve.app, reset.app, doctor.app, build_tools.app, verify.app),
+    *(answer.app, memory.app, archive.app, serve.app, reset.app, doctor.app, build_tools.app),
+    *(verify.app,),
     *(build_tools.deps, config.app, guard.app, serve.programs),
 ):
     app.add_typer(of_features(commands) if commands in _OF_A_FEATURE else commands)

@@ -11,7 +11,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         *("pause", "resume", "stop", "inject", "answer", "approve", "reject", "limits", "breaker"),
         "attach",
     ),
-    "Tasks": ("tasks", "task", "undo", "verify", "import", "export"),
+    "Tasks": ("tasks", "task", "undo", "verify", "archive", "import", "export"),
     "Look": ("status", "history", "metrics", "replay", "memory"),
     "Project": ("init", "feature", "config", "steps", "doctor"),
     "More": (

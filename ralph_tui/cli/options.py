@@ -80,6 +80,9 @@ class RunOptions:
             "--no-baseline", help="Do not run the project's checks before the first task."
         ),
     ] = False
+    no_archive: Annotated[
+        bool, typer.Option("--no-archive", help="Do not archive the plan when it is finished.")
+    ] = False
     wait: Annotated[
         bool,
         typer.Option(

@@ -39,7 +39,7 @@ _REASONS = {
     "completion.custom_patterns": "only the promise is a claim; other words of the model mean nothing",
     "claude.dangerously_skip_permissions": "permissions cannot be switched off: the guard judges every call",
     "claude.allowed_tools": "no tool can be added; phases.building.without_tools takes some away",
-    "archive": "finished plans are kept without it",
+    "archive": "finished plans are archived anyway; archive.on_completion switches that off",
     "display.theme": "the themes are others; choose one with screen.theme",
     "logging": "the journal always has everything",
     "hooks": "a hook is a step here: add a step of type command that runs it",

@@ -412,6 +412,15 @@ class AgentSettings(Model):
     )
 
 
+class ArchiveSettings(Model):
+    """What happens to a finished plan."""
+
+    on_completion: bool = Field(
+        default=True,
+        description="Copy a finished plan with its specs, log and report to .ralph/archive.",
+    )
+
+
 class ScreenSettings(Model):
     """How the screen looks and calls."""
 
@@ -450,6 +459,7 @@ class Settings(Model):
         (),
         description="Files for other tools that each run keeps current in .ralph: prd.json, run_state.json, aggregate.json.",
     )
+    archive: ArchiveSettings = ArchiveSettings()
     models: ModelSettings = ModelSettings()
     agent: AgentSettings = AgentSettings()
     screen: ScreenSettings = ScreenSettings()

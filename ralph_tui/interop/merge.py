@@ -12,7 +12,7 @@ from ralph_tui.domain.plan.import_preview import (
     ImportPreview,
     ImportRow,
 )
-from ralph_tui.domain.plan.plan import ImplementationPlan, Origin, Task, TaskStatus
+from ralph_tui.domain.plan.plan import ImplementationPlan, Origin, RetiredTask, Task, TaskStatus
 from ralph_tui.domain.plan.plan_validation import MAX_ID, PlanProblem
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.verification.check_commands import ProjectChecks, runnable_command
@@ -143,7 +143,8 @@ def merge(
     """
     report = _MergeReport()
     known = _known(plan, incoming)
-    named = _names(plan, incoming, known, report)
+    retired = _retired(plan, incoming)
+    named = _names(plan, incoming, {**retired, **known}, report)
     after = {task.id: task for task in plan.tasks}
     places: dict[str, tuple[str, int]] = {}
     for one in incoming:
@@ -151,6 +152,9 @@ def merge(
         if len(ids) != len(one.imported.tasks):
             raise InteropError(one.name, 0, f"the importer {one.imported.format} used an id twice")
         for task in one.imported.tasks:
+            if (gone := retired.get(_key_of(one, task))) is not None:
+                report.row(ImportChange.SAME, task.model_copy(update={"id": gone.id}), "archived")
+                continue
             there = known.get(_key_of(one, task))
             new_id = ids[task.id]
             places[new_id] = (one.name, one.imported.lines.get(task.id, 0))
@@ -163,8 +167,9 @@ def merge(
                 if now.verification_criteria != there.verification_criteria:
                     report.commands += commands
         _tell_rest(plan, one, named, report)
-    merged = plan.model_copy(
-        update={
+    merged = ImplementationPlan(  # made anew, so that nothing waits for a retired task
+        **{
+            **dict(plan),
             "tasks": tuple(after.values()),
             "created_at": plan.created_at or at,
             "title": plan.title
@@ -227,14 +232,23 @@ def _known(plan: ImplementationPlan, incoming: Sequence[Incoming]) -> dict[Key, 
     return known
 
 
+def _retired(plan: ImplementationPlan, incoming: Sequence[Incoming]) -> dict[Key, RetiredTask]:
+    """Return the retired tasks that a file still names, by where they come from."""
+    by_origin = {_key(task.origin): task for task in plan.retired if task.origin is not None}
+    own = {(task.id, task.title): task for task in plan.retired if task.origin is None}
+    keys = ((_key_of(one, task), task) for one in incoming for task in one.imported.tasks)
+    found = ((key, by_origin.get(key) or own.get((task.id, task.title))) for key, task in keys)
+    return {key: task for key, task in found if task is not None}
+
+
 def _names(
     plan: ImplementationPlan,
     incoming: Sequence[Incoming],
-    known: Mapping[Key, Task],
+    known: Mapping[Key, Task | RetiredTask],
     report: _MergeReport,
 ) -> dict[Key, str]:
     """Return the id of each incoming task in the plan: the one it has there, its own, or a free one."""
-    taken = {task.id for task in plan.tasks}
+    taken = {task.id for task in plan.tasks} | {task.id for task in plan.retired}
     theirs = {task.id for one in incoming for task in one.imported.tasks}
     named: dict[Key, str] = {}
     for one in incoming:

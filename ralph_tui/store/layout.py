@@ -209,6 +209,11 @@ class Layout(NamedTuple):
         return own if self.feature and own.is_file() else self.root / name
 
     @property
+    def archive(self) -> Path:
+        """Finished plans with what belongs to them, one folder each."""
+        return self.dot / "archive"
+
+    @property
     def directories(self) -> tuple[Path, ...]:
         """Every directory inside `dot` that ralph writes to for this feature."""
         return (

@@ -33,8 +33,10 @@ from ralph_tui.store.project_root import upwards
 
 if TYPE_CHECKING:
     from ralph_tui.domain.documents.extensions import Picture
+    from ralph_tui.domain.documents.progress_log import Progress
     from ralph_tui.domain.documents.specs import Spec
     from ralph_tui.domain.documents.validation_report import ValidationReport
+    from ralph_tui.domain.plan.plan import ImplementationPlan
     from ralph_tui.store.backup.receipts import ReceiptBook
     from ralph_tui.store.documents.multi_file_commit import Move
 
@@ -260,6 +262,11 @@ class Project:
     def append_learning(self, category: str, text: str) -> None:
         """Add `[time] CATEGORY: text` as one line to progress.txt."""
         text_files.append_learning(self.layout, category, text, self._clock())
+
+    def append_progress(self, progress: "Progress", plan: "ImplementationPlan") -> None:
+        """Add the block of an iteration to progress.txt."""
+        name = self.layout.feature or plan.title or self.root.name
+        text_files.append_progress(self.layout, progress, plan, name)
 
     def read_learnings(self, limit: int) -> tuple[str, ...]:
         """Return the last lines of progress.txt, newest last."""

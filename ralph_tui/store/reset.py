@@ -5,6 +5,7 @@ import re
 import shutil
 from pathlib import Path
 
+from ralph_tui.domain.documents.progress_log import WRITTEN
 from ralph_tui.store.backup.mirror import Mirror, has_work, set_aside
 from ralph_tui.store.documents.multi_file_commit import Tell
 from ralph_tui.store.io.files import explained
@@ -36,7 +37,7 @@ _OF_A_FEATURE = {
 
 _TEMPORARY = r"(.+/)?\.[^/]+\.tmp"
 _HANDOFF = "# Session Memory"
-_LEARNING = re.compile(r"^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\] \w+: ", re.MULTILINE)
+_LEARNING = re.compile(rf"^(\[\d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d\] \w+: |{WRITTEN}$)", re.MULTILINE)
 
 
 def made_by_ralph(layout: Layout, *, keep_specs: bool) -> tuple[Path, ...]:
@@ -64,7 +65,8 @@ def left_in_dot(layout: Layout) -> tuple[Path, ...]:
     """Return what is in `.ralph` but not ralph's, to be reported after a reset."""
     if os.path.lexists(layout.project):
         return ()  # the rest belongs to the project or to other features
-    ours = {layout.config, layout.lock, layout.write_lock, layout.gitignore, *layout.directories}
+    ours = {layout.config, layout.lock, layout.write_lock, layout.gitignore, layout.archive}
+    ours.update(layout.directories)
     ours |= {parent for directory in layout.directories for parent in directory.parents}
     return tuple(path for path in sorted(layout.dot.iterdir()) if path not in ours)
 

@@ -25,7 +25,9 @@ from ralph_tui.store.io.strict_json import json_text, parse_object
 from ralph_tui.store.layout import Layout
 
 if TYPE_CHECKING:
+    from ralph_tui.domain.documents.progress_log import Progress
     from ralph_tui.domain.documents.specs import Spec
+    from ralph_tui.domain.plan.plan import ImplementationPlan
 
 KEPT_ITERATIONS = 20
 KEPT_SESSIONS = 10
@@ -59,13 +61,39 @@ def append_learning(layout: Layout, category: str, text: str, now: datetime) -> 
     append_durable(layout.progress, line.encode(), mode=PROJECT_MODE)
 
 
+def append_progress(
+    layout: Layout, progress: "Progress", plan: "ImplementationPlan", name: str
+) -> None:
+    """Add the block of an iteration to progress.txt; a full file becomes `progress.txt.1`.
+
+    Args:
+        layout: The project's paths.
+        progress: What the iteration came to.
+        plan: The plan, whose latest commit is named with the block before.
+        name: What a new log is called.
+    """
+    from ralph_tui.domain.documents.progress_log import (
+        block,
+        header,
+        owed_commit,
+        since_last_block,
+    )
+
+    log = _read_tail(layout, layout.progress)
+    before = owed_commit(plan, log) if log else header(name, progress.at)
+    text = before + block(progress, since_last_block(log.splitlines()))
+    make_room(layout.progress)
+    append_durable(layout.progress, text.encode("utf-8", "replace"), mode=PROJECT_MODE)
+
+
 def read_learnings(layout: Layout, limit: int) -> tuple[str, ...]:
-    """Return the last `limit` lines of progress.txt and its predecessor, newest last."""
+    """Return the last `limit` learnings of progress.txt and its predecessor, newest last."""
+    from ralph_tui.domain.documents.progress_log import learnings_in
+
     text = _read_tail(layout, layout.progress)
     if len(text.encode()) < TAIL_BYTES // 2:
         text = f"{_read_tail(layout, older(layout.progress))}\n{text}"
-    lines = [line for line in text.splitlines() if line.strip()]
-    return tuple(lines[-limit:]) if limit > 0 else ()
+    return learnings_in(text.splitlines())[-limit:] if limit > 0 else ()
 
 
 def write_text(path: Path, text: str, *, mode: int = 0o600) -> Path:

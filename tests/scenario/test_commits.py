@@ -1,5 +1,6 @@
 """Ralph commits finished tasks, on the real CLI and real git: branch, messages, hooks, secrets, crashes."""
 
+import json
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -67,7 +68,10 @@ async def test_each_task_is_one_commit_on_a_branch_of_the_plan(tmp_path: Path) -
     trailers = git(project, "log", "-2", "--format=%(trailers:only,unfold)").split()
     assert trailers[:2] == ["Ralph-Task:", "b"]
     assert "Signed-off-by:" not in trailers
-    assert git(project, "show", "--name-only", "--format=", "HEAD").split() == ["b.txt"]
+    assert git(project, "show", "--name-only", "--format=", "HEAD").split() == [
+        "b.txt",
+        "progress.txt",
+    ]
     assert git(project, "status", "--porcelain") == ""
     told = run.of(ev.WorkCommitted)
     assert [e.task_ids for e in told] == [("a",), ("b",)]
@@ -195,6 +199,12 @@ async def test_a_feature_is_one_commit_at_the_end(tmp_path: Path) -> None:
     )
     assert subjects(project)[1:] == ["Begin"]
     assert [e.task_ids for e in run.of(ev.WorkCommitted)] == [("a", "b")]
+    (archived,) = (project / ".ralph/archive").iterdir()
+    assert len(json.loads((archived / "prd.json").read_text())["userStories"]) == 2
+    log = (archived / "progress.txt").read_text()
+    assert log.count("\nIteration: ") == 2
+    assert f"Commit: {git(project, 'rev-parse', 'HEAD')[:10]}\n" in log
+    assert not git(project, "status", "--porcelain"), "the log is committed with the work"
     last = run.of(ev.Notice)[-1].text
     assert last == ("1 commit on feature/project. To push: git push -u origin feature/project")
 
@@ -216,7 +226,9 @@ async def test_work_that_was_stopped_goes_on_in_the_changed_tree(tmp_path: Path)
     async with serving(scenario(finishes("a"))) as server:
         run = await play(project, server)
     assert run.end.status is LoopStatus.COMPLETE, run.end.reason
-    assert git(project, "show", "--name-only", "--format=", "HEAD").split() == ["a.txt", "half.txt"]
+    assert git(project, "show", "--name-only", "--format=", "HEAD").split() == [
+        *("a.txt", "half.txt", "progress.txt"),
+    ]
 
 
 async def test_the_agents_own_commit_stops_the_run_and_is_not_built_on(tmp_path: Path) -> None:

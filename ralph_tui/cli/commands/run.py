@@ -59,7 +59,7 @@ def discover(request: Request = None, *, options: RunOptions) -> None:
 def plan(feedback: Feedback = None, *, options: RunOptions) -> None:
     """Turn the specs into a plan, or change it with feedback.
 
-    What is complete stays; the plan before is archived.
+    Complete tasks stay. The plan before is kept in .ralph/session_history.
     """
     _start(feedback, "planning", options)
 
@@ -69,7 +69,7 @@ def plan(feedback: Feedback = None, *, options: RunOptions) -> None:
 def regenerate_plan(feedback: Feedback = None, *, options: RunOptions) -> None:
     """Throw the open tasks away and plan again.
 
-    What is complete stays; the plan before is archived in .ralph/session_history.
+    Complete tasks stay. The plan before is kept in .ralph/session_history.
     """
     from ralph_tui.engine.control.request import REPLAN
 
@@ -178,6 +178,7 @@ def _overrides(only: str | None, options: RunOptions) -> Mapping[str, object]:
         "models.planning" if thinks else "models.primary": options.model,
         "safety.cost_limits.per_session": options.max_cost,
         "phases.building.baseline": False if options.no_baseline else None,
+        "archive.on_completion": False if options.no_archive else None,
         "phases.building.allow_unverified": options.allow_unverified or None,
     }
 
@@ -200,6 +201,7 @@ def _again(options: RunOptions) -> list[str]:
     words = ["--yes"] if options.yes else []
     words += ["--no-input"] if options.no_input else []
     words += ["--no-baseline"] if options.no_baseline else []
+    words += ["--no-archive"] if options.no_archive else []
     words += ["--allow-unverified"] if options.allow_unverified else []
     words += ["--answers", str(options.answers.resolve())] if options.answers else []
     words += ["--timeout", f"{options.timeout:g}"] if options.timeout is not None else []

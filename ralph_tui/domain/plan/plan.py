@@ -2,13 +2,13 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 from heapq import heapify, heappop, heappush
 from itertools import count
-from typing import Any
+from typing import Any, Self
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, model_validator
 
 from ralph_tui.domain.base import Count, Record, Timestamp
 from ralph_tui.domain.costs import Money
@@ -159,6 +159,15 @@ class Task(Record):
         return next(iter(self.description.strip().splitlines()), "") or self.id
 
 
+class RetiredTask(Record):
+    """A complete task that was taken out of the plan; the archive has all of it."""
+
+    id: str
+    title: str = ""
+    origin: Origin | None = None
+    """Only when it was imported; a second import finds it again by this."""
+
+
 class ImplementationPlan(Record):
     """The task list, `.ralph/implementation_plan.json`."""
 
@@ -169,6 +178,24 @@ class ImplementationPlan(Record):
     last_modified: Timestamp | None = None
     title: str = ""
     description: str = ""
+    retired: tuple[RetiredTask, ...] = ()
+    """Complete tasks that are no longer listed; what depended on them waits for nothing."""
+
+    @model_validator(mode="after")
+    def _waits_for_no_retired_task(self) -> Self:
+        """Drop dependencies on retired tasks, which are satisfied, so that nothing else has to know about them."""
+        gone = {task.id for task in self.retired} - {task.id for task in self.tasks}
+        if gone:
+            tasks = (
+                task.model_copy(
+                    update={"dependencies": tuple(d for d in task.dependencies if d not in gone)}
+                )
+                if gone.intersection(task.dependencies)
+                else task
+                for task in self.tasks
+            )
+            object.__setattr__(self, "tasks", tuple(tasks))  # the model is frozen, but not made yet
+        return self
 
     def task(self, task_id: str) -> Task | None:
         """Return the task with this id, or None."""
@@ -226,6 +253,19 @@ class ImplementationPlan(Record):
             }
         )
 
+    def retiring(self, ids: Collection[str]) -> "ImplementationPlan":
+        """Return a copy without these tasks, as far as they are complete; they are remembered as retired."""
+        done = [t for t in self.tasks if t.id in ids and t.status is TaskStatus.COMPLETE]
+        fields = {
+            **dict(self),
+            "tasks": tuple(task for task in self.tasks if task not in done),
+            "retired": (
+                *self.retired,
+                *(RetiredTask(id=t.id, title=t.title, origin=t.origin) for t in done),
+            ),
+        }
+        return ImplementationPlan(**fields)
+
     def adding(self, tasks: Iterable[Task]) -> "ImplementationPlan":
         """Return a copy with `tasks` at the end."""
         return self.model_copy(update={"tasks": (*self.tasks, *tasks)})
@@ -260,7 +300,7 @@ def free_id(plan: ImplementationPlan) -> str:
     whole = [stem for stem in stems if not any(map(str.isdigit, stem))]
     stem = max(whole or stems, key=stems.__getitem__, default="task-")
     numbers = [number for other, number in counted if other == stem] or ["000"]
-    known = {task.id for task in plan.tasks}
+    known = {task.id for task in plan.tasks} | {task.id for task in plan.retired}
     width, after = max(map(len, numbers)), max(map(int, numbers)) + 1
     made = (f"{stem}{number:0{width}}" for number in count(after))
     return next(task_id for task_id in made if task_id not in known)

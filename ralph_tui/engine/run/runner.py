@@ -22,6 +22,7 @@ from ralph_tui.engine.commits.iteration_snapshots import IterationSnapshots
 from ralph_tui.engine.commits.readiness import WorkPlace
 from ralph_tui.engine.commits.task_commits import HookRoom, TaskCommits, hook_environment
 from ralph_tui.engine.context import RunContext, SpecFor
+from ralph_tui.engine.control.archiving import archive_finished
 from ralph_tui.engine.control.plan_export import PRD, FollowedExports, follow_settings
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.control.run_settings import adjusted_settings
@@ -167,6 +168,7 @@ class Runner:
         except OSError as error:  # also what putting away lacked; what was done is done
             end = out_of_resources(error)
         end = await self._after_all(end)
+        await self._archive(end)
         await self._commits.tell_push()
         return self._finished(end, time.monotonic() - since)
 
@@ -201,6 +203,20 @@ class Runner:
         if changed is None and unwritten is not None:
             changed = failed_end(unwritten)
         return changed if changed is not None and end.exit_code is ExitCode.COMPLETE else end
+
+    async def _archive(self, end: End) -> None:
+        """Archive a finished plan; one that cannot be archived is told, and the run is as complete as before."""
+        if end.exit_code is not ExitCode.COMPLETE or not self._settings.archive.on_completion:
+            return
+        try:
+            written = await asyncio.to_thread(archive_finished, self._project, utc_now())
+        except RalphError as error:
+            self._warn(f"The finished plan is not archived: {error}")
+        else:
+            if written is not None:
+                self._bus.emit(
+                    ev.Notice(text=f"Archived the plan in .ralph/archive/{written.name}.")
+                )
 
     async def _about_to_run(self, call: ToolCall) -> None:
         """Note a call that could change the repository, or unseen by the guard ralph's documents."""

@@ -3,11 +3,13 @@
 import asyncio
 from collections.abc import Callable
 from datetime import datetime
+from pathlib import PurePath
 
 from ralph_tui.config.settings import Settings
 from ralph_tui.domain.base import Amount, Count, Model
 from ralph_tui.domain.costs import Money, minus, plus
 from ralph_tui.domain.documents.memory import MemoryNote, said_sections
+from ralph_tui.domain.documents.progress_log import Progress
 from ralph_tui.domain.events import Event, FailureClass, IterationFinished, IterationOutcome
 from ralph_tui.domain.plan.attempts import TaskLimits, after_iteration
 from ralph_tui.domain.plan.plan import ImplementationPlan, TaskStatus
@@ -25,6 +27,7 @@ from ralph_tui.engine.session.guidance import (
     with_guidance_taken,
     with_guidance_used,
 )
+from ralph_tui.engine.verification.evidence.check_paths import is_test_file
 from ralph_tui.store.project import Documents, Outcome
 
 NOT_THE_TASKS_FAULT = frozenset(
@@ -299,6 +302,9 @@ async def record_iteration(
     def write() -> None:
         text = iteration_memory(number, task_id, title, result, phase, run.clock())
         project.write_iteration_memory(number, text)
+        if phase is Phase.BUILDING:
+            progress = iteration_progress(number, task_id, title, result, run.clock())
+            project.append_progress(progress, docs.plan)
         project.archive_session(session_record(number, task_id, result, phase))
 
     await asyncio.to_thread(write)
@@ -335,6 +341,29 @@ def iteration_memory(
         f"- Ended: {now:%Y-%m-%d %H:%M:%S} UTC\n"
     )
     return facts + said_sections(result.note, result.dependencies)
+
+
+def iteration_progress(
+    number: int, task_id: str, title: str, result: IterationResult, now: datetime
+) -> Progress:
+    """Return what the progress log says of an iteration.
+
+    Args:
+        number: The iteration's number.
+        task_id: The task of the iteration.
+        title: The task's title.
+        result: What the iteration came to.
+        now: When the iteration ended, in UTC.
+    """
+    complete = result.outcome is IterationOutcome.COMPLETE
+    return Progress(
+        iteration=number,
+        at=now,
+        story=f"{task_id} - {title}",
+        status="complete" if complete else f"{result.outcome.value}: {result.reason}",
+        files=result.files,
+        tests=tuple(file for file in result.files if is_test_file(PurePath(file).name)),
+    )
 
 
 def session_record(

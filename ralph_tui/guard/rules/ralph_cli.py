@@ -12,7 +12,11 @@ _LOOKS = names(
 )
 _BARE = names("limits breaker answer feature task")
 """These only show something when nothing follows."""
-_SHOWS = {"config": names("show path"), "memory": names("--show --stats")}
+_SHOWS = {
+    "archive": names("--list"),
+    "config": names("show path"),
+    "memory": names("--show --stats"),
+}
 
 
 AGENTS = names(

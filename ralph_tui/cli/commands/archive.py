@@ -1,0 +1,103 @@
+"""`ralph archive`: copies a plan with what belongs to it, takes complete tasks out of it, lists the copies."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ralph_tui.cli.completion import features
+from ralph_tui.cli.console import note, out, out_json, out_table
+from ralph_tui.cli.options import AsJson, ProjectRoot, chosen_feature, examples
+from ralph_tui.cli.project_lookup import find_project, find_root
+from ralph_tui.domain.formatting import plural
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ralph_tui.domain.documents.archive import ArchiveSummary
+
+app = typer.Typer()
+
+
+@app.command(
+    epilog=examples(
+        "ralph archive", "ralph archive login", "ralph archive --complete", "ralph archive --list"
+    )
+)
+def archive(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", help="A feature.", autocompletion=features),
+    ] = None,
+    *,
+    complete: Annotated[
+        bool, typer.Option("--complete", help="Take the complete tasks out of the plan.")
+    ] = False,
+    listed: Annotated[bool, typer.Option("--list", help="List the archives.")] = False,
+    as_json: AsJson = False,
+    project_root: ProjectRoot = None,
+) -> None:
+    """Archive the plan.
+
+    Copies plan, specs, progress log and report to .ralph/archive. The plan stays. With --complete, its complete
+    tasks are archived and leave the plan; tasks that depend on them can start. Refused while a loop runs.
+    """
+    if listed:
+        if complete or name:
+            raise typer.BadParameter("--list takes nothing else; it lists every archive.")
+        _list(find_root(project_root), as_json=as_json)
+        return
+    with chosen_feature(name):
+        written = _archived(project_root, complete=complete)
+    if as_json:
+        out_json(_json(written))
+    elif complete:
+        tasks = plural(written.tasks_complete, "complete task")
+        out(f"Archived {tasks} in .ralph/archive/{written.name}, and took them out of the plan.")
+    else:
+        out(f"Archived {plural(written.tasks_total, 'task')} in .ralph/archive/{written.name}.")
+
+
+def _archived(project_root: "Path | None", *, complete: bool) -> "ArchiveSummary":
+    from ralph_tui.engine.control.archiving import archive_plan, retire_complete
+    from ralph_tui.store.io.files import utc_now
+    from ralph_tui.store.lock import LoopLock
+
+    project = find_project(project_root)
+    lock = LoopLock(project.layout)
+    lock.acquire("archive")  # so that no loop changes what is copied
+    try:
+        return (retire_complete if complete else archive_plan)(project, utc_now())
+    finally:
+        lock.release()
+
+
+def _list(root: "Path", *, as_json: bool) -> None:
+    from ralph_tui.present.text.figures import money
+    from ralph_tui.store.archive import read_archives
+    from ralph_tui.store.layout import Layout
+
+    found, unreadable = read_archives(Layout(root))
+    for folder in unreadable:
+        note(f".ralph/archive/{folder} has no summary.json that ralph can read; it is not listed.")
+    if as_json:
+        out_json({"archives": [_json(one) for one in found]})
+    elif not found:
+        out("Nothing is archived yet. A finished plan is archived automatically.")
+    else:
+        out_table(
+            ("NAME", "DONE", "COST", "ARCHIVED", "TITLE"),
+            (
+                (
+                    one.name,
+                    "taken out" if one.is_retirement else f"{one.tasks_complete}/{one.tasks_total}",
+                    money(one.cost_usd),
+                    f"{one.archived_at.astimezone():%Y-%m-%d %H:%M}",
+                    one.title or one.request,
+                )
+                for one in found
+            ),
+        )
+
+
+def _json(one: "ArchiveSummary") -> dict[str, object]:
+    return one.model_dump(mode="json", exclude={"schema_version", "digest"})

@@ -1,0 +1,124 @@
+"""The progress log, progress.txt: learnings, one line each, and one block for each iteration.
+
+The form of a block is that of Ralph Hybrid (krazyuniks/ralph-hybrid, "progress.txt Format").
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from ralph_tui.domain.base import Count, Model
+from ralph_tui.domain.plan.plan import ImplementationPlan
+from ralph_tui.domain.sanitize import one_line
+
+_BEGIN = "---"
+_LEARNED = "Learnings:"
+_FIELD = re.compile(
+    r"(Iteration|Date|Story|Status|Files Changed|Tests Added|Learnings|Commit|Output):"
+)
+_ITEM = re.compile(r"\s+- ")
+WRITTEN = "# Written by ralph"
+"""Tells this log from one of another tool."""
+
+_HEADER = re.compile(rf"# (Progress Log|Started): |{WRITTEN}$")
+_STAMPED = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\] [^:]+: (.*)")
+_MOST_ITEMS = 50
+_SHORT_HASH = 10
+_NONE = "  - (none)"
+
+
+class Progress(Model):
+    """What one iteration came to."""
+
+    iteration: Count
+    at: datetime
+    story: str
+    status: str
+    files: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
+    """Test files that changed."""
+
+
+def header(name: str, now: datetime) -> str:
+    """Return the first lines of a new log."""
+    return f"# Progress Log: {one_line(name, 120)}\n# Started: {_stamp(now)}\n{WRITTEN}\n"
+
+
+def block(progress: Progress, learnings: Sequence[str]) -> str:
+    """Return the block of an iteration; `learnings` are the lines of the log since the block before."""
+    learned = [match[1] for line in learnings if (match := _STAMPED.fullmatch(line))]
+    return "\n".join(
+        [
+            "",
+            _BEGIN,
+            f"Iteration: {progress.iteration}",
+            f"Date: {_stamp(progress.at)}",
+            f"Story: {one_line(progress.story, 200)}",
+            f"Status: {one_line(progress.status, 200)}",
+            *_listed("Files Changed:", progress.files),
+            *_listed("Tests Added:", progress.tests),
+            *_listed(_LEARNED, learned),
+            "",
+        ]
+    )
+
+
+def owed_commit(plan: ImplementationPlan, log: str) -> str:
+    """Return the line about the latest commit, unless the log has it; empty when there is none.
+
+    A commit cannot name itself, so its line is written with what comes after it.
+    """
+    made = [
+        (t.commit.iteration, t.commit.hash) for t in plan.tasks if t.commit and not t.commit.pending
+    ]
+    commit = max(made, default=(0, ""))[1][:_SHORT_HASH]
+    return f"Commit: {commit}\n" if commit and f"Commit: {commit}" not in log else ""
+
+
+def learnings_in(lines: Iterable[str]) -> tuple[str, ...]:
+    """Return the lines that say what was learned.
+
+    Lines outside of blocks do, also those that a person wrote. In a block only the items under `Learnings:` do,
+    unless the same is said outside.
+    """
+    found: list[tuple[str, bool]] = []
+    begun = inside = in_learnings = False
+    for line in lines:
+        if line.strip() == _BEGIN:
+            begun, inside, in_learnings = True, False, False
+        elif _HEADER.match(line):
+            begun = inside = False
+        elif (inside or begun) and _FIELD.match(line):
+            begun, inside, in_learnings = False, True, line.startswith(_LEARNED)
+        elif inside and _ITEM.match(line):
+            if in_learnings and line != _NONE:
+                found.append((line.split("- ", 1)[1], True))
+        elif line.strip():
+            begun = inside = False
+            found.append((line, False))
+    said = {
+        m[1] if (m := _STAMPED.fullmatch(line)) else line
+        for line, of_block in found
+        if not of_block
+    }
+    return tuple(line for line, of_block in found if not of_block or line not in said)
+
+
+def since_last_block(lines: Sequence[str]) -> tuple[str, ...]:
+    """Return the lines after the last block's own."""
+    begins = [number for number, line in enumerate(lines) if line.strip() == _BEGIN]
+    rest = lines[begins[-1] + 1 :] if begins else lines
+    own = (
+        number for number, line in enumerate(rest) if not (_FIELD.match(line) or _ITEM.match(line))
+    )
+    return tuple(rest[next(own, len(rest)) :]) if begins else tuple(rest)
+
+
+def _listed(title: str, items: Sequence[str]) -> list[str]:
+    shown = [f"  - {one_line(item, 300)}" for item in items[:_MOST_ITEMS]]
+    left = len(items) - len(shown)
+    return [title, *(shown or [_NONE]), *([f"  - … and {left} more"] if left > 0 else [])]
+
+
+def _stamp(now: datetime) -> str:
+    return f"{now:%Y-%m-%dT%H:%M:%SZ}"

@@ -1,0 +1,165 @@
+"""Archive a plan with what belongs to it, and take complete tasks out of the plan."""
+
+import hashlib
+from datetime import datetime
+from pathlib import Path
+
+from ralph_tui.domain.documents.archive import ArchiveSummary, counted
+from ralph_tui.domain.documents.progress_log import owed_commit
+from ralph_tui.domain.errors import RalphError, StoreError
+from ralph_tui.domain.plan.plan import ImplementationPlan, TaskStatus
+from ralph_tui.interop.formats import Source
+from ralph_tui.interop.prd_json import Prd
+from ralph_tui.store.archive import PLAN, PROGRESS, read_archives, write_archive
+from ralph_tui.store.io.files import DamagedError, read_regular
+from ralph_tui.store.io.rotation import older
+from ralph_tui.store.io.strict_json import json_text
+from ralph_tui.store.layout import Layout
+from ralph_tui.store.project import Documents, Project
+from ralph_tui.store.text_files import MAX_SPECS
+from ralph_tui.vcs.commit_message import branch_slug
+
+PRD = "prd.json"
+REPORT = "report.json"
+_UNNAMED = "plan"
+
+
+def archive_finished(project: Project, now: datetime) -> ArchiveSummary | None:
+    """Archive a finished plan, unless its newest archive has the same tasks; blocks.
+
+    Returns:
+        What was archived, or None when the plan is not finished or is archived already.
+
+    Raises:
+        StoreError: The disk does not allow it; nothing was archived.
+    """
+    docs = project.load()
+    digest = _digest(project.layout, docs.plan)
+    known = {one.digest for one in read_archives(project.layout)[0]}
+    if not docs.plan.is_finished or digest in known:
+        return None
+    return archive_plan(project, now)
+
+
+def archive_plan(project: Project, now: datetime) -> ArchiveSummary:
+    """Archive the plan as it is, with its specs, progress log and report; the plan stays. Blocks.
+
+    Raises:
+        RalphError: There is no task to archive, or the disk does not allow it; nothing was archived.
+    """
+    docs = project.load()
+    if not docs.plan.tasks:
+        raise RalphError(
+            "There is nothing to archive: the plan has no tasks.", "`ralph plan` makes a plan."
+        )
+    summary = _summary(project.layout, docs, docs.plan, now)
+    name = f"{now:%Y-%m-%d}-{_stem(project, docs)}"
+    return write_archive(project.layout, name, summary, _files(project.layout, docs.plan))
+
+
+def retire_complete(project: Project, now: datetime) -> ArchiveSummary:
+    """Archive the complete tasks and take them out of the plan; what depended on them waits for nothing. Blocks.
+
+    Raises:
+        RalphError: No task is complete, or the disk does not allow it; the plan is as it was.
+    """
+    docs = project.load()
+    done = tuple(task for task in docs.plan.tasks if task.status is TaskStatus.COMPLETE)
+    if not done:
+        raise RalphError(
+            "There is nothing to archive: no task is complete.",
+            "`ralph tasks` shows where each of them is.",
+        )
+    owed = [task.id for task in done if task.commit is not None and task.commit.pending]
+    if owed:
+        raise RalphError(
+            f"The commit of {owed[0]} is not made yet.", "`ralph build` makes it; then archive."
+        )
+    only_done = docs.plan.model_copy(update={"tasks": done})
+    summary = _summary(project.layout, docs, only_done, now)
+    # Before the plan changes: a process that dies in between leaves one copy too many.
+    written = write_archive(
+        project.layout,
+        f"{now:%Y-%m-%d}-{_stem(project, docs)}-complete",
+        summary.model_copy(update={"is_retirement": True}),
+        _plan_files(only_done),
+    )
+    ids = frozenset(task.id for task in done)
+    project.transact(lambda docs: docs.replacing(plan=docs.plan.retiring(ids)))
+    return written
+
+
+def _summary(
+    layout: Layout, docs: Documents, plan: ImplementationPlan, now: datetime
+) -> ArchiveSummary:
+    state, branch = docs.state, docs.state.branch
+    return ArchiveSummary(
+        name="",
+        feature=layout.feature,
+        title=plan.title,
+        request=state.request,
+        archived_at=now,
+        iterations=state.iteration_count,
+        cost_usd=state.total_cost_usd,
+        tokens=state.total_tokens_used,
+        branch=branch.name if branch is not None else "",
+        commit=branch.head if branch is not None else "",
+        digest=_digest(layout, plan),
+        **counted(plan),
+    )
+
+
+def _stem(project: Project, docs: Documents) -> str:
+    """Return what the folder is named after: the feature, otherwise the plan's title or the request."""
+    names = (docs.plan.title, docs.state.request, project.root.name)
+    slugs = (slug for name in names if (slug := branch_slug(name)))
+    return project.layout.feature or next(slugs, _UNNAMED)
+
+
+def _digest(layout: Layout, plan: ImplementationPlan) -> str:
+    """Return what stands for the tasks and the report; when the plan was written does not count."""
+    digest = hashlib.sha256(_read(layout.validation_report) or b"")
+    for task in plan.tasks:
+        digest.update(json_text(task).encode("utf-8", "replace") + b"\n")
+    return digest.hexdigest()
+
+
+def _plan_files(plan: ImplementationPlan) -> dict[str, bytes]:
+    prd = Prd().write(plan, Source(PRD, ""))
+    return {
+        PLAN: json_text(plan, indent=2).encode("utf-8", "replace") + b"\n",
+        PRD: prd.encode("utf-8", "replace"),
+    }
+
+
+def _files(layout: Layout, plan: ImplementationPlan) -> dict[str, bytes]:
+    """Return what is archived, by path; a file that does not exist is left out."""
+    progress = b"".join(_read(path) or b"" for path in (older(layout.progress), layout.progress))
+    owed = owed_commit(plan, progress.decode("utf-8", "replace")) if progress else ""
+    report = _read(layout.validation_report)
+    return {
+        **_plan_files(plan),
+        **({PROGRESS: progress + owed.encode()} if progress else {}),
+        **({REPORT: report} if report is not None else {}),
+        **{f"specs/{path.name}": data for path, data in _specs(layout)},
+    }
+
+
+def _specs(layout: Layout) -> list[tuple[Path, bytes]]:
+    if not layout.specs.is_dir():
+        return []
+    paths = sorted(path for path in layout.specs.glob("*.md") if path.is_file())
+    read = ((path, _read(path)) for path in paths[:MAX_SPECS])
+    return [(path, data) for path, data in read if data is not None]
+
+
+def _read(path: Path) -> bytes | None:
+    """Return a file's bytes, or None when there is no such file.
+
+    Raises:
+        StoreError: It cannot be read.
+    """
+    try:
+        return read_regular(path)
+    except DamagedError as error:
+        raise StoreError(f"{path} is {error}.", "Move it away and archive again.") from error

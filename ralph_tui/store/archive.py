@@ -1,0 +1,101 @@
+"""Finished plans with what belongs to them: `.ralph/archive/DATE-NAME/`, each whole or absent."""
+
+import os
+import shutil
+from collections.abc import Mapping
+from itertools import count
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from ralph_tui.domain.documents.archive import ArchiveSummary
+from ralph_tui.domain.errors import StoreError
+from ralph_tui.store.io.files import (
+    DamagedError,
+    explained,
+    process_exists,
+    read_regular,
+    stage,
+    sync_directory,
+)
+from ralph_tui.store.io.strict_json import json_text, parse_object
+from ralph_tui.store.layout import Layout
+
+SUMMARY = "summary.json"
+PLAN = "plan.json"
+PROGRESS = "progress.txt"
+_SUMMARY_BYTES = 1024 * 1024
+
+
+def write_archive(
+    layout: Layout, name: str, summary: ArchiveSummary, files: Mapping[str, bytes]
+) -> ArchiveSummary:
+    """Write one archive; a reader, a crash or a full disk sees all of it or nothing.
+
+    Args:
+        layout: The project's paths.
+        name: The wanted name of the folder; a number is added when it is taken.
+        summary: What the archive says about itself.
+        files: The content by path, with slashes.
+
+    Returns:
+        The summary with the name that the folder has.
+
+    Raises:
+        StoreError: The disk does not allow it; nothing was archived.
+    """
+    with explained("write to", layout.archive):
+        layout.archive.mkdir(mode=0o700, exist_ok=True)
+        _remove_stale(layout.archive)
+        temp = layout.archive / f".{name}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
+        try:
+            names = (name if number == 1 else f"{name}-{number}" for number in count(1))
+            final = next(one for one in names if not os.path.lexists(layout.archive / one))
+            named = summary.model_copy(update={"name": final})
+            _write_all(temp, {**files, SUMMARY: json_text(named).encode() + b"\n"})
+            temp.rename(layout.archive / final)
+        except BaseException:
+            shutil.rmtree(temp, ignore_errors=True)
+            raise
+        sync_directory(layout.archive)
+    return named
+
+
+def read_archives(layout: Layout) -> tuple[tuple[ArchiveSummary, ...], tuple[str, ...]]:
+    """Return the summaries of the archives, the newest first, and the names of folders without one."""
+    good: list[ArchiveSummary] = []
+    bad: list[str] = []
+    if layout.archive.is_dir():
+        for folder in sorted(layout.archive.iterdir()):
+            if folder.name.startswith(".") or not folder.is_dir():
+                continue
+            try:
+                data = read_regular(folder / SUMMARY, limit=_SUMMARY_BYTES)
+                read = ArchiveSummary.model_validate(parse_object(data or b""))
+            except (DamagedError, StoreError, ValidationError):
+                bad.append(folder.name)
+            else:
+                # The folder's own name counts: a person may have renamed it.
+                good.append(read.model_copy(update={"name": folder.name}))
+    good.sort(key=lambda one: (one.archived_at, one.name), reverse=True)
+    return tuple(good), tuple(bad)
+
+
+def _write_all(folder: Path, files: Mapping[str, bytes]) -> None:
+    folder.mkdir(mode=0o700, exist_ok=True)
+    directories = {folder}
+    for path, data in files.items():
+        target = folder / path
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        directories.add(target.parent)
+        stage(target, data).rename(target)
+    for directory in directories:
+        sync_directory(directory)
+
+
+def _remove_stale(archive: Path) -> None:
+    """Remove what a writer left that died before its rename."""
+    for temp in archive.glob(".*.tmp"):
+        pid = temp.name.rsplit(".", 2)[-2].split("-")[0]
+        if pid.isdecimal() and int(pid) != os.getpid() and not process_exists(int(pid)):
+            shutil.rmtree(temp)
