@@ -102,6 +102,7 @@ def status_facts(project: Project, documents: Documents, owner: Owner | None) ->
         "request": state.request,
         "questions": _questions(documents),
         "approval": _approval(documents),
+        "answer by": _answer_by(documents) if owner else "",
     }
     return {name: value for name, value in facts.items() if value}
 
@@ -113,6 +114,15 @@ def _context(budget: ContextBudget) -> str:
 def _questions(documents: Documents) -> str:
     count = len(documents.questions.open())
     return f"{count} open; `ralph answer` lists them" if count else ""
+
+
+def _answer_by(documents: Documents) -> str:
+    """Say when the run ends because nobody answers; empty where it waits as long as it takes."""
+    asked = documents.state.approval
+    times = [question.expires_at for question in documents.questions.open()]
+    times += [asked.expires_at] if asked is not None and asked.approved is None else []
+    known = [moment for moment in times if moment is not None]
+    return f"{min(known):%Y-%m-%d %H:%M:%S} UTC; then the run ends with status 4" if known else ""
 
 
 def _approval(documents: Documents) -> str:

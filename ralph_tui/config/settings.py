@@ -303,7 +303,10 @@ class LimitSettings(Model):
         float, Field(ge=0, le=WEEK_MINUTES * 60, allow_inf_nan=False)
     ] = Field(
         0,
-        description="With on_usage_limit: ask, seconds without an answer that count as exit; 0: never.",
+        description=(
+            "Seconds without an answer after which a run ends with status 4 (with 2 where it asked about a usage"
+            " limit); 0: never."
+        ),
     )
     rate_limit_per_hour: Count = Field(
         0, description="Most model requests in an hour, then the loop waits; 0 is no limit."

@@ -473,6 +473,16 @@ class ApprovalGiven(EventBase):
     by: str = ""
 
 
+class NobodyAnswered(EventBase):
+    """Nobody answered a question or decided in the time that the settings allow, so the run ends."""
+
+    type: Literal["nobody_answered"] = "nobody_answered"
+    about: str
+    """What was asked, such as `approval of the plan`."""
+    seconds: Amount
+    """How long it was waited."""
+
+
 class SpecsChecked(EventBase):
     """Python read the specs."""
 
@@ -703,6 +713,7 @@ Event = Annotated[
     | QuestionAnswered
     | ApprovalRequested
     | ApprovalGiven
+    | NobodyAnswered
     | SpecsChecked
     | ValidationFinished
     | LimitWait

@@ -93,6 +93,8 @@ class Approval(Record):
     kind: ApprovalKind
     summary: str = ""
     requested_at: Timestamp | None = None
+    expires_at: Timestamp | None = None
+    """When the run ends without a decision; None where it waits as long as it takes."""
     approved: bool | None = None
     reason: str = ""
     """Why it was rejected: feedback for the model."""
@@ -188,6 +190,8 @@ class RalphState(Record):
     stop: StopMode = StopMode.NONE
     stop_why: str = ""
     """What asked for the stop when no person did."""
+    unanswered: bool = False
+    """Whether the stop was asked for because nobody answered a question."""
     request: str = ""
     """What the person asked for; the beginning of discovery."""
     requested_at: Timestamp | None = None

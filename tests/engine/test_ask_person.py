@@ -3,9 +3,11 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TypeVar, cast
+
+import pytest
 
 from ralph_tui.config.settings import Settings
 from ralph_tui.domain.documents.questions import Answer, Option, Question
@@ -23,7 +25,7 @@ T = TypeVar("T")
 
 
 @asynccontextmanager
-async def run_of(root: Path) -> AsyncIterator[RunContext]:
+async def run_of(root: Path, settings: Settings | None = None) -> AsyncIterator[RunContext]:
     """A workshop whose ledger follows the disk."""
     project = Project(root)
     project.create()
@@ -34,7 +36,7 @@ async def run_of(root: Path) -> AsyncIterator[RunContext]:
     following = asyncio.create_task(project_state.follow())
     run = PartialRun(
         project_state=project_state,
-        settings=Settings(),
+        settings=settings or Settings(),
         emit=lambda _: None,
         clock=lambda: datetime.now(UTC),
     )
@@ -125,3 +127,29 @@ async def test_a_decision_whose_file_is_lost_is_asked_for_again(tmp_path: Path) 
         )
     assert isinstance(decided, Approval)
     assert decided.approved is True
+
+
+@pytest.mark.parametrize(("ago", "left"), [(600, 3_000), (5_000, 3_600)])
+async def test_the_time_for_a_decision_counts_from_the_asking_unless_it_is_over(
+    tmp_path: Path, ago: int, left: int
+) -> None:
+    """A run that was killed and started again does not begin the time anew."""
+    settings = Settings.model_validate({"limits": {"ask_timeout_seconds": 3_600}})
+    now = datetime.now(UTC)
+    async with run_of(tmp_path, settings) as run:
+        asked = Approval(kind=ApprovalKind.PLAN, requested_at=now - timedelta(seconds=ago))
+        await run.project_state.transact(lambda docs: docs.with_state(approval=asked))
+        waits = asyncio.create_task(
+            decide(run, RunRequest(interactive=True), ApprovalKind.PLAN, "")
+        )
+
+        def expires() -> datetime | None:
+            there = Project(tmp_path).load().state.approval
+            return there.expires_at if there is not None else None
+
+        await until(lambda: expires() is not None, what="the end of the time")
+        moment = expires()
+        Controls(tmp_path).decide(approved=True)
+        await waits
+    assert moment is not None
+    assert abs((moment - now).total_seconds() - left) < 60

@@ -72,6 +72,8 @@ def _print_facts(found: "NextRun") -> None:
 
 def _facts(found: "NextRun") -> Iterator[tuple[str, str]]:
     yield "Project", found.project
+    if found.feature:
+        yield "Feature", found.feature
     if found.branch:
         yield "Branch", found.branch
     yield "Phase", f"{found.phase.value}: {found.why}"

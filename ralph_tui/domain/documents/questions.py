@@ -85,6 +85,8 @@ class AskedQuestion(Record):
     permission: Permission | None = None
     """Set when the question is whether a tool call may run."""
     asked_at: Timestamp
+    expires_at: Timestamp | None = None
+    """When the run ends without an answer; None where it waits as long as it takes."""
     answered_at: Timestamp | None = None
     answer: Answer | None = None
     withdrawn: bool = False

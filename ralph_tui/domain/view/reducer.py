@@ -234,6 +234,10 @@ def _approval_given(view: LoopView, e: ev.ApprovalGiven) -> _Changes:
     }
 
 
+def _nobody_answered(view: LoopView, _: ev.NobodyAnswered) -> _Changes:
+    return {"run_state": _no_longer_waiting(view, asked=False)}
+
+
 def _waiting(view: LoopView) -> RunState:
     """Return the state while something waits for the person; what waits on disk makes no loop run."""
     over = view.run_state in ENDED or view.run_state is RunState.IDLE
@@ -334,6 +338,7 @@ _HANDLERS: dict[type[ev.EventBase], Callable[[LoopView, Any], _Changes]] = {
     ev.QuestionAnswered: _question_answered,
     ev.ApprovalRequested: _approval_requested,
     ev.ApprovalGiven: _approval_given,
+    ev.NobodyAnswered: _nobody_answered,
     ev.LimitWait: _limit_wait,
     ev.LimitWaitEnded: _limit_wait_ended,
     ev.HandoffStarted: _handoff_started,

@@ -50,8 +50,10 @@ def complete_end(reason: str, hint: str = "") -> End:
 
 
 def interrupted_end(state: RalphState) -> End:
-    """Return the end by a requested stop."""
+    """Return the end by a requested stop, which may be the clock's when nobody answered."""
     reason = who_stopped(state)
+    if state.unanswered:
+        return waiting_end(reason, "Run again when you are there; ralph asks again.")
     return End(
         status=LoopStatus.INTERRUPTED,
         reason=reason,

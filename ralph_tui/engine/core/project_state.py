@@ -9,7 +9,7 @@ import contextlib
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.costs import CostMeter, minus
@@ -399,10 +399,29 @@ async def unless(
 Asked = tuple[AskedQuestion, ...]
 
 
+class Deadline(Protocol):
+    """When the time for an answer is over."""
+
+    async def passed(self) -> bool:
+        """Wait until a document changes or the time may be over; returns whether it is."""
+        ...
+
+
 async def answered(
-    project_state: ProjectState, asked: Asked, *, gives_up: Callable[[], bool] = lambda: False
+    project_state: ProjectState,
+    asked: Asked,
+    *,
+    gives_up: Callable[[], bool] = lambda: False,
+    until: Deadline | None = None,
 ) -> Asked:
-    """Ask, and wait until no question is open or the loop `gives_up`; answered questions are not asked again."""
+    """Ask, and wait until no question is open or the wait is over; answered questions are not asked again.
+
+    Args:
+        project_state: The documents.
+        asked: The questions.
+        gives_up: Whether the loop does not want to wait any longer.
+        until: Ends the wait at its time.
+    """
     await ask(project_state, asked)
     while True:
         log = project_state.docs.questions
@@ -411,8 +430,11 @@ async def answered(
             return asked
         if lost := [question for question in asked if log.find(question.id) is None]:
             await ask(project_state, lost)  # nobody could answer it
-        else:
+        elif until is None:
             await project_state.wait_changed()
+        elif await until.passed():
+            log = project_state.docs.questions
+            return tuple(log.find(question.id) or question for question in asked)
 
 
 async def ask(project_state: ProjectState, asked: Sequence[AskedQuestion]) -> None:

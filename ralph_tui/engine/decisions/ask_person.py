@@ -4,12 +4,15 @@ The screen, another terminal's `ralph answer` and a file of prepared answers all
 document, so a crash loses no question and no answer reaches the wrong one.
 """
 
+import asyncio
+import contextlib
 import uuid
 from collections.abc import Awaitable, Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.questions import Answer, AskedQuestion, Question
+from ralph_tui.domain.formatting import duration
 from ralph_tui.domain.project_state import (
     DECISIONS,
     REASONED,
@@ -38,6 +41,32 @@ NOBODY = (
 NOT_NOW = "Nobody can answer now. Stop here: another session continues with the answer."
 
 DECLINED = "The person declines to answer; decide yourself and record the assumption in the spec."
+
+
+LOOK_SECONDS = 20.0
+"""How often the wall clock is looked at; timers do not run while a machine sleeps."""
+
+
+class Expiry:
+    """The end of the time for an answer, by the wall clock."""
+
+    def __init__(self, run: RunContext, moment: datetime | None) -> None:
+        """End at this moment; never, without one."""
+        self._run = run
+        self._moment = moment
+
+    async def passed(self) -> bool:
+        """Wait until a document changes or it is time to look at the clock; returns whether the time is over."""
+        if self._moment is None:
+            await self._run.project_state.wait_changed()
+            return False
+        left = (self._moment - self._run.clock()).total_seconds()
+        if left > 0:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(
+                    self._run.project_state.wait_changed(), min(left, LOOK_SECONDS)
+                )
+        return self._run.clock() >= self._moment
 
 
 class QuestionChannel:
@@ -82,19 +111,27 @@ class QuestionChannel:
             return QuestionReply(refused=NOT_NOW)
         self.waiting = True
         try:
-            replies = await answered(self._run.project_state, batch)
+            replies = await answered(
+                self._run.project_state, batch, until=Expiry(self._run, batch[0].expires_at)
+            )
         finally:
             self.waiting = False
+        if left := tuple(question for question in replies if question.is_open):
+            self.unanswered = left
+            tell_nobody_answered(self._run, f"{left[0].question.question}")
+            return QuestionReply(refused=NOT_NOW)
         return QuestionReply(answers={q.question.question: _told(q) for q in replies})
 
     def _batch(self, questions: tuple[Question, ...]) -> tuple[AskedQuestion, ...]:
         """Return the questions as they are written down, with the answers prepared in a file."""
         batch = uuid.uuid4().hex[:8]
         now = self._run.clock()
-        return tuple(
+        expires = expiry(self._run, now) if self._request.interactive else None
+        made = (
             _asked(f"q-{batch}-{number}", batch, self._phase, question, now, self._request)
             for number, question in enumerate(questions, 1)
         )
+        return tuple(asked.model_copy(update={"expires_at": expires}) for asked in made)
 
 
 def _asked(
@@ -168,12 +205,13 @@ def still_open(docs: Documents, phase: Phase) -> tuple[AskedQuestion, ...]:
     return tuple(question for question in asked if question.is_open)
 
 
-def waiting_for_answer(questions: tuple[AskedQuestion, ...]) -> End:
-    """Return the end of a run that cannot continue without an answer."""
+def waiting_for_answer(questions: tuple[AskedQuestion, ...], *, waited: float = 0) -> End:
+    """Return the end of a run that cannot continue without an answer, for which it has waited so many seconds."""
     first = one_line(questions[0].question.question, 200)
     more = f" (and {len(questions) - 1} more)" if len(questions) > 1 else ""
+    what = f"nobody answered in {duration(waited)}" if waited else "waiting for your answer"
     return waiting_end(
-        f"waiting for your answer: {first}{more}",
+        f"{what}: {first}{more}",
         f"Answer with `ralph answer {questions[0].id} …`, then run `ralph run`.",
     )
 
@@ -235,6 +273,7 @@ async def decide(
             return Approval(kind=kind, approved=True, decided_by=UNSEEN)
     await _request(run, kind, summary, await content())
     asked: Approval | None = None
+    expires = None if wait or kind is ApprovalKind.LIMIT else await _expiring(run, request, kind)
     while (decided := await _decided(run, kind, summary, content)) is None:
         standing = run.docs.state.approval
         if standing is None or standing.kind is not kind:
@@ -247,7 +286,9 @@ async def decide(
             return waiting_for_approval(kind)
         if (state := run.docs.state).stop is not StopMode.NONE:
             return interrupted_end(state)
-        await (wait or run.project_state.wait_changed)()
+        end = await _nobody_decides(run, kind, wait, expires)
+        if end is not None:
+            return end
     if kind not in REASONED:
         await clear_decision(run)
     run.emit(
@@ -259,6 +300,58 @@ async def decide(
         )
     )
     return decided
+
+
+async def _nobody_decides(
+    run: RunContext,
+    kind: ApprovalKind,
+    wait: Callable[[], Awaitable[None]] | None,
+    expires: datetime | None,
+) -> End | None:
+    """Wait until it is worth looking again; returns the end of a run when the time for a decision is over."""
+    if wait is not None:
+        await wait()
+        return None
+    if not await Expiry(run, expires).passed():
+        return None
+    tell_nobody_answered(run, f"approval of {DECISIONS[kind]}")
+    end = waiting_for_approval(kind)
+    waited = duration(run.settings.limits.ask_timeout_seconds)
+    return end.model_copy(update={"reason": f"{end.reason}, and nobody decided in {waited}"})
+
+
+def expiry(run: RunContext, asked_at: datetime) -> datetime | None:
+    """Return when a run ends that has had no answer since then; None for never."""
+    seconds = run.settings.limits.ask_timeout_seconds
+    return asked_at + timedelta(seconds=seconds) if seconds else None
+
+
+def tell_nobody_answered(run: RunContext, about: str) -> None:
+    """Report that the time for an answer is over."""
+    seconds = run.settings.limits.ask_timeout_seconds
+    run.emit(ev.NobodyAnswered(about=one_line(about, 200), seconds=seconds))
+
+
+async def _expiring(run: RunContext, request: RunRequest, kind: ApprovalKind) -> datetime | None:
+    """Return when the wait for a decision is over, and write it down for whoever looks.
+
+    A run that was killed did not begin the time anew, but one that begins after the time asks afresh.
+    """
+    there, now = run.docs.state.approval, run.clock()
+    if not request.interactive or there is None or there.kind is not kind:
+        return None
+    expires = expiry(run, there.requested_at or now)
+    if expires is not None and expires <= now:
+        expires = expiry(run, now)
+
+    def change(docs: Documents) -> Documents:
+        open_ = docs.state.approval
+        if open_ is None or open_.kind is not kind or open_.expires_at == expires:
+            return docs
+        return docs.with_state(approval=open_.model_copy(update={"expires_at": expires}))
+
+    await run.project_state.transact(change)
+    return expires
 
 
 async def _decided(

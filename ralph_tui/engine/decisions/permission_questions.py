@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pydantic import JsonValue
 
 from ralph_tui.domain.documents.questions import AskedQuestion, Permission
+from ralph_tui.domain.formatting import duration
 from ralph_tui.domain.permissions import (
     ASK_FIRST,
     CHECK_FILES,
@@ -18,11 +19,12 @@ from ralph_tui.domain.permissions import (
     question_of,
     ruling_of,
 )
-from ralph_tui.domain.project_state import Phase
-from ralph_tui.domain.sanitize import inert
+from ralph_tui.domain.project_state import Phase, StopMode
+from ralph_tui.domain.sanitize import inert, one_line
 from ralph_tui.domain.tool_calls import ToolCall, Verdict
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.project_state import ProjectState, answered
+from ralph_tui.engine.decisions.ask_person import Expiry, expiry, tell_nobody_answered
 from ralph_tui.store.project import Documents
 
 OWN_RULES = (
@@ -144,6 +146,7 @@ class CallPermissions:
 
     async def _ask(self, wanted: Permission) -> Ruling:
         batch, project_state = uuid.uuid4().hex[:8], self._run.project_state
+        now = self._run.clock()
         asked = AskedQuestion(
             id=f"q-{batch}-1",
             batch=batch,
@@ -151,16 +154,36 @@ class CallPermissions:
             task_id=self._task_id,
             question=question_of(wanted),
             permission=wanted,
-            asked_at=self._run.clock(),
+            asked_at=now,
+            expires_at=expiry(self._run, now),
         )
         try:
-            (now,) = await answered(project_state, (asked,))
+            (then,) = await answered(
+                project_state, (asked,), until=Expiry(self._run, asked.expires_at)
+            )
         except asyncio.CancelledError:  # the turn was interrupted, or the CLI is gone
             await self._withdraw(asked.id)
             raise
-        if now.answer is None:
+        if then.is_open:
+            await self._stop_waiting(then)
+        if then.answer is None:
             return Ruling(allowed=False, reason=UNASKED, by=NOBODY)
-        return ruling_of(now.answer)
+        return ruling_of(then.answer)
+
+    async def _stop_waiting(self, asked: AskedQuestion) -> None:
+        """End the run: what the agent would do without an answer is not for it to say."""
+        about = one_line(asked.question.question, 200)
+        waited = duration(self._run.settings.limits.ask_timeout_seconds)
+
+        def change(docs: Documents) -> Documents:
+            log = docs.questions.changing(asked.id, withdrawn=True)
+            why = f"nobody answered in {waited}: {about}"
+            return docs.with_state(stop=StopMode.NOW, stop_why=why, unanswered=True).replacing(
+                questions=log
+            )
+
+        tell_nobody_answered(self._run, about)
+        await self._run.project_state.transact(change)
 
     async def _withdraw(self, question_id: str) -> None:
         """Take it back, also when whoever waits for that is cancelled once more."""

@@ -126,7 +126,8 @@ async def _talk(stage: Stage, feedback: str) -> End | None:
         why=(feedback and "the person wants changes") or "a request becomes specifications",
     )
     if asking.unanswered:
-        return end or waiting_for_answer(asking.unanswered)
+        waited = stage.run.settings.limits.ask_timeout_seconds if stage.request.interactive else 0
+        return end or waiting_for_answer(asking.unanswered, waited=waited)
     await withdraw_open_questions(stage.run)
     specs = await read_specs(stage)
     stage.run.emit(

@@ -89,6 +89,8 @@ class NextRun(Model):
     """What the next run would do first."""
 
     project: str
+    feature: str = ""
+    """Empty for the plan without a name."""
     branch: str = ""
     """The branch that ralph would work on; empty when it neither commits nor checks one out."""
     phase: Phase
@@ -216,7 +218,8 @@ class _Ahead:
             "iteration_timeout_seconds": settings.phases.building.iteration_timeout_seconds,
             "rate_limit_per_hour": settings.limits.rate_limit_per_hour,
             "cost_limits": settings.safety.cost_limits,
-            "spent_usd": self._docs.state.total_cost_usd,
+            "spent_usd": self._docs.project_cost,
+            "feature": self._docs.feature,
         }
         return NextRun.model_validate({**facts, **more})
 
@@ -236,14 +239,14 @@ class _Ahead:
         return self._found(what, prompt=prompt, prompt_chars=size)
 
     def _out_of_money(self) -> End | None:
-        costs = CostMeter(session=0.0, total=self._docs.state.total_cost_usd)
+        costs = CostMeter(session=0.0, total=self._docs.project_cost)
         spent = cost_limit_reached(costs, self._settings.safety.cost_limits)
         return spent.end if spent is not None and spent.ends_run else None
 
     def _say_waits(self) -> None:
         """Note what the run waits for before it asks the model."""
         now, limit = utc_now(), self._settings.limits.rate_limit_per_hour
-        free = self._docs.state.requests.free_at(limit, now)
+        free = self._docs.requests.free_at(limit, now)
         if free is not None:
             text = f"The run waits until {_clock(free)}: the requests of this hour are used up."
             self._before.append(text)

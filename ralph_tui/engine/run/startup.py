@@ -78,6 +78,7 @@ def as_begun(
         pause=StopMode.NONE,
         stop=StopMode.NONE,
         stop_why="",
+        unanswered=False,
         retry_now=False,
         waits=None,
         approval=docs.state.decision,

@@ -326,6 +326,13 @@ def _approval_given(e: ev.ApprovalGiven) -> Sentence:
     return Sentence(look[0], "approval", text, look[1], f"by {e.by}" if e.by else "")
 
 
+def _nobody_answered(e: ev.NobodyAnswered) -> Sentence:
+    line = f"nobody answered in {duration(e.seconds)}: {e.about}"
+    return Sentence(
+        "stop", "no answer", f"{e.about}, in {duration(e.seconds)}", Tone.WARN, line=line
+    )
+
+
 def _specs_checked(e: ev.SpecsChecked) -> Sentence:
     good = plural(len(e.valid), "spec")
     if not e.problems:
@@ -413,6 +420,7 @@ SENTENCES: Mapping[type[ev.EventBase], Callable[[Any], Sentence | None]] = {
     ev.QuestionAnswered: _question_answered,
     ev.ApprovalRequested: _approval_requested,
     ev.ApprovalGiven: _approval_given,
+    ev.NobodyAnswered: _nobody_answered,
     ev.SpecsChecked: _specs_checked,
     ev.ValidationFinished: _validation_finished,
     ev.LimitWait: _limit_wait,
