@@ -79,6 +79,7 @@ PRD = json.dumps(
 )
 FILES = {
     "request.md": "A habit tracker",
+    "export.md": "Export the habits to CSV",
     "notes.md": "Use argparse.",
     "commands.jsonl": '{"command": "git status"}\n',
     "prd.json": PRD,
@@ -163,7 +164,7 @@ class Scene:
     """Part of what it says then."""
 
 
-ASKS = ("config import", "import")
+ASKS = ("add --plan", "config import", "import", "memory --compact")
 """Commands that show what they would do, and need a yes to do it."""
 
 SCENES: Mapping[str, Scene] = {

@@ -24,6 +24,7 @@ from tests.cli.shown import (
 )
 
 COMMANDS = in_blocks()
+ISSUE = '{"number": 12, "title": "Export", "body": "To CSV.", "url": "https://host/12"}'
 
 
 @pytest.fixture
@@ -32,10 +33,14 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_layers: None) -> di
     monkeypatch.setattr(composition, "launch_project", lambda *_, **__: recorded_launch("whole"))
     root = tmp_path / "code/app"
     root.mkdir(parents=True)
+    gh = tmp_path / "bin/gh"
+    gh.parent.mkdir()
+    gh.write_text(f"#!/bin/sh\necho '{ISSUE}'\n", encoding="utf-8")
+    gh.chmod(0o755)
     return {
         "HOME": str(tmp_path),
         "XDG_STATE_HOME": str(tmp_path / "state"),
-        "PATH": os.environ["PATH"],
+        "PATH": f"{gh.parent}{os.pathsep}{os.environ['PATH']}",
         "ANTHROPIC_API_KEY": "x",
     }
 
