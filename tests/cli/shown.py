@@ -172,6 +172,7 @@ SCENES: Mapping[str, Scene] = {
     "answer q-5e6f7a8b-1": Scene(change=_asked("q-5e6f7a8b-1")),
     "approve": Scene(change=_waits_for(ApprovalKind.PLAN)),
     "reject": Scene(change=_waits_for(ApprovalKind.PLAN)),
+    "archive login": Scene(before=("feature new login", "import prd.json --into login --yes")),
     "export prd.json": Scene(before=("import prd.json --yes",)),
     "feature use login": Scene(before=("feature new login",)),
     "feature rename login": Scene(before=("feature new login",)),
