@@ -8,8 +8,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from ralph_tui.domain.documents.archive import ArchiveSummary
+from ralph_tui.domain.documents.archive import ArchiveSummary, archive_text
 from ralph_tui.domain.errors import StoreError
+from ralph_tui.domain.plan.plan import ImplementationPlan
 from ralph_tui.store.io.files import (
     DamagedError,
     explained,
@@ -25,6 +26,7 @@ SUMMARY = "summary.json"
 PLAN = "plan.json"
 PROGRESS = "progress.txt"
 _SUMMARY_BYTES = 1024 * 1024
+_PROGRESS_BYTES = 32 * 1024 * 1024
 
 
 def write_archive(
@@ -79,6 +81,19 @@ def read_archives(layout: Layout) -> tuple[tuple[ArchiveSummary, ...], tuple[str
                 good.append(read.model_copy(update={"name": folder.name}))
     good.sort(key=lambda one: (one.archived_at, one.name), reverse=True)
     return tuple(good), tuple(bad)
+
+
+def read_archived_text(layout: Layout, summary: ArchiveSummary) -> str:
+    """Return an archive as Markdown, or why it cannot be read."""
+    folder = layout.archive / summary.name
+    try:
+        plan = ImplementationPlan.model_validate(parse_object(read_regular(folder / PLAN) or b""))
+        progress = read_regular(folder / PROGRESS, limit=_PROGRESS_BYTES) or b""
+    except (DamagedError, ValidationError) as error:
+        return f"{folder / PLAN} cannot be read: {error}"
+    except StoreError as error:
+        return str(error)
+    return archive_text(summary, plan, progress.decode("utf-8", "replace"))
 
 
 def _write_all(folder: Path, files: Mapping[str, bytes]) -> None:

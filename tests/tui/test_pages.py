@@ -15,13 +15,16 @@ from textual.screen import Screen
 
 from ralph_tui.config.load import load_settings
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import Adjusted, Approval, ApprovalKind
 from ralph_tui.domain.run.breaker import BreakerState
 from ralph_tui.domain.view.run_history import Iteration
+from ralph_tui.engine.control.archiving import archive_plan
 from ralph_tui.present.sections.iteration_lines import iteration_blocks
 from ralph_tui.present.text.glyphs import UNICODE
 from ralph_tui.present.text.key_hints import Keys, key_label
 from ralph_tui.present.text.spans import plain
+from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Documents, Project
 from ralph_tui.tui.app.app import RalphApp
@@ -32,6 +35,7 @@ from ralph_tui.tui.screens.dialogs.confirm import Confirm
 from ralph_tui.tui.screens.dialogs.details import ToolDetail
 from ralph_tui.tui.screens.dialogs.help import HelpDialog
 from ralph_tui.tui.screens.dialogs.jump import Jump
+from ralph_tui.tui.screens.dialogs.preview import UndoDialog
 from ralph_tui.tui.screens.dialogs.text_input import ValueDialog
 from ralph_tui.tui.screens.pages.history import HistoryPage
 from ralph_tui.tui.screens.pages.iterations import IterationsPage
@@ -489,6 +493,30 @@ async def test_memory_shows_what_the_model_was_given_and_is_searched(
         (past.controls.root / "specs" / "slugs.md").write_text("# Written meanwhile\n")
         page._read()
         await see(pilot, "Written meanwhile", "nothing found")
+
+
+async def test_archived_plans_are_read_and_never_changed(open_app: Open, past: Script) -> None:
+    project = Project(past.controls.root)
+    done = feed.task(1, TaskStatus.COMPLETE)
+    project.transact(lambda docs: docs.replacing(plan=docs.plan.adding([done])))
+    name = archive_plan(project, utc_now()).name
+    async with open_app(past, autostart=False) as pilot:
+        app = ralph(pilot)
+        await open_page(pilot, "6", "Ralph Building Mode")
+        await pilot.press("G")
+        await see(pilot, name, "read-only", "[x] demo-01".replace("[x]", "✓"))
+        await pilot.press("e")
+        await until(pilot, lambda: any("read-only" in t for t in toasts(app)))
+
+
+async def test_an_iteration_is_undone_after_a_look(open_app: Open, past: Script) -> None:
+    async with open_app(past, autostart=False) as pilot:
+        await open_page(pilot, "4", "every check passed")
+        await pilot.press("u")
+        await until(pilot, lambda: isinstance(ralph(pilot).screen, UndoDialog))
+        await pilot.press("y")
+        await until(pilot, lambda: past.controls.asked[-1].startswith("undo "))
+        assert past.controls.asked[0].removeprefix("look at undo ").isdecimal()
 
 
 def test_what_an_iteration_is_about_stands_whole_in_a_narrow_list() -> None:

@@ -1,8 +1,11 @@
 """What the archive says about one plan."""
 
+from collections.abc import Iterable
+
 from ralph_tui.domain.base import Count, Record, Timestamp
 from ralph_tui.domain.costs import Money
-from ralph_tui.domain.plan.plan import ImplementationPlan, TaskStatus
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
+from ralph_tui.domain.sanitize import one_line
 
 SUMMARY_VERSION = 1
 
@@ -39,3 +42,35 @@ def counted(plan: ImplementationPlan) -> dict[str, int]:
         "tasks_total": len(plan.tasks),
         "tasks_unverified": sum(task.is_unverified for task in plan.tasks),
     }
+
+
+def archive_text(summary: ArchiveSummary, plan: ImplementationPlan, progress: str) -> str:
+    """Return an archive as Markdown for a person to read.
+
+    Args:
+        summary: What it says about itself.
+        plan: The archived plan.
+        progress: The archived progress log; empty when there was none.
+    """
+    title = one_line(summary.title or summary.request, 200) or summary.name
+    facts = {
+        "Archived": f"{summary.archived_at:%Y-%m-%d %H:%M} UTC",
+        "Feature": summary.feature,
+        "Request": one_line(summary.request, 500),
+        "Tasks": f"{summary.tasks_complete} of {summary.tasks_total} complete",
+        "Not verified": str(summary.tasks_unverified or ""),
+        "Iterations": f"{summary.iterations:,}",
+        "Cost": f"${summary.cost_usd:,.2f}",
+        "Branch": f"{summary.branch} at {summary.commit[:10]}" if summary.commit else "",
+    }
+    lines = [f"# {title}", "", *(f"- {name}: {fact}" for name, fact in facts.items() if fact)]
+    lines += ["", "## Tasks", "", *(line for task in plan.tasks for line in _task_lines(task))]
+    return "\n".join([*lines, *(["", "## Progress log", "", progress] if progress else [])])
+
+
+def _task_lines(task: Task) -> Iterable[str]:
+    """Yield a task and what its completion rests on."""
+    box = "x" if task.status is TaskStatus.COMPLETE else " "
+    yield f"- [{box}] {one_line(task.id, 80)}: {one_line(task.title, 200)}"
+    if task.verification is not None and (reason := one_line(task.verification.reason, 300)):
+        yield f"  {reason}"

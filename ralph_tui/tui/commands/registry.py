@@ -61,6 +61,10 @@ PAGE_COMMANDS: dict[str, tuple[Command, ...]] = {
         Command("newer", ("right_square_bracket",), "Newer iteration", "The one after this.", ""),
         Command("older", ("left_square_bracket",), "Older iteration", "The one before this.", ""),
         Command("open", ("enter",), "Open", "From the list to its contents; the whole of an entry.", "", "open", 0, leads=Leads.PLACE),
+        Command(
+            "undo", ("u",), "Undo iteration", "Restore the files from before it; shows first what would change.", "",
+            leads=Leads.DIALOG,
+        ),
         Command("copy", ("y",), "Copy", "Copy the selected entry, the changes or the summary.", ""),
         _COPY_ALL,
         _EXPORT,
@@ -282,7 +286,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "memory", ("6",), "Memory and specs",
-        "What the model is given: memory, learnings, AGENTS.md, specs, the report.", "Pages", "memory", 12,
+        "What the model is given: memory, learnings, AGENTS.md, specs; archived plans.", "Pages", "memory", 12,
         leads=Leads.VIEW, on_pages=True,
     ),
     Command(

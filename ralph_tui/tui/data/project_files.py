@@ -1,13 +1,17 @@
 """Reads the project's texts for the screens: specs, report, request, memory. Blocks; call it in a thread."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
+from ralph_tui.domain.documents.archive import ArchiveSummary
 from ralph_tui.domain.documents.specs import Spec
 from ralph_tui.domain.documents.validation_report import ValidationReport
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.project_state import Phase
+from ralph_tui.store.archive import read_archived_text, read_archives
 from ralph_tui.store.last_prompt import read_last_prompt
+from ralph_tui.store.layout import Layout
 from ralph_tui.store.project import Project
 from ralph_tui.store.text_files import TAIL_BYTES
 
@@ -43,6 +47,11 @@ def open_request(root: Path) -> str:
 
 
 LEARNINGS = 100_000
+
+ARCHIVE = "Archive"
+"""The group of archived plans."""
+
+ARCHIVES = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +90,7 @@ def read_papers(root: Path) -> list[MemoryDocument]:
         *_instructions(project),
         *_specs(project),
         *_report(project),
+        *_archives(project),
     ]
 
 
@@ -144,6 +154,22 @@ def _specs(project: Project) -> list[MemoryDocument]:
         )
         for spec in specs
     ]
+
+
+def _archives(project: Project) -> list[MemoryDocument]:
+    """Return the newest archives; an archive never changes, so each is read once."""
+    found = read_archives(project.layout)[0][:ARCHIVES]
+    return [
+        MemoryDocument(
+            one.name, ARCHIVE, _archived(project.layout, one), f"archived {one.archived_at:%Y-%m-%d %H:%M} UTC, read-only"
+        )
+        for one in found
+    ]  # fmt: skip
+
+
+@lru_cache(maxsize=ARCHIVES)
+def _archived(layout: Layout, summary: ArchiveSummary) -> str:
+    return read_archived_text(layout, summary)
 
 
 def _report(project: Project) -> list[MemoryDocument]:

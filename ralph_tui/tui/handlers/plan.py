@@ -20,9 +20,6 @@ from ralph_tui.tui.screens.dialogs.edit_task import AddTask, EditTask, Save, Typ
 from ralph_tui.tui.screens.dialogs.split_task import SplitTask
 from ralph_tui.tui.screens.dialogs.text_input import ValueDialog
 
-MOST_FILES = 1_000
-"""Files of an undo that are listed; nobody reads more of them."""
-
 
 class PlanHandlers:
     """Changes tasks."""
@@ -203,22 +200,11 @@ class PlanHandlers:
 
     async def undo(self) -> None:
         """Undo the task's work: show what would change, and do it if the person agrees."""
-        # Not before the first paint.
-        from ralph_tui.present.sections.undo_parts import undo_parts, undone_told
-        from ralph_tui.tui.screens.dialogs.preview import UndoDialog
+        from ralph_tui.tui.screens.dialogs.preview import undo_work  # not before the first paint
 
         task = self._app.situation().task
-        if task is None:
-            return
-        preview = await attempt(self._app, partial(self._controls.undo_preview, task.id))
-        if preview is None:
-            return
-        dialog = UndoDialog(f"undo {one_line(task.id, 60)}", undo_parts(preview, MOST_FILES))
-        if not await self._app.push_screen_wait(dialog):
-            return
-        undone = await attempt(self._app, partial(self._controls.undo, preview))
-        if undone is not None:
-            self._app.say(undone_told(undone))
+        if task is not None:
+            await undo_work(self._app, task.id, task.id)
 
     async def sooner(self) -> None:
         """Move the task before the one above."""

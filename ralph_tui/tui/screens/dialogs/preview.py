@@ -1,6 +1,7 @@
 """Shows what a change would do, as a table that scrolls and can be searched, and asks whether to do it."""
 
 from collections.abc import Iterable
+from functools import partial
 from typing import ClassVar
 
 from textual import getters
@@ -9,8 +10,11 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widget import Widget
 
+from ralph_tui.domain.sanitize import one_line
 from ralph_tui.present.text.parts import Part, parts_blocks, parts_text
 from ralph_tui.present.text.spans import flat
+from ralph_tui.tui.host.widget_host import Host
+from ralph_tui.tui.host.workers import attempt
 from ralph_tui.tui.screens.dialogs.dialog import Dialog
 from ralph_tui.tui.widgets.text_view import TextView
 
@@ -79,3 +83,32 @@ class UndoDialog(PreviewDialog):
         "y undo, n leave everything as it is, esc cancel; {search} search, c copy, {export} export"
     )
     STEM = "undo"
+
+
+MOST_FILES = 1_000
+"""Files of an undo that are listed; nobody reads more of them."""
+
+
+async def undo_work(app: Host, wanted: str, title: str) -> None:
+    """Show what an undo of a task or an iteration would change, and do it if the person agrees.
+
+    Args:
+        app: The app.
+        wanted: The task's id, or the iteration's number.
+        title: What the dialog calls it.
+    """
+    from ralph_tui.present.sections.undo_parts import (  # not before the first paint
+        undo_parts,
+        undone_told,
+    )
+
+    controls = app.launch.controls
+    preview = await attempt(app, partial(controls.undo_preview, wanted))
+    if preview is None:
+        return
+    dialog = UndoDialog(f"undo {one_line(title, 60)}", undo_parts(preview, MOST_FILES))
+    if not await app.push_screen_wait(dialog):
+        return
+    undone = await attempt(app, partial(controls.undo, preview))
+    if undone is not None:
+        app.say(undone_told(undone))

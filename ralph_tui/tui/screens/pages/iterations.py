@@ -287,6 +287,7 @@ class IterationsPage(ListDetailPage):
             "look": self._in_sight(self.tabs.next),
             "newer": lambda: self.choices.action_cursor(-1),
             "older": lambda: self.choices.action_cursor(1),
+            "undo": self.do_undo,
         }
 
     def _in_sight(self, command: Callable[[], None]) -> Handler:
@@ -307,6 +308,13 @@ class IterationsPage(ListDetailPage):
                 return self.app.keys.said(
                     "Only the activity can be replayed and filtered; {iterations.look} goes there."
                 )
+        if name == "undo":
+            if self._shown is None:
+                return "Choose an iteration first."
+            if self.app.bridge.live:
+                return self.app.keys.said(
+                    "The loop is running; {stop} stops it, then you can undo."
+                )
         return super().not_now(name)
 
     def label(self, command: Command) -> str:
@@ -323,6 +331,14 @@ class IterationsPage(ListDetailPage):
             self.go_in()
         elif self.transcript.has_focus and (entry := self.transcript.selected):
             self.app.push_screen(ToolDetail(detail_of(entry, self.app.glyphs)))
+
+    async def do_undo(self) -> None:
+        """Undo the iteration: show what would change, and do it if the person agrees."""
+        from ralph_tui.tui.screens.dialogs.preview import undo_work
+
+        if self._shown is not None:
+            number = str(self._shown.iteration.number)
+            await undo_work(self.app, number, f"iteration {number}")
 
     def chosen_text(self) -> str:
         """Return the entry under the cursor."""

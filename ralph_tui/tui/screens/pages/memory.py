@@ -1,4 +1,4 @@
-"""The memory page: what the model is given, from prompt and memory to specs and report."""
+"""The memory page: what the model is given, from prompt and memory to specs and report, and the archived plans."""
 
 from collections.abc import Iterable, Sequence
 
@@ -16,7 +16,7 @@ from ralph_tui.present.text.markdown import markdown_lines
 from ralph_tui.present.text.parts import LineBlock, parts_blocks
 from ralph_tui.present.text.spans import Line, Span, Tone, flat
 from ralph_tui.store.journal.journal_library import JournalLibrary
-from ralph_tui.tui.data.project_files import MemoryDocument, read_papers
+from ralph_tui.tui.data.project_files import ARCHIVE, MemoryDocument, read_papers
 from ralph_tui.tui.host.external_editor import edit
 from ralph_tui.tui.screens.pages.page import Handler, ListDetailPage
 from ralph_tui.tui.widgets.blocks import Blocks
@@ -214,6 +214,8 @@ class MemoryPage(ListDetailPage):
             return super().not_now(name)
         if meant is None:
             return "Nothing is read yet."
+        if meant.group == ARCHIVE and meant.text:
+            return "An archive is read-only."
         was_sent = f"This is the {meant.name} as it was sent; what it is made of can be edited."
         return was_sent if meant.text else meant.note
 
