@@ -116,6 +116,8 @@ class Standing(EventBase):
     """How the project runs its tests, lint, type check and format check."""
     feature: str = Field(default="", exclude_if=lambda name: not name)
     """The feature that is worked on; empty for the plan without a name."""
+    features: Count = Field(default=0, exclude_if=lambda count: not count)
+    """How many plans the project has, where it has features."""
 
 
 class LoopStarted(Standing):

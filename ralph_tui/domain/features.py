@@ -2,11 +2,14 @@
 
 import re
 from collections.abc import Mapping
+from datetime import datetime
+from typing import NamedTuple
 
 from pydantic import Field
 
 from ralph_tui.domain.base import Count, Record, Timestamp
 from ralph_tui.domain.costs import Money, plus
+from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.run.rate_limit import RequestRate
 
 FEATURES_SCHEMA_VERSION = 1
@@ -93,3 +96,22 @@ class ProjectFeatures(Record):
         for name, record in self.features.items():
             rate = rate if name == feature else rate.joined(record.requests)
         return rate
+
+
+class FeatureSummary(NamedTuple):
+    """Where one feature stands; `trouble` says why nothing else is known."""
+
+    name: str
+    active: bool = False
+    done: int = 0
+    total: int = 0
+    phase: Phase = Phase.BUILDING
+    branch: str = ""
+    cost_usd: float = 0.0
+    last_activity: datetime | None = None
+    trouble: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The name as a person writes it."""
+        return shown_name(self.name)

@@ -33,6 +33,12 @@ def working_on(feature: str) -> Iterator[None]:
         _named.pop()
 
 
+def keep_to(feature: str) -> None:
+    """Make this process work on another feature, where it works on one whatever else would decide."""
+    if _named:
+        _named[-1] = feature
+
+
 def named_feature(text: str) -> str:
     """Return the feature that a person names; `.` is the plan without a name.
 

@@ -6,14 +6,20 @@ list of features, so that neither is there without the other.
 
 import os
 import shutil
-from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
 from ralph_tui.domain.errors import LockedError, StoreError
-from ralph_tui.domain.features import NAME_RULE, FeatureRecord, ProjectFeatures, is_name, shown_name
+from ralph_tui.domain.features import (
+    NAME_RULE,
+    FeatureRecord,
+    FeatureSummary,
+    ProjectFeatures,
+    is_name,
+    shown_name,
+)
 from ralph_tui.domain.plan.plan import ImplementationPlan
-from ralph_tui.domain.project_state import Phase, RalphState
+from ralph_tui.domain.project_state import RalphState
 from ralph_tui.store import project_dir
 from ralph_tui.store.backup.mirror import rename_copies
 from ralph_tui.store.backup.receipts import ReceiptBook
@@ -44,25 +50,6 @@ class FeatureFiles(NamedTuple):
 
     plan: ImplementationPlan = ImplementationPlan()
     texts: tuple[tuple[str, str], ...] = ()
-
-
-class FeatureSummary(NamedTuple):
-    """Where one feature stands; `trouble` says why nothing else is known."""
-
-    name: str
-    active: bool = False
-    done: int = 0
-    total: int = 0
-    phase: Phase = Phase.BUILDING
-    branch: str = ""
-    cost_usd: float = 0.0
-    last_activity: datetime | None = None
-    trouble: str = ""
-
-    @property
-    def shown(self) -> str:
-        """The name as a person writes it."""
-        return shown_name(self.name)
 
 
 class Features:

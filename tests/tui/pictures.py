@@ -1,9 +1,11 @@
 """Every screen in every state, in one table: where a picture is kept, and of which size."""
 
 import json
+import re
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from textual.worker import get_current_worker
@@ -17,12 +19,14 @@ from ralph_tui.domain.plan.import_preview import (
     ImportPreview,
     ImportRow,
 )
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.project_state import ApprovalKind
 from ralph_tui.domain.view.run_history import Chronicle
+from ralph_tui.engine.control.feature_control import make_feature
 from ralph_tui.engine.control.launch import Launch
 from ralph_tui.store.journal.event_scanner import Progress
 from ralph_tui.store.journal.journal_library import JournalLibrary
-from ralph_tui.store.project import Project
+from ralph_tui.store.project import Documents, Project
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.pages.history import HistoryPage
 from ralph_tui.tui.screens.pages.iterations import IterationsPage
@@ -101,6 +105,33 @@ def of_feature() -> list[Event]:
         else event
         for event in busy()
     ]
+
+
+def _with_plan(plan: ImplementationPlan, cost: float, docs: Documents) -> Documents:
+    return docs.replacing(plan=plan).with_state(total_cost_usd=cost)
+
+
+def featured(directory: Path) -> Script:
+    """A project with two features beside its own plan; the first one is on the screen."""
+    made = past_project(directory / "slug-demo")
+    root = directory / "slug-demo"
+    for name in ("sign-in", "a-very-long-name-for-exporting-everything"):
+        make_feature(root, name)
+    done = Task(id="t-1", description="Draw the form", status=TaskStatus.COMPLETE)
+    left = Task(id="t-2", description="Check the password")
+    for name, cost, tasks in (("", 1.25, (done,)), ("sign-in", 0.41, (done, left))):
+        plan = ImplementationPlan(tasks=tasks)
+        Project(root, name, clock=lambda: feed.START).transact(partial(_with_plan, plan, cost))
+    listed = root / ".ralph/project.json"
+    text = re.sub(
+        r'"created_at": "[^"]+"', '"created_at": "2026-01-26T09:15:00Z"', listed.read_text()
+    )
+    listed.write_text(text)
+    made.idle = [
+        feed.read().model_copy(update={"feature": "sign-in", "features": 3}),
+        ev.PlanLoaded(tasks=(done, left)),
+    ]
+    return made
 
 
 def no_plan(_: Path) -> Script:
@@ -567,6 +598,11 @@ PAGES: dict[str, Picture] = {
     "loading_iterations": Picture(
         None, in_past, ("4",), "37%", runs=False, then=_slowly(IterationsPage), reads_on=True
     ),
+    "features": Picture(SMALL, featured, ("9",), "no tasks", runs=False),
+    "features_wide": Picture(MEDIUM, featured, ("9",), "no tasks", runs=False),
+    "features_widest": Picture(LARGE, featured, ("9", "j"), "no tasks", runs=False),
+    "new_feature": Picture(None, featured, ("9", "A"), "A name has", runs=False),
+    "one_plan": Picture(None, in_past, ("9",), "one plan", runs=False),
     "unreadable": Picture(MEDIUM, in_past, ("5",), "regular file", runs=False, then=_cannot_read),
     "damaged": Picture(SMALL, damaged_journal, ("4",), "unreadable", runs=False),
     "no_iterations": Picture(None, new_project, ("4",), runs=False),

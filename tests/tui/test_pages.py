@@ -37,6 +37,7 @@ from ralph_tui.tui.screens.dialogs.help import HelpDialog
 from ralph_tui.tui.screens.dialogs.jump import Jump
 from ralph_tui.tui.screens.dialogs.preview import UndoDialog
 from ralph_tui.tui.screens.dialogs.text_input import ValueDialog
+from ralph_tui.tui.screens.pages.features import FeaturesPage
 from ralph_tui.tui.screens.pages.history import HistoryPage
 from ralph_tui.tui.screens.pages.iterations import IterationsPage
 from ralph_tui.tui.screens.pages.memory import MemoryPage
@@ -55,6 +56,7 @@ CLASSES: dict[str, type[Page]] = {
     "memory": MemoryPage,
     "why": WhyPage,
     "settings": SettingsPage,
+    "features": FeaturesPage,
 }
 
 
@@ -147,7 +149,7 @@ async def test_pages_follow_each_other_and_esc_goes_back_to_the_dashboard(
 ) -> None:
     async with open_app(past, autostart=False) as pilot:
         app = ralph(pilot)
-        for key, name in zip("45678", PAGES, strict=True):
+        for key, name in zip("456789", PAGES, strict=True):
             await pilot.press(key)
             await until(pilot, lambda n=name: isinstance(app.screen, CLASSES[n]))  # type: ignore[misc]  # the default binds the loop's value
             assert len(app.screen_stack) == 3, "pages do not pile up"

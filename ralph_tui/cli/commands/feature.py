@@ -13,7 +13,7 @@ from ralph_tui.cli.project_lookup import find_root
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ralph_tui.store.feature_folders import FeatureSummary
+    from ralph_tui.domain.features import FeatureSummary
 
 app = typer.Typer(
     name="feature",

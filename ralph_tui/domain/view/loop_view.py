@@ -88,6 +88,8 @@ class LoopView(Model):
     project: str = ""
     feature: str = ""
     """The feature that is shown; empty for the plan without a name."""
+    features: int = 0
+    """How many plans the project has, where it has features."""
     phase: Phase = Phase.BUILDING
     model: str = ""
     iteration: int = 0

@@ -42,6 +42,7 @@ def _standing(e: ev.Standing) -> _Changes:
     return {
         "project": e.project,
         "feature": e.feature,
+        "features": e.features,
         "phase": e.phase,
         "model": e.model,
         "max_iterations": e.max_iterations,
@@ -71,7 +72,7 @@ def _loop_started(view: LoopView, e: ev.LoopStarted) -> _Changes:
 def _project_read(view: LoopView, e: ev.ProjectRead) -> _Changes:
     """Take what was read from disk; keep the figures of a run that has ended in sight."""
     seen: _Changes = {"sight": Sight.ALL, "trouble": "", "unworkable": e.unworkable}
-    seen |= {"finished": e.finished}
+    seen |= {"finished": e.finished, "features": e.features}
     if view.is_known and e.feature != view.feature:  # the person chose another one
         fresh = LoopView()
         of_another = {name: getattr(fresh, name) for name in LoopView.model_fields}

@@ -61,6 +61,10 @@ class Controls:
         self._tell: Callable[[str], None] = tell or (lambda _: None)
         self._own = self._project = Project(root, tell=tell)
 
+    def keep_to(self, feature: str) -> None:
+        """Control another feature from now on, because the person chose it."""
+        self._own = self._project = Project(self.root, feature, tell=self._tell)
+
     def turn_to(self, feature: str | None) -> None:
         """Control another feature from now on, such as that of a loop of another process; None: one's own again."""
         if feature is None:

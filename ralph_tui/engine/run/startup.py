@@ -172,6 +172,7 @@ def project_read(project: Project, settings: Settings, docs: Documents) -> ev.Pr
         unworkable=docs.plan.why_unworkable() if builds else "",
         finished=_is_finished(project, docs),
         feature=docs.feature,
+        features=len(docs.project.features),
     )
 
 

@@ -65,6 +65,7 @@ class RalphApp(Host):
         self.lifecycle = ScreenLifecycle(self, self.dashboard, autostart=autostart)
         self.key_queue = KeyQueue(self, self._deliver)
         self.invoke = self._run_command
+        self.watch_again = self.lifecycle.watch_again
         self.work_ended = self.key_queue.check
         end_at_bug(self, self._report_bug)
         self._choose_theme(launch.screen.theme)

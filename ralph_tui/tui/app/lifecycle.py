@@ -138,6 +138,13 @@ class ScreenLifecycle:
             self._nothing_runs()
             self._start_watching()
 
+    def watch_again(self) -> None:
+        """Watch the project anew, unless the loop runs here."""
+        if not self._bridge.running:
+            if self._watcher is not None:
+                self._watcher.cancel()
+            self._start_watching()
+
     def _start_watching(self) -> None:
         self.refresher.flush_every(IDLE_FLUSH_SECONDS if self._app.view.is_known else FLUSH_SECONDS)
         self._watcher = do(self._app, self._bridge.watch(), "watch")

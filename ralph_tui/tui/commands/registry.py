@@ -8,7 +8,7 @@ from ralph_tui.present.text.key_hints import Keys, key_label
 from ralph_tui.tui.commands import availability
 from ralph_tui.tui.commands.command import Command, Leads
 
-PAGES = ("iterations", "history", "memory", "why", "settings")
+PAGES = ("iterations", "history", "memory", "why", "settings", "features")
 """In the order of their keys; each is also the name of the command that opens it."""
 
 _SEARCH = (
@@ -97,6 +97,15 @@ PAGE_COMMANDS: dict[str, tuple[Command, ...]] = {
             leads=Leads.FIELD,
         ),
         Command("copy", ("y",), "Copy", "Copy what is shown.", "", "copy", 4),
+        _COPY_ALL,
+        _EXPORT,
+    ),
+    "features": _of(
+        "Features",
+        Command("choose", ("enter",), "Choose", "Work on the selected feature; not while a loop runs.", "", "choose", 0),
+        Command("new", ("A",), "New feature", "Make a feature and choose it.", "", "new", 1, leads=Leads.FIELD),
+        *_SEARCH,
+        Command("copy", ("y",), "Copy", "Copy the selected row.", "", "copy", 4),
         _COPY_ALL,
         _EXPORT,
     ),
@@ -297,6 +306,12 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "settings", ("8", "comma"), "Settings",
         "Every setting with its source; limits of this run; themes.", "Pages", "settings", 14,
+        leads=Leads.VIEW, on_pages=True,
+    ),
+    Command(
+        "features", ("9",), "Features",
+        "The plans of this project, each with its own specs and memory; choose or make one.",
+        "Pages",
         leads=Leads.VIEW, on_pages=True,
     ),
     Command(

@@ -104,6 +104,9 @@ class Host(App[int]):
     invoke: Callable[[str], None]
     """Runs the command with this name, or says why it cannot run now; `app` puts it here."""
 
+    watch_again: Callable[[], None]
+    """Looks at the project anew, because another feature was chosen; `app` puts it here."""
+
     work_ended: Callable[[], None]
     """Called when work beside the screen has ended: keys may have waited for that; `app` puts it here."""
 

@@ -132,7 +132,11 @@ class PageHead(LinkLine):
 
     def _links(self, form: HeaderForm) -> list[tuple[str, Line]]:
         back = (Span("esc", Tone.ACCENT), Span(" back" if form.back else "", Tone.MUTED))
-        return [("close", back), *((name, self._line(name, form)) for name in PAGES)]
+        return [("close", back), *((name, self._line(name, form)) for name in self._pages())]
+
+    def _pages(self) -> Sequence[str]:
+        """Return the pages; of features nothing is said where there are none."""
+        return [n for n in PAGES if n != "features" or self.view.features or self.active == n]
 
     def _line(self, name: str, form: HeaderForm) -> Line:
         chosen = name == self.active

@@ -1,0 +1,61 @@
+"""Writes the list of features as rows of columns; columns that do not fit are left out. Pure functions."""
+
+from collections.abc import Sequence
+
+from ralph_tui.domain.features import FeatureSummary
+from ralph_tui.present.text.figures import money
+from ralph_tui.present.text.glyphs import Glyphs
+from ralph_tui.present.text.parts import LineBlock
+from ralph_tui.present.text.spans import Line, Span, Tone, crop, flat, plain
+
+_GAP = 2
+_MARK = 2
+_LONGEST_NAME = 30
+
+_HEADS = ("feature", "done", "cost", "phase", "last activity", "branch")
+"""The last are the first to go where there is little room."""
+
+ONE_PLAN = "This project has one plan. {features.new} makes a feature beside it."
+
+
+def feature_blocks(
+    found: Sequence[FeatureSummary], shown: str, width: int, glyphs: Glyphs
+) -> list[LineBlock]:
+    """Return a row for each feature below the names of the columns; the keys are the names.
+
+    Args:
+        found: The features.
+        shown: The one on the screen.
+        width: Cells of a row.
+        glyphs: The signs.
+    """
+    cells = [_cells(one, glyphs) for one in found]
+    sizes = [max(len(row[at]) for row in (_HEADS, *cells)) for at in range(len(_HEADS))]
+    count = len(_HEADS)
+    while count > 2 and _MARK + sum(sizes[:count]) + _GAP * (count - 1) > width:
+        count -= 1
+    blocks = [LineBlock(None, [_line(_HEADS, sizes[:count], " ", Tone.MUTED)], folds=False)]
+    for one, row in zip(found, cells, strict=True):
+        chosen = one.name == shown
+        mark = glyphs.current if chosen else " "
+        lines = [_line(row, sizes[:count], mark, Tone.TITLE if chosen else Tone.TEXT)]
+        if one.trouble:
+            lines.append([Span(" " * _MARK), Span(flat(one.trouble), Tone.BAD)])
+        blocks.append(LineBlock(one.name, lines))
+    return blocks
+
+
+def _cells(one: FeatureSummary, glyphs: Glyphs) -> tuple[str, ...]:
+    name = plain(crop([Span(one.shown)], _LONGEST_NAME, glyphs.ellipsis))
+    when = f"{one.last_activity:%Y-%m-%d %H:%M}" if one.last_activity else ""
+    done = f"{one.done} of {one.total}" if one.total else "no tasks"
+    branch = plain(crop([Span(one.branch)], _LONGEST_NAME, glyphs.ellipsis))
+    return (name, done, money(one.cost_usd), one.phase.value, when, branch)
+
+
+def _line(cells: Sequence[str], sizes: Sequence[int], mark: str, tone: Tone) -> Line:
+    rest = "".join(
+        f"{' ' * _GAP}{cell.ljust(size)}" for cell, size in zip(cells[1:], sizes[1:], strict=False)
+    )
+    first = Span(cells[0].ljust(sizes[0]), tone)
+    return [Span(mark.ljust(_MARK), Tone.ACCENT), first, Span(rest.rstrip(), Tone.MUTED)]
