@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.config.load import load_settings
+from ralph_tui.config.setting_names import known_keys
 from ralph_tui.config.settings import Settings
 from ralph_tui.domain.plan.plan import ImplementationPlan
 from ralph_tui.domain.verification.check_commands import CheckKind
@@ -118,3 +119,21 @@ def test_the_plan_on_a_page_can_be_built(text: str) -> None:
     plan = ImplementationPlan.model_validate_json(text)
     assert plan.problems() == ()
     assert plan.get_next_task() == plan.tasks[0]
+
+
+NAMES = set(known_keys())
+SECTIONS = {name.rsplit(".", n)[0] for name in NAMES for n in range(1, name.count(".") + 1)}
+NAMED = re.compile(r"`([a-z_]+(?:\.[a-z_]+)+)(?:: [^`]*)?`")
+
+
+@pytest.mark.parametrize(
+    "page", [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))], ids=lambda path: path.name
+)
+def test_every_setting_that_a_page_names_exists(page: Path) -> None:
+    roots = {name.split(".")[0] for name in NAMES}
+    named = {
+        name
+        for name in NAMED.findall(page.read_text(encoding="utf-8"))
+        if name.split(".")[0] in roots and not name.endswith((".md", ".json", ".yaml", ".txt"))
+    }
+    assert named - NAMES - SECTIONS == set()
