@@ -253,6 +253,40 @@ def read_specs(layout: Layout) -> "tuple[Spec, ...]":
     )
 
 
+def keep_spec(layout: Layout, name: str, text: str) -> tuple[Path, bool]:
+    """Write a new file of `specs/`; return it, and whether it is new. One that says the same is kept.
+
+    Raises:
+        StoreError: There is a file of this name that says something else, or it cannot be written.
+    """
+    path = layout.specs / name
+    require_room_for_spec(layout, name, text)
+    if os.path.lexists(path):
+        return path, False
+    with explained("make the directory", path.parent):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    return write_text(path, text, mode=PROJECT_MODE), True
+
+
+def require_room_for_spec(layout: Layout, name: str, text: str) -> None:
+    """Refuse to replace a file of `specs/` that says something else.
+
+    Raises:
+        StoreError: There is such a file, or the place leaves the project.
+    """
+    path = layout.specs / name
+    if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(layout.root)):
+        raise StoreError(f"{path} leaves the project.", "Remove the link.")
+    if not os.path.lexists(path):
+        return
+    if read_text(layout, path, SPEC_BYTES) != text:
+        shown = path.relative_to(layout.root)
+        raise StoreError(
+            f"{shown} is there already and says something else.",
+            "Rename it, or plan from it as it is: ralph plan.",
+        )
+
+
 def archive_plan(layout: Layout, now: datetime) -> Path | None:
     """Copy the plan to `session_history/plan-TIME.json` of the feature, and keep only the newest copies.
 

@@ -67,7 +67,7 @@ def test_an_issue_is_read_and_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         (("@gone.md", "--plan"), "gone.md cannot be read"),
         (("@latin.md", "--plan"), "is not UTF-8"),
         (("@empty.md", "--plan"), "The text on empty.md is empty."),
-        (("@long.md", "--plan"), "longer than 40,000 characters"),
+        (("@long.md", "--plan"), "longer than 36,000 characters"),
         ((" ", "--plan"), "is empty"),
     ],
 )

@@ -1,6 +1,5 @@
 """`ralph import` and `ralph export`: plans of other tools, read into the plan and written back."""
 
-import sys
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -10,7 +9,8 @@ from ralph_tui.cli.completion import features
 from ralph_tui.cli.console import note, out, out_json
 from ralph_tui.cli.options import AsJson, ProjectRoot, chosen_feature, examples
 from ralph_tui.cli.project_lookup import controls_of, find_project, find_root
-from ralph_tui.domain.errors import ExitCode, RalphError
+from ralph_tui.cli.run.import_dialog import ask, finish, show
+from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.features import UNNAMED
 
 if TYPE_CHECKING:
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from ralph_tui.engine.run.plan_import import PlanImport
 
 app = typer.Typer()
-
-MOST_LISTED = 60
-"""Rows of each kind in a preview on a terminal; `--json` has all of them."""
 
 Form = Annotated[
     str,
@@ -95,15 +92,15 @@ def import_plan(  # noqa: PLR0913 - an option of the command for each
         importing = PlanImport(controls, settings, into_new=target.is_new)
         preview = importing.look(source, form, Wanted(by=by, tag=tag))
     if not as_json:
-        _show(preview)
+        show(preview)
     if dry_run or not preview.changes_plan:
-        _finish(preview, as_json=as_json, written=False)
+        finish(preview, as_json=as_json, written=False)
         return
     if check and controls.loop_runs:
         message = "Checks cannot run beside a loop, which changes the same files."
         raise RalphError(message, "Stop the loop first, or import without --check.")
     if not yes:
-        _ask(preview, as_json=as_json)
+        ask(preview, as_json=as_json)
     target.make(controls.root)
     with target.after():
         if target.is_new:
@@ -115,7 +112,7 @@ def import_plan(  # noqa: PLR0913 - an option of the command for each
 
         importing.write(preview, evidence_of(results))
     target.adopt(controls.root, source)
-    _finish(preview, as_json=as_json, written=True, results=results)
+    finish(preview, as_json=as_json, written=True, results=results)
 
 
 class _Into:
@@ -213,30 +210,6 @@ def export(
         out("Every run keeps it current from now on. `--unfollow` ends that.")
 
 
-def _show(preview: "ImportPreview") -> None:
-    from ralph_tui.present.sections.import_parts import import_heading, import_parts
-    from ralph_tui.present.text.spans import plain
-
-    out(import_heading(preview))
-    for part in import_parts(preview, MOST_LISTED):
-        out()
-        out(part.title)
-        for line in part.lines:
-            out(f"  {plain(line)}")
-
-
-def _ask(preview: "ImportPreview", *, as_json: bool) -> None:
-    """Ask whether to write; where nobody can answer, leave with the status that says so."""
-    here = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
-    if as_json or not here:
-        if as_json:
-            _finish(preview, as_json=True, written=False)
-        note("Nothing was written: there is nobody to ask. Give --yes to import this.")
-        raise typer.Exit(int(ExitCode.WAITING_FOR_APPROVAL))
-    if not typer.confirm("\nImport this?", default=True):
-        raise RalphError("Nothing was written.", "The plan is as it was.")
-
-
 def _checked(
     importing: "PlanImport", preview: "ImportPreview", root: "Path", settings: "Settings"
 ) -> "dict[str, GateResult]":
@@ -250,40 +223,3 @@ def _tell(event: "Event") -> None:
 
     if isinstance(event, GateStarted) and event.commands:
         note(f"Verifying {event.task_id}")
-
-
-def _finish(
-    preview: "ImportPreview",
-    *,
-    as_json: bool,
-    written: bool,
-    results: "dict[str, GateResult] | None" = None,
-) -> None:
-    from ralph_tui.present.sections.import_parts import import_done
-
-    checked = {
-        task_id: "verified" if found.verified else "not verified" if found.passed else "failed"
-        for task_id, found in (results or {}).items()
-    }
-    if as_json:
-        out_json(
-            {
-                **preview.model_dump(mode="json"),
-                "changes_plan": preview.changes_plan,
-                "written": written,
-                "checked": checked,
-            }
-        )
-        return
-    out()
-    for task_id, word in checked.items():
-        found = (results or {})[task_id]
-        out(f"{task_id}  {word}: {found.refusal if word == 'failed' else found.basis}.")
-    if written:
-        out(
-            f"Imported {import_done(preview)}. `ralph tasks` lists the plan, `ralph build` works on it."
-        )
-    elif preview.changes_plan:
-        out("Nothing was written, because this is a dry run.")
-    else:
-        out("Nothing to import: the plan has all of it.")

@@ -12,12 +12,13 @@ import typer
 
 from ralph_tui.cli.console import note, out
 from ralph_tui.cli.doctor.preflight import plan_of_another, uv_version
-from ralph_tui.cli.options import ProjectRoot, examples
+from ralph_tui.cli.options import CENT, ProjectRoot, examples
 from ralph_tui.domain.documents.agents_md import MAX_LINES, lines_of
 from ralph_tui.domain.errors import RalphError, SetupError, StoreError
 from ralph_tui.domain.sanitize import one_line
 
 if TYPE_CHECKING:
+    from ralph_tui.cli.run.beginning import Beginning
     from ralph_tui.domain.verification.check_commands import ProjectChecks
     from ralph_tui.store.layout import Layout
 
@@ -152,8 +153,16 @@ class WantedFiles:
     template: str
 
 
-@app.command(epilog=examples("ralph init", "ralph init --dry-run", "ralph init login"))
-def init(
+@app.command(
+    epilog=examples(
+        "ralph init",
+        "ralph init --dry-run",
+        "ralph init login",
+        "ralph init --from idea.md",
+        "ralph init login --from 12 --max-cost 2",
+    )
+)
+def init(  # noqa: PLR0913 - an option of the command for each
     name: Annotated[
         str | None,
         typer.Argument(metavar="NAME", help="Also make a feature of this name, and choose it."),
@@ -172,14 +181,40 @@ def init(
             "--template", help="Begin with the limits of Ralph Hybrid, or of Wiggum (go)."
         ),
     ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="FILE|ISSUE",
+            help="Begin with this plan, text or issue of GitHub; a text is planned by the model.",
+        ),
+    ] = None,
+    no_plan: Annotated[
+        bool, typer.Option("--no-plan", help="With --from: only keep a text as a spec.")
+    ] = False,
+    ask: Annotated[
+        bool,
+        typer.Option("--ask", help="With --from: let the model ask you first and write specs."),
+    ] = False,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", metavar="NAME", help="With --from: the model that plans."),
+    ] = None,
+    max_cost: Annotated[
+        float | None,
+        typer.Option("--max-cost", metavar="USD", min=CENT, help="With --from: the most it costs."),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show what would be written.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before writing.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Do not ask before writing, nor about costs.")
+    ] = False,
 ) -> None:
     """Make a project ready for ralph.
 
-    What exists is kept as it is. Only an empty directory becomes a new Python project.
+    What exists is kept as it is. Only an empty directory becomes a new Python project. With `--from`, a plan of a
+    known format is imported without a model. Any other text is kept as `specs/requirements.md` and planned.
     """
     root = _directory(project_root)
     if project_root is None:
@@ -188,22 +223,52 @@ def init(
         from ralph_tui.store.feature_folders import Features
 
         Features(root).require_new(name)
+    beginning = None
+    if source is not None:
+        from ralph_tui.cli.run.beginning import Wishes, look_at
+
+        wishes = Wishes(no_plan=no_plan, ask=ask, model=model, max_cost=max_cost, yes=yes)
+        beginning = look_at(root, name, source, wishes)
+    elif no_plan or ask or model is not None or max_cost is not None:
+        raise RalphError(
+            "--no-plan, --ask, --model and --max-cost belong to --from.",
+            "Say what to begin with: ralph init --from idea.md.",
+        )
     wanted = WantedFiles(prompts=prompts, template=template or "")
     adoption = _adoption(root, wanted, python=python)
-    asks = not yes and sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
-    if dry_run or (asks and adoption.new and root.is_dir() and any(root.iterdir())):
+    if dry_run:
         _preview(adoption)
-        if dry_run:
-            if name is not None:
-                out(f"create   .ralph/features/{name}, specs/{name}")
-            return
+        _preview_further(name, beginning)
+        return
+    if beginning is not None:
+        beginning.require_consent()
+    if not yes:
+        _confirm(adoption)
+    _carry_out(adoption, wanted, name, goes_on=beginning is not None)
+    if beginning is not None:
+        raise typer.Exit(beginning.begin())
+
+
+def _preview_further(name: str | None, beginning: "Beginning | None") -> None:
+    """Print what is made beside the project's own files."""
+    if name is not None:
+        out(f"create   .ralph/features/{name}, specs/{name}")
+    if beginning is not None:
+        out(beginning.told)
+
+
+def _confirm(adoption: Adoption) -> None:
+    """Show what would be written beside files of the person, and ask, where somebody can answer."""
+    here = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+    root = adoption.root
+    if here and adoption.new and root.is_dir() and any(root.iterdir()):
+        _preview(adoption)
         if not typer.confirm("\nWrite this?", default=True):
             raise RalphError("Nothing was written.", "Your project is as it was.")
-    _carry_out(adoption, wanted, name)
 
 
-def _make_feature(root: Path, name: str) -> None:
-    """Make a feature with a template of its plan and of its prompt, and say how to go on."""
+def _make_feature(root: Path, name: str, *, goes_on: bool) -> None:
+    """Make a feature with a template of its plan and of its prompt; say how to go on, unless this command does."""
     from ralph_tui.domain.project_state import Phase
     from ralph_tui.engine.control.feature_control import make_feature
     from ralph_tui.engine.prompts.prompts import builtin_template
@@ -215,7 +280,7 @@ def _make_feature(root: Path, name: str) -> None:
     layout = Layout(root, name)
     for path in (layout.plan, layout.home / prompt[0], layout.specs):
         out(f"created  {path.relative_to(root)}")
-    for line in _NEXT_OF_FEATURE.format(name=name).splitlines():
+    for line in [] if goes_on else _NEXT_OF_FEATURE.format(name=name).splitlines():
         typer.echo(line)
     if not chosen:
         out(
@@ -223,7 +288,7 @@ def _make_feature(root: Path, name: str) -> None:
         )
 
 
-def _carry_out(adoption: Adoption, wanted: WantedFiles, name: str | None) -> None:
+def _carry_out(adoption: Adoption, wanted: WantedFiles, name: str | None, *, goes_on: bool) -> None:
     from ralph_tui.store.project import Project
 
     root = adoption.root
@@ -244,7 +309,9 @@ def _carry_out(adoption: Adoption, wanted: WantedFiles, name: str | None) -> Non
             "which say where the rest is."
         )
     if name is not None:
-        _make_feature(root, name)
+        _make_feature(root, name, goes_on=goes_on)
+    elif goes_on:
+        return
     elif project.load().plan.tasks:
         out("The plan has tasks already; `ralph run` works them.")
     else:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 MAX_CHARACTERS = 100_000
 """Of a request or a file of answers; what is longer belongs into a spec."""
 
-MAX_ADDITION = 40_000
+MAX_ADDITION = 36_000
 """Characters of a text that is to be planned; what is longer would be cut in the prompt."""
 
 MAX_GUIDANCE = 20_000

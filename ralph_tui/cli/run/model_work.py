@@ -14,7 +14,6 @@ from ralph_tui.domain.errors import ExitCode, RalphError
 if TYPE_CHECKING:
     from ralph_tui.config.settings import Settings
     from ralph_tui.engine.control.request import Addition, RunRequest
-    from ralph_tui.store.project import Documents
 
 
 PERSON = "the person"
@@ -43,13 +42,13 @@ def _is_file(words: Sequence[str]) -> bool:
 
 
 def require_consent(
-    settings: "Settings", docs: "Documents", what: Mapping[str, str], *, yes: bool
+    settings: "Settings", spent: float, what: Mapping[str, str], *, yes: bool
 ) -> None:
     """Name what is sent to which model and what it may cost, and ask before anything is sent.
 
     Args:
         settings: The project's settings, with what the command line changed.
-        docs: The project's documents.
+        spent: What the project has cost so far, in US dollars.
         what: What is sent and what for, by name.
         yes: The person agreed on the command line.
 
@@ -57,7 +56,7 @@ def require_consent(
         Exit: Nobody is here to agree.
         RalphError: The person does not agree.
     """
-    out_facts({**what, "model": settings.models.planning, "cost": most_it_costs(settings, docs)})
+    out_facts({**what, "model": settings.models.planning, "cost": most_it_costs(settings, spent)})
     if yes:
         return
     if not (sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()):
@@ -68,15 +67,13 @@ def require_consent(
     out()
 
 
-def most_it_costs(settings: "Settings", docs: "Documents") -> str:
+def most_it_costs(settings: "Settings", spent: float) -> str:
     """Say what a run may cost at most, by the narrowest of the limits."""
     from ralph_tui.domain.costs import CostMeter
     from ralph_tui.present.text.figures import money
 
     limits = settings.safety.cost_limits
-    run = CostMeter(total=docs.project_cost).remaining(
-        limits.model_copy(update={"per_iteration": 0.0})
-    )
+    run = CostMeter(total=spent).remaining(limits.model_copy(update={"per_iteration": 0.0}))
     most = "no limit" if run == float("inf") else f"at most {money(run)} in this run"
     session = limits.per_iteration
     return f"{most}, {money(session)} in each session" if 0 < session < run else most
@@ -137,5 +134,5 @@ def add_planned(
     what = {
         "sends": f"{named} ({len(material.text):,} characters), the plan ({plural(tasks, 'task')}), specs, AGENTS.md"
     }
-    require_consent(settings, docs, what, yes=yes)
+    require_consent(settings, docs.project_cost, what, yes=yes)
     return run_in_lines(root, overrides, request)

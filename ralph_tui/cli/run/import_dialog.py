@@ -1,0 +1,86 @@
+"""Show the preview of an import, ask about it, and say what came of it."""
+
+import sys
+from typing import TYPE_CHECKING
+
+import typer
+
+from ralph_tui.cli.console import note, out, out_json
+from ralph_tui.domain.errors import ExitCode, RalphError
+
+if TYPE_CHECKING:
+    from ralph_tui.domain.plan.import_preview import ImportPreview
+    from ralph_tui.domain.verification.verification import GateResult
+
+MOST_LISTED = 60
+"""Rows of each kind in a preview on a terminal; `--json` has all of them."""
+
+
+def show(preview: "ImportPreview") -> None:
+    """Print what an import would change."""
+    from ralph_tui.present.sections.import_parts import import_heading, import_parts
+    from ralph_tui.present.text.spans import plain
+
+    out(import_heading(preview))
+    for part in import_parts(preview, MOST_LISTED):
+        out()
+        out(part.title)
+        for line in part.lines:
+            out(f"  {plain(line)}")
+
+
+def ask(preview: "ImportPreview", *, as_json: bool) -> None:
+    """Ask whether to write; where nobody can answer, leave with the status that says so."""
+    here = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+    if as_json or not here:
+        if as_json:
+            finish(preview, as_json=True, written=False)
+        note("Nothing was written: there is nobody to ask. Give --yes to import this.")
+        raise typer.Exit(int(ExitCode.WAITING_FOR_APPROVAL))
+    if not typer.confirm("\nImport this?", default=True):
+        raise RalphError("Nothing was written.", "The plan is as it was.")
+
+
+def finish(
+    preview: "ImportPreview",
+    *,
+    as_json: bool,
+    written: bool,
+    results: "dict[str, GateResult] | None" = None,
+) -> None:
+    """Say what came of an import.
+
+    Args:
+        preview: What it was to change.
+        as_json: Print a JSON document.
+        written: Whether the plan was changed.
+        results: What the gate found about tasks that the file calls complete.
+    """
+    from ralph_tui.present.sections.import_parts import import_done
+
+    checked = {
+        task_id: "verified" if found.verified else "not verified" if found.passed else "failed"
+        for task_id, found in (results or {}).items()
+    }
+    if as_json:
+        out_json(
+            {
+                **preview.model_dump(mode="json"),
+                "changes_plan": preview.changes_plan,
+                "written": written,
+                "checked": checked,
+            }
+        )
+        return
+    out()
+    for task_id, word in checked.items():
+        found = (results or {})[task_id]
+        out(f"{task_id}  {word}: {found.refusal if word == 'failed' else found.basis}.")
+    if written:
+        out(
+            f"Imported {import_done(preview)}. `ralph tasks` lists the plan, `ralph build` works on it."
+        )
+    elif preview.changes_plan:
+        out("Nothing was written, because this is a dry run.")
+    else:
+        out("Nothing to import: the plan has all of it.")
