@@ -389,6 +389,29 @@ class GitSettings(Model):
         )
 
 
+Happening = Literal["waiting", "stopped", "done", "failed"]
+"""What somebody can be told about who is not there."""
+
+HAPPENINGS: tuple[Happening, ...] = ("waiting", "stopped", "done", "failed")
+
+
+class NotifySettings(Model):
+    """Who is told what a run comes to while nobody looks."""
+
+    on: tuple[Happening, ...] = Field(
+        HAPPENINGS,
+        description="What is told: waiting (for you), stopped, done, failed. See docs/run-options.md.",
+    )
+    commands: tuple[Text, ...] = Field(
+        (),
+        description="Shell commands that get it as JSON on standard input; in the sandbox, for 30 s at most.",
+    )
+    webhook: str = Field(
+        "",
+        description="Address that gets the same JSON by POST; https, or http to this machine; secrets as ${NAME}.",
+    )
+
+
 class ModelSettings(Model):
     """Which models work."""
 
@@ -463,6 +486,7 @@ class Settings(Model):
         description="Files for other tools that each run keeps current in .ralph: prd.json, run_state.json, aggregate.json.",
     )
     archive: ArchiveSettings = ArchiveSettings()
+    notify: NotifySettings = NotifySettings()
     models: ModelSettings = ModelSettings()
     agent: AgentSettings = AgentSettings()
     screen: ScreenSettings = ScreenSettings()

@@ -20,6 +20,9 @@ SERVERS = ".mcp_servers"
 _LATE = ("env", "headers")
 """Parts of a server in which references stay: the CLI fills them in, so that nobody sees a secret."""
 
+WEBHOOK = "notify.webhook"
+"""A setting in which references stay: they are filled in when something is sent."""
+
 
 def expanded(entry: Entry, environ: Mapping[str, str]) -> Entry:
     """Return the entry with the values of its variables; it keeps what was written.
@@ -27,7 +30,7 @@ def expanded(entry: Entry, environ: Mapping[str, str]) -> Entry:
     Raises:
         ConfigError: A variable is not set, is secret, or a reference cannot be read; says in which line.
     """
-    if not _refers(entry.value):
+    if not _refers(entry.value) or entry.key == WEBHOOK:
         return entry
     return replace(entry, value=_filled(entry, entry.value, "", environ), written=entry.value)
 
@@ -85,7 +88,7 @@ def _shown_value(reference: Reference, *, about: str, environ: Mapping[str, str]
             return value
         why = f"the value of ${{{reference.name}}} looks like a key or password"
     raise ConfigError(
-        f"{about}: {why}; secrets may stand in env and headers only, of an MCP server.",
+        f"{about}: {why}; secrets may stand in env and headers only, of an MCP server, and in {WEBHOOK}.",
         "Settings are shown and kept in files. Have the command read the secret from a file of yours,"
         " or use ${NAME} with a variable that is no secret.",
     )

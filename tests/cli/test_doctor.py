@@ -316,3 +316,12 @@ def test_what_keeps_ralph_from_committing_is_found_before_a_run(tmp_path: Path) 
     dirty = found("commits", project)
     assert not dirty.ok
     assert "pyproject.toml" in dirty.text
+
+
+def test_notify_without_a_setting_says_what_to_set(tmp_path: Path) -> None:
+    Project(tmp_path).create()
+    for words in (("notify",), ("notify", "--test")):
+        ran = inside(*words, cwd=tmp_path)
+        assert (ran.returncode, ran.stdout) == (3, "")
+        assert "Nobody is notified" in ran.stderr
+        assert "ralph config set notify.webhook" in ran.stderr

@@ -1,17 +1,23 @@
-"""`ralph doctor`: says whether everything a run needs is in place, and what to do if it is not."""
+"""`ralph doctor` and `notify`: say whether what a run needs is in place, and whether a notification arrives."""
 
+import asyncio
+import os
 import sys
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ralph_tui.cli.console import note, out, out_json
 from ralph_tui.cli.options import AsJson, ProjectRoot, examples
-from ralph_tui.cli.project_lookup import start_directory
-from ralph_tui.domain.errors import ExitCode
+from ralph_tui.cli.project_lookup import find_project, start_directory
+from ralph_tui.domain.errors import ExitCode, SetupError
 
 if TYPE_CHECKING:
     from ralph_tui.cli.doctor.finding import Finding
+    from ralph_tui.config.settings import Settings
+    from ralph_tui.engine.run.webhook import Webhook
     from ralph_tui.present.text.glyphs import Glyphs
 
 app = typer.Typer()
@@ -41,6 +47,63 @@ def doctor(
         _print(findings)
     well = all(finding.ok or finding.is_next for finding in findings if finding.needed)
     raise typer.Exit(int(ExitCode.COMPLETE if well else ExitCode.ERROR))
+
+
+@app.command(epilog=examples("ralph notify", "ralph notify --test"))
+def notify(
+    *,
+    test: Annotated[
+        bool,
+        typer.Option("--test", help="Send a test notification now, and say what became of it."),
+    ] = False,
+    project_root: ProjectRoot = None,
+) -> None:
+    """Show who is told when a run waits for you, stops, is done or fails.
+
+    The setting is `notify`; docs/run-options.md shows what is sent.
+    """
+    from ralph_tui.config.load import load_settings
+    from ralph_tui.engine.run.webhook import webhook_of
+
+    root = find_project(project_root).root
+    settings = load_settings(root)
+    webhook = webhook_of(settings.notify.webhook, os.environ)
+    if not settings.notify.commands and webhook is None:
+        raise SetupError(
+            "Nobody is notified: notify has no command and no webhook.",
+            "Set one: ralph config set notify.webhook https://…",
+        )
+    if not test:
+        out(f"When a run is {', '.join(settings.notify.on) or 'never'}, these are told:")
+        for command in settings.notify.commands:
+            out(f"  command  {command}")
+        if webhook is not None:
+            out(f"  webhook  {webhook.host}")
+        return
+    failures = asyncio.run(_send_test(root, settings, webhook))
+    for target, why in failures.items():
+        out(f"{target}: {f'failed, {why}' if why else 'sent'}")
+    raise typer.Exit(int(ExitCode.STOPPED if any(failures.values()) else ExitCode.COMPLETE))
+
+
+async def _send_test(
+    root: Path, settings: "Settings", webhook: "Webhook | None"
+) -> Mapping[str, str]:
+    from ralph_tui.engine.run.notifications import Notification, command_room, deliver
+    from ralph_tui.engine.safety.command_sandbox import confine
+    from ralph_tui.store.project import Project
+
+    held = await asyncio.to_thread(confine, root, settings.safety, os.environ)
+    name = settings.project.name or root.name
+    told = Notification(
+        event="test",
+        text=f"{name}: this is a test of ralph's notifications",
+        project=name,
+        root=str(root),
+        reason="a person asked for a test",
+    )
+    room = command_room(Project(root), settings, held.sandbox, os.environ)
+    return await deliver(told, settings.notify.commands, webhook, room)
 
 
 def _print(findings: "tuple[Finding, ...]") -> None:

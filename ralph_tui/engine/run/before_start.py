@@ -11,6 +11,7 @@ from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.services import RunServices
 from ralph_tui.engine.prompts.prompts import check_template
 from ralph_tui.engine.run.lifecycle import can_ask, first_phase
+from ralph_tui.engine.run.webhook import webhook_of
 from ralph_tui.engine.safety.phase_extensions import check_extras
 from ralph_tui.engine.steps.around_work import check_steps
 from ralph_tui.engine.verification.coverage import require_checks, uncovered
@@ -38,6 +39,7 @@ def checked_phase(
     phase = first_phase(project, docs, request)
     ahead = tuple(Phase)[tuple(Phase).index(phase) :] if request.only is None else (phase,)
     check_extras(settings, ahead, project.root, services.everything)
+    webhook_of(settings.notify.webhook, services.everything)
     if request.prompt is not None:
         check_template(request.prompt.text, source=request.prompt.name)
     if Phase.BUILDING in ahead:

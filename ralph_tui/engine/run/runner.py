@@ -6,7 +6,7 @@ import math
 import os
 import time
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -38,7 +38,9 @@ from ralph_tui.engine.limits.run_limits import RunLimits
 from ralph_tui.engine.phases.phase_session import Stage
 from ralph_tui.engine.run.before_start import checked_phase, place_to_work, require_verifiable
 from ralph_tui.engine.run.lifecycle import Lifecycle
+from ralph_tui.engine.run.notifications import Notifier, command_room
 from ralph_tui.engine.run.startup import begin_run, run_started
+from ralph_tui.engine.run.webhook import webhook_of
 from ralph_tui.engine.safety.command_sandbox import (
     CommandSandbox,
     Confinement,
@@ -412,6 +414,8 @@ async def run_loop(
     blank_keys()
     hide(extra_values(services.settings, services.everything))
     project = Project(root)
+    webhook = webhook_of(services.settings.notify.webhook, services.everything)
+    hide(webhook.secrets if webhook is not None else ())
     phase = await asyncio.to_thread(_check_before_start, project, services, request)
     held = await asyncio.to_thread(confine, root, services.settings.safety, services.everything)
     place, _ = await asyncio.to_thread(
@@ -432,19 +436,43 @@ async def run_loop(
         files = RunFiles(project.layout, wanted)
         bus.subscribe("run files", files.note)
         files.begin(lambda text: bus.emit(ev.Notice(level="warning", text=text)))
+        notifier = _notifier(project, services, request, held, {RUN_MARK: run_id})
+        bus.subscribe("notifications", notifier.note)
+        notifier.begin(bus.emit)
         try:
             await _follow(project, wanted, bus)
             running = Runner(project, services, request, bus, run_id, held, place)
             finished = await running.run(phase)
+            await notifier.finish(finished)  # what fails is told before the last event
             bus.emit(finished)
         finally:
             try:
+                await notifier.close()
                 await asyncio.shield(files.close())
             finally:  # a second interrupt must not cost the end of the journal
                 await bus.close()
     finally:
         await asyncio.shield(asyncio.to_thread(lock.release))
     return finished
+
+
+def _notifier(
+    project: Project,
+    services: RunServices,
+    request: RunRequest,
+    held: Confinement,
+    marks: Mapping[str, str],
+) -> Notifier:
+    """Return who tells somebody outside what the run comes to."""
+    settings, everything = services.settings, services.everything
+    return Notifier(
+        settings.notify,
+        webhook_of(settings.notify.webhook, everything),
+        command_room(project, settings, held.sandbox, everything, marks),
+        project=settings.project.name or project.root.resolve().name,
+        feature=project.layout.feature,
+        waits=request.interactive,
+    )
 
 
 async def _follow(project: Project, wanted: tuple[str, ...], bus: EventBus) -> None:

@@ -4,9 +4,11 @@ import asyncio
 import contextlib
 import os
 import signal
+import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import IO
 
 from ralph_tui.domain.base import Amount, Model
 from ralph_tui.domain.sanitize import tail
@@ -36,6 +38,7 @@ async def run_command(
     limit_seconds: float,
     prefix: tuple[str, ...] = (),
     keep: int = 0,
+    given: bytes = b"",
 ) -> CommandResult:
     """Run a shell command and keep the end of its output.
 
@@ -48,11 +51,13 @@ async def run_command(
         limit_seconds: After this time it is ended.
         prefix: The program and arguments that hold it, such as a sandbox.
         keep: Bytes of output to return as `output`, beside the tail.
+        given: What it reads on standard input.
     """
     started = time.monotonic()
     # A pipe of our own: from Python 3.12 on, asyncio's wait() also waits for whoever still holds the
     # pipe it made, such as a background child that never ends.
     reader, writer = os.pipe()
+    stdin = _file_of(given)
     try:
         process = await asyncio.create_subprocess_exec(
             *prefix,
@@ -61,7 +66,7 @@ async def run_command(
             command,
             cwd=cwd,
             env=dict(environment),
-            stdin=asyncio.subprocess.DEVNULL,
+            stdin=stdin,
             stdout=writer,
             stderr=asyncio.subprocess.STDOUT,
             start_new_session=True,
@@ -71,6 +76,8 @@ async def run_command(
         raise
     finally:
         os.close(writer)
+        if not isinstance(stdin, int):
+            stdin.close()
     kept = bytearray()
     reading = asyncio.create_task(_keep_tail(reader, kept, max(keep, KEPT_BYTES)))
     exit_code: int | None = None
@@ -87,6 +94,16 @@ async def run_command(
         tail=tail(kept[-KEPT_BYTES:].decode("utf-8", "replace")),
         output=kept.decode("utf-8", "replace") if keep else "",
     )
+
+
+def _file_of(given: bytes) -> IO[bytes] | int:
+    """Return what a command reads from; a file, because a command need not read a pipe to its end."""
+    if not given:
+        return asyncio.subprocess.DEVNULL
+    file = tempfile.TemporaryFile()  # noqa: SIM115  (the caller closes it)
+    file.write(given)
+    file.seek(0)
+    return file
 
 
 async def _keep_tail(descriptor: int, kept: bytearray, number: int) -> None:

@@ -1,0 +1,80 @@
+"""`notify:` on the real CLI: a real command and a webhook on this machine hear how a run ends."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.engine.control.request import RunRequest
+from tests.engine.test_notifications import hook_of
+from tests.harness.model import serving
+from tests.harness.processes import run_ralph
+from tests.harness.projects import make_project, task
+from tests.harness.scenarios import finishes, gives_up, scenario
+from tests.scenario.running import play
+
+pytestmark = pytest.mark.real_cli
+
+KEY = "wh-0123456789abcdef"
+
+
+async def test_a_finished_run_is_told_and_the_key_stays_hidden(tmp_path: Path) -> None:
+    """The address is a secret: it is in no event, no file of ralph's and no output."""
+    told = tmp_path / "told.json"
+    async with hook_of() as hook, serving(scenario(finishes("a"))) as server:
+        notify = {
+            "commands": [f"cat >{told}", "sh -c 'exit 7'"],
+            "webhook": f"http://127.0.0.1:{hook.port}/${{HOOK_KEY}}",
+        }
+        project = make_project(tmp_path, [task("a")], config={"notify": notify})
+        known = {"HOOK_KEY": KEY}
+        ran = await run_ralph(["build", "--json"], project, server, environment=known)
+        shown = await run_ralph(["config", "show"], project, environment=known)
+        tested = await run_ralph(["notify", "--test"], project, environment=known)
+        listed = await run_ralph(["notify"], project, environment=known)
+    assert ran.status == 0
+    events = [json.loads(line) for line in ran.stdout.splitlines()]
+    assert events[-1]["type"] == "loop_finished"
+    assert "exit status 7" in next(e["text"] for e in events if "notification" in str(e))
+    done, test = hook.bodies
+    assert (done["event"], done["exit_code"], done["tasks_complete"]) == ("done", 0, 1)
+    assert (done["project"], done["run_id"]) == ("project", events[0]["run_id"])
+    assert test["event"] == "test"
+    assert json.loads(told.read_text(encoding="utf-8"))["event"] == "test"
+    assert hook.heads[0].startswith(f"POST /{KEY} HTTP/1.1")
+    assert tested.status == 1
+    assert "the webhook at 127.0.0.1: sent" in tested.stdout
+    assert "`sh -c 'exit 7'`: failed, exit status 7" in tested.stdout
+    assert "${HOOK_KEY}" in shown.stdout
+    assert listed.stdout.splitlines()[-1].strip() == "webhook  127.0.0.1"
+    written = [path for path in project.rglob("*") if path.is_file()]
+    assert not [path for path in written if KEY.encode() in path.read_bytes()]
+    assert KEY not in ran.stdout + ran.stderr + shown.stdout + tested.stdout + listed.stdout
+
+
+async def test_a_webhook_without_its_variable_is_found_before_anything_is_spent(
+    tmp_path: Path,
+) -> None:
+    config = {"notify": {"webhook": "https://hooks.example.org/${HOOK_KEY}"}}
+    project = make_project(tmp_path, [task("a")], config=config)
+    async with serving(scenario(finishes("a"))) as server:
+        ran = await run_ralph(["build", "--headless"], project, server)
+        dry = await run_ralph(["build", "--dry-run"], project)
+        assert not server.requests
+    assert (ran.status, dry.status) == (3, 3)
+    assert "notify.webhook: the environment variable HOOK_KEY is not set." in ran.stderr
+    assert ran.stderr.splitlines()[-2:] == dry.stderr.splitlines()[-2:]
+
+
+async def test_a_stopped_run_is_told_with_its_reason(tmp_path: Path) -> None:
+    async with hook_of() as hook, serving(scenario(gives_up("a"))) as server:
+        notify = {"webhook": hook.address, "on": ["stopped"]}
+        project = make_project(tmp_path, [task("a")], config={"notify": notify})
+        run = await play(project, server, request=RunRequest(only=Phase.BUILDING))
+    (body,) = hook.bodies
+    assert (body["event"], body["exit_code"]) == ("stopped", 1)
+    assert body["reason"] == run.end.reason
+    assert body["hint"] == run.end.hint
+    assert not [e for e in run.of(ev.Notice) if "notification" in e.text]
