@@ -135,7 +135,7 @@ task.add_long_forms((tasks.app, reset.app), (*SHORT_FORMS, "undo"))
 _OF_A_FEATURE = (
     *(run.app, tasks.looking, history.app, attach.app, history.measures, replay.app),
     *(control.app, tasks.app, exchange.app, limits.app, answer.app, memory.app, verify.app),
-    *(task.app, reset.app, archive.app),
+    *(task.app, reset.app, archive.app, doctor.app, serve.programs),
 )
 for commands in (
     *(run.app, demo.app, init.app, feature.app, tasks.looking, history.app, attach.app),
@@ -157,11 +157,16 @@ def is_request(word: str) -> bool:
 
 
 def _after_root(words: list[str]) -> int:
-    """Return the index of the first word after a project that the command line names first."""
-    first = words[0] if words else ""
-    if first in ("-C", "--project-root"):
-        return 2
-    return 1 if first.startswith(("-C", "--project-root=")) else 0
+    """Return the index of the first word after a project and a feature that the command line names first."""
+    at = 0
+    while at < len(words):
+        if words[at] in ("-C", "--project-root", "-f", "--feature"):
+            at += 2
+        elif words[at].startswith(("-C", "--project-root=", "-f", "--feature=")):
+            at += 1
+        else:
+            break
+    return at
 
 
 def run_command(words: list[str]) -> int:

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from pydantic import JsonValue
+
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.features import UNNAMED, is_name
 from ralph_tui.store.io.files import DamagedError, read_regular
@@ -121,20 +123,34 @@ def _decided(layout: Layout) -> str:
     return at_branch or active
 
 
+def _listed(layout: Layout) -> dict[str, JsonValue] | None:
+    """Return the list of features or its last good copy; None when there is neither."""
+    for path in (layout.project, layout.project.with_name(f"{layout.project.name}.bak")):
+        try:
+            data = read_regular(path)
+            found = parse_object(data) if data else {}
+        except (DamagedError, StoreError):  # a transaction repairs it and says so
+            continue
+        if isinstance(found.get("features"), dict):
+            return found
+    return None
+
+
 def _known(layout: Layout) -> tuple[str, dict[str, str]]:
     """Return the chosen feature, and the feature of each branch; read without models, as every start pays for it."""
-    try:
-        data = read_regular(layout.project)
-        raw = parse_object(data) if data else {}
-    except (DamagedError, StoreError):
-        raw = {}  # a transaction repairs it and says so
-    features = raw.get("features")
-    if not isinstance(features, dict):
-        return "", {name: name for name in feature_names(layout)}
-    names, active = feature_names(layout), raw.get("active")
+    names = feature_names(layout)
+    if not names:
+        return "", {}
+    raw = _listed(layout)
+    if raw is None:
+        raise StoreError(
+            f"{layout.project} cannot be read, so it is not clear which feature is meant.",
+            f"`ralph feature use {names[0]}` writes it anew; `-f NAME` decides for one command.",
+        )
+    features, active = raw["features"], raw.get("active")
     branches = {
         str(record.get("branch") or name): name
-        for name, record in features.items()
+        for name, record in (features.items() if isinstance(features, dict) else ())
         if isinstance(record, dict) and name in names
     }
     return (active if isinstance(active, str) and active in names else ""), branches

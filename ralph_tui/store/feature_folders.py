@@ -142,7 +142,13 @@ class Features:
         def change(docs: Documents) -> Documents:
             self._require_no_loop(f"choose {shown_name(name)}")
             _require_branch(self._layout.root, docs.project, name)
-            return docs.replacing(project=docs.project.model_copy(update={"active": name}))
+            known = docs.project
+            if not self.names and not known.exists:
+                return docs  # a project with one plan stays one
+            for other in ("", *self.names):  # the list may be new: the one before was damaged
+                if other not in known.features:
+                    known = known.replacing(other, FeatureRecord(branch=other))
+            return docs.replacing(project=known.model_copy(update={"active": name}))
 
         self._project.transact(change)
 

@@ -157,3 +157,43 @@ def test_a_feature_folder_of_ralph_hybrid_is_adopted_and_stays(root: Path) -> No
     assert "cannot be the name" in refused(
         "import", ".ralph/login/prd.json", "--into", "../x", cwd=root
     )
+
+
+def test_a_damaged_list_never_leads_to_the_wrong_plan(root: Path) -> None:
+    said("feature", "new", "login", cwd=root)
+    listed = Layout(root).project
+    listed.write_text('{"tasks', encoding="utf-8")
+    assert "feature    login" in said("status", cwd=root), "the last good copy says it"
+    listed.unlink()
+    listed.with_name("project.json.bak").unlink()
+    told = refused("status", cwd=root)
+    assert "cannot be read" in told
+    assert "ralph feature use login" in told
+    said("feature", "use", "login", cwd=root)
+    assert "feature    login" in said("status", cwd=root)
+
+
+def test_doctor_names_the_feature_and_what_is_not_clear(root: Path) -> None:
+    def plan_of(*words: str) -> str:
+        found = json.loads(inside("doctor", "--json", *words, cwd=root).stdout)
+        return next(str(one["text"]) for one in found if one["name"] == "plan")
+
+    assert "feature" not in plan_of()
+    for name in ("login", "search"):
+        said("feature", "new", name, cwd=root)
+        said("add", "Do it", cwd=root)
+    assert plan_of().startswith("feature search: 1 task")
+    assert plan_of("-f", "login").startswith("feature login: 1 task")
+    (root / ".git").mkdir()
+    (root / ".git/HEAD").write_text("ref: refs/heads/feature/login\n", encoding="utf-8")
+    assert "not clear which feature" in plan_of()
+
+
+def test_use_leaves_a_project_with_one_plan_alone(root: Path) -> None:
+    said("feature", "use", ".", cwd=root)
+    assert not Layout(root).project.exists()
+
+
+def test_a_request_may_follow_the_feature(root: Path) -> None:
+    done = inside("-f", "ghost", "Build a habit tracker", cwd=root)
+    assert "no feature ghost" in done.stderr, "the phrase is a request, not a command"

@@ -15,7 +15,7 @@ from ralph_tui.cli.doctor.guard_layers import check_layers
 from ralph_tui.cli.doctor.preflight import LOGIN_HINT, login, plan_of_another, uv_version
 from ralph_tui.config.load import config_paths, load_settings
 from ralph_tui.domain.documents.agents_md import MAX_LINES, lines_of
-from ralph_tui.domain.errors import RalphError, SetupError
+from ralph_tui.domain.errors import RalphError, SetupError, StoreError
 from ralph_tui.domain.events import Notice
 from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.plan.plan import TaskStatus
@@ -177,7 +177,7 @@ def _project_root(start: Path) -> Path | None:
     from ralph_tui.store.project import Project
 
     try:
-        return Project.find(start).root
+        return Project.find(start, "").root
     except RalphError:
         return None  # the finding about the plan says so
 
@@ -198,8 +198,11 @@ def _config(root: Path) -> str:
 
     settings = load_settings(root)
     check_extras(settings, Phase, root, os.environ)
-    project = Project(root)
-    known = project.look().steps if project.layout.dot.is_dir() else StepLog()
+    try:
+        project = Project(root)
+        known = project.look().steps if project.layout.dot.is_dir() else StepLog()
+    except StoreError:  # the finding about the plan says what is wrong
+        project, known = Project(root, ""), StepLog()
     check_steps(project, settings, known)
     used = [str(path) for path in config_paths(root) if path.exists()]
     return ", ".join(used) if used else "defaults"
@@ -222,7 +225,8 @@ def _plan(root: Path | None) -> Finding:
             if offer := plan_of_another(root):
                 advice = f'{offer}. Or say what to build: ralph "A habit tracker".'
             return Finding("plan", ok=False, text="no tasks yet", advice=advice, is_next=True)
-        return _try("plan", lambda: _workable(plan), "")
+        of = f"feature {project.layout.feature}: " if project.layout.feature else ""
+        return _try("plan", lambda: f"{of}{_workable(plan)}", "")
     except RalphError as error:
         return Finding("plan", ok=False, text=error.message, advice=error.hint)
 
@@ -305,7 +309,7 @@ def _agents_md(root: Path) -> Finding | None:
     """Check that AGENTS.md fits into prompts; None without one."""
     from ralph_tui.store.project import Project
 
-    project = Project(root)
+    project = Project(root, "")
     text = project.read_text(project.layout.agents_md, AGENTS_MD_BYTES)
     count = lines_of(text)
     return (
