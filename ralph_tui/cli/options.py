@@ -108,7 +108,11 @@ class RunOptions:
     rate: Annotated[
         int | None,
         typer.Option(
-            "--rate", "-r", metavar="N", help="Most model requests in an hour; then it waits."
+            "--rate",
+            "--rate-limit",
+            "-r",
+            metavar="N",
+            help="Most model requests in an hour; then it waits.",
         ),
     ] = None
     model: Annotated[

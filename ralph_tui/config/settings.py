@@ -396,19 +396,19 @@ HAPPENINGS: tuple[Happening, ...] = ("waiting", "stopped", "done", "failed")
 
 
 class NotifySettings(Model):
-    """Who is told what a run comes to while nobody looks."""
+    """Notifications for a person who is not there."""
 
     on: tuple[Happening, ...] = Field(
         HAPPENINGS,
-        description="What is told: waiting (for you), stopped, done, failed. See docs/run-options.md.",
+        description="Events that send a notification: waiting (for you), stopped, done, failed. See docs/run-options.md.",
     )
     commands: tuple[Text, ...] = Field(
         (),
-        description="Shell commands that get it as JSON on standard input; in the sandbox, for 30 s at most.",
+        description="Shell commands that read the notification as JSON on standard input; in the sandbox, at most 30 s.",
     )
     webhook: str = Field(
         "",
-        description="Address that gets the same JSON by POST; https, or http to this machine; secrets as ${NAME}.",
+        description="Address that gets the same JSON in a POST request: https, or http to this machine; secrets as ${NAME}.",
     )
 
 

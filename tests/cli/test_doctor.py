@@ -323,5 +323,5 @@ def test_notify_without_a_setting_says_what_to_set(tmp_path: Path) -> None:
     for words in (("notify",), ("notify", "--test")):
         ran = inside(*words, cwd=tmp_path)
         assert (ran.returncode, ran.stdout) == (3, "")
-        assert "Nobody is notified" in ran.stderr
+        assert "No notifications are set up" in ran.stderr
         assert "ralph config set notify.webhook" in ran.stderr

@@ -54,13 +54,13 @@ def notify(
     *,
     test: Annotated[
         bool,
-        typer.Option("--test", help="Send a test notification now, and say what became of it."),
+        typer.Option("--test", help="Send a test notification now."),
     ] = False,
     project_root: ProjectRoot = None,
 ) -> None:
-    """Show who is told when a run waits for you, stops, is done or fails.
+    """Show where notifications go when a run waits for you, stops, is done or fails.
 
-    The setting is `notify`; docs/run-options.md shows what is sent.
+    Configure them under `notify`; docs/run-options.md shows what is sent.
     """
     from ralph_tui.config.load import load_settings
     from ralph_tui.engine.run.webhook import webhook_of
@@ -70,11 +70,11 @@ def notify(
     webhook = webhook_of(settings.notify.webhook, os.environ)
     if not settings.notify.commands and webhook is None:
         raise SetupError(
-            "Nobody is notified: notify has no command and no webhook.",
+            "No notifications are set up: notify has no command and no webhook.",
             "Set one: ralph config set notify.webhook https://…",
         )
     if not test:
-        out(f"When a run is {', '.join(settings.notify.on) or 'never'}, these are told:")
+        out(f"Events: {', '.join(settings.notify.on) or 'none'}")
         for command in settings.notify.commands:
             out(f"  command  {command}")
         if webhook is not None:
