@@ -38,7 +38,8 @@ KEPT = (
 """Those that lists and dialogs share."""
 
 _FREE = [name for name in DEFAULT_KEYS.of if name.split(".")[-1] not in KEPT]
-NEW = {name: f"alt+{sign}" for name, sign in zip(_FREE, ascii_letters + digits, strict=False)}
+_KEYS = (*(f"alt+{sign}" for sign in ascii_letters + digits), *(f"f{n}" for n in range(13, 25)))
+NEW = dict(zip(_FREE, _KEYS, strict=False))
 assert len(NEW) == len(_FREE), "too few keys for all commands"
 REPLACED = {key: NEW[c.name] for c in COMMANDS if c.name in NEW for key in c.keys}
 
