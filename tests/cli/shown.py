@@ -80,6 +80,7 @@ PRD = json.dumps(
 FILES = {
     "request.md": "A habit tracker",
     "export.md": "Export the habits to CSV",
+    "idea.md": "A habit tracker that counts streaks",
     "notes.md": "Use argparse.",
     "commands.jsonl": '{"command": "git status"}\n',
     "prd.json": PRD,
@@ -178,6 +179,7 @@ SCENES: Mapping[str, Scene] = {
     "feature rename login": Scene(before=("feature new login",)),
     "guard check 'git push'": Scene(status=1, says="deny"),
     "import - --as github": Scene(stdin='[{"number": 7, "title": "Log in", "state": "OPEN"}]'),
+    "init --from idea.md": Scene(before=("reset --yes",)),
     "limits --max-cost": Scene(loop=True),
     "pause": Scene(loop=True),
     "release task-003": Scene(before=("hold task-003",)),
@@ -212,7 +214,8 @@ def scene_of(command: Shown) -> Scene:
     known = max((name for name in SCENES if line.startswith(name)), key=len, default="")
     scene = SCENES.get(known, Scene())
     settled = {"--yes", "-y", "--dry-run"}.intersection(command.words)
-    if line.startswith(ASKS) and not settled:
+    plans = "--from" in command.words and "--no-plan" not in command.words
+    if (plans or line.startswith(ASKS)) and not settled:
         return replace(scene, status=4, says="--yes")
     return scene
 
