@@ -181,6 +181,7 @@ SCENES: Mapping[str, Scene] = {
     "import - --as github": Scene(stdin='[{"number": 7, "title": "Log in", "state": "OPEN"}]'),
     "init --from idea.md": Scene(before=("reset --yes",)),
     "limits --max-cost": Scene(loop=True),
+    "notify": Scene(before=("config set notify.commands '[\"true\"]'",)),
     "pause": Scene(loop=True),
     "release task-003": Scene(before=("hold task-003",)),
     "reset --keep-specs": Scene(status=3, says="--yes"),
