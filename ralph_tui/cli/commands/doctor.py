@@ -1,6 +1,5 @@
 """`ralph doctor` and `notify`: say whether what a run needs is in place, and whether a notification arrives."""
 
-import asyncio
 import os
 import sys
 from collections.abc import Mapping
@@ -80,6 +79,8 @@ def notify(
         if webhook is not None:
             out(f"  webhook  {webhook.host}")
         return
+    import asyncio
+
     failures = asyncio.run(_send_test(root, settings, webhook))
     for target, why in failures.items():
         out(f"{target}: {f'failed, {why}' if why else 'sent'}")
@@ -89,6 +90,8 @@ def notify(
 async def _send_test(
     root: Path, settings: "Settings", webhook: "Webhook | None"
 ) -> Mapping[str, str]:
+    import asyncio
+
     from ralph_tui.engine.run.notifications import Notification, command_room, deliver
     from ralph_tui.engine.safety.command_sandbox import confine
     from ralph_tui.store.project import Project

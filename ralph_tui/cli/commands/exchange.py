@@ -11,7 +11,6 @@ from ralph_tui.cli.options import AsJson, ProjectRoot, chosen_feature, examples
 from ralph_tui.cli.project_lookup import controls_of, find_project, find_root
 from ralph_tui.cli.run.import_dialog import ask, finish, show
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.features import UNNAMED
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -140,6 +139,8 @@ class _Into:
 
     def before(self) -> AbstractContextManager[None]:
         """Work on the feature, or on the plan without a name while there is none."""
+        from ralph_tui.domain.features import UNNAMED
+
         return chosen_feature(UNNAMED if self.is_new else self._given)
 
     def after(self) -> AbstractContextManager[None]:
