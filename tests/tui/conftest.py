@@ -46,7 +46,6 @@ def still(report_folder: str, isolated: Path, monkeypatch: pytest.MonkeyPatch) -
     # On a busy machine a picture is taken later than the half second after which a cursor goes.
     monkeypatch.setattr(Input, "_toggle_cursor", lambda _: None)
     monkeypatch.setattr(TextArea, "_toggle_cursor_blink_visible", lambda _: None)
-    monkeypatch.setattr("ralph_tui.tui.terminal.frozen_background.BENEATH_SECONDS", 0.0)
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
     monkeypatch.setenv("TERM", "xterm-256color")
     time.tzset()

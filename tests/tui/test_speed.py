@@ -52,7 +52,7 @@ async def test_rows_that_come_and_go_move_nothing_else_on_the_screen(open_app: O
         assert board.scroll_offset.y == board.max_scroll_y > 0
 
 
-async def test_what_moves_under_a_dialog_does_not_draw_the_screen_again_and_again(
+async def test_what_moves_under_a_dialog_does_not_draw_the_screen_again(
     open_app: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks: list[Visual] = []
@@ -69,23 +69,15 @@ async def test_what_moves_under_a_dialog_does_not_draw_the_screen_again_and_agai
         await pilot.press("v")
         await until(pilot, lambda: isinstance(app.screen, PlanReview))
         await drained(pilot)
-        monkeypatch.setattr(frozen_background, "BENEATH_SECONDS", 3600.0)
         looks.clear()
         for number in range(10):
             script.news.put_nowait(ev.Notice(text=f"News {number}."))
             await drained(pilot)
             await pilot.press("j")
-        assert len(looks) <= 1, "the first may still find it long ago"
+        assert not looks
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is app.dashboard)
         assert "News 9." in screen_text(app)
-        monkeypatch.setattr(frozen_background, "BENEATH_SECONDS", 0.0)
-        await pilot.press("v")
-        await until(pilot, lambda: isinstance(app.screen, PlanReview))
-        await drained(pilot)
-        looks.clear()
-        script.news.put_nowait(ev.Notice(text="More news."))
-        await until(pilot, lambda: bool(looks))
 
 
 async def test_screens_that_were_closed_are_let_go_while_nothing_happens(open_app: Open) -> None:
