@@ -28,6 +28,7 @@ from ralph_tui.present.timeline.entries import (
     TextEntry,
 )
 from ralph_tui.present.tools.calls import LOOK_OF_CALL, CallState
+from ralph_tui.present.tools.inline_diff import inline_height, inline_line
 from ralph_tui.present.tools.renderers import renderer_for
 
 INDENT = 2
@@ -49,6 +50,8 @@ def height(entry: Entry, width: int) -> int:
         return 2 if entry.number else 1
     if isinstance(entry, NoteEntry):
         return len(_note_texts(entry, width))
+    if isinstance(entry, CallEntry):
+        return 1 + inline_height(entry.call)
     if not isinstance(entry, TextEntry) or _is_short(entry, width):
         return 1
     return len(text_lines(entry, width, UNICODE))
@@ -83,7 +86,11 @@ def line(entry: Entry, index: int, width: int, glyphs: Glyphs) -> Line:
     if isinstance(entry, TextEntry):
         return text_line(text_lines(entry, width, glyphs), index, entry.depth, glyphs)
     if isinstance(entry, CallEntry):
-        return _call(entry, width, glyphs)
+        if not index:
+            return _call(entry, width, glyphs)
+        indent = INDENT * entry.depth
+        below = inline_line(entry.call, index - 1, max(1, width - indent), glyphs)
+        return [Span(" " * indent), *below]
     if isinstance(entry, HeadingEntry):
         above = index < height(entry, width) - 1  # an empty line separates iterations
         return [] if above else _heading(entry, width, glyphs)

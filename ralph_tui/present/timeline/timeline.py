@@ -23,6 +23,7 @@ from ralph_tui.present.timeline.entries import (
     TextEntry,
 )
 from ralph_tui.present.tools.calls import STATE_OF, Call, CallState, bounded, with_relative_paths
+from ralph_tui.present.tools.inline_diff import excerpt_of
 from ralph_tui.present.tools.renderers import renderer_for
 
 ASK_TOOL = "AskUserQuestion"
@@ -304,7 +305,8 @@ class Timeline:
             old = self.entry(number)
             if isinstance(old, CallEntry):
                 argument = one_line(renderer_for(old.call).argument(old.call))
-                self._replace(replace(old, call=old.call.trim(argument)))
+                trimmed = old.call.trim(argument, excerpt_of(old.call))
+                self._replace(replace(old, call=trimmed))
 
     def _depth(self, parent_id: str | None) -> int:
         if parent_id is None:

@@ -4,11 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+from typing import NamedTuple
 
 from pydantic import JsonValue
 
 from ralph_tui.domain.events import ToolAllowed, ToolDenied, ToolOutcome, ToolRewritten
 from ralph_tui.domain.sanitize import head, inert
+from ralph_tui.present.text.long_text import DiffLine
 from ralph_tui.present.text.spans import Tone
 from ralph_tui.present.text.status_labels import Look
 
@@ -47,6 +49,16 @@ LOOK_OF_CALL = {
 }
 
 
+class Excerpt(NamedTuple):
+    """The lines of a change that stand below its call, each cut to what a screen can show."""
+
+    sides: tuple[DiffLine, ...] = ()
+    more: int = 0
+    """Changed lines that are not among them."""
+    first: int | None = None
+    """Lines of the file before the first one of the change; None where nobody said it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """One tool call from start to end."""
@@ -67,9 +79,13 @@ class Call:
     trimmed: bool = False
     """Whether input and output were dropped to keep memory bounded; the journal has them."""
 
-    def trim(self, argument: str) -> "Call":
-        """Return a copy that keeps only what its one line shows."""
-        return replace(self, input={"argument": argument}, output="", trimmed=True)
+    excerpt: Excerpt | None = None
+    """What stands below the call once it was trimmed; before that, its input tells."""
+
+    def trim(self, argument: str, excerpt: Excerpt | None = None) -> "Call":
+        """Return a copy that keeps only what its lines in the stream show."""
+        kept: Input = {"argument": argument}
+        return replace(self, input=kept, output="", trimmed=True, excerpt=excerpt)
 
 
 class SectionKind(StrEnum):

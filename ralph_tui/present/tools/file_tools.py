@@ -61,7 +61,7 @@ def _edit_sections(call: Call) -> tuple[Section, ...]:
     """Show the path and one diff for each replacement."""
     diffs = (
         Section("Change", "\n".join(_diff(old, new)), SectionKind.DIFF)
-        for old, new in _replacements(call)
+        for old, new in replacements(call)
     )
     return (Section("File", _path(call)), *diffs)
 
@@ -77,12 +77,13 @@ def lines_changed(call: Call) -> tuple[int, int]:
     """Count the lines that a call added to a file and removed from it."""
     if call.name == "Write":
         return count_lines(text_of(call.input, "content")), 0
-    lines = [line for old, new in _replacements(call) for line in _diff(old, new)]
+    lines = [line for old, new in replacements(call) for line in _diff(old, new)]
     added = sum(1 for line in lines if line.startswith("+"))
     return added, sum(1 for line in lines if line.startswith("-"))
 
 
-def _replacements(call: Call) -> list[tuple[str, str]]:
+def replacements(call: Call) -> list[tuple[str, str]]:
+    """List the text before and after of each replacement that a call makes."""
     edits = call.input.get("edits")
     items: list[JsonValue] = edits if isinstance(edits, list) else [call.input]
     return [

@@ -12,6 +12,7 @@ from ralph_tui.present.text.spans import Line, Span, Tone, plain, wrap
 from ralph_tui.present.timeline import entry_lines
 from ralph_tui.present.timeline.entries import Entry, EntryFilter, holds, passes
 from ralph_tui.present.timeline.timeline import Timeline
+from ralph_tui.present.tools.inline_diff import MOST
 from ralph_tui.tui.widgets.row_list import Key, Row, SearchableRows
 
 CORNER = 4
@@ -128,7 +129,8 @@ class Stream(SearchableRows):
             self._rows, self._laid_out = [], self.timeline.first
             self._append_new(self.row_width)
         for number in self.timeline.changed:
-            self.forget_row((number, 0))
+            for part in range(1 + MOST):  # the lines of a change have the call's colors
+                self.forget_row((number, part))
         self.timeline.changed.clear()
 
     def tick(self, now: datetime) -> None:
