@@ -135,13 +135,13 @@ task.add_long_forms((tasks.app, reset.app), (*SHORT_FORMS, "undo"))
 _OF_A_FEATURE = (
     *(run.app, tasks.looking, history.app, attach.app, history.measures, replay.app),
     *(control.app, tasks.app, exchange.app, limits.app, answer.app, memory.app, verify.app),
-    *(task.app, reset.app, archive.app, doctor.app, serve.programs),
+    *(task.app, reset.app, archive.app, history.reports, doctor.app, serve.programs),
 )
 for commands in (
     *(run.app, demo.app, init.app, feature.app, tasks.looking, history.app, attach.app),
     *(history.measures, replay.app, control.app, tasks.app, task.app, exchange.app, limits.app),
     *(answer.app, memory.app, archive.app, serve.app, reset.app, doctor.app, build_tools.app),
-    *(verify.app,),
+    *(verify.app, history.reports),
     *(build_tools.deps, config.app, guard.app, serve.programs),
 ):
     app.add_typer(of_features(commands) if commands in _OF_A_FEATURE else commands)

@@ -12,7 +12,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "attach",
     ),
     "Tasks": ("tasks", "task", "undo", "verify", "archive", "import", "export"),
-    "Look": ("status", "history", "metrics", "replay", "memory"),
+    "Look": ("status", "report", "history", "metrics", "replay", "memory"),
     "Project": ("init", "feature", "config", "steps", "doctor"),
     "More": (
         *("serve", "mcp", "guard", "schema", "test", "lint", "typecheck", "deps"),

@@ -32,6 +32,7 @@ COMMANDS = (
         "replay",
         "serve",
         "metrics",
+        "report",
         "pause",
         "resume",
         "stop",

@@ -1,7 +1,8 @@
-"""`ralph history` and `ralph metrics`: what happened so far, as sessions, iterations and success metrics."""
+"""`ralph history`, `ralph metrics` and `ralph report`: what happened so far, as figures and as a page to share."""
 
 import sys
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,11 +14,17 @@ from ralph_tui.domain.errors import RalphError
 
 if TYPE_CHECKING:
     from ralph_tui.domain.view.metrics import Metric
+    from ralph_tui.present.sections.run_report import RunReport
     from ralph_tui.store.project import Project
 
 app = typer.Typer()
 measures = typer.Typer()
 """`ralph metrics` alone, which `--help` lists further down."""
+reports = typer.Typer()
+"""`ralph report` alone."""
+
+_BEGINNING = 200
+"""The mark of a report stands in its first bytes."""
 
 
 class Form(StrEnum):
@@ -99,3 +106,69 @@ def _print_metrics(found: "tuple[Metric, ...]") -> None:
         )
         out(f"{metric.title.ljust(width)}  {value.rjust(7)}  (target {metric.target})  {why}")
         out(f"{' ' * width}  {metric.definition}")
+
+
+@reports.command(epilog=examples("ralph report --html report.html", "ralph report > report.md"))
+def report(
+    *,
+    project_root: ProjectRoot = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Write one HTML page to this file.")
+    ] = None,
+    markdown: Annotated[
+        Path | None, typer.Option("--markdown", help="Write Markdown to this file.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a report to share: tasks, checks, costs."""
+    from ralph_tui.present.sections.report_pages import report_html, report_markdown
+
+    if sum((html is not None, markdown is not None, as_json)) > 1:
+        message = "--html, --markdown and --json are three forms of a report."
+        raise RalphError(message, "Give one of them.")
+    found = _collected(find_project(project_root))
+    if html is not None:
+        _write(html, report_html(found))
+    elif markdown is not None:
+        _write(markdown, report_markdown(found))
+    elif as_json:
+        out_json({**found.model_dump(mode="json"), "complete": found.complete})
+    else:
+        sys.stdout.write(report_markdown(found))
+
+
+def _collected(project: "Project") -> "RunReport":
+    from ralph_tui.domain.formatting import plural
+    from ralph_tui.present.sections.run_report import REPORTED, RunReport, collect_report
+    from ralph_tui.store.journal.event_scanner import Scan
+
+    documents = read_project(project)
+    about = RunReport(
+        project=project.root.name,
+        feature=documents.feature,
+        request=documents.state.request,
+        cost_usd=documents.state.total_cost_usd,
+    )
+    scan = Scan(project.layout.events, REPORTED)
+    events = (found.event for found in scan)
+    collected = collect_report(about, documents.plan, events, project.read_report())
+    if scan.skipped:
+        note(f"Skipped {plural(scan.skipped, 'unreadable line')} of the journal.")
+    return collected
+
+
+def _write(target: Path, text: str) -> None:
+    """Write the page; replace an older report, and no other file."""
+    from ralph_tui.present.sections.report_pages import MARK
+    from ralph_tui.store.io.files import explained, write_atomic
+
+    if target.is_dir():
+        raise RalphError(f"{target} is a directory.", "Name a file for the report.")
+    with explained("write", target):
+        if target.exists():
+            with target.open("rb") as file:
+                if MARK.encode() not in file.read(_BEGINNING):
+                    message = f"{target} exists and is not a report of ralph."
+                    raise RalphError(message, "Name another file, or delete this one first.")
+        write_atomic(target, text.encode(), mode=0o644)
+    note(f"Wrote the report to {target}.")

@@ -1,0 +1,230 @@
+"""Collects what `ralph report` shows: the request, the tasks with their checks, the costs and the timeline. Pure."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.base import Model
+from ralph_tui.domain.documents.validation_report import ValidationReport
+from ralph_tui.domain.formatting import plural
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
+from ralph_tui.domain.sanitize import inert, one_line
+from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
+
+REPORTED = frozenset(
+    {"loop_started", "loop_finished", "iteration_started", "iteration_finished", "gate_finished"}
+    | {"tool_denied"}
+)
+"""The types of the events that a report is made of."""
+
+
+class CheckLine(Model):
+    """One check of the last claim that was verified."""
+
+    command: str
+    result: str
+    seconds: float = 0.0
+    reason: str = ""
+
+
+class TaskLine(Model):
+    """One task, with what its completion rests on."""
+
+    id: str
+    title: str
+    status: str
+    outcome: str = ""
+    """What the completion rests on: verified, unverified, reviewed or accepted; empty until then."""
+    reason: str = ""
+    cost_usd: float | None = None
+    tokens: int | None = None
+    checks: tuple[CheckLine, ...] = ()
+
+
+class TimelineLine(Model):
+    """One iteration as the journal has it."""
+
+    started_at: datetime | None = None
+    iteration: int
+    task_id: str
+    outcome: str = ""
+    """Empty for an iteration that has not ended, or was cut off."""
+    reason: str = ""
+    cost_usd: float = 0.0
+    seconds: float = 0.0
+    files: tuple[str, ...] = ()
+
+
+class DeniedLine(Model):
+    """One call that the guard refused."""
+
+    iteration: int
+    rule: str
+    command: str
+    reason: str
+
+
+class CriterionLine(Model):
+    """One acceptance criterion as the validation judged it."""
+
+    criterion: str
+    passed: bool
+    evidence: str
+
+
+class RunReport(Model):
+    """Everything a report shows; all text in it is inert and without secrets."""
+
+    project: str
+    feature: str = ""
+    request: str = ""
+    ending: str = ""
+    """Why the last run ended; empty while one runs, and when it was cut off."""
+    cost_usd: float = 0.0
+    seconds: float = 0.0
+    tasks: tuple[TaskLine, ...] = ()
+    files: tuple[str, ...] = ()
+    timeline: tuple[TimelineLine, ...] = ()
+    denied: tuple[DeniedLine, ...] = ()
+    reviewed: bool = False
+    """Whether there is a validation report."""
+    criteria: tuple[CriterionLine, ...] = ()
+    gaps: tuple[str, ...] = ()
+
+    @property
+    def complete(self) -> int:
+        """How many tasks are complete."""
+        return sum(task.status == TaskStatus.COMPLETE.value for task in self.tasks)
+
+    @property
+    def totals(self) -> str:
+        """The figures of the whole work, in words."""
+        verified = sum(task.outcome == "verified" for task in self.tasks)
+        checks = sum(check.result == "passed" for task in self.tasks for check in task.checks)
+        by = f" by {plural(checks, 'check')}" if checks else ""
+        return f"{self.complete} of {plural(len(self.tasks), 'task')} complete, {verified} verified{by}"
+
+
+def collect_report(
+    about: RunReport,
+    plan: ImplementationPlan,
+    events: Iterable[ev.Event],
+    validation: ValidationReport | None,
+) -> RunReport:
+    """Fold the plan, the journal and the validation into a report.
+
+    Args:
+        about: The project, the feature, the request and the cost; the rest is filled in.
+        plan: The plan.
+        events: Those of `REPORTED`, oldest first, of all features.
+        validation: The last validation report, if there is one.
+    """
+    receipts: dict[str, tuple[Receipt, ...]] = {}
+    timeline: list[TimelineLine] = []
+    denied: list[DeniedLine] = []
+    ending, mine = "", not about.feature
+    for event in events:
+        if isinstance(event, ev.LoopStarted):
+            mine = event.feature == about.feature
+            if mine:
+                ending = ""
+        elif not mine:
+            continue
+        elif isinstance(event, ev.LoopFinished):
+            ending = one_line(event.reason, 500)
+        elif isinstance(event, ev.IterationStarted):
+            timeline.append(
+                TimelineLine(
+                    started_at=event.time,
+                    iteration=event.iteration,
+                    task_id=one_line(event.task_id),
+                )
+            )
+        elif isinstance(event, ev.IterationFinished):
+            _end(timeline, event)
+        elif isinstance(event, ev.GateFinished):
+            receipts[event.task_id] = event.receipts
+        elif isinstance(event, ev.ToolDenied):
+            denied.append(
+                DeniedLine(
+                    iteration=timeline[-1].iteration if timeline else 0,
+                    rule=one_line(event.rule),
+                    command=one_line(event.part, 500),
+                    reason=one_line(event.reason, 500),
+                )
+            )
+    judged = validation.specs if validation is not None else ()
+    return about.model_copy(
+        update={
+            "project": one_line(about.project),
+            "request": inert(about.request).strip(),
+            "ending": ending,
+            "seconds": sum(line.seconds for line in timeline),
+            "tasks": tuple(_task(task, receipts.get(task.id, ())) for task in plan.tasks),
+            "files": tuple(sorted({path for line in timeline for path in line.files})),
+            "timeline": tuple(timeline),
+            "denied": tuple(denied),
+            "reviewed": validation is not None,
+            "criteria": tuple(
+                CriterionLine(
+                    criterion=one_line(c.criterion, 500),
+                    passed=c.passed,
+                    evidence=one_line(c.evidence, 1_000),
+                )
+                for spec in judged
+                for c in spec.criteria
+            ),
+            "gaps": tuple(one_line(gap, 500) for spec in judged for gap in spec.gaps),
+        }
+    )
+
+
+def _end(timeline: list[TimelineLine], event: ev.IterationFinished) -> None:
+    """Complete the line of an iteration; a journal that begins later has no line for it yet."""
+    begun = timeline[-1] if timeline and timeline[-1].iteration == event.iteration else None
+    if begun is not None:
+        timeline.pop()
+    timeline.append(
+        TimelineLine(
+            started_at=begun.started_at if begun else None,
+            iteration=event.iteration,
+            task_id=one_line(event.task_id),
+            outcome=event.outcome.value.replace("_", " "),
+            reason=one_line(event.reason, 500),
+            cost_usd=event.cost_usd,
+            seconds=event.seconds,
+            files=tuple(one_line(path, 500) for path in event.files_changed),
+        )
+    )
+
+
+def _task(task: Task, receipts: Sequence[Receipt]) -> TaskLine:
+    rests = task.verification if task.status is TaskStatus.COMPLETE else None
+    return TaskLine(
+        id=one_line(task.id),
+        title=one_line(task.title, 500),
+        status=task.status.value,
+        outcome=rests.outcome.value if rests is not None else "",
+        reason=one_line(rests.reason if rests is not None else task.last_failure, 500),
+        cost_usd=task.actual_cost_usd,
+        tokens=task.actual_tokens_used,
+        checks=tuple(
+            CheckLine(
+                command=one_line(receipt.command, 500),
+                result=_RESULTS[receipt.status],
+                seconds=receipt.seconds,
+                reason=one_line(receipt.reason, 500),
+            )
+            for receipt in receipts
+        ),
+    )
+
+
+_RESULTS = {
+    ReceiptStatus.PASSED: "passed",
+    ReceiptStatus.FAILED: "failed",
+    ReceiptStatus.TIMED_OUT: "timed out",
+    ReceiptStatus.DENIED: "denied",
+    ReceiptStatus.SKIPPED: "skipped",
+    ReceiptStatus.RED_BEFORE: "failed as before the run",
+}

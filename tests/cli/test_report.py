@@ -1,0 +1,124 @@
+"""`ralph report`: the facts of a run as a page to share, with nothing in it that runs or leaks."""
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
+from tests.cli.processes import inside
+from tests.harness.projects import make_project, task
+
+KEY = "ghp_" + "a1B2" * 6  # only the form of a key
+HOSTILE = f"<script>alert(1)</script> [x](javascript:y) ![i](http://a.b/c) | {KEY} \x1b[31m"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Work on the unnamed plan, then a run of another feature, which the report leaves out."""
+    done = task("t1", status="complete", actual_cost_usd=0.5, actual_tokens_used=1500)
+    done["verification"] = {"outcome": "verified", "reason": "1 check passed"}
+    root = make_project(tmp_path, [done, task("t2", description=HOSTILE)])
+    state = {"request": f"Count streaks\n{HOSTILE}", "total_cost_usd": 0.75}
+    (root / ".ralph/state.json").write_text(json.dumps(state), encoding="utf-8")
+    passed = Receipt(
+        command=f"uv run pytest {HOSTILE}",
+        source="criterion",
+        status=ReceiptStatus.PASSED,
+        seconds=0.4,
+    )
+    failed = passed.model_copy(update={"status": ReceiptStatus.FAILED})
+    building = {"project": "p", "phase": Phase.BUILDING}
+    told: list[ev.Event] = [
+        ev.LoopStarted(run_id="a", **building),
+        ev.IterationStarted(iteration=1, task_id="t1"),
+        ev.GateFinished(task_id="t1", passed=False, receipts=(failed, failed)),
+        ev.ToolDenied(tool_id="c", name="Bash", rule="git-write", part=HOSTILE, reason="read-only"),
+        ev.GateFinished(task_id="t1", passed=True, receipts=(passed,)),
+        ev.IterationFinished(
+            iteration=1,
+            task_id="t1",
+            outcome=ev.IterationOutcome.COMPLETE,
+            cost_usd=0.5,
+            seconds=61.5,
+            files_changed=("src/app.py",),
+        ),
+        ev.LoopFinished(status=ev.LoopStatus.STOPPED, reason="stopped by you", exit_code=1),
+        ev.LoopStarted(run_id="b", feature="other", **building),
+        ev.IterationStarted(iteration=2, task_id="t1"),
+        ev.GateFinished(task_id="t1", passed=False, receipts=(failed, failed)),
+        ev.LoopFinished(status=ev.LoopStatus.ERROR, reason="of the other", exit_code=3),
+    ]
+    numbered = (event.model_copy(update={"seq": seq}) for seq, event in enumerate(told, 1))
+    text = "".join(event.model_dump_json() + "\n" for event in numbered)
+    (root / ".ralph/events.jsonl").write_text(text, encoding="utf-8")
+    return root
+
+
+class _Tags(HTMLParser):
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.links: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.links += [name for name, _ in attrs if name in ("src", "href", "style", "onload")]
+
+
+def test_programs_get_the_facts_of_this_feature_alone(project: Path) -> None:
+    found = json.loads(inside("report", "--json", cwd=project).stdout)
+    assert (found["complete"], found["cost_usd"], found["seconds"]) == (1, 0.75, 61.5)
+    assert found["ending"] == "stopped by you"
+    assert [line["iteration"] for line in found["timeline"]] == [1]
+    first, second = found["tasks"]
+    assert [check["result"] for check in first["checks"]] == ["passed"]
+    assert (first["outcome"], first["cost_usd"], second["checks"]) == ("verified", 0.5, [])
+    assert [line["rule"] for line in found["denied"]] == ["git-write"]
+    assert found["files"] == ["src/app.py"]
+
+
+def test_the_page_runs_nothing_loads_nothing_and_tells_no_secret(project: Path) -> None:
+    done = inside("report", "--html", "report.html", cwd=project)
+    assert done.returncode == 0, done.stderr
+    page = (project / "report.html").read_text(encoding="utf-8")
+    found = _Tags(page)
+    assert not found.tags & {"script", "img", "a", "link", "iframe", "object"}
+    assert found.links == []
+    assert KEY not in page
+    assert "\x1b" not in page
+    assert "&lt;script&gt;alert(1)" in page
+    assert "1 of 2 tasks complete, 1 verified by 1 check." in page
+
+
+def test_no_text_becomes_markup_in_markdown(project: Path) -> None:
+    page = inside("report", cwd=project).stdout
+    assert KEY not in page
+    assert not re.search(r"(?<!\\)<script|(?<!\\)\[x|(?<!\\)!\\?\[i", page)
+    widths = [len(re.findall(r"(?<!\\)\|", row)) for row in page.splitlines() if row[:1] == "|"]
+    assert set(widths) == {7, 2, 6, 5}
+
+
+def test_an_older_report_is_replaced_and_no_other_file(project: Path) -> None:
+    for form in ("--html", "--markdown"):
+        assert inside("report", form, "page", cwd=project).returncode == 0
+    mine = project / "mine.html"
+    mine.write_text("my own page", encoding="utf-8")
+    refused = inside("report", "--html", "mine.html", cwd=project)
+    assert refused.returncode == 3
+    assert "is not a report" in refused.stderr
+    assert mine.read_text(encoding="utf-8") == "my own page"
+    assert inside("report", "--html", ".ralph", cwd=project).returncode == 3
+    assert inside("report", "--html", "no/such/page", cwd=project).returncode == 3
+    assert inside("report", "--html", "x", "--json", cwd=project).returncode == 3
+
+
+def test_a_project_without_a_run_says_so(tmp_path: Path) -> None:
+    page = inside("report", cwd=make_project(tmp_path)).stdout
+    assert "There is no plan yet" in page
+    assert "has not been validated" in page
