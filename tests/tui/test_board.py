@@ -250,3 +250,29 @@ def test_a_task_that_nothing_verified_says_so_wherever_it_is_shown() -> None:
         update={"verification": rests.model_copy(update={"outcome": VerificationOutcome.VERIFIED})}
     )
     assert "unverified" not in str(board_line(BoardRow(Group.DONE, checked), 60, UNICODE))
+
+
+async def test_a_group_folds_and_unfolds_by_key_enter_and_click(open_app: Open) -> None:
+    async with open_app(script_of(feed.running())) as pilot:
+        board = ralph(pilot).dashboard.board
+        await pilot.press("1", "G")
+        last = board.selected
+        assert last is not None
+        whole = board.row_count()
+        await pilot.press("Z")
+        assert (board.selected, board.row_of(last.id)) == (None, None)
+        folded = board.row_count()
+        assert folded < whole
+        await pilot.press("k", "j")
+        assert ralph(pilot).dashboard.board.selected is None, "the cursor comes back to the heading"
+        board.tasks = board.tasks
+        assert board.row_count() == folded, "news of the plan unfold nothing"
+        await pilot.press("enter")
+        assert board.row_count() == whole
+        assert board.selected is not None
+        assert ralph(pilot).screen is ralph(pilot).dashboard, "enter unfolds, and opens nothing"
+        await pilot.press("g")
+        await pilot.click(board, offset=(3, 1))
+        assert board.row_count() < whole
+        await pilot.click(board, offset=(3, 1))
+        assert board.row_count() == whole

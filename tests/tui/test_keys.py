@@ -258,7 +258,7 @@ async def test_enter_on_the_board_shows_the_task(open_app: Open) -> None:
 
 @pytest.mark.parametrize("key", ["question_mark", "f1"])
 async def test_help_lists_every_command(open_app: Open, key: str) -> None:
-    async with open_app(script_of(feed.running()), size=(120, 90)) as pilot:
+    async with open_app(script_of(feed.running()), size=(120, 110)) as pilot:
         app = ralph(pilot)
         await pilot.press(key)
         await until(pilot, lambda: isinstance(app.screen, HelpDialog))

@@ -29,6 +29,8 @@ class Grouping:
         """Group these tasks."""
         self.only = only
         """The filter."""
+        self.folded: frozenset[Group] = frozenset()
+        """Groups whose tasks are hidden under their heading."""
         self._tasks = Tasks()
         self._done: set[str] = set()
         self._needing: dict[str, set[str]] = {}
@@ -114,31 +116,45 @@ class Grouping:
         return [ALL, OPEN, *(group.value for group in Group if self._sizes[group])]
 
     def __len__(self) -> int:
-        return sum(1 + len(self._rows[group]) for group in self._shown())
+        return sum(1 + len(self._under(group)) for group in self._shown())
 
     def __iter__(self) -> Iterator[BoardRow]:
         for group in self._shown():
-            yield BoardRow(group, size=self._sizes[group])
-            yield from self._rows[group]
+            yield self._heading(group)
+            yield from self._under(group)
 
     def __getitem__(self, y: int) -> BoardRow:
         for group in self._shown():
             if y == 0:
-                return BoardRow(group, size=self._sizes[group])
-            if y <= len(self._rows[group]):
-                return self._rows[group][y - 1]
-            y -= 1 + len(self._rows[group])
+                return self._heading(group)
+            rows = self._under(group)
+            if y <= len(rows):
+                return rows[y - 1]
+            y -= 1 + len(rows)
         raise IndexError(y)
 
     def where(self, task_id: str) -> int | None:
-        """Find the first row of a task; None when the filter does not show it."""
+        """Find the first row of a task; None when the filter or a fold hides it."""
         mine = self._group.get(task_id)
-        y = 1
+        heading = self.where_heading(mine) if mine is not None and mine not in self.folded else None
+        if mine is None or heading is None:
+            return None
+        return heading + 1 + self._find(mine, self._tasks[task_id])
+
+    def where_heading(self, wanted: Group) -> int | None:
+        """Find the row of a group's heading; None when the filter does not show it."""
+        y = 0
         for group in self._shown():
-            if group is mine:
-                return y + self._find(group, self._tasks[task_id])
-            y += 1 + len(self._rows[group])
+            if group is wanted:
+                return y
+            y += 1 + len(self._under(group))
         return None
+
+    def _under(self, group: Group) -> list[BoardRow]:
+        return [] if group in self.folded else self._rows[group]
+
+    def _heading(self, group: Group) -> BoardRow:
+        return BoardRow(group, size=self._sizes[group], folded=group in self.folded)
 
     def _shown(self) -> Iterator[Group]:
         return (group for group in Group if self._sizes[group] and passes(group, self.only))

@@ -45,6 +45,8 @@ class BoardRow(NamedTuple):
     task: Task | None = None
     extra: str = ""
     size: int = 0
+    folded: bool = False
+    """Of a heading: its tasks are hidden."""
 
 
 def group_of(task: Task, done: set[str] | frozenset[str]) -> Group:
@@ -86,7 +88,8 @@ def board_line(item: BoardRow, width: int, glyphs: Glyphs) -> Line:
     """Draw one row in `width` cells."""
     name, tone = _LOOK[item.group]
     if item.task is None:
-        return [Span(item.group.value, Tone.TITLE), Span(f"  {item.size:,}", Tone.MUTED)]
+        fold = [Span(f"{glyphs.chevron} ", Tone.MUTED)] if item.folded else []
+        return [*fold, Span(item.group.value, Tone.TITLE), Span(f"  {item.size:,}", Tone.MUTED)]
     if item.extra:
         tone = Tone.BAD if item.group is Group.BLOCKED else Tone.MUTED
         return row([Span(f"    {item.extra}", tone)], [], width, cut=crop_fair)

@@ -262,6 +262,7 @@ COMMANDS: tuple[Command, ...] = (
         "The activity: everything, calls, trouble, what was said; the tasks: all, open, by status.",
         "Look",
     ),
+    Command("fold", ("Z",), "Fold group", "Hide or show the tasks of the group under the cursor.", "Look"),
     Command("follow", ("f",), "Follow the activity", "Stay at the end of the stream, or let go.", "Look"),
     Command("copy", ("y",), "Copy the selection", "Copy the selected entry or task, whole.", "Look"),
     Command(

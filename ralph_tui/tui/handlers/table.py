@@ -54,6 +54,7 @@ class Handlers:
             "plan": view.plan,
             "search": view.search,
             "sift": view.sift,
+            "fold": view.fold,
             "follow": view.follow,
             "copy": view.copy,
             "copy_all": view.copy_all,

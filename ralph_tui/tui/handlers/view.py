@@ -33,7 +33,9 @@ class ViewHandlers:
         """Show the selected task or entry in full."""
         chosen = self._on.selection()
         if chosen is None:
-            self._app.say("Nothing is selected yet.")
+            board = self._on.dashboard.board
+            if not (board.has_focus and board.fold()):  # enter unfolds the heading under the cursor
+                self._app.say("Nothing is selected yet.")
         elif isinstance(chosen, Task):
             self._app.push_screen(TaskDetail(chosen, self._app.view, self._pages.library))
         elif isinstance(chosen, CircuitBreaker):
@@ -69,6 +71,11 @@ class ViewHandlers:
             return
         stream.filter_entries(stream.entry_filter.next())
         self._app.say(f"The activity shows {stream.entry_filter}.")
+
+    async def fold(self) -> None:
+        """Hide or show the tasks of a group."""
+        if not self._on.dashboard.board.fold():
+            self._app.say("Select a task on the board first.")
 
     async def follow(self) -> None:
         """Toggle auto-scroll."""

@@ -1,5 +1,8 @@
 """The task board: tasks by group."""
 
+from typing import NamedTuple
+
+from textual import events
 from textual.content import Content
 from textual.reactive import var
 
@@ -7,9 +10,15 @@ from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.plan.task_map import Tasks
 from ralph_tui.domain.verification.verification import criterion_text
 from ralph_tui.present.board.board_groups import ALL, Grouping
-from ralph_tui.present.board.board_rows import board_line
+from ralph_tui.present.board.board_rows import Group, board_line
 from ralph_tui.present.text.spans import Line, Span, Tone, wrap
 from ralph_tui.tui.widgets.row_list import Key, Row, SearchableRows
+
+
+class _Heading(NamedTuple):
+    """The key of a folded heading, which the cursor can stand on."""
+
+    group: Group
 
 
 class Board(SearchableRows):
@@ -41,14 +50,19 @@ class Board(SearchableRows):
         return len(self._items) or len(self._said())
 
     def row_at(self, y: int) -> Row:
-        """Return the task of a row; None for a heading."""
+        """Return the task of a row; of headings, only a folded one can be selected."""
         if not self._items:
             return (None, y)
         item = self._items[y]
+        if item.folded:
+            return (_Heading(item.group), 0)
         return (item.task.id if item.task else None, 1 if item.extra else 0)
 
     def row_of(self, key: Key) -> int | None:
-        """Return the first row of a task."""
+        """Return the first row of a task, or the row of a folded heading."""
+        if isinstance(key, _Heading):
+            folded = key.group in self._items.folded
+            return self._items.where_heading(key.group) if folded else None
         return self._items.where(key) if isinstance(key, str) else None
 
     def row_line(self, y: int, width: int) -> Line:
@@ -73,6 +87,35 @@ class Board(SearchableRows):
         at = names.index(self.only) if self.only in names else 0
         self.only = names[(at + 1) % len(names)]
         return self.only
+
+    def fold(self, y: int | None = None) -> bool:
+        """Hide or show the tasks of a group; return whether there was one.
+
+        Args:
+            y: A row of the group; the cursor's when it is left out.
+        """
+        at = self.row_of(self.cursor) if y is None and self.cursor is not None else y
+        if at is None or not 0 <= at < len(self._items):
+            return False
+        group = self._items[at].group
+        self._items.folded ^= {group}
+        heading = self._items.where_heading(group)
+        if group in self._items.folded:
+            self.cursor = _Heading(group)
+        elif heading is not None:
+            self.cursor = self.row_at(heading + 1)[0]
+        self.resize_rows()
+        self.forget_rows()
+        self.move_cursor(self.cursor)
+        return True
+
+    def on_click(self, event: events.Click) -> None:
+        """Fold or unfold the group whose heading was clicked."""
+        offset = event.get_content_offset(self)
+        y = offset.y + self.scroll_offset.y if offset else -1
+        if 0 <= y < len(self._items) and self._items[y].task is None:
+            event.prevent_default()
+            self.fold(y)
 
     def watch_only(self, only: str) -> None:
         """Show the filter in the pane's title."""
@@ -114,8 +157,10 @@ class Board(SearchableRows):
     def _leaves(self, old: Tasks, tasks: Tasks) -> bool:
         """Return whether the cursor lets its task go: it is hidden, done, or was moved by the person."""
         key = self.cursor
-        if not isinstance(key, str) or self.row_of(key) is None:
+        if key is None or self.row_of(key) is None:
             return True
+        if not isinstance(key, str):
+            return False
         was, now = old.get(key), tasks[key]
         done = TaskStatus.COMPLETE
         over = was is not None and now.status is done and was.status is not done
