@@ -13,7 +13,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     ),
     "Tasks": ("tasks", "task", "undo", "verify", "archive", "import", "export"),
     "Look": ("status", "report", "history", "metrics", "replay", "memory"),
-    "Project": ("init", "feature", "config", "steps", "doctor"),
+    "Project": ("init", "feature", "config", "steps", "notify", "doctor"),
     "More": (
         *("serve", "mcp", "guard", "schema", "test", "lint", "typecheck", "deps"),
         *("reset", "restore", "help", "version"),

@@ -78,7 +78,7 @@ async def test_the_hours_requests_hold_a_session_without_ending_it(tmp_path: Pat
 
     async def person(run: Run) -> None:
         wait = await run.until_told(ev.LimitWait)
-        assert wait.message == "1 model requests in the last hour; rate_limit_per_hour is 1."
+        assert wait.message == "1 model request in the last hour; rate_limit_per_hour is 1."
         assert 3540 < (wait.until - datetime.now(UTC)).total_seconds() < 3720
         asked = len(server.model_requests)
         controls.stop()  # after this iteration: the hold goes on

@@ -57,9 +57,10 @@ def notify(
     ] = False,
     project_root: ProjectRoot = None,
 ) -> None:
-    """Show where notifications go when a run waits for you, stops, is done or fails.
+    """Show where notifications go, and test that they arrive.
 
-    Configure them under `notify`; docs/run-options.md shows what is sent.
+    A run sends one when it waits for you, stops, is done or fails. Configure them under `notify`;
+    docs/run-options.md shows what is sent.
     """
     from ralph_tui.config.load import load_settings
     from ralph_tui.engine.run.webhook import webhook_of

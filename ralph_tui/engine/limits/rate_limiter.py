@@ -3,6 +3,7 @@
 import asyncio
 from datetime import datetime
 
+from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.project_state import StopMode
 from ralph_tui.domain.run.rate_limit import RequestRate
 from ralph_tui.engine.context import RunContext
@@ -35,7 +36,7 @@ class RateLimiter:
     async def _wait(self, until: datetime, *, in_session: bool) -> bool:
         """Wait; returns whether the time is over. The person may stop, or retry with the count at zero."""
         count = self._run.docs.requests.in_hour(self._run.clock())
-        message = f"{count} model requests in the last hour; rate_limit_per_hour is {self._limit}."
+        message = f"{plural(count, 'model request')} in the last hour; rate_limit_per_hour is {self._limit}."
 
         def ends(stop: StopMode) -> bool:
             return stop is StopMode.NOW or (stop is not StopMode.NONE and not in_session)

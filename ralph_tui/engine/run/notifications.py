@@ -22,7 +22,7 @@ from ralph_tui.domain.base import Model, Timestamp
 from ralph_tui.domain.documents.questions import AskedQuestion
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.events import Event, EventSink, LoopFinished, LoopStatus
-from ralph_tui.domain.formatting import shortlist
+from ralph_tui.domain.formatting import duration, shortlist
 from ralph_tui.domain.project_state import DECISIONS, Phase
 from ralph_tui.domain.redaction import redact
 from ralph_tui.domain.sanitize import one_line
@@ -224,7 +224,7 @@ async def _run_one(
     if result.exit_code == 0:
         return ""
     if result.exit_code is None:
-        return f"no end after {SECONDS:g} s"
+        return f"no end after {duration(SECONDS)}"
     last = one_line(result.tail.strip().rpartition("\n")[2], 200)
     return f"exit status {result.exit_code}{f': {last}' if last else ''}"
 

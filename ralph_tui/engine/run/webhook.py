@@ -8,6 +8,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from ralph_tui import __version__
 from ralph_tui.domain.errors import ConfigError
+from ralph_tui.domain.formatting import duration
 from ralph_tui.domain.redaction import MIN_VALUE
 from ralph_tui.domain.variable_references import (
     HOW,
@@ -61,7 +62,7 @@ class Webhook:
             async with asyncio.timeout(SECONDS):
                 status = await self._status_of(body)
         except TimeoutError:
-            raise WebhookError(f"no answer within {SECONDS:g} s") from None
+            raise WebhookError(f"no answer within {duration(SECONDS)}") from None
         except ssl.SSLError as error:
             raise WebhookError(f"the encryption failed ({error.reason or 'unknown'})") from None
         except (OSError, ValueError, asyncio.IncompleteReadError) as error:
