@@ -248,7 +248,7 @@ def _names(
     report: _MergeReport,
 ) -> dict[Key, str]:
     """Return the id of each incoming task in the plan: the one it has there, its own, or a free one."""
-    taken = {task.id for task in plan.tasks} | {task.id for task in plan.retired}
+    taken = set(plan.taken_ids())
     theirs = {task.id for one in incoming for task in one.imported.tasks}
     named: dict[Key, str] = {}
     for one in incoming:

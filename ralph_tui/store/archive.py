@@ -64,21 +64,25 @@ def write_archive(
 
 
 def read_archives(layout: Layout) -> tuple[tuple[ArchiveSummary, ...], tuple[str, ...]]:
-    """Return the summaries of the archives, the newest first, and the names of folders without one."""
+    """Return the summaries of the archives, the newest first, and the names of folders without one.
+
+    Raises:
+        StoreError: The directory cannot be read.
+    """
     good: list[ArchiveSummary] = []
     bad: list[str] = []
-    if layout.archive.is_dir():
-        for folder in sorted(layout.archive.iterdir()):
-            if folder.name.startswith(".") or not folder.is_dir():
-                continue
-            try:
-                data = read_regular(folder / SUMMARY, limit=_SUMMARY_BYTES)
-                read = ArchiveSummary.model_validate(parse_object(data or b""))
-            except (DamagedError, StoreError, ValidationError):
-                bad.append(folder.name)
-            else:
-                # The folder's own name counts: a person may have renamed it.
-                good.append(read.model_copy(update={"name": folder.name}))
+    with explained("read", layout.archive):
+        inside = sorted(layout.archive.iterdir()) if layout.archive.is_dir() else []
+        folders = [path for path in inside if not path.name.startswith(".") and path.is_dir()]
+    for folder in folders:
+        try:
+            data = read_regular(folder / SUMMARY, limit=_SUMMARY_BYTES)
+            read = ArchiveSummary.model_validate(parse_object(data or b""))
+        except (DamagedError, StoreError, ValidationError):
+            bad.append(folder.name)
+        else:
+            # The folder's own name counts: a person may have renamed it.
+            good.append(read.model_copy(update={"name": folder.name}))
     good.sort(key=lambda one: (one.archived_at, one.name), reverse=True)
     return tuple(good), tuple(bad)
 

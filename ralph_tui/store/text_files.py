@@ -79,10 +79,10 @@ def append_progress(
         since_last_block,
     )
 
+    make_room(layout.progress)
     log = _read_tail(layout, layout.progress)
     before = owed_commit(plan, log) if log else header(name, progress.at)
     text = before + block(progress, since_last_block(log.splitlines()))
-    make_room(layout.progress)
     append_durable(layout.progress, text.encode("utf-8", "replace"), mode=PROJECT_MODE)
 
 

@@ -11,8 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ralph_tui.domain.documents.validation_report import (
+    SpecResult,
+    ValidationReport,
+    rejection_task,
+    repair_tasks,
+)
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus, free_id
 from ralph_tui.engine.control.archiving import archive_finished, archive_plan, retire_complete
 from ralph_tui.store.archive import read_archives
 from ralph_tui.store.project import Project
@@ -143,6 +149,34 @@ def test_a_retired_task_is_out_of_the_way_and_counts_as_done(statuses: list[str]
     assert again == after, "and on disk, too"
     if not after.tasks:
         assert not after.is_finished, "an empty plan is not done"
+    last = Task(id="last", dependencies=tuple(sorted(done)))
+    assert not after.adding((last,)).problems(), "a new task may name what is done and gone"
+    assert after.taken_ids() == {t.id for t in tasks}
+    assert free_id(after) not in after.taken_ids()
+
+
+def test_an_archive_directory_that_cannot_be_read_is_one_sentence(tmp_path: Path) -> None:
+    project = a_project(tmp_path, "complete")
+    project.layout.archive.parent.mkdir(exist_ok=True)
+    project.layout.archive.symlink_to(project.layout.archive)
+    with pytest.raises(RalphError, match="archive"):
+        archive_plan(project, NOW)
+    with pytest.raises(RalphError, match="archive"):
+        archive_finished(project, NOW)
+
+
+def test_repair_tasks_take_no_archived_id() -> None:
+    report = ValidationReport(round=1, specs=(SpecResult(spec="a.md", gaps=("no test",)),))
+    (first,) = repair_tasks(report, ImplementationPlan())
+    done = first.model_copy(update={"status": TaskStatus.COMPLETE})
+    plan = ImplementationPlan(tasks=(done,)).retiring({done.id})
+    (second,) = repair_tasks(report, plan)
+    assert second.id != first.id
+
+    told = rejection_task("no", 1, ImplementationPlan())
+    done = told.model_copy(update={"status": TaskStatus.COMPLETE})
+    plan = ImplementationPlan(tasks=(done,)).retiring({done.id})
+    assert rejection_task("no", 1, plan).id != told.id
 
 
 def test_complete_tasks_leave_the_plan_and_the_archive_has_them(tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ def _folded(text: str) -> str:
 def repair_tasks(report: ValidationReport, plan: ImplementationPlan) -> tuple[Task, ...]:
     """Make a task for each failure, after everything else in the plan."""
     last = max((task.priority for task in plan.tasks), default=0)
-    known = {task.id for task in plan.tasks}
+    known = set(plan.taken_ids())
     tasks: list[Task] = []
     for number, failure in enumerate(report.failures(), 1):
         task_id = _free(f"fix-r{report.round}-{number:02}", known)
@@ -143,7 +143,7 @@ def repair_tasks(report: ValidationReport, plan: ImplementationPlan) -> tuple[Ta
 def rejection_task(reason: str, number: int, plan: ImplementationPlan) -> Task:
     """Make a task, the next one, of what the person misses in this round's result."""
     return Task(
-        id=_free(f"rejected-r{number}", {task.id for task in plan.tasks}),
+        id=_free(f"rejected-r{number}", plan.taken_ids()),
         description=f"The person rejected the result: {reason}",
         priority=1,
         verification_criteria=(reason,),

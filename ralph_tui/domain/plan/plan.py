@@ -229,6 +229,10 @@ class ImplementationPlan(Record):
         done = self.complete_ids() if done is None else done
         return tuple(dep for dep in task.dependencies if dep not in done)
 
+    def taken_ids(self) -> frozenset[str]:
+        """Return the ids that no new task gets: those of the tasks and of the retired ones."""
+        return frozenset({t.id for t in self.tasks} | {t.id for t in self.retired})
+
     def counts(self) -> Counter[TaskStatus]:
         """Count the tasks of each status."""
         return Counter(task.status for task in self.tasks)
@@ -267,8 +271,8 @@ class ImplementationPlan(Record):
         return ImplementationPlan(**fields)
 
     def adding(self, tasks: Iterable[Task]) -> "ImplementationPlan":
-        """Return a copy with `tasks` at the end."""
-        return self.model_copy(update={"tasks": (*self.tasks, *tasks)})
+        """Return a copy with `tasks` at the end, none of which waits for a retired task."""
+        return ImplementationPlan(**{**dict(self), "tasks": (*self.tasks, *tasks)})
 
     def reset_stale(self) -> tuple["ImplementationPlan", tuple[str, ...]]:
         """Put tasks that a dead session left in progress back to pending; return their ids, too."""
@@ -300,7 +304,7 @@ def free_id(plan: ImplementationPlan) -> str:
     whole = [stem for stem in stems if not any(map(str.isdigit, stem))]
     stem = max(whole or stems, key=stems.__getitem__, default="task-")
     numbers = [number for other, number in counted if other == stem] or ["000"]
-    known = {task.id for task in plan.tasks} | {task.id for task in plan.retired}
+    known = plan.taken_ids()
     width, after = max(map(len, numbers)), max(map(int, numbers)) + 1
     made = (f"{stem}{number:0{width}}" for number in count(after))
     return next(task_id for task_id in made if task_id not in known)

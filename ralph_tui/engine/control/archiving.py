@@ -11,7 +11,7 @@ from ralph_tui.domain.plan.plan import ImplementationPlan, TaskStatus
 from ralph_tui.interop.formats import Source
 from ralph_tui.interop.prd_json import Prd
 from ralph_tui.store.archive import PLAN, PROGRESS, read_archives, write_archive
-from ralph_tui.store.io.files import DamagedError, read_regular
+from ralph_tui.store.io.files import DamagedError, explained, read_regular
 from ralph_tui.store.io.rotation import older
 from ralph_tui.store.io.strict_json import json_text
 from ralph_tui.store.layout import Layout
@@ -25,7 +25,7 @@ _UNNAMED = "plan"
 
 
 def archive_finished(project: Project, now: datetime) -> ArchiveSummary | None:
-    """Archive a finished plan, unless its newest archive has the same tasks; blocks.
+    """Archive a finished plan, unless an archive has the same tasks and report; blocks.
 
     Returns:
         What was archived, or None when the plan is not finished or is archived already.
@@ -146,9 +146,8 @@ def _files(layout: Layout, plan: ImplementationPlan) -> dict[str, bytes]:
 
 
 def _specs(layout: Layout) -> list[tuple[Path, bytes]]:
-    if not layout.specs.is_dir():
-        return []
-    paths = sorted(path for path in layout.specs.glob("*.md") if path.is_file())
+    with explained("read", layout.specs):
+        paths = sorted(path for path in layout.specs.glob("*.md") if path.is_file())
     read = ((path, _read(path)) for path in paths[:MAX_SPECS])
     return [(path, data) for path, data in read if data is not None]
 

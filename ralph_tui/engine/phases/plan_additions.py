@@ -139,10 +139,13 @@ def _told(ids: Sequence[str]) -> str:
 
 
 def _taken(plan: ImplementationPlan, new: Sequence[Task]) -> list[str]:
+    taken = plan.taken_ids()
     return [
         f"The plan has a task {task.id} already, and it stays as it is. Hand in new tasks only."
-        for task in new
         if plan.task(task.id) is not None
+        else f"{task.id} is the id of an archived task. Use another id."
+        for task in new
+        if task.id in taken
     ]
 
 

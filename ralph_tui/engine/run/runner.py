@@ -212,7 +212,7 @@ class Runner:
             return
         try:
             written = await asyncio.to_thread(archive_finished, self._project, utc_now())
-        except RalphError as error:
+        except (RalphError, OSError) as error:
             self._warn(f"The finished plan is not archived: {error}")
         else:
             if written is not None:
