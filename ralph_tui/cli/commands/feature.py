@@ -35,16 +35,15 @@ def feature(
     if context.invoked_subcommand is not None:
         context.obj = project_root
         return
-    from ralph_tui.store.feature_folders import Features
+    _show(find_root(project_root), as_json=as_json)
 
-    found = Features(find_root(project_root)).summaries()
-    if as_json:
-        out_json({"features": [_json(summary) for summary in found]})
-        return
-    if not found:
-        out("This project has one plan. `ralph feature new NAME` makes a feature beside it.")
-        return
-    _table(found)
+
+@app.command("list", epilog=examples("ralph feature list", "ralph feature list --json"))
+def list_features(
+    context: typer.Context, *, project_root: ProjectRoot = None, as_json: AsJson = False
+) -> None:
+    """List the features, as `ralph feature` alone does."""
+    _show(_root(context, project_root), as_json=as_json)
 
 
 @app.command(epilog=examples("ralph feature new login"))
@@ -124,6 +123,19 @@ def say_made(name: str, *, chosen: bool) -> None:
 def _root(context: typer.Context, given: "Path | None") -> "Path":
     """Return the project named after the command's own word, or before it."""
     return find_root(given or context.obj)
+
+
+def _show(root: "Path", *, as_json: bool) -> None:
+    from ralph_tui.store.feature_folders import Features
+
+    found = Features(root).summaries()
+    if as_json:
+        out_json({"features": [_json(summary) for summary in found]})
+        return
+    if not found:
+        out("This project has one plan. `ralph feature new NAME` makes a feature beside it.")
+        return
+    _table(found)
 
 
 def _table(found: "tuple[FeatureSummary, ...]") -> None:

@@ -15,8 +15,12 @@ _BARE = names("limits breaker answer feature task")
 _SHOWS = {
     "archive": names("--list"),
     "config": names("show path"),
+    "feature": names("list"),
     "memory": names("--show --stats"),
 }
+"""What follows first, when it only shows something."""
+_BESIDE = names("--json -C --project-root -f --feature")
+"""Options that may stand beside it; another, such as `memory --show --cleanup`, may change something."""
 
 
 AGENTS = names(
@@ -49,7 +53,7 @@ def judge_ralph(given: Invocation) -> None:
     options = parse(given.arguments)
     verb, rest = (words[0], words[1:]) if words else ("", [])
     only_shown = verb in _BARE and not rest
-    shown = verb in _SHOWS and (not rest or rest[0] in _SHOWS[verb])
+    shown = verb in _SHOWS and _only_shows(rest, _SHOWS[verb])
     strays = options.has("--end-strays")
     if not strays and (options.has("--help") or verb in _LOOKS or only_shown or shown):
         return
@@ -59,3 +63,10 @@ def judge_ralph(given: Invocation) -> None:
         "This steers the loop or decides for the person",
         "Use the ralph_* tools for your task; the person decides the rest.",
     )
+
+
+def _only_shows(rest: list[str], shows: frozenset[str]) -> bool:
+    if not rest:
+        return True
+    dashed = (word.partition("=")[0] for word in rest[1:] if word.startswith("-"))
+    return rest[0] in shows and all(word in _BESIDE or word in shows for word in dashed)
