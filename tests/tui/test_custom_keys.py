@@ -120,14 +120,14 @@ def test_keys_are_written_as_people_write_them() -> None:
     """As they are said on the screen, too; what never comes from a terminal would be no key at all."""
     given = {
         "pause": "Space, Ctrl+B",
-        "skip": "shift+z,F5",
+        "skip": "shift+j,F5",
         "build": "!",
         "stop": "shift+tab,ctrl++",
     }
     given |= {"next_pane": "right", "previous_pane": "left"}
     assert keymap_of(given) == {
         "pause": ("space", "ctrl+b"),
-        "skip": ("Z", "f5"),
+        "skip": ("J", "f5"),
         "build": ("exclamation_mark",),
         "stop": ("shift+tab", "ctrl+plus"),
         "next_pane": ("right",),
