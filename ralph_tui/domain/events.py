@@ -143,6 +143,12 @@ class LoopFinished(EventBase):
     """Complete although no check could run for them."""
     cost_usd: Money = 0.0
     seconds: Amount = 0.0
+    files_changed: Count = 0
+    """Files that differ from before the run's first iteration; 0 where that is not known."""
+    lines_added: Count = 0
+    lines_removed: Count = 0
+    start_command: str = ""
+    """What starts the project, as its files have it; empty where they do not say."""
 
 
 class PhaseChanged(EventBase):

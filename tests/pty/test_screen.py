@@ -50,12 +50,15 @@ def test_the_demo_in_a_small_terminal_answered_and_approved_by_keys_alone(tmp_pa
             shown.until_asked("y approve")
             shown.press("y")
             shown.until(lambda k=kind: k in approvals(project), f"approval of the {kind}")  # type: ignore[misc]  # the default binds the loop's value
-        shown.until_shown("5 of 5 tasks complete")
+        shown.until_shown("5 of 5 tasks,")
         assert max(len(line) for line in shown.text.splitlines()) <= 80
         shown.press("q")
         assert shown.exit_status() == 0
         assert shown.left_over() == []
-        assert shown.after_screen == "", "something was said on stderr"
+        told = [line.split() for line in shown.after_screen.splitlines()]
+        assert [words[0] for words in told[:5]] == ["ralph:", "Built", "Verified", "Cost", "Per"]
+        assert "5 of 5 tasks" in shown.after_screen
+        assert "Try it" in shown.after_screen
         wait_until(lambda: not marked_processes(mark), what="an empty machine")
     assert event_types(project)[-1] == "loop_finished"
     assert answers(project) == [
@@ -104,7 +107,8 @@ def test_q_while_it_runs_asks_then_stops_and_leaves_nothing_behind(tmp_path: Pat
             shown.press("s")
             assert shown.exit_status() == 130
             assert shown.left_over() == []
-            assert shown.after_screen == ""
+            assert shown.after_screen.startswith("ralph: project: stopped")
+            assert "0 of 2 tasks" in shown.after_screen
             wait_until(lambda: not marked_processes(mark), what="an empty machine")
     assert task_of(project, "a").status is TaskStatus.PENDING
     assert event_types(project)[-1] == "loop_finished"

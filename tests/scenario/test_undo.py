@@ -45,7 +45,11 @@ async def test_a_task_is_undone_byte_for_byte_without_a_repository(tmp_path: Pat
     )
     async with serving(script) as server:
         run = await play(project, server)
-    assert run.end.status is LoopStatus.COMPLETE, run.end.reason
+    end = run.end
+    assert end.status is LoopStatus.COMPLETE, end.reason
+    assert (end.files_changed, end.lines_added, end.lines_removed) == (4, 3, 1), (
+        "and its end says it"
+    )
     controls = Controls(project)
     shown = controls.undo_preview("a")
     assert [(f.path, f.how) for f in shown.files] == [

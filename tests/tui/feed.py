@@ -17,7 +17,13 @@ from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.run.context_budget import TokenUsage
 from ralph_tui.domain.run.steps import StepOutcome
 from ralph_tui.domain.run.undo import Undone, UndoneFile, UndoneHow, UndoPreview
-from ralph_tui.domain.verification.verification import CommandCriterion, Receipt, ReceiptStatus
+from ralph_tui.domain.verification.verification import (
+    CommandCriterion,
+    Receipt,
+    ReceiptStatus,
+    TaskVerification,
+    VerificationOutcome,
+)
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.launch import Launch
 from ralph_tui.engine.control.plan_edits import TaskFields
@@ -426,8 +432,15 @@ def complete() -> list[ev.Event]:
         )[:1],
         ev.PlanLoaded(
             tasks=tuple(
-                t.model_copy(update={"status": TaskStatus.COMPLETE, "blockers": ()})
-                for t in TASKS[:5]
+                t.model_copy(
+                    update={
+                        "status": TaskStatus.COMPLETE,
+                        "blockers": (),
+                        "actual_cost_usd": 0.29 - 0.05 * number,
+                        "verification": TaskVerification(outcome=VerificationOutcome.VERIFIED),
+                    }
+                )
+                for number, t in enumerate(TASKS[:5])
             )
         ),
         *work()[3:],
@@ -442,6 +455,10 @@ def complete() -> list[ev.Event]:
             tasks_total=5,
             cost_usd=0.87,
             seconds=143,
+            files_changed=9,
+            lines_added=214,
+            lines_removed=12,
+            start_command="uv run slugs",
         ),
     ]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.events import EventSink, Notice
 from ralph_tui.engine.control.undo import snapshots_of
+from ralph_tui.vcs.snapshots import Difference
 
 
 class IterationSnapshots:
@@ -30,6 +31,21 @@ class IterationSnapshots:
     async def after(self, iteration: int) -> None:
         """Snapshot the project as the iteration has left it."""
         await self._try(lambda: self._store.end(iteration))
+
+    async def changes(self) -> tuple[Difference, ...]:
+        """Return what this run's iterations changed together, with the number of lines."""
+        found: list[Difference] = []
+
+        def compare() -> None:
+            points = [point for point in self._store.points() if point.run == self._run_id]
+            ended = [point.after for point in points if point.after]
+            if ended:
+                before, after = points[0].before, ended[-1]
+                found.extend(self._store.differences(before, after, with_lines=True))
+
+        if self._begun:
+            await self._try(compare)
+        return tuple(found)
 
     async def _try(self, work: Callable[[], None]) -> None:
         if self._failed:

@@ -58,6 +58,8 @@ from ralph_tui.engine.safety.repository_guard import RepositoryGuard
 from ralph_tui.engine.session.spec import guard_policy, review_spec, shielding_own, spec_maker
 from ralph_tui.engine.verification.baseline import Baseline
 from ralph_tui.engine.verification.detection.project_checks import ChecksOfRun
+from ralph_tui.engine.verification.detection.project_files import DirectoryFiles
+from ralph_tui.engine.verification.detection.start_command import start_command
 from ralph_tui.engine.verification.gate import Gate, gate_environment
 from ralph_tui.engine.verification.review.reviewer import Reviewer
 from ralph_tui.guard.core.policy import Policy
@@ -172,7 +174,7 @@ class Runner:
         end = await self._after_all(end)
         await self._archive(end)
         await self._commits.tell_push()
-        return self._finished(end, time.monotonic() - since)
+        return await self._finished(end, since)
 
     async def _work(self, phase: Phase) -> End:
         """Work from `phase` on; what ends the work is its end, whatever putting away comes to."""
@@ -234,8 +236,10 @@ class Runner:
     def _has_specs(self) -> bool:
         return any(spec.criteria for spec in self._project.read_specs())
 
-    def _finished(self, end: End, seconds: float) -> LoopFinished:
+    async def _finished(self, end: End, since: float) -> LoopFinished:
         docs = self._project_state.docs
+        changes = await self._snapshots.changes()
+        start = await asyncio.to_thread(start_command, DirectoryFiles(self._project.root))
         return LoopFinished(
             status=end.status,
             reason=end.reason,
@@ -246,7 +250,11 @@ class Runner:
             tasks_total=len(docs.plan.tasks),
             tasks_unverified=sum(task.is_unverified for task in docs.plan.tasks),
             cost_usd=docs.state.session_cost_usd,
-            seconds=seconds,
+            seconds=time.monotonic() - since,
+            files_changed=len(changes),
+            lines_added=sum(one.additions for one in changes),
+            lines_removed=sum(one.deletions for one in changes),
+            start_command=start if changes else "",
         )
 
     @contextlib.asynccontextmanager

@@ -1,7 +1,7 @@
 """Writes the banner above the panes: before a run, how to start; after one, how it went. Pure functions."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from ralph_tui.domain.events import LoopFinished, LoopStatus, Notice
@@ -17,7 +17,8 @@ from ralph_tui.present.board.board_rows import (
     why_not_build,
 )
 from ralph_tui.present.events.event_sentences import unfinished
-from ralph_tui.present.text.figures import breaker_counts, clock, money
+from ralph_tui.present.sections.run_result import result_facts
+from ralph_tui.present.text.figures import breaker_counts, clock
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.key_hints import Keys, commands_as_keys, hint
 from ralph_tui.present.text.spans import Line, Span, Tone, flow, wrap
@@ -32,6 +33,8 @@ class Banner:
     headline: str
     advice: Line
     figures: str
+    facts: Mapping[str, str] = field(default_factory=dict)
+    """What a run came to, by label."""
     told: tuple[Line, ...] = ()
     """Lines that the activity has too, for a screen without it."""
 
@@ -39,10 +42,23 @@ class Banner:
         """Fold the paragraphs to a width; `alone` adds what the activity says where that is out of sight."""
         return [
             *([Span(text, Tone.TITLE)] for text in wrap(self.headline, width)),
+            *(line for label, text in self.facts.items() for line in _fact(label, text, width)),
             *flow(self.advice, width),
             *([Span(text, Tone.MUTED)] for text in wrap(self.figures, width) if text),
             *(piece for line in self.told if alone for piece in flow(line, width, indent=2)),
         ]
+
+
+_LABEL = 10
+"""Columns of a fact's label."""
+
+
+def _fact(label: str, text: str, width: int) -> list[Line]:
+    lines = wrap(text, max(10, width - _LABEL))
+    return [
+        [Span(f"{'' if number else label:<{_LABEL}}", Tone.MUTED), Span(line)]
+        for number, line in enumerate(lines)
+    ]
 
 
 _ENDED = {LoopStatus.COMPLETE: RunState.COMPLETE, LoopStatus.ERROR: RunState.FAILED}
@@ -72,7 +88,7 @@ def banner_of(
     """
     if finished is not None:
         again = finished.status is not LoopStatus.COMPLETE and not why_not_build(view, request)
-        return _outcome(finished, glyphs, keys, again=again)
+        return _outcome(view, finished, keys, again=again)
     if view.run_state is RunState.LOST:
         headline = f"Disconnected: {view.detail}."
         return Banner(RUN[RunState.LOST], headline, hint(keys, _LOST), "")
@@ -242,24 +258,16 @@ def _sentence(text: str) -> str:
 _LOOK = "{detail} to look at an entry, {quit} to leave."
 
 
-def _outcome(e: LoopFinished, glyphs: Glyphs, keys: Keys, *, again: bool) -> Banner:
+def _outcome(view: LoopView, e: LoopFinished, keys: Keys, *, again: bool) -> Banner:
     look = RUN[_ENDED.get(e.status, RunState.STOPPED)]
     begin = "{build} to start again, " if again else ""
     built = e.status is LoopStatus.COMPLETE and 0 < e.tasks_total == e.tasks_complete
     todo = f"{LOOK_BACK} {{quit}} leaves." if built else f"Press {begin}{_LOOK}"
     advice = hint(keys, todo)
-    figures = [
-        f"{e.tasks_complete} of {plural(e.tasks_total, 'task')} complete" if e.tasks_total else "",
-        f"{e.tasks_unverified} unverified" if e.tasks_unverified else "",
-        plural(e.iterations, "iteration"),
-        money(e.cost_usd),
-        duration(e.seconds),
-        f"exit {e.exit_code}",
-    ]
-    between = f" {glyphs.between} ".join(f for f in figures if f)
     return Banner(
         look,
         _sentence(e.reason),
         [*commands_as_keys(keys, f"{e.hint} ".lstrip()), *advice],
-        between,
+        "",
+        result_facts(view.tasks.values(), e),
     )

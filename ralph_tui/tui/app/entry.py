@@ -44,7 +44,19 @@ def show(app: RalphApp, splash: "Splash | None" = None) -> int:
             sys.__stderr__.write(OLD_TITLE)
     if app.last_word:
         sys.stderr.write(f"ralph: {app.last_word}\n")
+    else:
+        _print_summary(app)
     return code if code is not None else app.return_code or 0
+
+
+def _print_summary(app: RalphApp) -> None:
+    """Say in the shell how the run that was watched here ended."""
+    finished = app.bridge.own_ending
+    if finished is None or app.is_web or app.lifecycle.is_hung_up:
+        return
+    from ralph_tui.present.sections.run_result import exit_summary
+
+    sys.stderr.write("ralph: " + "\n".join(exit_summary(app.view, finished)) + "\n")
 
 
 def _soon(app: RalphApp, call: Callable[[], object]) -> None:

@@ -42,7 +42,8 @@ class ScreenLifecycle:
         self._handlers: Handlers | None = None
         self._autostart = autostart
         self._watcher: Worker[None] | None = None
-        self._hung_up = False
+        self.is_hung_up = False
+        """Whether the terminal is gone."""
 
     @property
     def handlers(self) -> "Handlers":
@@ -108,8 +109,8 @@ class ScreenLifecycle:
 
     def hang_up(self) -> None:
         """Leave because the terminal is gone. Kernel, shell and writer may all report it; only the first counts."""
-        if not self._hung_up:
-            self._hung_up = True
+        if not self.is_hung_up:
+            self.is_hung_up = True
             self._end(signal.SIGHUP)
 
     def start_loop(self, request: str = "", *, replans: bool = False) -> None:

@@ -138,6 +138,11 @@ class Bridge:
             self.on_first()
         return news
 
+    @property
+    def own_ending(self) -> LoopFinished | None:
+        """How the last run of this process ended; None when another process ran it."""
+        return self.finished if self._ours else None
+
     def _mark(self, event: Event) -> None:
         """Note the beginning or end of a run, one of another process, or a plan to approve."""
         if isinstance(event, ApprovalRequested):

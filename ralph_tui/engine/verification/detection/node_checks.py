@@ -47,6 +47,17 @@ def node_checks(files: ProjectFiles) -> Iterator[CheckCommand]:
             yield found
 
 
+def start_script(files: ProjectFiles) -> Iterator[str]:
+    """Yield the command that starts the JavaScript in a project, as its scripts have it."""
+    if package := _package(files):
+        scripts, names = table(package, "scripts"), frozenset(files.names())
+        yield from (
+            f"{_manager(package, names)} run {name}"
+            for name in ("start", "dev")
+            if scripts.get(name)
+        )
+
+
 def _package(files: ProjectFiles) -> dict[str, object] | None:
     try:
         data = json.loads(files.read(PACKAGE) or "")

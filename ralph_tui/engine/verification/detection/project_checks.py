@@ -240,20 +240,28 @@ def _belongs(command: str, manifest: str) -> bool:
 
 def _by_target(files: ProjectFiles) -> Iterator[CheckCommand]:
     """Yield the targets of make and just with the usual names."""
+    program, file, targets = _runner(files)
+    for kind, usual in _TARGETS.items():
+        if target := next((name for name in usual if name in targets), None):
+            command = f"{program} {target}"
+            yield CheckCommand(kind=kind, command=command, runner=program, file=file, part=target)
+
+
+def target_named(files: ProjectFiles, usual: Iterable[str]) -> Iterator[str]:
+    """Yield the commands of make or just for the targets that have one of these names."""
+    program, _, targets = _runner(files)
+    yield from (f"{program} {name}" for name in usual if name in targets)
+
+
+def _runner(files: ProjectFiles) -> tuple[str, str, frozenset[str]]:
+    """Return make or just, its file and the targets in it; nothing where the project has neither."""
     names = files.names()
     for file, program in _RUNNER_FILES:
-        if file not in names:
-            continue
-        pattern = _MAKE_TARGET if program == "make" else _JUST_RECIPE
-        text = files.read(file) or ""
-        targets = {word for match in pattern.finditer(text) for word in match[1].split()}
-        for kind, usual in _TARGETS.items():
-            if target := next((name for name in usual if name in targets), None):
-                command = f"{program} {target}"
-                yield CheckCommand(
-                    kind=kind, command=command, runner=program, file=file, part=target
-                )
-        return
+        if file in names:
+            pattern = _MAKE_TARGET if program == "make" else _JUST_RECIPE
+            found = pattern.finditer(files.read(file) or "")
+            return program, file, frozenset(word for match in found for word in match[1].split())
+    return "", "", frozenset()
 
 
 class _Below:

@@ -1,0 +1,83 @@
+"""Writes what a run came to, for the card on the dashboard and for the shell after the screen has closed. Pure."""
+
+from collections.abc import Iterable
+
+from ralph_tui.domain.events import LoopFinished, LoopStatus
+from ralph_tui.domain.formatting import duration, plural, shortlist
+from ralph_tui.domain.plan.plan import Task, TaskStatus
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.domain.verification.verification import VerificationOutcome
+from ralph_tui.domain.view.loop_view import LoopView
+from ralph_tui.present.text.figures import money
+
+MOST_COSTS = 6
+"""Tasks whose costs are named."""
+
+_BASES = {
+    VerificationOutcome.VERIFIED: "verified by checks",
+    VerificationOutcome.REVIEWED: "accepted by a reviewer",
+    VerificationOutcome.ACCEPTED: "accepted by you",
+    VerificationOutcome.UNVERIFIED: "unverified",
+}
+
+
+def result_facts(tasks: Iterable[Task], finished: LoopFinished) -> dict[str, str]:
+    """Return what was built, how it was verified, what it cost and how to try it, by label.
+
+    A label that has nothing to say is left out.
+
+    Args:
+        tasks: The tasks of the plan.
+        finished: How the run ended.
+    """
+    listed = tuple(tasks)
+    done = [task for task in listed if task.status is TaskStatus.COMPLETE]
+    built = [f"{len(done)} of {plural(len(listed), 'task')}"] if listed else []
+    if finished.files_changed:
+        built.append(
+            f"{plural(finished.files_changed, 'file')}, "
+            f"+{finished.lines_added:,} -{finished.lines_removed:,} lines"
+        )
+    rests = [task.verification.outcome for task in done if task.verification is not None]
+    bases = [f"{rests.count(basis)} {words}" for basis, words in _BASES.items() if basis in rests]
+    took = (
+        *(money(finished.cost_usd), plural(finished.iterations, "iteration")),
+        duration(finished.seconds),
+    )
+    facts = {
+        "Built": ", ".join(built),
+        "Verified": ", ".join(bases),
+        "Cost": ", ".join(took),
+        "Per task": _costs(done),
+        "Try it": one_line(finished.start_command, 200),
+    }
+    return {label: text for label, text in facts.items() if text}
+
+
+def _costs(done: list[Task]) -> str:
+    """Name what each task cost, the dearest first; nothing for a single one."""
+    paid = sorted(
+        ((task.actual_cost_usd, task.id) for task in done if task.actual_cost_usd), reverse=True
+    )
+    named = [f"{one_line(task_id, 40)} {money(cost)}" for cost, task_id in paid]
+    return shortlist(named, MOST_COSTS) if len(paid) > 1 else ""
+
+
+def exit_summary(view: LoopView, finished: LoopFinished) -> tuple[str, ...]:
+    """Return the lines for the shell: how the run ended, the facts, and what to do next."""
+    facts = result_facts(view.tasks.values(), finished)
+    if after := _next(view, finished):
+        facts["Next"] = after
+    name = f"{one_line(view.project, 60)}: " if view.project else ""
+    head = f"{name}{one_line(finished.reason, 300).rstrip('.')}."
+    return (head, *(f"  {label:<9} {text}" for label, text in facts.items()))
+
+
+def _next(view: LoopView, finished: LoopFinished) -> str:
+    if finished.status is not LoopStatus.COMPLETE:
+        return one_line(finished.hint, 300) or "`ralph status` shows what is left."
+    if not view.tasks:
+        return ""
+    commits = any(task.commit is not None for task in view.tasks.values())
+    review = "Review the commits." if commits else "Review the changes and commit them."
+    return f"{review} `ralph report` shares the result, `ralph undo TASK` takes a task back."
