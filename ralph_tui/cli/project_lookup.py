@@ -8,6 +8,7 @@ from ralph_tui.cli.console import note
 from ralph_tui.domain.errors import SetupError
 
 if TYPE_CHECKING:
+    from ralph_tui.domain.features import FeaturePast
     from ralph_tui.engine.control.controls import Controls
     from ralph_tui.store.documents.documents import Documents
     from ralph_tui.store.lock import Owner
@@ -67,11 +68,18 @@ def read_project(project: "Project") -> "Documents":
     return documents
 
 
+def past_of(project: "Project") -> "FeaturePast":
+    """Return which feature a command looks back at."""
+    from ralph_tui.store.feature_folders import Features
+
+    return Features(project.root).past(project.layout.feature)
+
+
 def owner_of(project: "Project") -> "Owner | None":
-    """Return who runs the loop of the project now."""
+    """Return who runs the loop of the feature now; who works on another feature is nobody."""
     from ralph_tui.store.lock import LoopLock
 
-    return LoopLock(project.layout).owner()
+    return LoopLock(project.layout).feature_owner()
 
 
 def controls_of(given: Path | None) -> "Controls":

@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from ralph_tui.cli.console import out, out_facts, out_json, out_table
 from ralph_tui.cli.project_lookup import find_project, owner_of, read_project
+from ralph_tui.domain.features import shown_name
 from ralph_tui.domain.formatting import plural, took
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus, why_chosen
 from ralph_tui.domain.project_state import DECISIONS, SessionRecord, StopMode
@@ -16,7 +17,7 @@ from ralph_tui.domain.run.context_budget import ContextBudget
 from ralph_tui.domain.verification.verification import VerificationOutcome
 from ralph_tui.present.text.figures import breaker_counts, money, tokens
 from ralph_tui.store.documents.documents import Documents
-from ralph_tui.store.lock import Owner
+from ralph_tui.store.lock import LoopLock, Owner
 from ralph_tui.store.project import Project
 
 if TYPE_CHECKING:
@@ -63,6 +64,14 @@ def _loop_words(documents: Documents, owner: Owner | None) -> str:
     return f"{word} (pid {owner.pid} on {owner.host} since {owner.since:%Y-%m-%d %H:%M:%S} UTC)"
 
 
+def _elsewhere(project: Project) -> str:
+    """Say which other feature a loop works on."""
+    owner = LoopLock(project.layout).owner()
+    if owner is None or owner.feature == project.layout.feature:
+        return ""
+    return f"; a loop works on {shown_name(owner.feature)} (pid {owner.pid})"
+
+
 def status_facts(project: Project, documents: Documents, owner: Owner | None) -> dict[str, str]:
     """Return where the project stands, as names and values; leave out what is empty."""
     state, plan, breaker = documents.state, documents.plan, documents.breaker
@@ -77,7 +86,7 @@ def status_facts(project: Project, documents: Documents, owner: Owner | None) ->
     facts = {
         "project": str(project.root),
         "feature": documents.feature,
-        "loop": _loop_words(documents, owner),
+        "loop": _loop_words(documents, owner) + _elsewhere(project),
         "waits": f"{state.waits.why} (`ralph retry` tries now)" if owner and state.waits else "",
         "phase": state.current_phase.value,
         "tasks": f"{plural(len(plan.tasks), 'task')}: {by_status}" if plan.tasks else "none yet",

@@ -423,6 +423,8 @@ class WorkUndone(EventBase):
     iterations: tuple[int, ...] = ()
     files: tuple[str, ...] = ()
     commit: str = ""
+    feature: str = Field(default="", exclude_if=lambda name: not name)
+    """The feature of the task; empty for the plan without a name."""
 
 
 class LearningRecorded(EventBase):

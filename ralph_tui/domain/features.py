@@ -47,6 +47,29 @@ class FeatureRecord(Record):
     """Model requests of the last hour."""
 
 
+class Renamed(Record):
+    """When a feature got another name; the journal and the history keep the one it had."""
+
+    old: str
+    new: str
+    at: Timestamp
+
+
+class FeaturePast(NamedTuple):
+    """Which feature is looked back at, also under the names that it had before."""
+
+    feature: str
+    renamed: tuple[Renamed, ...] = ()
+    """Every renaming of the project, oldest first."""
+
+    def includes(self, feature: str, at: datetime | None) -> bool:
+        """Return whether what was called `feature` at a time is the one that is looked back at."""
+        for one in self.renamed:
+            if one.old == feature and (at is None or at <= one.at):
+                feature = one.new
+        return feature == self.feature
+
+
 class ProjectFeatures(Record):
     """The list of features, `.ralph/project.json`; a project with one plan has none.
 
@@ -58,6 +81,8 @@ class ProjectFeatures(Record):
     """The feature that a command works on when nothing else decides; empty: the plan without a name."""
     features: Mapping[str, FeatureRecord] = Field(default_factory=dict)
     """By name; the plan without a name has the empty one."""
+    renamed: tuple[Renamed, ...] = ()
+    """Oldest first."""
 
     @property
     def exists(self) -> bool:
@@ -72,11 +97,12 @@ class ProjectFeatures(Record):
         """Return a copy with this record in the place of the feature's."""
         return self.model_copy(update={"features": {**self.features, feature: record}})
 
-    def renaming(self, old: str, new: str) -> "ProjectFeatures":
-        """Return a copy in which a feature has another name."""
+    def renaming(self, old: str, new: str, at: datetime) -> "ProjectFeatures":
+        """Return a copy in which a feature has another name from a time on."""
         named = {new if name == old else name: record for name, record in self.features.items()}
         active = new if self.active == old else self.active
-        return self.model_copy(update={"features": named, "active": active})
+        renamed = (*self.renamed, Renamed(old=old, new=new, at=at))
+        return self.model_copy(update={"features": named, "active": active, "renamed": renamed})
 
     def without_requests(self) -> "ProjectFeatures":
         """Return a copy in which no feature made a request in the last hour."""

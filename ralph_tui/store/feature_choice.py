@@ -35,6 +35,11 @@ def working_on(feature: str) -> Iterator[None]:
         _named.pop()
 
 
+def is_feature_named() -> bool:
+    """Return whether the command line names a feature."""
+    return bool(_named)
+
+
 def keep_to(feature: str) -> None:
     """Make this process work on another feature, where it works on one whatever else would decide."""
     if _named:

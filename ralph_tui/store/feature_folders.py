@@ -12,6 +12,7 @@ from typing import NamedTuple
 from ralph_tui.domain.errors import LockedError, StoreError
 from ralph_tui.domain.features import (
     NAME_RULE,
+    FeaturePast,
     FeatureRecord,
     FeatureSummary,
     ProjectFeatures,
@@ -76,6 +77,16 @@ class Features:
             return ()
         active = known.active if known.active in self.names else ""
         return tuple(self._summary(name, known, active) for name in ("", *self.names))
+
+    def past(self, feature: str) -> FeaturePast:
+        """Return how to find what happened to a feature.
+
+        Raises:
+            StoreError: The list of features cannot be read.
+        """
+        if not os.path.lexists(self._layout.project):
+            return FeaturePast(feature)
+        return FeaturePast(feature, self._project.look().project.renamed)
 
     def new(self, name: str, files: FeatureFiles, *, branch: str) -> bool:
         """Make a feature, and choose it unless a loop runs; return whether it was chosen.
@@ -178,7 +189,7 @@ class Features:
         def change(docs: Documents) -> Documents:
             self._require_no_loop(f"rename {old}")
             self.require_new(new)
-            return docs.replacing(project=docs.project.renaming(old, new))
+            return docs.replacing(project=docs.project.renaming(old, new, utc_now()))
 
         ReceiptBook(before).copy_for(after)
         self._project.transact_moving(change, tuple(moves))

@@ -178,6 +178,11 @@ class LoopLock:
         owner = _read_owner(self._layout.lock)
         return None if owner is None or provably_gone(owner) else owner
 
+    def feature_owner(self) -> Owner | None:
+        """Return who runs the loop of this feature now; a loop of another one is none."""
+        owner = self.owner()
+        return owner if owner is not None and owner.feature == self._layout.feature else None
+
     def require_free(self) -> None:
         """Refuse when somebody runs the loop.
 

@@ -1,14 +1,18 @@
 """`ralph feature`, `ralph init NAME` and `-f`: several plans in one project, each command on the right one."""
 
+import csv
 import json
 from pathlib import Path
 
 import pytest
 
-from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.project_state import Phase, SessionRecord
 from ralph_tui.store.foreign_files import foreign_plans, import_offer
+from ralph_tui.store.journal.journal import JournalWriter
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import LoopLock
+from ralph_tui.store.project import Project
 from tests.cli.processes import inside
 from tests.harness.projects import make_project, task
 
@@ -96,6 +100,85 @@ def test_a_running_loop_keeps_the_choice(root: Path) -> None:
     finally:
         lock.release()
     assert json.loads(said("status", "--json", cwd=root))["state"]["paused"] is False
+
+
+def test_what_is_asked_of_another_feature_than_the_loops_is_refused(root: Path) -> None:
+    said("feature", "new", "login", cwd=root)
+    lock = LoopLock(Layout(root, "login"))
+    lock.acquire("run")
+    try:
+        for words in (["pause"], ["resume"], ["stop", "--now"]):
+            told = refused(*words, "-f", ".", cwd=root)
+            assert "The loop works on login, not on ." in told
+            assert "`-f login`" in told
+        assert "No loop is running" in refused("limits", "--max-cost", "1", "-f", ".", cwd=root)
+        assert "works on login" in refused("attach", "-f", ".", cwd=root)
+        assert "not running; a loop works on login" in said("status", "-f", ".", cwd=root)
+        assert json.loads(said("status", "--json", "-f", ".", cwd=root))["running"] is None
+        assert "No loop is running" in said("inject", "--now", "Hi", "-f", ".", cwd=root)
+        assert json.loads(said("status", "--json", cwd=root))["running"]["run_id"] == "run"
+        said("stop", cwd=root)
+    finally:
+        lock.release()
+    assert json.loads(said("status", "--json", "-f", ".", cwd=root))["state"]["stop"] == "none"
+
+
+def worked(root: Path, feature: str, *ids: str) -> None:
+    """Write a run into the journal and the history: one iteration for each task."""
+    told: list[ev.Event] = [
+        ev.LoopStarted(run_id=f"run-{feature}", project="p", phase=Phase.BUILDING, feature=feature)
+    ]
+    for number, task_id in enumerate(ids, 1):
+        done = ev.IterationOutcome.COMPLETE
+        told += [
+            ev.IterationStarted(iteration=number, task_id=task_id),
+            ev.IterationFinished(iteration=number, task_id=task_id, outcome=done, cost_usd=0.5),
+        ]
+        Project(root, feature).archive_session(
+            SessionRecord(session_id=f"{feature}{number}", iteration=number, task_id=task_id)
+        )
+    told.append(
+        ev.LoopFinished(status=ev.LoopStatus.COMPLETE, exit_code=0, reason=f"{feature} is done")
+    )
+    writer = JournalWriter(Layout(root).events)
+    writer.write([writer.stamp(event) for event in told])
+    writer.close()
+
+
+def test_looking_back_shows_one_feature_also_under_its_former_name(root: Path) -> None:
+    worked(root, "", "task-1", "task-2")
+    before = said("history", cwd=root)
+    said("feature", "new", "login", cwd=root)
+    worked(root, "login", "task-1")
+    assert said("history", "-f", ".", cwd=root) == before + (
+        "1 session of other features; `-f NAME` lists them.\n"
+    )
+
+    def of(feature: str) -> tuple[list[str], list[str], str]:
+        named = ("-f", feature)
+        sessions = json.loads(said("history", "--json", *named, cwd=root))
+        rows = csv.DictReader(said("history", "--as", "csv", *named, cwd=root).splitlines())
+        report = json.loads(said("report", "--json", *named, cwd=root))
+        return (
+            [s["task_id"] for s in sessions],
+            [row["task_id"] for row in rows],
+            report["ending"],
+        )
+
+    assert of(".") == (["task-1", "task-2"], ["task-1", "task-2"], "is done")
+    assert of("login") == (["task-1"], ["task-1"], "login is done")
+    said("feature", "rename", "login", "sign-in", cwd=root)
+    said("feature", "new", "login", cwd=root)
+    worked(root, "login", "task-3")
+    assert of("sign-in") == (["task-1"], ["task-1"], "login is done")
+    assert of("login") == (["task-3"], ["task-3"], "login is done")
+
+    assert "task task-1" in said("replay", "1", "--headless", "-f", "sign-in", cwd=root)
+    assert "task task-3" in said("replay", "1", "--headless", cwd=root)
+    assert "-f NAME" in refused("replay", "2", "--headless", cwd=root)
+    assert "0 / 1" in said("metrics", "-f", "login", cwd=root)
+    said("feature", "new", "empty", cwd=root)
+    assert "Nothing has run for empty yet" in refused("replay", cwd=root)
 
 
 def test_init_with_a_name_makes_the_project_and_the_feature(tmp_path: Path) -> None:

@@ -39,12 +39,21 @@ def attach(
 
     from ralph_tui.cli.console import no_screen
     from ralph_tui.cli.run.mode import open_here
+    from ralph_tui.store.lock import LoopLock
 
     project = find_project(project_root)
-    if owner_of(project) is None:
+    owner = LoopLock(project.layout).owner()
+    if owner is None:
         raise RalphError(
             f"No loop is running in {project.root}.",
             "`ralph run` starts one; `ralph history` lists what ran.",
+        )
+    if owner.feature != project.layout.feature:
+        from ralph_tui.domain.features import shown_name
+
+        raise RalphError(
+            f"The loop works on {shown_name(owner.feature)}, not on {shown_name(project.layout.feature)}.",
+            "`ralph attach` without `-f` follows it.",
         )
     if not (everything or as_json or headless or no_screen()):
         raise typer.Exit(open_here(project.root))

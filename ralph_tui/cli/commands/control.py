@@ -61,7 +61,7 @@ def inject(
 
     controls = controls_of(project_root)
     controls.inject(read_guidance(text), now=now)
-    if now and controls.loop_runs:
+    if now and controls.is_followed:
         out("Said as soon as the session listens.")
     else:
         out(f"{'No loop is running. ' if now else ''}Queued for the next iteration.")

@@ -105,7 +105,7 @@ def import_plan(  # noqa: PLR0913 - an option of the command for each
         if target.is_new:
             importing.made(controls_of(project_root))
         results = _checked(importing, preview, controls.root, settings) if check else {}
-        if controls.loop_runs:
+        if controls.is_followed:
             note("A loop is running here. It sees the change before its next task.")
         from ralph_tui.engine.run.plan_import import evidence_of
 

@@ -153,7 +153,7 @@ def _table(found: "tuple[FeatureSummary, ...]") -> None:
                 one.phase.value,
                 one.branch,
                 money(one.cost_usd),
-                f"{one.last_activity:%Y-%m-%d %H:%M}" if one.last_activity else "",
+                f"{one.last_activity.astimezone():%Y-%m-%d %H:%M}" if one.last_activity else "",
             )
             for one in found
         ),

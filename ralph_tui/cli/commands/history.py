@@ -9,8 +9,9 @@ import typer
 
 from ralph_tui.cli.console import note, out, out_json
 from ralph_tui.cli.options import AsJson, ProjectRoot, examples
-from ralph_tui.cli.project_lookup import find_project, read_project
+from ralph_tui.cli.project_lookup import find_project, past_of, read_project
 from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.formatting import plural
 
 if TYPE_CHECKING:
     from ralph_tui.domain.view.metrics import Metric
@@ -55,20 +56,24 @@ def history(
             raise RalphError("--as and --json are two forms.", "Give one of them.")
         sys.stdout.write(_exported(find_project(project_root), form))
         return
-    sessions = find_project(project_root).read_sessions()
+    project = find_project(project_root)
+    all_of_them, past = project.read_sessions(), past_of(project)
+    sessions = tuple(one for one in all_of_them if past.includes(one.feature, one.ended_at))
     if as_json:
         out_json([session.model_dump(mode="json") for session in sessions])
-    else:
-        status_report.sessions_table(sessions)
+        return
+    status_report.sessions_table(sessions)
+    if more := len(all_of_them) - len(sessions):
+        out(f"{plural(more, 'session')} of other features; `-f NAME` lists them.")
 
 
 def _exported(project: "Project", form: Form) -> str:
-    from ralph_tui.domain.formatting import plural
     from ralph_tui.domain.plan.plan import TaskStatus
     from ralph_tui.present.sections.history_export import export_text, left_of
     from ralph_tui.store.journal.journal_library import JournalLibrary
 
-    library = JournalLibrary(project.root)
+    past = past_of(project)
+    library = JournalLibrary(project.root, past=lambda: past)
     chronicle = library.refresh()
     plan = read_project(project).plan
     left = sum(task.status is not TaskStatus.COMPLETE for task in plan.tasks)
@@ -82,10 +87,10 @@ def _exported(project: "Project", form: Form) -> str:
 @measures.command(epilog=examples("ralph metrics --json"))
 def metrics(*, project_root: ProjectRoot = None, as_json: AsJson = False) -> None:
     """Compute the seven success metrics from the journal."""
-    from ralph_tui.domain.formatting import plural
     from ralph_tui.store.journal.metrics_cache import MeasuredJournal
 
-    journal = MeasuredJournal(find_project(project_root).layout.events)
+    project = find_project(project_root)
+    journal = MeasuredJournal(project.layout.events, past_of(project))
     found = journal.metrics()
     if journal.unreadable:
         note(f"Passed over in the journal: {plural(journal.unreadable, 'unreadable line')}.")
@@ -138,7 +143,7 @@ def report(
 
 
 def _collected(project: "Project") -> "RunReport":
-    from ralph_tui.domain.formatting import plural
+    from ralph_tui.domain.view.feature_events import FeatureEvents
     from ralph_tui.present.sections.run_report import REPORTED, RunReport, collect_report
     from ralph_tui.store.journal.event_scanner import Scan
 
@@ -150,7 +155,8 @@ def _collected(project: "Project") -> "RunReport":
         cost_usd=documents.state.total_cost_usd,
     )
     scan = Scan(project.layout.events, REPORTED)
-    events = (found.event for found in scan)
+    ours = FeatureEvents(past_of(project))
+    events = (found.event for found in scan if ours.takes(found.event))
     collected = collect_report(about, documents.plan, events, project.read_report())
     if scan.skipped:
         note(f"Skipped {plural(scan.skipped, 'unreadable line')} of the journal.")

@@ -100,7 +100,7 @@ def _in_effect(project: "Project") -> "Settings":
 
     settings = load_settings(project.root)
     found = last_run(project.layout.events)
-    if found is None or LoopLock(project.layout).owner() is None:
+    if found is None or LoopLock(project.layout).feature_owner() is None:
         return settings
     begun = found[1]
     given = Adjusted(

@@ -9,7 +9,7 @@ import typer
 from ralph_tui.cli.completion import sessions
 from ralph_tui.cli.console import note
 from ralph_tui.cli.options import ProjectRoot, examples
-from ralph_tui.cli.project_lookup import find_project
+from ralph_tui.cli.project_lookup import find_project, past_of
 from ralph_tui.domain.errors import RalphError
 
 if TYPE_CHECKING:
@@ -63,15 +63,20 @@ def _found(project: "Project", session: str) -> "Iteration":
     from ralph_tui.domain.view.run_history import CHRONICLED, Chronicler
     from ralph_tui.store.journal.event_scanner import Scan
 
-    chronicler = Chronicler()
+    past = past_of(project)
+    chronicler = Chronicler(past)
     for found in Scan(project.layout.events, CHRONICLED):
         chronicler.feed(*found)
     iteration = chronicler.chronicle.find(session)
     if iteration is not None:
         return iteration
     if not chronicler.chronicle.iterations:
-        raise RalphError(f"Nothing has run in {project.root} yet.", "`ralph run` begins.")
-    raise RalphError(f"There is no session {session!r}.", "`ralph history` lists them.")
+        where = f"for {past.feature}" if past.feature else f"in {project.root}"
+        raise RalphError(f"Nothing has run {where} yet.", "`ralph run` begins.")
+    hint = "`ralph history` lists them."
+    if project.layout.project.exists():
+        hint = f"{hint[:-1]}; `-f NAME` looks at another feature."
+    raise RalphError(f"There is no session {session!r}.", hint)
 
 
 def _print(project: "Project", iteration: "Iteration", *, as_json: bool) -> None:

@@ -39,12 +39,19 @@ def serve(
     Only the address printed here opens it, and only on this machine. A loop started on a page runs in the
     background: closing the page leaves it alone.
     """
-    root = find_project(project_root).root
+    project = find_project(project_root)
+    from ralph_tui.domain.features import shown_name
+    from ralph_tui.store.feature_choice import is_feature_named
     from ralph_tui.tui.web_server import RalphServer, check_address
 
+    root, feature = project.root, project.layout.feature
     check_address(host, let_others_in=let_others_in)
     command = [sys.executable, "-m", "ralph_tui", "--project-root", str(root)]
-    server = RalphServer(command, host, port, f"ralph - {root.name}", say=note)
+    title = f"ralph - {root.name}"
+    if is_feature_named():  # otherwise a page shows what is chosen when it opens
+        command += ["--feature", shown_name(feature)]
+        title += f" - {shown_name(feature)}"
+    server = RalphServer(command, host, port, title, say=note)
     server.browser = browser and _has_desktop()
     server.run()
 

@@ -131,9 +131,9 @@ def _add(root: Path | None, given: TaskGiven) -> str:
 def _inject(root: Path | None, given: GuidanceGiven) -> str:
     controls = controls_of(root)
     controls.inject(given.text, now=given.now)
-    if given.now and controls.loop_runs:
+    if given.now and controls.is_followed:
         return "Said as soon as the session listens."
-    return f"{'' if controls.loop_runs else 'No loop is running. '}Queued for the next iteration."
+    return f"{'' if controls.is_followed else 'No loop is running. '}Queued for the next iteration."
 
 
 def _answer(root: Path | None, given: Answered) -> str:

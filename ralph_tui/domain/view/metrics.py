@@ -10,8 +10,10 @@ from typing import Any
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.base import Model
+from ralph_tui.domain.features import FeaturePast
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.view.feature_events import FeatureEvents
 
 _PHASES = frozenset(phase.value for phase in Phase)
 """Sessions of a phase without tasks stand in the journal under the phase's name."""
@@ -70,13 +72,15 @@ class _Tally:
 class Meter:
     """Counts what happens; not safe to share between threads."""
 
-    def __init__(self) -> None:
-        """Start with nothing counted."""
+    def __init__(self, past: FeaturePast | None = None) -> None:
+        """Start with nothing counted; None counts all features as one, whose tasks may share their ids."""
+        self._events = FeatureEvents(past)
         self._tally = _Tally()
 
     def feed(self, event: ev.Event) -> None:
         """Count one more event; total over the event union."""
-        if handler := _HANDLERS.get(type(event)):
+        handler = _HANDLERS.get(type(event))
+        if self._events.takes(event) and handler:
             handler(self._tally, event)
 
     @property

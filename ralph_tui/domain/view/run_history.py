@@ -10,11 +10,13 @@ from typing import Any
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.base import Model
+from ralph_tui.domain.features import FeaturePast
 from ralph_tui.domain.permissions import Scope
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.domain.verification.verification import Receipt
+from ralph_tui.domain.view.feature_events import FeatureEvents
 
 KEPT_RULINGS = 500
 KEPT_BREAKERS = 100
@@ -151,8 +153,9 @@ class Chronicle(Model):
 class Chronicler:
     """Builds a chronicle from events with their places; not safe to share between threads."""
 
-    def __init__(self) -> None:
-        """Nothing was told yet."""
+    def __init__(self, past: FeaturePast | None = None) -> None:
+        """Nothing was told yet; None chronicles all features, whose iterations have the same numbers."""
+        self._events = FeatureEvents(past)
         self._runs: list[Run] = []
         self._iterations: list[Iteration] = []
         self._rulings: list[Ruled] = []
@@ -198,8 +201,9 @@ class Chronicler:
 
     def feed(self, start: int, end: int, event: ev.Event) -> None:
         """Take one event and where its line begins and ends."""
-        handler = self._handlers.get(event.type)
-        if handler:
+        if not self._events.takes(event):
+            self._end_run(start)
+        elif handler := self._handlers.get(event.type):
             handler(start, end, event)
 
     def _change(self, **changes: Any) -> None:
@@ -209,10 +213,8 @@ class Chronicler:
             self._iterations[self._current] = old.model_copy(update=changes)
 
     def _loop_started(self, start: int, _: int, e: ev.LoopStarted) -> None:
-        self._end_current(start)
+        self._end_run(start)
         self._phase, self._capacity = e.phase, e.context_capacity
-        if self._runs and not self._runs[-1].end:  # it was killed
-            self._runs[-1] = self._runs[-1].model_copy(update={"end": start})
         self._runs.append(
             Run(run_id=e.run_id, started_at=e.time, model=e.model, start=start, end=0)
         )
@@ -221,6 +223,12 @@ class Chronicler:
         self._end_current(start)
         if self._runs:
             self._runs[-1] = self._runs[-1].model_copy(update={"finished": e, "end": end})
+
+    def _end_run(self, at: int) -> None:
+        """End a run that was killed where the next one begins."""
+        self._end_current(at)
+        if self._runs and not self._runs[-1].end:
+            self._runs[-1] = self._runs[-1].model_copy(update={"end": at})
 
     def _end_current(self, at: int) -> None:
         """End an iteration that was never finished where the next thing begins."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ralph_tui.domain.documents.questions import Answer, AskedQuestion
 from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.features import shown_name
 from ralph_tui.domain.permissions import answer_told
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task
 from ralph_tui.domain.project_state import REASONED, Approval, ApprovalKind, Injection, StopMode
@@ -189,8 +190,20 @@ class Controls:
         """Whether a loop works here, in whatever process."""
         return LoopLock(self._project.layout).owner() is not None
 
+    @property
+    def is_followed(self) -> bool:
+        """Whether a loop works on this feature, and so sees what is changed here."""
+        return LoopLock(self._project.layout).feature_owner() is not None
+
     def _need_loop(self, what: str) -> None:
-        if not self.loop_runs:
+        owner, feature = LoopLock(self._project.layout).owner(), self._project.layout.feature
+        if owner is not None and owner.feature != feature:
+            raise RalphError(
+                f"The loop works on {shown_name(owner.feature)}, not on {shown_name(feature)}; "
+                f"there is nothing to {what}.",
+                f"`-f {shown_name(owner.feature)}` names the one that it works on.",
+            )
+        if owner is None:
             message = f"No loop is running in {self.root}, so there is nothing to {what}."
             raise RalphError(message, "`ralph build` starts one.")
 
@@ -347,7 +360,7 @@ class Controls:
             return Outcome(docs.replacing(plan=after), docs.plan)
 
         docs, before = self._project.transact_returning(replan)
-        if not self.loop_runs:  # a loop follows the plan by itself
+        if not self.is_followed:  # a loop follows the plan by itself
             self._follow(docs.plan)
         return before, docs.plan
 

@@ -46,8 +46,9 @@ def adjust(root: Path, wanted: Adjusted) -> Adjusted:
         RalphError: No loop is running, or the documents cannot be written.
     """
     project = Project(root)
-    if LoopLock(project.layout).owner() is None:
-        message = f"No loop is running in {root}, so there is nothing to change for it."
+    if LoopLock(project.layout).feature_owner() is None:
+        of = f" of {project.layout.feature}" if project.layout.feature else ""
+        message = f"No loop{of} is running in {root}, so there is nothing to change for it."
         raise RalphError(message, "Change the setting instead: ralph config set KEY VALUE.")
     given = wanted.model_dump(exclude_none=True)
 

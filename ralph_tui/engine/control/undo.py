@@ -185,6 +185,7 @@ class Undo:
                 iterations=shown.iterations,
                 files=tuple(file.path for file in shown.files),
                 commit=commit,
+                feature=self._project.layout.feature,
             )
             journal.write([journal.stamp(undone)])
         finally:

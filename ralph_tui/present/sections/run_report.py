@@ -116,20 +116,16 @@ def collect_report(
     Args:
         about: The project, the feature, the request and the cost; the rest is filled in.
         plan: The plan.
-        events: Those of `REPORTED`, oldest first, of all features.
+        events: Those of `REPORTED`, oldest first, of this feature.
         validation: The last validation report, if there is one.
     """
     receipts: dict[str, tuple[Receipt, ...]] = {}
     timeline: list[TimelineLine] = []
     denied: list[DeniedLine] = []
-    ending, mine = "", not about.feature
+    ending = ""
     for event in events:
         if isinstance(event, ev.LoopStarted):
-            mine = event.feature == about.feature
-            if mine:
-                ending = ""
-        elif not mine:
-            continue
+            ending = ""
         elif isinstance(event, ev.LoopFinished):
             ending = one_line(event.reason, 500)
         elif isinstance(event, ev.IterationStarted):

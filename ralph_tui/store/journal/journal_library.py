@@ -6,6 +6,7 @@ from itertools import islice
 from pathlib import Path
 
 from ralph_tui.domain.events import Event, GateFinished
+from ralph_tui.domain.features import FeaturePast
 from ralph_tui.domain.view.metrics import Metric
 from ralph_tui.domain.view.run_history import CHRONICLED, Chronicle, Chronicler, TaskPast
 from ralph_tui.store.journal.event_scanner import Progress, Scan, line_start
@@ -24,16 +25,30 @@ RECENT = 8 * 1024 * 1024
 class JournalLibrary:
     """The journal of one project for the screens that look back."""
 
-    def __init__(self, root: Path, live: Callable[[], bool] = lambda: True) -> None:
-        """Read nothing yet; `live` tells whether a loop runs now, which the journal cannot."""
+    def __init__(
+        self,
+        root: Path,
+        live: Callable[[], bool] = lambda: True,
+        past: Callable[[], FeaturePast | None] = lambda: None,
+    ) -> None:
+        """Read nothing yet.
+
+        Args:
+            root: The project's directory.
+            live: Tells whether a loop runs now, which the journal cannot.
+            past: Tells which feature to look back at; None where the project has one plan.
+        """
         self._live = live
+        self._past = past
         self.path = Layout(root).events
         self._lock = threading.Lock()
+        self._chronicled: FeaturePast | None = None
         self._chronicler = Chronicler()
         self._offset = 0
         self.unreadable = 0
         """Lines that could not be read."""
         self._measuring = threading.Lock()
+        self._counted: FeaturePast | None = None
         self._measured = MeasuredJournal(self.path)
 
     def refresh(self, progress: Progress | None = None) -> Chronicle:
@@ -43,8 +58,9 @@ class JournalLibrary:
             StoreError: The journal cannot be read.
         """
         with self._lock:
-            if self._shrunk(self._offset):
-                self._chronicler, self._offset = Chronicler(), 0
+            past = self._past()
+            if self._shrunk(self._offset) or past != self._chronicled:
+                self._chronicler, self._offset, self._chronicled = Chronicler(past), 0, past
             scan = Scan(self.path, CHRONICLED, start=self._offset, progress=progress)
             try:
                 for found in scan:
@@ -69,10 +85,13 @@ class JournalLibrary:
         size = self._size()
         if size - self._offset <= RECENT:
             return None
-        chronicler = Chronicler()
+        past = self._past()
+        chronicler = Chronicler(past)
         found = last_run(self.path)
         if found is not None and found[0] < size - RECENT:
             chronicler.feed(found[0], found[0], found[1])
+        elif past is not None:  # whose run the end begins in is not known
+            return None
         for event in Scan(self.path, CHRONICLED, start=line_start(self.path, size - RECENT)):
             chronicler.feed(*event)
         return self._now(chronicler.chronicle)
@@ -116,8 +135,9 @@ class JournalLibrary:
         return TaskPast(attempts)
 
     def metrics(self, progress: Progress | None = None) -> tuple[Metric, ...]:
-        """Return the seven success metrics of the whole journal; only the first call takes long."""
+        """Return the seven success metrics of the feature; only the first call takes long."""
         with self._measuring:
-            if self._shrunk(self._measured.offset):
-                self._measured = MeasuredJournal(self.path)
+            past = self._past()
+            if self._shrunk(self._measured.offset) or past != self._counted:
+                self._measured, self._counted = MeasuredJournal(self.path, past), past
             return self._measured.metrics(progress)

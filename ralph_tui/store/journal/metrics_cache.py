@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from ralph_tui.domain.features import FeaturePast
 from ralph_tui.domain.view.metrics import MEASURED, Meter, Metric
 from ralph_tui.store.journal.event_scanner import Progress, Scan, any_of
 
@@ -21,10 +22,10 @@ class MeasuredJournal:
         unreadable: Lines that looked as if they mattered and cannot be read.
     """
 
-    def __init__(self, path: Path) -> None:
-        """Read nothing yet."""
+    def __init__(self, path: Path, past: FeaturePast | None = None) -> None:
+        """Read nothing yet; None counts all features together."""
         self._path = path
-        self._meter, self._telling = Meter(), _Telling()
+        self._meter, self._telling = Meter(past), _Telling()
         self.offset = 0
         self.unreadable = 0
 

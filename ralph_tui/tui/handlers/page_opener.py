@@ -2,11 +2,14 @@
 
 import asyncio
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ralph_tui.store.journal.journal_library import JournalLibrary
 from ralph_tui.tui.host.widget_host import Host
 from ralph_tui.tui.theme.stylesheets import read_sheets
+
+if TYPE_CHECKING:
+    from ralph_tui.domain.features import FeaturePast
 
 
 class PageOpener:
@@ -15,7 +18,18 @@ class PageOpener:
     def __init__(self, app: Host) -> None:
         """Read and import nothing yet."""
         self._app = app
-        self.library = JournalLibrary(app.launch.root, lambda: app.bridge.live)
+        self.library = JournalLibrary(
+            app.launch.root,
+            lambda: app.bridge.live,
+            self._past,
+        )
+
+    def _past(self) -> "FeaturePast | None":
+        """Return the feature on the screen; None in a project with one plan."""
+        from ralph_tui.store.feature_folders import Features
+
+        view = self._app.view
+        return Features(self._app.launch.root).past(view.feature) if view.features else None
 
     async def open(self, name: str, **wanted: Any) -> None:
         """Open a page, in the place of another one."""

@@ -86,7 +86,10 @@ class HistoryPage(Page):
 
     def changed(self, view: LoopView) -> None:
         """Read what is new when an iteration began or ended."""
-        known = (view.run_state, view.iteration, len(view.iterations))
+        known = (
+            *(view.run_state, view.iteration, len(view.iterations)),
+            *(view.feature, view.features),
+        )
         if known != self._known:
             self._known = known
             self.read(self._look_back, self._take, group="history", failed=self._failed)

@@ -117,7 +117,7 @@ class IterationsPage(ListDetailPage):
         self._whole = False
         """Whether all of the journal is read."""
         self._shown: _Loaded | None = None
-        self._known: tuple[int, int] = (-1, -1)
+        self._known: object = None
 
     def body(self) -> Iterable[Widget]:
         """Yield the list and the contents."""
@@ -141,7 +141,8 @@ class IterationsPage(ListDetailPage):
 
     def changed(self, view: LoopView) -> None:
         """Read what is new when an iteration began or ended."""
-        known = (view.iteration, view.iterations[-1].seq if view.iterations else 0)
+        last = view.iterations[-1].seq if view.iterations else 0
+        known = (view.feature, view.features, view.iteration, last)
         if known != self._known:
             self._known = known
             self.read(self._look_back, self._show_list, group="list", failed=self._failed)

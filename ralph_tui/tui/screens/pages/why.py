@@ -78,7 +78,7 @@ class WhyPage(Page):
         """Show what the view knows; read what is new in the journal when there may be something."""
         told = (
             *(view.run_state, view.iteration, len(view.iterations), view.denials, view.breaker),
-            view.questions,
+            *(view.questions, view.feature, view.features),
         )
         if told != self._told:
             self._told = told
