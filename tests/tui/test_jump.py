@@ -38,7 +38,7 @@ def test_no_label_begins_another(count: int) -> None:
 
 
 async def test_letters_lead_to_rows_and_panes(open_app: Open) -> None:
-    async with open_app(script_of(feed.running())) as pilot:
+    async with open_app(script_of(feed.running()), size=(160, 50)) as pilot:
         app = ralph(pilot)
         dashboard = app.dashboard
         await pilot.press("1")

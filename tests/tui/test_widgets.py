@@ -89,12 +89,12 @@ async def test_the_stream_stays_where_the_person_looks_when_old_rows_go(open_app
 
 
 async def test_text_wraps_anew_when_the_terminal_changes(open_app: Open) -> None:
-    async with open_app(script_of(feed.running())) as pilot:
+    async with open_app(script_of(feed.running()), size=(200, 60)) as pilot:
         app = cast("RalphApp", pilot.app)
         wide = app.dashboard.stream.row_count()
         await pilot.resize_terminal(64, 30)
         await until(pilot, lambda: app.dashboard.stream.row_count() > wide)
-        await pilot.resize_terminal(120, 40)
+        await pilot.resize_terminal(200, 60)
         await until(pilot, lambda: app.dashboard.stream.row_count() == wide)
 
 
@@ -220,7 +220,7 @@ def test_what_failed_tasks_cost_is_said_also_before_one_is_complete() -> None:
 
 async def test_the_meter_says_what_the_task_cost_in_all_its_tries(open_app: Open) -> None:
     script = script_of(feed.running())
-    async with open_app(script) as pilot:
+    async with open_app(script, size=(160, 50)) as pilot:
         app = cast("RalphApp", pilot.app)
         await until(pilot, lambda: "$0.19 demo-02" in screen_text(app))
         tried = feed.task(2, TaskStatus.IN_PROGRESS).model_copy(update={"actual_cost_usd": 0.5})

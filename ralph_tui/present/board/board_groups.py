@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.plan.task_map import Tasks
-from ralph_tui.present.board.board_rows import BoardRow, Group, board_line, group_of
+from ralph_tui.present.board.board_rows import BoardRow, Group, board_line, group_of, title_parts
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.spans import EXPORT_WIDTH, plain
 
@@ -31,6 +31,8 @@ class Grouping:
         """The filter."""
         self.folded: frozenset[Group] = frozenset()
         """Groups whose tasks are hidden under their heading."""
+        self.width = 0
+        """Cells of a row, which decide where a title takes two lines; at 0 each takes one."""
         self._tasks = Tasks()
         self._done: set[str] = set()
         self._needing: dict[str, set[str]] = {}
@@ -55,6 +57,11 @@ class Grouping:
                 self._put_in(task)
         self._tasks = tasks
 
+    def lay_out(self, width: int) -> None:
+        """Make the rows for another width."""
+        self.width = width
+        self._begin(self._tasks)
+
     def _begin(self, tasks: Tasks) -> None:
         self._done = {t.id for t in tasks.values() if t.status is TaskStatus.COMPLETE}
         self._at = {task_id: at for at, task_id in enumerate(tasks)}
@@ -69,7 +76,7 @@ class Grouping:
             if group in _BY_PRIORITY:
                 inside.sort(key=lambda task: task.priority)
             self._sizes[group] = len(inside)
-            self._rows[group] = [row for task in inside for row in _rows(group, task, self._done)]
+            self._rows[group] = [row for task in inside for row in self._of(group, task)]
 
     def _waking(self, changed: Iterable[Task]) -> list[Task]:
         """Note what is complete now or no longer; return the tasks that wait for it, as they were."""
@@ -108,8 +115,15 @@ class Grouping:
     def _put_in(self, task: Task) -> None:
         group = self._group[task.id] = group_of(task, self._done)
         start = self._find(group, task)
-        self._rows[group][start:start] = _rows(group, task, self._done)
+        self._rows[group][start:start] = self._of(group, task)
         self._sizes[group] += 1
+
+    def _of(self, group: Group, task: Task) -> list[BoardRow]:
+        parts = enumerate(title_parts(group, task, self.width))
+        rows = [BoardRow(group, task, title=text, part=part) for part, text in parts]
+        if extra := _extra(group, task, self._done):
+            rows.append(BoardRow(group, task, extra, part=len(rows)))
+        return rows
 
     def filters(self) -> list[str]:
         """List the filters that show something, in the order in which they are offered."""
@@ -158,13 +172,6 @@ class Grouping:
 
     def _shown(self) -> Iterator[Group]:
         return (group for group in Group if self._sizes[group] and passes(group, self.only))
-
-
-def _rows(group: Group, task: Task, done: set[str]) -> list[BoardRow]:
-    rows = [BoardRow(group, task)]
-    if extra := _extra(group, task, done):
-        rows.append(BoardRow(group, task, extra))
-    return rows
 
 
 def _extra(group: Group, task: Task, done: set[str]) -> str:

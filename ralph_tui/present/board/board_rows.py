@@ -4,12 +4,14 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
+from rich.cells import cell_len
+
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.view.loop_view import RESTING, LoopView, RunState
 from ralph_tui.present.text.figures import money
 from ralph_tui.present.text.glyphs import Glyphs
-from ralph_tui.present.text.spans import Line, Span, Tone, crop_fair, row
+from ralph_tui.present.text.spans import Line, Span, Tone, crop_fair, row, width_of, wrap
 
 
 class Group(StrEnum):
@@ -39,7 +41,7 @@ def look_of_group(group: Group) -> tuple[str, Tone]:
 
 
 class BoardRow(NamedTuple):
-    """One row: the heading of a group (no task), a task, or what a task waits for."""
+    """One row: the heading of a group (no task), a line of a task's title, or what a task waits for."""
 
     group: Group
     task: Task | None = None
@@ -47,6 +49,10 @@ class BoardRow(NamedTuple):
     size: int = 0
     folded: bool = False
     """Of a heading: its tasks are hidden."""
+    title: str = ""
+    """What this row shows of the title; empty for the whole."""
+    part: int = 0
+    """Which row of its task it is."""
 
 
 def group_of(task: Task, done: set[str] | frozenset[str]) -> Group:
@@ -84,6 +90,52 @@ def why_empty(view: LoopView) -> str:
     return "No plan yet." if resting else _BEFORE_A_PLAN.get(view.phase, "The plan has no tasks.")
 
 
+SIGN = 4
+"""Cells of a task's sign, with the spaces around it."""
+
+
+def title_cells(task: Task) -> int:
+    """Return how wide a board shows the whole of a task in one line."""
+    beside = width_of(_right(Group.READY, task, COST_FROM))
+    return _before_title(task) + cell_len(task.title) + (beside + 1 if beside else 0)
+
+
+def title_parts(group: Group, task: Task, width: int) -> list[str]:
+    """Return the title in one line, or in two where one is too short for a task that is still open.
+
+    Args:
+        group: Where the task stands; what is done stays in one line.
+        task: The task.
+        width: Cells of a row; 0 for rows that are never folded.
+    """
+    title, before = task.title, _before_title(task)
+    beside = width_of(_right(group, task, width))
+    room = width - before - (beside + 1 if beside else 0)
+    if group is Group.DONE or room < _LEAST or cell_len(title) <= room:
+        return [title]
+    first, *rest = wrap(title, room)
+    return [first, " ".join(rest)]
+
+
+_LEAST = 12
+"""Cells that a title needs to be folded; in fewer a second line would not say much more."""
+
+
+def _before_title(task: Task) -> int:
+    return SIGN + cell_len(task.id) + 2
+
+
+def _right(group: Group, task: Task, width: int) -> list[Span]:
+    """Return what stands right of a title: the task's own model, that nothing verified it, the cost."""
+    own = task.model if task.model and group is not Group.DONE else ""
+    right = [Span(f"  {own}", Tone.INFO)] if own else []
+    if task.is_unverified:
+        right.append(Span("  unverified", Tone.WARN))
+    if task.actual_cost_usd and width >= COST_FROM:
+        right.append(Span(f"  {money(task.actual_cost_usd)}", Tone.MUTED))
+    return right
+
+
 def board_line(item: BoardRow, width: int, glyphs: Glyphs) -> Line:
     """Draw one row in `width` cells."""
     name, tone = _LOOK[item.group]
@@ -92,22 +144,19 @@ def board_line(item: BoardRow, width: int, glyphs: Glyphs) -> Line:
         return [*fold, Span(item.group.value, Tone.TITLE), Span(f"  {item.size:,}", Tone.MUTED)]
     if item.extra:
         tone = Tone.BAD if item.group is Group.BLOCKED else Tone.MUTED
-        return row([Span(f"    {item.extra}", tone)], [], width, cut=crop_fair)
+        return row([Span(f"{' ' * SIGN}{item.extra}", tone)], [], width, cut=crop_fair)
     quiet = item.group in (Group.DONE, Group.WAITING, Group.HELD)
+    title = Span(item.title or item.task.title, Tone.MUTED if quiet else Tone.TEXT)
+    if item.part:
+        return row([Span(" " * _before_title(item.task)), title], [], width, cut=crop_fair)
     if item.task.is_unverified:
         name, tone = "warning", Tone.WARN
-    own = item.task.model if item.task.model and item.group is not Group.DONE else ""
-    right = [Span(f"  {own}", Tone.INFO)] if own else []
-    if item.task.is_unverified:
-        right.append(Span("  unverified", Tone.WARN))
-    if item.task.actual_cost_usd and width >= COST_FROM:
-        right.append(Span(f"  {money(item.task.actual_cost_usd)}", Tone.MUTED))
     left = [
         Span(f"  {getattr(glyphs, name)} ", tone),
         Span(f"{item.task.id}  ", Tone.MUTED if quiet else Tone.INFO),
-        Span(item.task.title, Tone.MUTED if quiet else Tone.TEXT),
+        title,
     ]
-    return row(left, right, width, cut=crop_fair)
+    return row(left, _right(item.group, item.task, width), width, cut=crop_fair)
 
 
 NO_PLAN = "There is no plan to build."

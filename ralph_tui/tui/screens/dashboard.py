@@ -2,8 +2,9 @@
 
 Header         state, project, phase, iteration; the current task and why
 Outcome        when a run has ended
-PaneTabs       below 100 columns, with StatusStrip
-Board | Stream | StatusPane (context, cost, breaker, gate, steps, files)
+PaneTabs       below 100 columns
+StatusStrip    below 140 columns
+Board | Stream | StatusPane (context, cost, breaker, gate, steps, files; below 140 columns those that matter)
 DashboardFooter         keys from the registry
 """
 
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from textual import getters
 from textual.app import ComposeResult
+from textual.binding import Binding
 from textual.containers import Container
 from textual.reactive import var
 from textual.screen import Screen
@@ -33,7 +35,9 @@ from ralph_tui.present.timeline.changed_files import ChangedFiles
 from ralph_tui.present.timeline.entries import Entry
 from ralph_tui.present.timeline.timeline import Timeline
 from ralph_tui.tui.commands.context import CommandContext
+from ralph_tui.tui.commands.registry import BY_NAME
 from ralph_tui.tui.host.widget_host import Host, Picking
+from ralph_tui.tui.terminal.private import bind
 from ralph_tui.tui.widgets.board import Board
 from ralph_tui.tui.widgets.footer import DashboardFooter
 from ralph_tui.tui.widgets.header import BannerFrame, Header
@@ -59,6 +63,15 @@ if TYPE_CHECKING:
 SLOW_SECONDS = 0.5
 """Seconds of reading a project before the screen says so; sooner it would only flicker."""
 
+WIDEST = 140
+"""Cells from which there are three columns."""
+
+LEAST_BOARD = 40
+"""Cells of the board beside the stream, at least; its titles may need more."""
+
+SIDE = 44
+"""Cells of the third column."""
+
 Selected = Task | Entry | CircuitBreaker | None
 
 
@@ -69,7 +82,7 @@ class Dashboard(Screen[None], Picking):
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - Textual declares it as an instance variable
         (0, "-narrow"),
         (100, "-wide"),
-        (140, "-widest"),
+        (WIDEST, "-widest"),
     ]
     VERTICAL_BREAKPOINTS = [  # noqa: RUF012 - Textual declares it as an instance variable
         (0, "-lowest"),
@@ -98,6 +111,8 @@ class Dashboard(Screen[None], Picking):
     """The pane that is searched."""
     _search_line: "SearchLine | None" = None
 
+    _columns = ""
+    """How the width is shared now."""
     _chosen = False
     """Whether the person has chosen a pane."""
 
@@ -138,9 +153,33 @@ class Dashboard(Screen[None], Picking):
     def on_mount(self) -> None:
         """Show the view, now and whenever it changes."""
         self._touched = ChangedFiles(self._roots())
+        # Textual's own tab skips the status pane, which opens only when it has the focus.
+        bind(
+            self,
+            [
+                Binding(
+                    ",".join(self.app.keys_of(BY_NAME[name])), f"app.invoke('{name}')", show=False
+                )
+                for name in ("next_pane", "previous_pane")
+            ],
+        )
         self.add_class("-pane-activity")
         self.watch(self.app, "view", self.show, init=True)
         self.set_timer(SLOW_SECONDS, self.be_slow)
+
+    def on_resize(self) -> None:
+        """Share the width anew."""
+        self._share_width()
+
+    def _share_width(self) -> None:
+        """Give the board what its longest title needs, within bounds, and the stream the rest."""
+        share, side = (2 / 5, "") if self.size.width < WIDEST else (3 / 10, f" {SIDE}")
+        most = int(self.size.width * share)
+        cells = max(LEAST_BOARD, self.board.wanted_width(most))
+        columns = f"{cells} 1fr{side}"
+        if columns != self._columns:
+            self._columns = columns
+            self.query_one("#body").styles.grid_columns = columns
 
     def be_slow(self) -> None:
         """Show that the project is still being read."""
@@ -152,10 +191,12 @@ class Dashboard(Screen[None], Picking):
             self.header.view = view
             self.strip.view = view
             self.board.why_empty = why_empty(view)
-            for panel in (self.gauge, self.cost, self.breaker, self.gate, self.steps, self.files):
+            panels = (self.gauge, self.cost, self.breaker, self.gate, self.steps, self.files)
+            for panel in panels:
                 panel.known = view.is_known
             if view.is_known:
                 self._show_figures(view)
+            self.set_class(any(panel.matters for panel in panels), "-matters")
         self.refresh_keys()
 
     def _show_figures(self, view: LoopView) -> None:
@@ -164,6 +205,7 @@ class Dashboard(Screen[None], Picking):
             self.cost.left = rest_of(view)
         if self.board.tasks is not view.tasks:
             self.board.tasks = view.tasks
+            self._share_width()
         self.gauge.smart_zone, self.gauge.budget = view.smart_zone, view.budget
         self.gauge.past = view.iterations
         self.cost.limits, self.cost.costs = view.limits, view.costs

@@ -10,9 +10,9 @@ from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.plan.task_map import Tasks
 from ralph_tui.domain.verification.verification import criterion_text
 from ralph_tui.present.board.board_groups import ALL, Grouping
-from ralph_tui.present.board.board_rows import Group, board_line
+from ralph_tui.present.board.board_rows import Group, board_line, title_cells
 from ralph_tui.present.text.spans import Line, Span, Tone, wrap
-from ralph_tui.tui.widgets.row_list import Key, Row, SearchableRows
+from ralph_tui.tui.widgets.row_list import GAP, Key, Row, SearchableRows
 
 
 class _Heading(NamedTuple):
@@ -56,7 +56,7 @@ class Board(SearchableRows):
         item = self._items[y]
         if item.folded:
             return (_Heading(item.group), 0)
-        return (item.task.id if item.task else None, 1 if item.extra else 0)
+        return (item.task.id if item.task else None, item.part)
 
     def row_of(self, key: Key) -> int | None:
         """Return the first row of a task, or the row of a folded heading."""
@@ -184,7 +184,7 @@ class Board(SearchableRows):
     def keys_holding(self, words: str) -> list[str]:
         """Return the tasks whose id, text, criteria or blockers have the words."""
         wanted = words.casefold()
-        shown = (row.task for row in self._items if row.task is not None and not row.extra)
+        shown = (row.task for row in self._items if row.task is not None and not row.part)
         return [task.id for task in shown if wanted in self._words_of(task)]
 
     def _words_of(self, task: Task) -> str:
@@ -194,9 +194,21 @@ class Board(SearchableRows):
         return self._texts[task.id]
 
     def on_resize(self) -> None:
-        """Draw again: the width decides where titles are cut."""
+        """Lay the rows out again where the width changed, which decides where titles are folded."""
+        if self.row_width != self._items.width:
+            self._items.lay_out(self.row_width)
         self.resize_rows()
         self.forget_rows()
+
+    def wanted_width(self, most: int) -> int:
+        """Return in how many cells every title fits into one line; at most `most`, which ends the search."""
+        beside = self.gutter.width + self.styles.scrollbar_size_vertical + GAP
+        widest = 0
+        for task in self.tasks.values():
+            widest = max(widest, title_cells(task) + beside)
+            if widest >= most:
+                return most
+        return widest
 
     @property
     def selected(self) -> Task | None:

@@ -6,6 +6,7 @@ from typing import ClassVar, NamedTuple
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import reactive
 
@@ -42,6 +43,9 @@ from ralph_tui.present.timeline.entry_lines import receipt_note
 from ralph_tui.tui.widgets.scroll_text import ScrollText
 from ralph_tui.tui.widgets.styled import StyledWidget
 
+LEAST_CELLS = 16
+"""Cells of a line, at least, also where the panel has fewer."""
+
 
 class Panel(StyledWidget):
     """A framed panel of lines; a subclass has its part of the view in reactives."""
@@ -60,13 +64,23 @@ class Panel(StyledWidget):
         """Draw again: bars are as wide as the panel."""
         self.refresh()
 
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Return the number of lines at this width, before the panel has a place."""
+        del container, viewport
+        return len(self.shown(max(LEAST_CELLS, width)))
+
     def render(self) -> Content:
         """Return the lines at the present width."""
-        return self.content(self.shown(max(16, self.content_size.width or 36)))
+        return self.content(self.shown(max(LEAST_CELLS, self.content_size.width or 36)))
 
     def watch_known(self) -> None:
         """Show the word in the border once the project was read."""
         self.caption()
+
+    @property
+    def matters(self) -> bool:
+        """Whether it warns of something, so that it opens although nobody asked."""
+        return self.has_class("-warn") or self.has_class("-bad")
 
     def shown(self, width: int) -> Sequence[Line]:
         """Return the lines, or as many empty ones, so that nothing moves when they come."""
@@ -108,12 +122,19 @@ class BreakerPanel(Panel):
         self.caption()
 
     def caption(self) -> None:
-        """Show closed, half-open or open."""
-        self.show_look(BREAKER[self.breaker.state])
+        """Show closed, half-open, open, or that one more failure opens it."""
+        self.show_look(breaker_look(self.breaker))
 
     def lines(self, width: int) -> Sequence[Line]:
         """Return four lines, always, so that nothing below jumps."""
         return breaker_lines(self.breaker, width, self.app.glyphs)
+
+
+def breaker_look(breaker: CircuitBreaker) -> Look:
+    """Return the breaker's state, or a warning where one more failure opens it."""
+    look, most = BREAKER[breaker.state], breaker.max_consecutive_failures
+    is_near = look.tone is Tone.OK and 0 < most - 1 <= breaker.failure_count
+    return Look("warning", "one more failure opens it", Tone.WARN) if is_near else look
 
 
 MAX_LINES = 8
@@ -177,7 +198,7 @@ class StepsPanel(Panel):
         self._change()
 
     def _change(self) -> None:
-        self.display = self.running is not None or bool(self.ended)
+        self.set_class(self.running is None and not self.ended, "-empty")
         self.caption()
 
     def on_mount(self) -> None:
@@ -276,14 +297,14 @@ class VerificationPanel(Panel):
         self.show_look(gate_look(self.task_id, passed=self.passed, past=self.past))
 
     def lines(self, width: int) -> Sequence[Line]:
-        """Return a line per receipt."""
-        shown: list[Line] = [self._receipt(receipt, width) for receipt in self.receipts]
+        """Return a line per receipt, or two where its command is long."""
+        shown = [line for receipt in self.receipts for line in self._receipt(receipt, width)]
         if not shown:
             text = "checks are running" if self.task_id else "no claim has been checked yet"
             shown = [[Span(text, Tone.MUTED)]]
         return [*shown, *([Span(" ")] for _ in range(MIN_LINES - len(shown)))]
 
-    def _receipt(self, receipt: Receipt, width: int) -> Line:
+    def _receipt(self, receipt: Receipt, width: int) -> list[Line]:
         look = RECEIPT[receipt.status]
         note = "" if receipt.reason else receipt_note(receipt)  # the whole reason is in the detail
         word = note or look.word
@@ -291,11 +312,11 @@ class VerificationPanel(Panel):
         if receipt.seconds:
             right.append(Span(took(receipt.seconds).rjust(7), Tone.MUTED))
         glyphs = self.app.glyphs
-        room = width - width_of(right) - 3
-        command = crop_middle(receipt.command, room, glyphs.ellipsis)
-        return row(
-            [Span(f"{getattr(glyphs, look.glyph)} ", look.tone), Span(command)], right, width
-        )
+        command = Span(crop_middle(receipt.command, width - 2, glyphs.ellipsis))
+        left = [Span(f"{getattr(glyphs, look.glyph)} ", look.tone), command]
+        if width_of(left) + width_of(right) < width:
+            return [row(left, right, width)]
+        return [left, row([], right, width)]
 
 
 def gate_look(task_id: str | None, *, passed: bool | None, past: bool) -> Look:

@@ -1,4 +1,4 @@
-"""The status panels in one line, for narrow terminals."""
+"""The status panels in one line, where they do not stand beside the stream."""
 
 from textual.content import Content
 from textual.reactive import reactive
@@ -6,9 +6,9 @@ from textual.reactive import reactive
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.present.text.figures import limit, money
 from ralph_tui.present.text.spans import Span, Tone, width_of
-from ralph_tui.present.text.status_labels import BREAKER, ZONE, Look
+from ralph_tui.present.text.status_labels import ZONE, Look
 from ralph_tui.tui.widgets.links import LinkLine
-from ralph_tui.tui.widgets.status_panels import cost_look, gate_look
+from ralph_tui.tui.widgets.status_panels import breaker_look, cost_look, gate_look
 from ralph_tui.tui.widgets.styled import StyledWidget
 
 
@@ -46,7 +46,7 @@ class StatusStrip(StyledWidget):
         return [
             self._field("context", f"{view.budget.percent:.0f} %", ZONE[view.budget.zone]),
             self._field("cost", spent, cost_look(view.costs, view.limits), word=False),
-            self._field("breaker", failures, BREAKER[view.breaker.state]),
+            self._field("breaker", failures, breaker_look(view.breaker)),
             self._field("gate", "", gate),
         ]
 
