@@ -6,17 +6,19 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from ralph_tui.demo.server import ModelServer
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import LoopStatus
 from ralph_tui.domain.plan.plan import ImplementationPlan, TaskStatus
 from ralph_tui.engine.control.feature_control import make_feature
+from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.store.feature_choice import working_on
 from ralph_tui.store.feature_folders import Features
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.project import Project
 from tests.harness.model import serving
-from tests.harness.projects import make_project, task
-from tests.harness.scenarios import finishes, scenario
+from tests.harness.projects import HAS_FILE, make_project, task
+from tests.harness.scenarios import claims_in_vain, finishes, scenario
 from tests.scenario.running import play
 from tests.scenario.test_commits import committing, git
 
@@ -90,3 +92,51 @@ async def test_the_limits_are_about_all_features(tmp_path: Path) -> None:
     assert Project(project).load().project_cost == spent + rows["login"]
     listed = json.loads((project / ".ralph/project.json").read_bytes())["features"]
     assert sum(listed["login"]["requests"]["minutes"].values()) > 0
+
+
+def messages(server: ModelServer) -> str:
+    """Everything that the model was sent."""
+    return "\n".join(str(request) for request in server.requests)
+
+
+async def test_guidance_questions_memory_and_breaker_never_mix(tmp_path: Path) -> None:
+    """Both features work on a task with the same id; what belongs to one never reaches the other."""
+    project = make_project(tmp_path, [], [HAS_FILE.format(name="a.txt")])
+    for name in ("login", "search"):
+        plan_feature(project, name, task("a"))
+        own = Project(project, name)
+        own.queue_injection(f"guidance of {name}")
+        own.append_learning("note", f"learned in {name} about a.txt")
+        own.write_memory(f"hand-off of {name}\n")
+        (Layout(project, name).specs / "spec.md").write_text(
+            f"# Spec of {name}\n", encoding="utf-8"
+        )
+
+    async with serving(scenario(claims_in_vain("a"))) as server:
+        with working_on("login"):
+            run = await play(project, server, request=RunRequest(once=True))
+        sent = messages(server)
+    assert len(run.of(ev.IterationStarted)) == 1
+    for kind in ("guidance of {}", "learned in {}", "hand-off of {}", "specs/{}"):
+        assert kind.format("login") in sent, kind
+        assert kind.format("search") not in sent, kind
+
+    failed, other = Project(project, "login").load(), Project(project, "search").load()
+    assert failed.breaker.failure_count + failed.breaker.refused_claims_count > 0
+    assert failed.pending == ()
+    assert other.breaker.failure_count + other.breaker.refused_claims_count == 0
+    assert [one.guidance for one in other.pending] == ["guidance of search"]
+    assert (other.state.iteration_count, other.plan.tasks[0].status) == (0, TaskStatus.PENDING)
+    assert Project(project, "search").recent_iteration_memories() == ()
+
+    async with serving(scenario(finishes("a"))) as server:
+        with working_on("search"):
+            run = await play(project, server)
+        sent = messages(server)
+    assert run.end.status is LoopStatus.COMPLETE, run.end.reason
+    assert [e.iteration for e in run.of(ev.IterationStarted)] == [1], "each counts for itself"
+    assert "guidance of search" in sent
+    assert "of login" not in sent
+    assert "in login" not in sent
+    assert Project(project, "login").load().breaker == failed.breaker
+    assert Project(project, "login").load().plan == failed.plan

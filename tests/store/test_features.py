@@ -1,14 +1,9 @@
 """Features: folders of their own, one list, limits that span them, and no half-made one after a crash."""
 
 import json
-import os
 import shutil
-import signal
-from collections.abc import Callable
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -229,75 +224,6 @@ def test_what_others_cost_is_all_but_ones_own(costs: dict[str, float], own: str)
     known = ProjectFeatures(features={n: FeatureRecord(cost_usd=usd) for n, usd in costs.items()})
     others = sum(round(usd * 1e6) for name, usd in costs.items() if name != own)
     assert round(known.cost_elsewhere(own) * 1e6) == others
-
-
-CALLS = ("open", "write", "fsync", "replace", "rename", "unlink", "mkdir")
-
-
-def killed_at(nth: int, action: Callable[[], object]) -> bool:
-    """Do something in a child that is killed at its nth call that changes the disk; whether it was."""
-    child = os.fork()
-    if child == 0:
-        left = nth
-
-        def dying(real: Callable[..., Any]) -> Callable[..., Any]:
-            def call(*args: Any, **kwargs: Any) -> Any:
-                nonlocal left
-                left -= 1
-                if left == 0:
-                    os.kill(os.getpid(), signal.SIGKILL)
-                return real(*args, **kwargs)
-
-            return call
-
-        for name in CALLS:
-            setattr(os, name, dying(getattr(os, name)))
-        try:
-            action()
-        finally:
-            os._exit(0)
-    return os.waitpid(child, 0)[1] != 0
-
-
-@pytest.mark.parametrize("what", ["new", "use", "rename"])
-def test_a_kill_at_any_moment_leaves_the_old_or_the_new_state(tmp_path: Path, what: str) -> None:
-    actions: dict[str, Callable[[Path], object]] = {
-        "new": lambda root: make(root, "third"),
-        "use": lambda root: Features(root).use("login"),
-        "rename": lambda root: Features(root).rename("search", "find"),
-    }
-    old = (("login", "search"), "search", "search")
-    after = {
-        "new": (("login", "search", "third"), "third", "search"),
-        "use": (("login", "search"), "login", "search"),
-        "rename": (("find", "login"), "find", "find"),
-    }[what]
-    seen, nth, step = set(), 1, 1 if os.environ.get("RALPH_LONG") else 2
-    while True:
-        root = tmp_path / f"{nth}"
-        root.mkdir()
-        Project(root).create()
-        make(root, "login")
-        make(root, "search")
-        with_tasks(Project(root), "of-search")
-        (root / "specs/search/spec.md").write_text("# Spec\n", encoding="utf-8")
-        was_killed = killed_at(nth, partial(actions[what], root))
-        Project(root, "").transact(
-            lambda docs: docs
-        )  # whoever comes next finishes what was decided
-        found = Features(root)
-        home = next(name for name in found.names if name in ("search", "find"))
-        seen.add((found.names, layout_of(root).feature, home))
-        assert [t.id for t in Project(root, home).load().plan.tasks] == ["of-search"]
-        assert [spec.name for spec in Project(root, home).read_specs()] == ["spec.md"]
-        assert not (root / ".ralph" / "commit.json").exists()
-        make(root, "later")
-        assert not list((root / ".ralph" / "features").glob(".staged-*"))
-        if not was_killed:
-            break
-        nth += step
-    assert seen == {old, after}
-    assert nth > 10
 
 
 def test_git_clean_costs_no_feature_anything(root: Path) -> None:
