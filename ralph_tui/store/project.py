@@ -6,7 +6,7 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
@@ -271,6 +271,18 @@ class Project:
     def read_learnings(self, limit: int) -> tuple[str, ...]:
         """Return the last lines of progress.txt, newest last."""
         return text_files.read_learnings(self.layout, limit)
+
+    def every_learning(self) -> tuple[str, ...]:
+        """Return all learnings of the log, newest last."""
+        return text_files.every_learning(self.layout)
+
+    def compact_learnings(self, taken: Sequence[str], instead: Sequence[str]) -> Path:
+        """Put other learnings in the place of some; return the copy of the log as it was.
+
+        Raises:
+            StoreError: The log has changed since, or cannot be written.
+        """
+        return text_files.compact_learnings(self.layout, taken, instead, self._clock())
 
     def write_memory(self, text: str) -> Path:
         """Write the hand-off to the next session."""

@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Sequence
 from datetime import datetime
 from itertools import chain, count
 from pathlib import Path
@@ -94,6 +95,47 @@ def read_learnings(layout: Layout, limit: int) -> tuple[str, ...]:
     if len(text.encode()) < TAIL_BYTES // 2:
         text = f"{_read_tail(layout, older(layout.progress))}\n{text}"
     return learnings_in(text.splitlines())[-limit:] if limit > 0 else ()
+
+
+def every_learning(layout: Layout) -> tuple[str, ...]:
+    """Return all learnings of progress.txt and its predecessor, newest last."""
+    from ralph_tui.domain.documents.progress_log import learnings_in
+
+    return learnings_in(read_grown(layout.progress).decode("utf-8", "replace").splitlines())
+
+
+def compact_learnings(
+    layout: Layout, taken: Sequence[str], instead: Sequence[str], now: datetime
+) -> Path:
+    """Put other learnings in the place of some; return the copy of the whole log as it was.
+
+    The copy is written first, and what fails or crashes later loses nothing.
+
+    Args:
+        layout: The project's paths.
+        taken: The learnings that are replaced, as `every_learning` returned them.
+        instead: The learnings in their place.
+        now: The time of the copy's name, in UTC.
+
+    Raises:
+        StoreError: The log has changed since, or cannot be written.
+    """
+    from ralph_tui.domain.documents.progress_log import compacted, learnings_in
+
+    before = read_grown(layout.progress)
+    lines = before.decode("utf-8", "replace").splitlines()
+    if not set(taken) <= set(learnings_in(lines)):
+        raise StoreError(f"{layout.progress.name} has changed meanwhile.", "Compact it again.")
+    stem = f"progress-{now:%Y%m%dT%H%M%S}"
+    names = chain([f"{stem}.txt"], (f"{stem}-{number}.txt" for number in count(2)))
+    copy = next(p for p in map(layout.memory_archive.joinpath, names) if not os.path.lexists(p))
+    with explained("make the directory", copy.parent):
+        copy.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    write_atomic(copy, before)
+    write_text(layout.progress, compacted(lines, taken, instead), mode=PROJECT_MODE)
+    with explained("remove", older(layout.progress)):
+        older(layout.progress).unlink(missing_ok=True)
+    return copy
 
 
 def write_text(path: Path, text: str, *, mode: int = 0o600) -> Path:

@@ -115,3 +115,24 @@ def test_a_loop_that_runs_is_not_disturbed(tmp_path: Path) -> None:
         lock.release()
     assert done.returncode != 0
     assert "cost" not in done.stdout
+
+
+def test_few_learnings_are_no_burden(tmp_path: Path) -> None:
+    project = make_project(tmp_path, files={"progress.txt": "PATTERN: One thing.\n"})
+    done = inside("memory", "--compact", "--yes", cwd=project)
+    assert "There is nothing to compact: 1 learning, and up to 60 are no burden." in done.stderr
+    assert done.returncode != 0
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--compact", "--cleanup"), "exclude each other"),
+        (("--stats", "--yes"), "belong to --compact"),
+        (("--model", "opus"), "belong to --compact"),
+    ],
+)
+def test_options_of_compaction_stand_with_it(
+    tmp_path: Path, words: tuple[str, ...], told: str
+) -> None:
+    assert told in inside("memory", *words, cwd=make_project(tmp_path)).stderr

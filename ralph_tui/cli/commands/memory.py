@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ralph_tui.cli.console import note, out, out_facts, out_json
-from ralph_tui.cli.options import AsJson, ProjectRoot, examples
+from ralph_tui.cli.options import CENT, AsJson, ProjectRoot, examples
 from ralph_tui.cli.project_lookup import find_project, read_project
 from ralph_tui.domain.errors import RalphError
 
@@ -20,8 +20,10 @@ KEPT_DAYS = 30
 """How long the archive is kept (seeds, "Memory System")."""
 
 
-@app.command(epilog=examples("ralph memory --show", "ralph memory --stats"))
-def memory(
+@app.command(
+    epilog=examples("ralph memory --show", "ralph memory --stats", "ralph memory --compact")
+)
+def memory(  # noqa: PLR0913 - an option of the command for each
     *,
     show: Annotated[bool, typer.Option("--show", help="Print it, as the model gets it.")] = False,
     stats: Annotated[bool, typer.Option("--stats", help="Say how much is kept.")] = False,
@@ -39,16 +41,44 @@ def memory(
     to_agents: Annotated[
         bool, typer.Option("--to-agents", help="Add what --recurring lists to AGENTS.md.")
     ] = False,
+    compact: Annotated[
+        bool,
+        typer.Option(
+            "--compact", help="Let the planning model shorten the learnings. This costs money."
+        ),
+    ] = False,
+    model: Annotated[
+        str | None, typer.Option("--model", metavar="NAME", help="With --compact: the model.")
+    ] = None,
+    max_cost: Annotated[
+        float | None,
+        typer.Option(
+            "--max-cost", metavar="USD", min=CENT, help="With --compact: the most it costs."
+        ),
+    ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="With --compact: do not ask about costs.")
+    ] = False,
     project_root: ProjectRoot = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the memory that goes into the next prompt."""
-    if show + stats + cleanup + recurring + to_agents > 1:
+    if show + stats + cleanup + recurring + to_agents + compact > 1:
         raise RalphError(
-            "--show, --stats, --cleanup, --recurring and --to-agents exclude each other.",
+            "--show, --stats, --cleanup, --recurring, --to-agents and --compact exclude each other.",
             "Give one of them.",
         )
+    if not compact and (yes or model is not None or max_cost is not None):
+        raise RalphError(
+            "--model, --max-cost and --yes belong to --compact; without it no model is asked.",
+            "Leave them out.",
+        )
     project = find_project(project_root)
+    if compact:
+        from ralph_tui.cli.run.model_work import compact_learnings, planning_overrides
+
+        overrides = planning_overrides(model, max_cost)
+        raise typer.Exit(compact_learnings(project.root, overrides, yes=yes))
     if recurring or to_agents:
         _recurring(project, as_json=as_json, add=to_agents)
     elif cleanup:

@@ -63,7 +63,7 @@ def require_consent(
         note("Nothing was sent: there is nobody to ask. Give --yes to send it.")
         raise typer.Exit(int(ExitCode.WAITING_FOR_APPROVAL))
     if not typer.confirm("\nSend this to the model?", default=True):
-        raise RalphError("Nothing was sent.", "The plan is as it was.")
+        raise RalphError("Nothing was sent.", "Nothing was changed.")
     out()
 
 
@@ -97,6 +97,32 @@ def run_in_lines(root: Path, overrides: Mapping[str, object], request: "RunReque
 def planning_overrides(model: str | None, max_cost: float | None) -> Mapping[str, object]:
     """Return the settings that the options give; None is not given."""
     return {"models.planning": model, "safety.cost_limits.per_session": max_cost}
+
+
+def compact_learnings(root: Path, overrides: Mapping[str, object], *, yes: bool) -> int:
+    """Have the model shorten the learnings; return the exit status of the run.
+
+    Raises:
+        RalphError: There are few, a loop runs, or the person does not agree.
+    """
+    from ralph_tui.config.load import load_settings
+    from ralph_tui.domain.formatting import plural
+    from ralph_tui.domain.project_state import Phase
+    from ralph_tui.engine.control.request import RunRequest
+    from ralph_tui.engine.phases.compaction import learnings_to_shorten, require_learnings
+    from ralph_tui.store.lock import LoopLock
+    from ralph_tui.store.project import Project
+
+    settings = load_settings(root, overrides=overrides)
+    project = Project(root)
+    LoopLock(project.layout).require_free()
+    require_learnings(project)
+    taken = learnings_to_shorten(project)
+    size = sum(map(len, taken))
+    what = {"sends": f"{plural(len(taken), 'learning')} of progress.txt ({size:,} characters)"}
+    require_consent(settings, project.load().project_cost, what, yes=yes)
+    request = RunRequest(only=Phase.PLANNING, compacts=True)
+    return run_in_lines(root, overrides, request)
 
 
 def add_planned(

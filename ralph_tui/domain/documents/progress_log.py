@@ -4,8 +4,9 @@ The form of a block is that of Ralph Hybrid (krazyuniks/ralph-hybrid, "progress.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
+from enum import Enum
 
 from ralph_tui.domain.base import Count, Model
 from ralph_tui.domain.plan.plan import ImplementationPlan
@@ -81,9 +82,46 @@ def learnings_in(lines: Iterable[str]) -> tuple[str, ...]:
     Lines outside of blocks do, also those that a person wrote. In a block only the items under `Learnings:` do,
     unless the same is said outside.
     """
-    found: list[tuple[str, bool]] = []
+    found = [(what, place) for _, what, place in _read(lines) if place is not _Place.OTHER]
+    said = {_bare(what) for what, place in found if place is _Place.OUTSIDE}
+    return tuple(what for what, place in found if place is _Place.OUTSIDE or what not in said)
+
+
+def compacted(lines: Sequence[str], taken: Iterable[str], instead: Sequence[str]) -> str:
+    """Return the log with other learnings in the place of some; blocks keep everything else.
+
+    What is new stands above all blocks, so that no later block takes it for its own.
+
+    Args:
+        lines: The lines of the log.
+        taken: The learnings that are replaced, as `learnings_in` returns them.
+        instead: The learnings in their place, each one line without a time.
+    """
+    gone = set(taken)
+    gone |= {_bare(line) for line in gone}
+    kept: list[str] = []
+    for line, what, place in _read(lines):
+        if place is _Place.OTHER or what not in gone:
+            kept.append(line)
+        elif place is _Place.BLOCK and kept and kept[-1].startswith(_LEARNED):
+            kept.append(_NONE)
+    at = next((n for n, line in enumerate(kept) if not _HEADER.match(line)), len(kept))
+    return "\n".join([*kept[:at], *instead, *kept[at:], ""])
+
+
+class _Place(Enum):
+    """Where a line stands: a learning outside of blocks, one in a block, or anything else."""
+
+    OUTSIDE = "outside"
+    BLOCK = "block"
+    OTHER = "other"
+
+
+def _read(lines: Iterable[str]) -> Iterator[tuple[str, str, _Place]]:
+    """Yield each line, what was learned in it, and its place."""
     begun = inside = in_learnings = False
     for line in lines:
+        place, what = _Place.OTHER, ""
         if line.strip() == _BEGIN:
             begun, inside, in_learnings = True, False, False
         elif _HEADER.match(line):
@@ -92,16 +130,16 @@ def learnings_in(lines: Iterable[str]) -> tuple[str, ...]:
             begun, inside, in_learnings = False, True, line.startswith(_LEARNED)
         elif inside and _ITEM.match(line):
             if in_learnings and line != _NONE:
-                found.append((line.split("- ", 1)[1], True))
+                place, what = _Place.BLOCK, line.split("- ", 1)[1]
         elif line.strip():
             begun = inside = False
-            found.append((line, False))
-    said = {
-        m[1] if (m := _STAMPED.fullmatch(line)) else line
-        for line, of_block in found
-        if not of_block
-    }
-    return tuple(line for line, of_block in found if not of_block or line not in said)
+            place, what = _Place.OUTSIDE, line
+        yield line, what, place
+
+
+def _bare(line: str) -> str:
+    """Return a learning without its time and category."""
+    return match[1] if (match := _STAMPED.fullmatch(line)) else line
 
 
 def since_last_block(lines: Sequence[str]) -> tuple[str, ...]:

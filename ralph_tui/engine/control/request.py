@@ -39,7 +39,8 @@ class RunRequest:
         once: End after one iteration.
         prompt: A template for the building prompt of this run.
         reset_breaker: Close the circuit breaker, even during a cool-down.
-        addition: What to add to the plan, with `only` planning; the project stays in its phase.
+        addition: What to add to the plan, with `only` planning.
+        compacts: Shorten the learnings, with `only` planning.
     """
 
     text: str = ""
@@ -52,3 +53,9 @@ class RunRequest:
     prompt: OwnPrompt | None = None
     reset_breaker: bool = False
     addition: Addition | None = None
+    compacts: bool = False
+
+    @property
+    def is_aside(self) -> bool:
+        """Whether it is no work of a phase, so that the project stays in the phase where it is."""
+        return self.addition is not None or self.compacts

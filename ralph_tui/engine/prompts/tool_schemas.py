@@ -59,6 +59,12 @@ class Learning(ToolInput):
     category: Literal["pattern", "antipattern", "architecture", "debugging", "build"]
 
 
+class SubmitLearnings(ToolInput):
+    """Learnings in the place of all that were given."""
+
+    learnings: list[Learning] = Field(min_length=1, max_length=500)
+
+
 class NewTask(ToolInput):
     """A task for the plan."""
 
@@ -179,8 +185,23 @@ _REVIEW_TOOLS: tuple[tuple[str, str, type[ToolInput], bool], ...] = (
         False,
     ),
 )
+_COMPACTION_TOOLS: tuple[tuple[str, str, type[ToolInput], bool], ...] = (
+    (
+        "ralph_submit_learnings",
+        "Hand in the shorter list of learnings, all at once.",
+        SubmitLearnings,
+        False,
+    ),
+)
 _ALL = {
-    entry[0]: entry for entry in (*_TOOLS, *_PLANNING_TOOLS, *_VALIDATION_TOOLS, *_REVIEW_TOOLS)
+    entry[0]: entry
+    for entry in (
+        *_TOOLS,
+        *_PLANNING_TOOLS,
+        *_VALIDATION_TOOLS,
+        *_REVIEW_TOOLS,
+        *_COMPACTION_TOOLS,
+    )
 }
 
 PHASE_RALPH_TOOLS: Mapping[Phase, tuple[str, ...]] = {
@@ -207,6 +228,11 @@ def tool_specs(phase: Phase = Phase.BUILDING) -> tuple[ToolSpec, ...]:
 def review_tool_specs() -> tuple[ToolSpec, ...]:
     """Return the tool of a reviewer."""
     return _specs(tuple(entry[0] for entry in _REVIEW_TOOLS))
+
+
+def compaction_tool_specs() -> tuple[ToolSpec, ...]:
+    """Return the tool of a session that shortens the learnings."""
+    return _specs(tuple(entry[0] for entry in _COMPACTION_TOOLS))
 
 
 def learning_tool_specs() -> tuple[ToolSpec, ...]:

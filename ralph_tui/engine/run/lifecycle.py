@@ -14,7 +14,7 @@ from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.outcome import End, complete_end, stopped_end
 from ralph_tui.engine.decisions.ask_person import decide
 from ralph_tui.engine.limits.open_breaker import change_breaker
-from ralph_tui.engine.phases import discovery, plan_additions, planning, validation
+from ralph_tui.engine.phases import compaction, discovery, plan_additions, planning, validation
 from ralph_tui.engine.phases.building import BuildLoop, require_workable
 from ralph_tui.engine.phases.finished_work import FinishedWork
 from ralph_tui.engine.phases.phase_session import Stage
@@ -59,6 +59,9 @@ def first_phase(project: Project, docs: Documents, request: RunRequest) -> Phase
         )
     if request.addition is not None:
         plan_additions.require_extensible(docs)
+        return phase
+    if request.compacts:
+        compaction.require_learnings(project)
         return phase
     if phase is Phase.BUILDING:
         require_workable(docs.plan)
@@ -128,7 +131,7 @@ class Lifecycle:
             async with self._stages(phase) as stage:
                 outcome = await self._run_phase(stage)
                 if isinstance(outcome, End):
-                    if outcome.status is LoopStatus.COMPLETE and self._request.addition is None:
+                    if outcome.status is LoopStatus.COMPLETE and not self._request.is_aside:
                         await _remember(stage)
                     if stage.phase is Phase.BUILDING:
                         return await _steps_of(stage).at_end(outcome)
@@ -154,6 +157,8 @@ class Lifecycle:
             return Phase.BUILDING if self._request.only is None else _back_alone(verdict)
         if (addition := self._request.addition) is not None:
             return await plan_additions.run(stage, addition)
+        if self._request.compacts:
+            return await compaction.run(stage)
         if stage.phase is Phase.DISCOVERY:
             end = await discovery.run(stage)
         else:

@@ -150,7 +150,7 @@ class Runner:
             self._project,
             self._settings,
             self._run_id,
-            phase if self._request.addition is None else None,
+            None if self._request.is_aside else phase,
             waits=self._request.interactive,
             reset_breaker=self._request.reset_breaker,
         )

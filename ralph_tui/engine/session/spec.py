@@ -13,7 +13,12 @@ from ralph_tui.engine.core.ports import SessionSpec
 from ralph_tui.engine.core.project_tree import files_of
 from ralph_tui.engine.prompts.prompts import builtin_template, system_prompt
 from ralph_tui.engine.prompts.subagents import sub_agents
-from ralph_tui.engine.prompts.tool_schemas import learning_tool_specs, review_tool_specs, tool_specs
+from ralph_tui.engine.prompts.tool_schemas import (
+    compaction_tool_specs,
+    learning_tool_specs,
+    review_tool_specs,
+    tool_specs,
+)
 from ralph_tui.engine.safety.phase_extensions import (
     extras_of,
     prepared_servers,
@@ -180,6 +185,22 @@ def step_spec(spec: SessionSpec, project: Project, settings: Settings, model: st
             "system_prompt": prompt,
             "ralph_tools": learning_tool_specs(),
             "model": model or spec.model,
+        }
+    )
+
+
+def compaction_spec(spec: SessionSpec) -> SessionSpec:
+    """Return the spec of a session that shortens the learnings: it has what it needs in its prompt."""
+    return spec.model_copy(
+        update={
+            "system_prompt": builtin_template("compact_system.md"),
+            "tools": (),
+            "ralph_tools": compaction_tool_specs(),
+            "sub_agents": (),
+            "mcp_servers": {},
+            "skills": (),
+            "setting_sources": (),
+            "sandbox": None,
         }
     )
 

@@ -1,0 +1,109 @@
+"""The model shortens the learnings on request; Python checks the list, and the log as it was is kept."""
+
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.domain.events import LoopStatus
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.engine.control.request import RunRequest
+from ralph_tui.store.project import Project
+from tests.harness.model import serving
+from tests.harness.processes import run_ralph
+from tests.harness.projects import make_project, task
+from tests.harness.scenarios import scenario
+from tests.scenario.running import play
+
+pytestmark = pytest.mark.real_cli
+
+BLOCK = """\
+# Progress Log: sample
+# Started: 2026-01-01T00:00:00Z
+# Written by ralph
+
+---
+Iteration: 1
+Date: 2026-01-01T00:00:00Z
+Story: a: Do a
+Status: complete
+Files Changed:
+  - a.txt
+Tests Added:
+  - (none)
+Learnings:
+  - Fact number 1 about the database
+"""
+LOG = BLOCK + "".join(
+    f"[2026-01-01 00:00:{n % 60:02}] PATTERN: Fact number {n} about the database\n"
+    for n in range(1, 71)
+)
+WHEN = "^# Ralph Compaction"
+FEW = "{category: pattern, learning: There are 70 facts about the database}"
+
+
+def submits(*tries: str) -> str:
+    turns = [f"ralph: {{submit_learnings: {{learnings: [{given}]}}}}" for given in tries]
+    lines = [turns[0], *(f'when: {{last_result: "NOT YET"}}\n      {turn}' for turn in turns[1:])]
+    listed = "\n".join(f"    - {line}" for line in lines)
+    return f'- name: compacts\n  when: "{WHEN}"\n  turns:\n{listed}\n    - say: Done.'
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return make_project(tmp_path, [task("a")], files={"progress.txt": LOG})
+
+
+def copies(project: Path) -> list[str]:
+    return [p.read_text() for p in (project / ".ralph/memory/archive").glob("progress-*.txt")]
+
+
+async def test_a_shorter_list_takes_the_place_and_the_log_is_kept(project: Path) -> None:
+    many = ", ".join(f"{{category: build, learning: Fact {n}}}" for n in range(80))
+    long = f"{{category: build, learning: {'x' * 600}}}"
+    async with serving(scenario(submits(many, long, f"{FEW}, {FEW}", FEW))) as server:
+        request = RunRequest(only=Phase.PLANNING, compacts=True)
+        run = await play(project, server, request=request)
+        first, last = server.model_requests[0].body, str(server.model_requests[-1].body)
+    assert (run.end.status, run.end.reason) == (LoopStatus.COMPLETE, "70 learnings became 1")
+    for refusal in (
+        "80 learnings are not fewer than 70",
+        "more than 400 characters",
+        "there twice",
+    ):
+        assert refusal in last
+    tools = first["tools"]
+    assert isinstance(tools, list)
+    assert len(tools) == 1, "it can do nothing else"
+    assert Project(project).every_learning() == ("PATTERN: There are 70 facts about the database",)
+    log = (project / "progress.txt").read_text()
+    assert log == BLOCK.replace("---", "---", 1).replace(
+        "# Written by ralph\n",
+        "# Written by ralph\nPATTERN: There are 70 facts about the database\n",
+    ).replace("  - Fact number 1 about the database", "  - (none)"), "blocks stay"
+    assert copies(project) == [LOG]
+    assert run.end.cost_usd > 0
+    assert Project(project).load().state.current_phase is Phase.BUILDING
+
+
+async def test_a_limit_in_the_middle_changes_nothing(project: Path) -> None:
+    turns = "turns: [{say: Let me think., repeat: 10000, output: 9000}]"
+    thinks = f'- name: thinks\n  when: "{WHEN}"\n  {turns}'
+    async with serving(scenario(thinks)) as server:
+        limits = {"safety.cost_limits.per_session": 0.3}
+        request = RunRequest(only=Phase.PLANNING, compacts=True)
+        run = await play(project, server, overrides=limits, request=request)
+    assert run.end.exit_code != 0
+    assert (project / "progress.txt").read_text() == LOG
+    assert copies(project) == []
+
+
+async def test_the_command_asks_first(project: Path) -> None:
+    async with serving(scenario(submits(FEW))) as server:
+        waits = await run_ralph(["memory", "--compact"], project, server)
+        assert (waits.status, len(server.model_requests)) == (4, 0)
+        done = await run_ralph(["memory", "--compact", "--yes"], project, server)
+    assert "sends  70 learnings of progress.txt (" in waits.stdout
+    assert "Give --yes" in waits.stderr
+    assert done.status == 0, done.stderr
+    assert "70 learnings became 1" in done.stdout
+    assert copies(project) == [LOG]
