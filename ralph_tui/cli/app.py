@@ -51,7 +51,7 @@ app = typer.Typer(
     help="""Sit on the loop, not in it: run Claude in a loop until a plan is done.
 
     Without a command: open the screen on the project here; nothing runs until you say so.
-    With a request instead of a command: go the whole way, from questions to a checked result.
+    With a request instead of a command: plan, build and verify it, from questions to a checked result.
     """,
     epilog=examples(
         'ralph "A habit tracker for the command line"',

@@ -87,7 +87,7 @@ def status_facts(project: Project, documents: Documents, owner: Owner | None) ->
         "project": str(project.root),
         "feature": documents.feature,
         "loop": _loop_words(documents, owner) + _elsewhere(project),
-        "waits": f"{state.waits.why} (`ralph retry` tries now)" if owner and state.waits else "",
+        "waits": f"{state.waits.why} (`ralph retry` retries now)" if owner and state.waits else "",
         "phase": state.current_phase.value,
         "tasks": f"{plural(len(plan.tasks), 'task')}: {by_status}" if plan.tasks else "none yet",
         "current": f"{current.id}: {current.title}" if current else "",
@@ -140,7 +140,7 @@ def _approval(documents: Documents) -> str:
         return ""
     if approval.approved is not None:
         word = "approved" if approval.approved else "rejected"
-        next_step = "; `ralph run` goes on" if documents.state.awaits_decision else ""
+        next_step = "; `ralph run` continues" if documents.state.awaits_decision else ""
         return f"of {DECISIONS[approval.kind]}: {word}{next_step}"
     summary = f" ({approval.summary})" if approval.summary else ""
     about = DECISIONS[approval.kind]

@@ -156,7 +156,7 @@ def test_an_approval_waits_for_the_next_run(project: Project) -> None:
     done = inside("approve", cwd=project.root)
     assert done.stdout.splitlines() == [
         "Approved: the plan (3 tasks).",
-        "No loop is running; `ralph run` goes on from here.",
+        "No loop is running; `ralph run` continues from here.",
     ]
     approval = project.load().state.approval
     assert approval is not None

@@ -58,7 +58,7 @@ def test_a_run_in_the_background_begins_a_new_log_when_it_is_full(tmp_path: Path
 def test_a_log_that_cannot_be_set_aside_goes_on_and_says_so_once(tmp_path: Path) -> None:
     text = talked(tmp_path, "blocked").read_text()
     assert numbers(text) == list(range(400))
-    assert text.count("This log goes on growing. Cannot set aside ") == 1
+    assert text.count("This log keeps growing. Cannot set aside ") == 1
 
 
 def test_planning_again_in_the_background_plans_and_does_no_more(tmp_path: Path) -> None:

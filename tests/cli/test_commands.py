@@ -450,7 +450,7 @@ def test_a_task_is_added(project: Path) -> None:
 
 
 def test_a_wait_is_ended_by_retry(running: Path) -> None:
-    assert "tries again now" in inside("retry", cwd=running).stdout
+    assert "retries now" in inside("retry", cwd=running).stdout
     assert Project(running).load().state.retry_now
 
 
@@ -477,7 +477,7 @@ def test_a_pause_is_asked_for_repeated_and_withdrawn(running: Path) -> None:
     assert "pauses after this iteration" in inside("pause", cwd=running).stdout
     assert "loop       paus" in inside("status", cwd=running).stdout
     assert "pauses now" in inside("pause", cwd=running).stdout
-    assert "goes on" in inside("resume", cwd=running).stdout
+    assert "continues" in inside("resume", cwd=running).stdout
     assert Project(running).load().state.pause.value == "none"
 
 
@@ -497,7 +497,7 @@ def test_a_loop_that_waits_says_what_for(running: Path) -> None:
     limit = Pause(until=datetime(2026, 11, 22, 18, 34, tzinfo=UTC), why="The limit is reached.")
     limited = put(waits=limit)
     assert "loop       waiting until 2026-11-22 18:34:00 UTC (pid" in limited
-    assert "waits      The limit is reached. (`ralph retry` tries now)" in limited
+    assert "waits      The limit is reached. (`ralph retry` retries now)" in limited
     asked = put(approval=Approval(kind=ApprovalKind.LIMIT))
     assert "loop       waiting for you (pid" in asked
     assert "needed, of the wait for the limit; `ralph approve`" in asked
@@ -682,7 +682,7 @@ def test_a_task_waits_for_others_and_is_split(project: Path) -> None:
     done = inside("edit", "task-003", "--part", "The model", "--part", "The command", cwd=project)
     assert done.stdout == "Split task-003 into task-003-1, task-003-2.\n"
     both = inside("edit", "task-002", "--part", "x", "--priority", "1", cwd=project)
-    assert "--part stands alone" in both.stderr
+    assert "--part cannot be combined" in both.stderr
 
 
 def test_the_project_may_be_named_before_the_command(project: Path, tmp_path: Path) -> None:

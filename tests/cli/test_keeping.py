@@ -246,7 +246,7 @@ def test_leaving_does_not_end_the_loop(project: Project) -> None:
         process.wait(60)  # while the loop still goes on
 
     said = with_loop(project, leave)
-    assert "detached; the loop goes on." in said
+    assert "Detached. The loop continues." in said
 
 
 def test_a_loop_that_died_is_noticed(project: Project) -> None:

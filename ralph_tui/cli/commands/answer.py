@@ -103,7 +103,7 @@ def _about(decided: "Approval") -> str:
 
 def _go_on(project_root: Path | None) -> None:
     if owner_of(find_project(project_root)) is None:
-        out("No loop is running; `ralph run` goes on from here.")
+        out("No loop is running; `ralph run` continues from here.")
 
 
 def _list(questions: "tuple[AskedQuestion, ...]", *, as_json: bool) -> None:

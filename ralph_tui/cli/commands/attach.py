@@ -69,7 +69,7 @@ def attach(
         sys.stdout.flush()
         asyncio.run(_follow(project, shown, started, show))
     except KeyboardInterrupt:
-        note("detached; the loop goes on.")
+        note("Detached. The loop continues.")
 
 
 async def _follow(project: "Project", shown: int, started: int, show: "Printer") -> None:

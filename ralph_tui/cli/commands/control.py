@@ -17,14 +17,14 @@ app = typer.Typer()
 @app.command(epilog=examples("ralph pause"))
 def pause(project_root: ProjectRoot = None) -> None:
     """Pause after this iteration. Asked again, at once."""
-    out(f"The loop pauses {_when(controls_of(project_root).pause())}. `ralph resume` goes on.")
+    out(f"The loop pauses {_when(controls_of(project_root).pause())}. `ralph resume` continues.")
 
 
 @app.command(epilog=examples("ralph resume"))
 def resume(project_root: ProjectRoot = None) -> None:
     """Go on after a pause, or withdraw it."""
     controls_of(project_root).resume()
-    out("The loop goes on.")
+    out("The loop continues.")
 
 
 @app.command(epilog=examples("ralph stop --now"))

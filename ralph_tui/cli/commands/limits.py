@@ -133,7 +133,7 @@ def breaker(
     *,
     reset: Annotated[
         str | None,
-        typer.Option("--reset", metavar="REASON", help="Close it; say what was put right."),
+        typer.Option("--reset", metavar="REASON", help="Close it; say what was fixed."),
     ] = None,
     project_root: ProjectRoot = None,
     as_json: AsJson = False,

@@ -40,7 +40,7 @@ Feedback = Annotated[
 )
 @takes_run_options
 def run(request: Request = None, *, options: BuildOptions) -> None:
-    """Go the whole way: discover, plan, build, validate.
+    """Discover, plan, build and validate a request.
 
     Without a request it goes on where the project stands; a plan written by hand is built.
     """

@@ -130,7 +130,7 @@ def retry(
     controls = controls_of(project_root)
     if not task_id:
         controls.retry_now()
-        out("If the loop waits for a limit or a busy service, it tries again now.")
+        out("If the loop waits for a limit or a busy service, it retries now.")
         return
     task = controls.retry(task_id)
     out(f"{task.id} is pending again: {task.title}.")
@@ -143,7 +143,7 @@ def hold(task_id: TaskId, project_root: ProjectRoot = None) -> None:
     Work on it ends.
     """
     task = controls_of(project_root).hold(task_id)
-    out(f"Held {task.id}: {task.title}. `ralph release {task.id}` lets it go on.")
+    out(f"Held {task.id}: {task.title}. `ralph release {task.id}` releases it.")
 
 
 @app.command(epilog=examples("ralph release task-003"))
@@ -201,7 +201,10 @@ def edit(  # noqa: PLR0913 - an option of the command for each
     )
     if part:
         if not fields.is_empty:
-            raise RalphError("--part stands alone.", "Split the task, then change its parts.")
+            raise RalphError(
+                "--part cannot be combined with other options.",
+                "Split the task, then change its parts.",
+            )
         made = controls_of(project_root).split_task(task_id, part)
         out(f"Split {task_id} into {', '.join(task.id for task in made)}.")
         return

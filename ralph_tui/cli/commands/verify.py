@@ -25,7 +25,7 @@ def verify(
         str | None,
         typer.Argument(
             metavar="TASK",
-            help="Without it, the task being worked, or the next one.",
+            help="Without it, the current task, or the next one.",
             show_default=False,
         ),
     ] = None,

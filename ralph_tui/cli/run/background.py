@@ -146,7 +146,7 @@ def _go_on_in_a_new_one(log: Path) -> bool:
                 os.dup2(fresh, stream.fileno())
             os.close(fresh)
     except StoreError as error:
-        note(f"This log goes on growing. {error}")
+        note(f"This log keeps growing. {error}")
         return False
     return True
 

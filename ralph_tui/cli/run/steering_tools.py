@@ -156,12 +156,12 @@ def _answer(root: Path | None, given: Answered) -> str:
 
 
 def _pause(root: Path | None, _: NoArguments) -> str:
-    return f"The loop pauses {_when(controls_of(root).pause())}. The tool resume goes on."
+    return f"The loop pauses {_when(controls_of(root).pause())}. The tool resume continues."
 
 
 def _resume(root: Path | None, _: NoArguments) -> str:
     controls_of(root).resume()
-    return "The loop goes on."
+    return "The loop continues."
 
 
 def _stop(root: Path | None, given: Stopped) -> str:
@@ -186,7 +186,7 @@ class _Tool(NamedTuple):
 
 _TOOLS: Mapping[str, _Tool] = {
     "status": _Tool(
-        "Show where the loop stands: whether it runs, its task, cost, breaker, what waits for the person.",
+        "Show the state of the loop: whether it runs, its task, cost, breaker, what waits for the person.",
         NoArguments,
         _status,
         read_only=True,
@@ -209,9 +209,7 @@ _TOOLS: Mapping[str, _Tool] = {
     "pause": _Tool(
         "Pause the loop after this iteration; called again, at once.", NoArguments, _pause
     ),
-    "resume": _Tool(
-        "Let the loop go on after a pause, or withdraw the pause.", NoArguments, _resume
-    ),
+    "resume": _Tool("Resume the loop after a pause, or withdraw the pause.", NoArguments, _resume),
     "stop": _Tool("Stop the loop after this iteration; called again, at once.", Stopped, _stop),
 }
 
