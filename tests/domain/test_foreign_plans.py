@@ -4,6 +4,7 @@ import pytest
 from pydantic import JsonValue
 
 from ralph_tui.domain.plan.foreign_plans import foreign_list, foreign_part
+from ralph_tui.domain.plan.plan import Task
 
 DESCRIBED: dict[str, JsonValue] = {"id": "a", "description": "Do it."}
 
@@ -54,12 +55,30 @@ def test_a_harmless_field_is_not_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("words", [{}, {"description": " "}, {"description": None}])
-def test_a_title_is_refused_where_it_is_all_that_says_what_to_do(
+def test_a_name_is_refused_where_it_is_all_that_says_what_to_do(
     words: dict[str, JsonValue],
 ) -> None:
-    found = foreign_part({"tasks": [{"id": "a", "title": "Do it", **words}]})
+    found = foreign_part({"tasks": [{"id": "a", "name": "Do it", **words}]})
     assert found is not None
     assert "`description`" in found.hint
+
+
+@pytest.mark.parametrize(
+    ("words", "description"),
+    [
+        ({"title": "Do it"}, "Do it"),
+        ({"title": "Do it", "description": None}, "Do it"),
+        ({"title": " Do it ", "description": "With care."}, "Do it\n\nWith care."),
+        ({"title": "Do it", "description": "Do it\n\nWith care."}, "Do it\n\nWith care."),
+        ({"title": "", "description": "With care."}, "With care."),
+    ],
+)
+def test_a_title_becomes_the_first_line(words: dict[str, JsonValue], description: str) -> None:
+    given = {"id": "a", **words}
+    assert foreign_part({"tasks": [given]}) is None
+    task = Task.model_validate(given)
+    assert task.description == description
+    assert Task.model_validate_json(task.model_dump_json()) == task
 
 
 WHOLE: dict[str, tuple[dict[str, JsonValue], str]] = {

@@ -58,8 +58,8 @@ _FOREIGN_FIELDS: Mapping[str, tuple[str, str]] = {
 }
 """Other tools' names of what ralph calls otherwise, without capitals and underscores: whose, and ours."""
 
-_INSTEAD_OF_DESCRIPTION = ("title", "name", "summary", "content", "task", "story", "text")
-"""Harmless beside a description; the only words of a task without one."""
+_INSTEAD_OF_DESCRIPTION = ("name", "summary", "content", "task", "story", "text")
+"""Harmless beside a description or a title; the only words of a task without one."""
 
 _TELLING = (
     *((stem, CRITERIA) for stem in ("criteri", "accept", "check", "test", "verif")),
@@ -151,11 +151,13 @@ def _foreign_in_tasks(tasks: Sequence[JsonValue]) -> Iterator[ForeignPart]:
     for index, task in enumerate(tasks):
         if not isinstance(task, dict):
             continue
-        described = bool(str(task.get("description") or "").strip())
+        words = (task.get("description"), task.get("title"))
+        described = any(str(word or "").strip() for word in words)
         unknown = {
             name: ours
             for name in task
-            if name not in Task.model_fields and (ours := _ours(name, described=described))
+            if name not in (*Task.model_fields, "title")
+            and (ours := _ours(name, described=described))
         }
         if unknown:
             yield _refused(unknown, index)

@@ -81,7 +81,7 @@ class Task(Record):
     id: str
     """A short name, unique in the plan."""
     description: str = ""
-    """What to do. The first line is the title."""
+    """What to do. The first line is the title; a `title` that a person writes goes there."""
     priority: int = DEFAULT_PRIORITY
     """A lower number goes first. Without one a task comes after those that have one."""
     status: TaskStatus = TaskStatus.PENDING
@@ -135,6 +135,18 @@ class Task(Record):
     """Set when the task was imported."""
     commit: TaskCommit | None = None
     """Set when the task is complete and ralph commits."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _begins_with_its_title(cls, given: object) -> object:
+        """Put a title that stands in a hand-written plan above the description."""
+        if not isinstance(given, dict) or not isinstance(title := given.get("title"), str):
+            return given
+        fields = {name: value for name, value in given.items() if name != "title"}
+        described, title = fields.get("description") or "", title.strip()
+        if not isinstance(described, str) or described.strip().startswith(title):
+            return fields
+        return {**fields, "description": "\n\n".join(filter(None, (title, described)))}
 
     @property
     def changed_checks(self) -> tuple[str, ...]:
