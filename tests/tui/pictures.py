@@ -22,6 +22,7 @@ from ralph_tui.domain.plan.import_preview import (
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.project_state import ApprovalKind
 from ralph_tui.domain.view.run_history import Chronicle
+from ralph_tui.engine.control.archiving import archive_plan
 from ralph_tui.engine.control.feature_control import make_feature
 from ralph_tui.engine.control.launch import Launch
 from ralph_tui.store.journal.event_scanner import Progress
@@ -131,6 +132,15 @@ def featured(directory: Path) -> Script:
         feed.read().model_copy(update={"feature": "sign-in", "features": 3}),
         ev.PlanLoaded(tasks=(done, left)),
     ]
+    return made
+
+
+def archived(directory: Path) -> Script:
+    """The same project after its plan was archived with a progress log."""
+    made = featured(directory)
+    project = Project(directory / "slug-demo", "sign-in", clock=lambda: feed.START)
+    project.append_learning("pattern", "The form needs a label for each field")
+    archive_plan(project, feed.START)
     return made
 
 
@@ -458,6 +468,10 @@ LIMIT_SUMMARY = (
 
 PLANNED = told(lambda: waiting.approving(ApprovalKind.PLAN, "5 tasks, about 120k tokens"))
 
+_FOLDED = ("1", "Z")
+_ARCHIVE = ("6", "G")
+"""The archives are the last in the list of the memory page."""
+
 DASHBOARD: dict[str, Picture] = {
     "empty": Picture(None, no_plan, ("escape",), "There is no plan", runs=False, opens=True),
     "foreign_plan": Picture(
@@ -478,6 +492,11 @@ DASHBOARD: dict[str, Picture] = {
     "busy": Picture(LARGE, told(busy)),
     "feature": Picture(SMALL, told(of_feature)),
     "steps": Picture(LARGE, told(feed.steps)),
+    "steps_medium": Picture(MEDIUM, told(feed.steps)),
+    "steps_small": Picture(SMALL, told(feed.steps)),
+    "folded": Picture(LARGE, told(busy), _FOLDED),
+    "folded_medium": Picture(MEDIUM, told(busy), _FOLDED),
+    "folded_small": Picture(SMALL, told(busy), _FOLDED),
     "failed_gate": Picture(MEDIUM, told(feed.failed_gate)),
     "retrying": Picture(MEDIUM, told(retrying)),
     "verifying": Picture(None, told(verifying)),
@@ -601,6 +620,9 @@ PAGES: dict[str, Picture] = {
     "features": Picture(SMALL, featured, ("9",), "no tasks", runs=False),
     "features_wide": Picture(MEDIUM, featured, ("9",), "no tasks", runs=False),
     "features_widest": Picture(LARGE, featured, ("9", "j"), "no tasks", runs=False),
+    "archive": Picture(LARGE, archived, _ARCHIVE, "Draw the form", runs=False),
+    "archive_medium": Picture(MEDIUM, archived, _ARCHIVE, "Draw the form", runs=False),
+    "archive_small": Picture(SMALL, archived, (*_ARCHIVE, "enter"), "Draw the form", runs=False),
     "new_feature": Picture(None, featured, ("9", "A"), "A name has", runs=False),
     "one_plan": Picture(None, in_past, ("9",), "one plan", runs=False),
     "unreadable": Picture(MEDIUM, in_past, ("5",), "regular file", runs=False, then=_cannot_read),

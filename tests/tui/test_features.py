@@ -7,6 +7,7 @@ from ralph_tui.engine.control.feature_control import make_feature
 from ralph_tui.engine.core.ports import Agent
 from ralph_tui.engine.core.services import RunServices
 from ralph_tui.engine.run.launch_factory import make_launch
+from ralph_tui.store.archive import read_archives
 from ralph_tui.store.feature_choice import layout_of
 from ralph_tui.store.feature_folders import Features
 from ralph_tui.store.layout import Layout
@@ -41,6 +42,12 @@ async def test_choosing_and_making_a_feature_turns_the_screen_to_it(tmp_path: Pa
         assert layout_of(root).feature == "login"
         app.launch.controls.inject("to login")
         assert len(Project(root, "login").load().pending) == 1
+
+        plan = Project(root, "").load().plan
+        Project(root, "login").transact(lambda docs: docs.replacing(plan=plan))
+        await pilot.press("z")
+        await until(pilot, lambda: bool(read_archives(Layout(root))[0]))
+        assert read_archives(Layout(root))[0][0].feature == "login"
 
         await pilot.press("A")
         await until(pilot, lambda: "new feature" in screen_text(app))

@@ -58,17 +58,10 @@ def archive(
 
 
 def _archived(project_root: "Path | None", *, complete: bool) -> "ArchiveSummary":
-    from ralph_tui.engine.control.archiving import archive_plan, retire_complete
+    from ralph_tui.engine.control.archiving import archive_by_hand
     from ralph_tui.store.io.files import utc_now
-    from ralph_tui.store.lock import LoopLock
 
-    project = find_project(project_root)
-    lock = LoopLock(project.layout)
-    lock.acquire("archive")  # so that no loop changes what is copied
-    try:
-        return (retire_complete if complete else archive_plan)(project, utc_now())
-    finally:
-        lock.release()
+    return archive_by_hand(find_project(project_root), utc_now(), complete=complete)
 
 
 def _list(root: "Path", *, as_json: bool) -> None:

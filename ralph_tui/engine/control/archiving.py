@@ -15,6 +15,7 @@ from ralph_tui.store.io.files import DamagedError, explained, read_regular
 from ralph_tui.store.io.rotation import older
 from ralph_tui.store.io.strict_json import json_text
 from ralph_tui.store.layout import Layout
+from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Documents, Project
 from ralph_tui.store.text_files import MAX_SPECS
 from ralph_tui.vcs.commit_message import branch_slug
@@ -39,6 +40,25 @@ def archive_finished(project: Project, now: datetime) -> ArchiveSummary | None:
     if not docs.plan.is_finished or digest in known:
         return None
     return archive_plan(project, now)
+
+
+def archive_by_hand(project: Project, now: datetime, *, complete: bool = False) -> ArchiveSummary:
+    """Archive the plan, or only its complete tasks, which then leave it; no loop changes it meanwhile. Blocks.
+
+    Args:
+        project: The project, as one feature of it.
+        now: The time.
+        complete: Take the complete tasks out of the plan.
+
+    Raises:
+        RalphError: A loop runs, there is nothing to archive, or the disk does not allow it.
+    """
+    lock = LoopLock(project.layout)
+    lock.acquire("archive")
+    try:
+        return (retire_complete if complete else archive_plan)(project, now)
+    finally:
+        lock.release()
 
 
 def archive_plan(project: Project, now: datetime) -> ArchiveSummary:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ralph_tui.domain.features import FeatureSummary
-from ralph_tui.present.text.figures import money
+from ralph_tui.present.text.figures import money, when
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.parts import LineBlock
 from ralph_tui.present.text.spans import Line, Span, Tone, crop, flat, plain
@@ -29,13 +29,19 @@ def feature_blocks(
         width: Cells of a row.
         glyphs: The signs.
     """
-    cells = [_cells(one, glyphs) for one in found]
-    sizes = [max(len(row[at]) for row in (_HEADS, *cells)) for at in range(len(_HEADS))]
+    cells = [_cells(one) for one in found]
+    longest = [max(len(row[at]) for row in (_HEADS, *cells)) for at in range(len(_HEADS))]
+    sizes = [min(size, _LONGEST_NAME) for size in longest]
     count = len(_HEADS)
-    while count > 2 and _MARK + sum(sizes[:count]) + _GAP * (count - 1) > width:
+    while count > 2 and _needed(sizes[:count]) > width:
         count -= 1
+    left = max(0, width - _needed(sizes[:count]))
+    for at in range(count):  # names and branches that are cut get what is left
+        more = min(left, longest[at] - sizes[at])
+        sizes[at], left = sizes[at] + more, left - more
     blocks = [LineBlock(None, [_line(_HEADS, sizes[:count], " ", Tone.MUTED)], folds=False)]
-    for one, row in zip(found, cells, strict=True):
+    for one, full in zip(found, cells, strict=True):
+        row = [_cut(cell, size, glyphs) for cell, size in zip(full, sizes, strict=True)]
         chosen = one.name == shown
         mark = glyphs.current if chosen else " "
         lines = [_line(row, sizes[:count], mark, Tone.TITLE if chosen else Tone.TEXT)]
@@ -45,12 +51,19 @@ def feature_blocks(
     return blocks
 
 
-def _cells(one: FeatureSummary, glyphs: Glyphs) -> tuple[str, ...]:
-    name = plain(crop([Span(one.shown)], _LONGEST_NAME, glyphs.ellipsis))
-    when = f"{one.last_activity:%Y-%m-%d %H:%M}" if one.last_activity else ""
+def _needed(sizes: Sequence[int]) -> int:
+    """Return how wide a row of columns is."""
+    return _MARK + sum(sizes) + _GAP * (len(sizes) - 1)
+
+
+def _cut(cell: str, size: int, glyphs: Glyphs) -> str:
+    return plain(crop([Span(cell)], size, glyphs.ellipsis))
+
+
+def _cells(one: FeatureSummary) -> tuple[str, ...]:
+    active = when(one.last_activity) if one.last_activity else ""
     done = f"{one.done} of {one.total}" if one.total else "no tasks"
-    branch = plain(crop([Span(one.branch)], _LONGEST_NAME, glyphs.ellipsis))
-    return (name, done, money(one.cost_usd), one.phase.value, when, branch)
+    return (one.shown, done, money(one.cost_usd), one.phase.value, active, one.branch)
 
 
 def _line(cells: Sequence[str], sizes: Sequence[int], mark: str, tone: Tone) -> Line:

@@ -104,6 +104,7 @@ PAGE_COMMANDS: dict[str, tuple[Command, ...]] = {
         "Features",
         Command("choose", ("enter",), "Choose", "Work on the selected feature; not while a loop runs.", "", "choose", 0),
         Command("new", ("A",), "New feature", "Make a feature and choose it.", "", "new", 1, leads=Leads.FIELD),
+        Command("archive", ("z",), "Archive", "Copy the selected plan, its specs and its log; the memory page has the archives.", "", "archive", 2),
         *_SEARCH,
         Command("copy", ("y",), "Copy", "Copy the selected row.", "", "copy", 4),
         _COPY_ALL,

@@ -8,6 +8,7 @@ from textual.widget import Widget
 
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.features import NAME_RULE, FeatureSummary, shown_name
+from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.engine.control.feature_control import make_feature
 from ralph_tui.present.sections.feature_rows import ONE_PLAN, feature_blocks
@@ -15,7 +16,9 @@ from ralph_tui.present.text.parts import LineBlock
 from ralph_tui.present.text.spans import Span, Tone
 from ralph_tui.store.feature_choice import keep_to
 from ralph_tui.store.feature_folders import Features
+from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.journal.journal_library import JournalLibrary
+from ralph_tui.store.project import Project
 from ralph_tui.tui.screens.dialogs.text_input import ValueDialog
 from ralph_tui.tui.screens.pages.page import Handler, Page
 from ralph_tui.tui.widgets.text_view import TextView
@@ -102,14 +105,19 @@ class FeaturesPage(Page):
         return self.rows.text()
 
     def not_now(self, name: str) -> str:
-        """Refuse to choose where there is nothing to choose from."""
-        if name == "choose" and not self._found:
+        """Refuse what needs a feature where there is none."""
+        if name in ("choose", "archive") and not self._found:
             return self.app.keys.said(ONE_PLAN)
         return super().not_now(name)
 
     def handlers(self) -> dict[str, Handler]:
         """Add the page's own commands."""
-        return {**super().handlers(), "choose": self.do_choose, "new": self.do_new}
+        return {
+            **super().handlers(),
+            "choose": self.do_choose,
+            "new": self.do_new,
+            "archive": self.do_archive,
+        }
 
     def on_row_list_opened(self) -> None:
         """Treat a double click as Enter."""
@@ -146,6 +154,23 @@ class FeaturesPage(Page):
         else:
             self.app.say(f"Made the feature {name}. It can be chosen once no loop runs.")
             self._read()
+
+    async def do_archive(self) -> None:
+        """Archive the plan of the feature under the cursor."""
+        from ralph_tui.engine.control.archiving import archive_by_hand  # imports the formats
+
+        name = self.rows.cursor
+        if not isinstance(name, str):
+            return
+        project = Project(self.app.launch.root, name)
+        try:
+            made = await asyncio.to_thread(archive_by_hand, project, utc_now())
+        except RalphError as error:
+            self.app.say(str(error), error=True)
+            return
+        tasks = plural(made.tasks_total, "task")
+        said = f"Archived {tasks} in .ralph/archive/{made.name}. "
+        self.app.say(said + self.app.keys.said("{memory} shows it."))
 
     def _turn_to(self, name: str) -> None:
         """Show another feature, which was chosen."""
