@@ -47,6 +47,7 @@ def test_two_features_with_the_same_task_ids_do_not_meet(root: Path) -> None:
     assert ids("tasks", "-f", ".", cwd=root) == ["task-1", "task-2"]
     assert ids("-f", ".", "tasks", cwd=root) == ["task-1", "task-2"]
     assert ids("-f", ".", "tasks", "-f", "login", cwd=root) == ["task-001"], "the later one wins"
+    assert "hand-off (HANDOFF.md)" in said("memory", "--stats", cwd=root)
     said("inject", "Use sqlite", "-f", ".", cwd=root)
     assert json.loads(said("status", "--json", cwd=root))["guidance"] == []
     assert len(json.loads(said("status", "--json", "-f", ".", cwd=root))["guidance"]) == 1

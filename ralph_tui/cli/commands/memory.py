@@ -88,7 +88,9 @@ def memory(  # noqa: PLR0913 - an option of the command for each
         if as_json:
             out_json(facts)
         else:
-            out_facts({_TITLES.get(name, name): f"{count:,}" for name, count in facts.items()})
+            handoff = project.layout.memory.name
+            titles = {name: _TITLES.get(name, name).format(handoff=handoff) for name in facts}
+            out_facts({titles[name]: f"{count:,}" for name, count in facts.items()})
     else:
         _show(project, as_json=as_json)
 
@@ -112,7 +114,7 @@ def _show(project: "Project", *, as_json: bool) -> None:
 _TITLES = {
     "active_memory_characters": "active memory, characters",
     "active_memory_limit": "active memory, at most",
-    "handoff_characters": "hand-off (MEMORY.md), characters",
+    "handoff_characters": "hand-off ({handoff}), characters",
     "archived_too_long": f"archived over {KEPT_DAYS} days ago",
     "learnings_lines": "learnings (progress.txt), lines",
 }

@@ -141,7 +141,8 @@ def board_line(item: BoardRow, width: int, glyphs: Glyphs) -> Line:
     name, tone = _LOOK[item.group]
     if item.task is None:
         fold = [Span(f"{glyphs.chevron} ", Tone.MUTED)] if item.folded else []
-        return [*fold, Span(item.group.value, Tone.TITLE), Span(f"  {item.size:,}", Tone.MUTED)]
+        count = f"  {item.size:,}{' hidden' if item.folded else ''}"
+        return [*fold, Span(item.group.value, Tone.TITLE), Span(count, Tone.MUTED)]
     if item.extra:
         tone = Tone.BAD if item.group is Group.BLOCKED else Tone.MUTED
         return row([Span(f"{' ' * SIGN}{item.extra}", tone)], [], width, cut=crop_fair)

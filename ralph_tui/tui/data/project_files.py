@@ -109,7 +109,7 @@ def _memory(project: Project) -> list[MemoryDocument]:
     learnings = "\n".join(f"- {line}" for line in reversed(project.read_learnings(LEARNINGS)))
     return [
         _file(project, layout.memory, group, "the hand-off to the next session"),
-        _file(project, layout.active_memory, group, "the memory that goes into the next prompt", ".ralph/MEMORY.md"),
+        _file(project, layout.active_memory, group, "the memory that goes into the next prompt", _inside(layout, layout.active_memory)),
         MemoryDocument("learnings", group, learnings, "progress.txt, newest first" if learnings else "Nothing was learned yet.", layout.progress),
     ]  # fmt: skip
 
@@ -165,6 +165,10 @@ def _archives(project: Project) -> list[MemoryDocument]:
         )
         for one in found
     ]  # fmt: skip
+
+
+def _inside(layout: Layout, path: Path) -> str:
+    return path.relative_to(layout.root).as_posix()
 
 
 @lru_cache(maxsize=ARCHIVES)
