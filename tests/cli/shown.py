@@ -83,6 +83,10 @@ FILES = {
     "idea.md": "A habit tracker that counts streaks",
     "notes.md": "Use argparse.",
     "commands.jsonl": '{"command": "git status"}\n',
+    "progress.txt": "".join(
+        f"[2026-01-09 12:00:{n:02}] PATTERN: Habit {n} needs a test of its own\n" for n in range(60)
+    )
+    * 2,
     "prd.json": PRD,
     ".ralph/login/prd.json": PRD,
     "wiggum.json": json.dumps(

@@ -73,6 +73,34 @@ def test_the_pages_show_many_commands_and_few_are_left_out() -> None:
     assert {short_form(command)[0] for command in left_out} == set(ELSEWHERE)
 
 
+HYBRID = """
+    init --from-issue -f run archive help status prd.json progress.txt specs/ passes jq branch chooses
+    --max-iterations --timeout --rate-limit --prompt --verbose --no-archive --reset-circuit --dry-run
+    --dangerously-skip-permissions <promise>COMPLETE</promise> no_progress_threshold
+    same_error_threshold consecutive_done_signals consecutive_test_loops allowed_tools quality_checks
+    branch.auto_create branch.prefix Five-hour Preflight 130
+"""
+WIGGUM = """
+    prd.json requirements.md default.json agent command git-commit readme-check noop timeout max_retries
+    retry_delay continue_on_error circuit_breaker SETUP_PROMPT.md LOOP_PROMPT.md init add --once --model
+    max_loops_per_task stuck prd_archive.json learnings.md compacts run_state.json aggregate.json Tokens
+    ${ENV_VAR} .ralph_lock .ralph/logs nested Opus
+"""
+
+
+def test_the_tables_name_what_the_two_tools_have_each_with_a_command() -> None:
+    page = (REPOSITORY / "docs/from-hybrid-and-wiggum.md").read_text(encoding="utf-8")
+    hybrid, wiggum = page.split("## From Wiggum")
+    assert [word for word in HYBRID.split() if word not in hybrid] == []
+    assert [word for word in WIGGUM.split() if word not in wiggum] == []
+    rows = [line for line in page.splitlines() if line.startswith("| ")]
+    assert all(
+        "`ralph " in row.rsplit("|", 2)[1]
+        for row in rows
+        if row.count("---") == 0 and "| Command |" not in row
+    )
+
+
 def test_every_scene_is_of_a_shown_command() -> None:
     lines = [shlex.join(short_form(command)) for command in COMMANDS]
     assert [name for name in SCENES if not any(line.startswith(name) for line in lines)] == []
