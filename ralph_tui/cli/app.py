@@ -135,7 +135,7 @@ task.add_long_forms((tasks.app, reset.app), (*SHORT_FORMS, "undo"))
 _OF_A_FEATURE = (
     *(run.app, tasks.looking, history.app, attach.app, history.measures, replay.app),
     *(control.app, tasks.app, exchange.app, limits.app, answer.app, memory.app, verify.app),
-    *(task.app, reset.app, archive.app, history.reports, doctor.app, serve.programs),
+    *(task.app, reset.app, archive.app, history.reports, doctor.app, serve.app, serve.programs),
 )
 for commands in (
     *(run.app, demo.app, init.app, feature.app, tasks.looking, history.app, attach.app),

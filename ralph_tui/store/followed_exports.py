@@ -1,7 +1,7 @@
 """Remembers which files of other tools are kept current, and what ralph wrote into them last."""
 
 import hashlib
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from pydantic import ValidationError
 
@@ -63,12 +63,23 @@ def read_followed(layout: Layout) -> FollowedFiles:
     """
     try:
         data = read_regular(layout.followed)
-        return FollowedFiles.model_validate_json(data) if data else FollowedFiles()
+        followed = FollowedFiles.model_validate_json(data) if data else FollowedFiles()
+        return followed.model_copy(
+            update={"files": tuple(_at_home(layout, f) for f in followed.files)}
+        )
     except (DamagedError, ValidationError) as error:
         raise StoreError(
             f"{layout.followed} cannot be read, so no file is kept current.",
             "Remove it, then run `ralph export FILE --follow` again.",
         ) from error
+
+
+def _at_home(layout: Layout, file: FollowedFile) -> FollowedFile:
+    """Return a file with the path that it has now: what a setting asked for moves with a renamed feature."""
+    if not file.by_setting:
+        return file
+    now = (layout.home / PurePosixPath(file.path).name).relative_to(layout.root)
+    return file.model_copy(update={"path": now.as_posix()})
 
 
 def write_followed(layout: Layout, followed: FollowedFiles) -> None:

@@ -2,12 +2,15 @@
 
 import csv
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from ralph_tui.cli.run.steering_tools import answer_call
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.project_state import Phase, SessionRecord
+from ralph_tui.store.feature_choice import working_on
 from ralph_tui.store.foreign_files import foreign_plans, import_offer
 from ralph_tui.store.journal.journal import JournalWriter
 from ralph_tui.store.layout import Layout
@@ -180,6 +183,30 @@ def test_looking_back_shows_one_feature_also_under_its_former_name(root: Path) -
     assert "0 / 1" in said("metrics", "-f", "login", cwd=root)
     said("feature", "new", "empty", cwd=root)
     assert "Nothing has run for empty yet" in refused("replay", cwd=root)
+
+
+def test_a_client_and_a_browser_see_the_feature_that_is_named(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said("feature", "new", "login", cwd=root)
+    added = answer_call(root, "add", {"description": "Draw the form"})
+    assert not added.is_error
+    with working_on(""):
+        assert not answer_call(root, "inject", {"text": "Use sqlite"}).is_error
+        listed = answer_call(root, "tasks", {}).text
+    assert [one["id"] for one in json.loads(listed)] == ["task-1", "task-2"]
+    assert ids("tasks", "-f", "login", cwd=root) == ["task-001"]
+    assert json.loads(answer_call(root, "status", {}).text)["feature"] == "login"
+    assert [len(Project(root, name).load().pending) for name in ("", "login")] == [1, 0]
+
+    served: list[Sequence[str]] = []
+    monkeypatch.setattr(
+        "ralph_tui.tui.web_server.RalphServer.run", lambda server: served.append(server._command)
+    )
+    for words in ([], ["-f", "login"], ["-f", "."]):
+        said("serve", "--no-open", *words, cwd=root)
+    named = [command[command.index("--project-root") + 2 :] for command in served]
+    assert named == [[], ["--feature", "login"], ["--feature", "."]]
 
 
 def test_init_with_a_name_makes_the_project_and_the_feature(tmp_path: Path) -> None:

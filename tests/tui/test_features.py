@@ -15,6 +15,7 @@ from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Project
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.pages.page import Page
+from tests.cli.test_feature import worked
 from tests.harness.projects import make_project, task
 from tests.tui.conftest import screen_text, until
 
@@ -30,6 +31,8 @@ def app_on(root: Path) -> RalphApp:
 async def test_choosing_and_making_a_feature_turns_the_screen_to_it(tmp_path: Path) -> None:
     root = make_project(tmp_path, [task("root-task")])
     make_feature(root, "login")
+    worked(root, "", "root-task", "root-task")
+    worked(root, "login", "login-task")
     Features(root).use("")
     app = app_on(root)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -40,6 +43,12 @@ async def test_choosing_and_making_a_feature_turns_the_screen_to_it(tmp_path: Pa
         await until(pilot, lambda: app.view.feature == "login")
         assert not app.view.tasks, "the other plan is not on the screen any more"
         assert layout_of(root).feature == "login"
+        await pilot.press("4")
+        await until(pilot, lambda: "iterations 1" in screen_text(app))
+        assert "login-task" in screen_text(app), "the iterations of the feature"
+        assert "root-task" not in screen_text(app), "and of no other"
+        await pilot.press("9")
+        await until(pilot, lambda: "feature/login" in screen_text(app))
         app.launch.controls.inject("to login")
         assert len(Project(root, "login").load().pending) == 1
 
