@@ -84,7 +84,7 @@ def _no_command(
     del version  # its callback has printed it
     if context.invoked_subcommand is None:
         with chosen_feature(feature):
-            raise typer.Exit(open_here(project_root))
+            raise typer.Exit(open_here(project_root, init.begin_here))
     if project_root is not None:
         _hand_down(context, context.invoked_subcommand, "project_root", str(project_root))
     if feature is not None:

@@ -129,7 +129,7 @@ def test_a_loop_is_paused_and_stopped(root: Path) -> None:
     lock.acquire("run-1")
     try:
         assert "after this iteration" in call(root, "pause")
-        assert "goes on" in call(root, "resume")
+        assert "continues" in call(root, "resume")
         assert "after this iteration" in call(root, "stop")
         assert "stops now" in call(root, "stop")
     finally:
