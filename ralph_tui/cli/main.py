@@ -36,7 +36,13 @@ def main(arguments: list[str] | None = None) -> None:
 def _open() -> int:
     from ralph_tui.cli.run.mode import open_here
 
-    return open_here(None)
+    return open_here(None, _begin)
+
+
+def _begin(directory: Path) -> int:
+    from ralph_tui.cli.commands.init import begin_here
+
+    return begin_here(directory)
 
 
 def _stand(*, as_json: bool = False) -> int:

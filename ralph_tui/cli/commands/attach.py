@@ -38,7 +38,7 @@ def attach(
     import asyncio
 
     from ralph_tui.cli.console import no_screen
-    from ralph_tui.cli.run.mode import open_here
+    from ralph_tui.cli.run.mode import open_project
     from ralph_tui.store.lock import LoopLock
 
     project = find_project(project_root)
@@ -56,7 +56,7 @@ def attach(
             "`ralph attach` without `-f` follows it.",
         )
     if not (everything or as_json or headless or no_screen()):
-        raise typer.Exit(open_here(project.root))
+        raise typer.Exit(open_project(project.root))
     from ralph_tui.cli.printer import json_printer, line_printer, pass_on_json, show_past
 
     show = json_printer(sys.stdout) if as_json else line_printer(sys.stdout, flushed=False)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ralph_tui.cli.run.beginning import Beginning
     from ralph_tui.domain.verification.check_commands import ProjectChecks
     from ralph_tui.store.layout import Layout
+    from ralph_tui.tui.app.start_screen import StartFacts
 
 app = typer.Typer()
 
@@ -247,6 +248,58 @@ def init(  # noqa: PLR0913 - an option of the command for each
     _carry_out(adoption, wanted, name, goes_on=beginning is not None)
     if beginning is not None:
         raise typer.Exit(beginning.begin())
+
+
+def begin_here(directory: Path) -> int:
+    """Ask on a screen whether to set up ralph in a directory, do it, and open the screen on the project.
+
+    Raises:
+        RalphError: The directory cannot be made a project; nothing was changed.
+    """
+    from ralph_tui.cli.run.mode import open_project
+    from ralph_tui.tui.app.start_screen import StartScreen
+
+    _refuse_home(directory)
+    wanted = WantedFiles(prompts=False, template="")
+    adoption = _adoption(directory, wanted, python=False)
+    found, theme = _found(adoption)
+    request = StartScreen(found, theme).run()
+    if request is None:
+        note("nothing was changed; `ralph demo` shows how ralph works.")
+        return 0
+    _carry_out(adoption, wanted, None, goes_on=True)
+    return open_project(directory, request)
+
+
+def _found(adoption: Adoption) -> "tuple[StartFacts, str]":
+    """Return what the start screen says about a directory, and the theme to say it in."""
+    from ralph_tui.cli.doctor.preflight import LOGIN_HINT, login
+    from ralph_tui.config.load import load_settings
+    from ralph_tui.domain.verification.check_commands import CheckKind
+    from ralph_tui.present.text.figures import limit
+    from ralph_tui.tui.app.start_screen import StartFacts
+
+    settings = load_settings(adoption.root)
+    models, costs = settings.models, settings.safety.cost_limits
+    checks = [one.command for kind in _KINDS for one in adoption.checks.of(CheckKind(kind))]
+    most = f", at most {limit(costs.per_session)} a run" if costs.per_session else ""
+    facts = {
+        "Checks": ", ".join(checks) or "none found; ralph looks again while it builds",
+        "Models": f"{models.planning} plans, {models.primary} builds{most}",
+        "Plan": plan_of_another(adoption.root),
+    }
+    made = ["a Python project"] if adoption.uv_init is not None else []
+    new = [path.relative_to(adoption.root).as_posix() for path, _ in adoption.new]
+    missing = "" if login() else f"A run needs a login, and there is none. {LOGIN_HINT}"
+    home = os.path.expanduser("~")  # noqa: PTH111 - without a home it stays as it is
+    place = str(adoption.root)
+    shown = f"~{place[len(home) :]}" if place.startswith(f"{home}{os.sep}") else place
+    return (
+        StartFacts(
+            shown, {label: text for label, text in facts.items() if text}, (*made, *new), missing
+        ),
+        settings.screen.theme,
+    )
 
 
 def _preview_further(name: str | None, beginning: "Beginning | None") -> None:

@@ -1,5 +1,6 @@
 """Chooses how a run is shown: on the screen where there is a terminal, otherwise in lines."""
 
+import os
 import sys
 from dataclasses import replace
 from functools import partial
@@ -7,17 +8,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ralph_tui.cli.console import no_screen, note
-from ralph_tui.cli.project_lookup import find_project, project_directory
+from ralph_tui.cli.project_lookup import find_project, project_directory, start_directory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from ralph_tui.domain.events import Notice
     from ralph_tui.engine.control.launch import Launch
 
 
-def open_here(project_root: Path | None) -> int:
-    """Open the screen on a project without starting anything; return the exit status."""
+def open_here(project_root: Path | None, begin: "Callable[[Path], int]") -> int:
+    """Open the screen on a project without starting anything; return the exit status.
+
+    Args:
+        project_root: The project's directory; None for the one that contains the current directory.
+        begin: Asks on a screen whether to set up a directory that is no project yet.
+    """
     if reason := no_screen():
         project = find_project(project_root)
         note(f"{reason}, so here is the status; `ralph build` runs the loop.")
@@ -25,6 +31,26 @@ def open_here(project_root: Path | None) -> int:
 
         print_status(project.root)
         return 0
+    directory = start_directory(project_root)
+    if not _is_set_up(directory, exactly=project_root is not None):
+        return begin(directory)
+    return open_project(project_root)
+
+
+def _is_set_up(directory: Path, *, exactly: bool) -> bool:
+    """Return whether there is a project, or was one whose state can be restored."""
+    from ralph_tui.store.project_root import DOT, nearest, upwards
+
+    if os.path.lexists(directory / DOT) or (not exactly and nearest(directory) is not None):
+        return True
+    from ralph_tui.store.backup.mirror import missing_state
+
+    places = (directory,) if exactly else upwards(directory)
+    return any(missing_state(place) is not None for place in places)
+
+
+def open_project(project_root: Path | None, request: str = "") -> int:
+    """Open the screen on a project, and begin with a request if there is one; return the exit status."""
     from ralph_tui.tui.terminal.splash import splash
 
     with splash(project_directory(project_root)) as drawn:
@@ -37,11 +63,11 @@ def open_here(project_root: Path | None) -> int:
         root = find_project(project_root).root
         # `b` continues from where the project stands, as `ralph run` does.
         launch = replace(
-            launch_project(root, {}, RunRequest(interactive=True)),
+            launch_project(root, {}, RunRequest(text=request, interactive=True)),
             go_on=background_starter(root, "run"),
             readiness=partial(_readiness, root),
         )
-        app = RalphApp(launch)
+        app = RalphApp(launch, autostart=bool(request))
     return show(app, drawn)
 
 
