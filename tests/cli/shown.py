@@ -169,7 +169,7 @@ class Scene:
     """Part of what it says then."""
 
 
-ASKS = ("add --plan", "config import", "import")
+ASKS = ("add --plan", "config import", "import", "memory --compact")
 """Commands that show what they would do, and need a yes to do it."""
 
 SCENES: Mapping[str, Scene] = {
@@ -185,7 +185,6 @@ SCENES: Mapping[str, Scene] = {
     "import - --as github": Scene(stdin='[{"number": 7, "title": "Log in", "state": "OPEN"}]'),
     "init --from idea.md": Scene(before=("reset --yes",)),
     "limits --max-cost": Scene(loop=True),
-    "memory --compact": Scene(status=3, says="nothing to compact"),
     "notify": Scene(before=("config set notify.commands '[\"true\"]'",)),
     "pause": Scene(loop=True),
     "release task-003": Scene(before=("hold task-003",)),
