@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -10,8 +11,10 @@ from ralph_tui.demo.server import ModelServer
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import LoopStatus
 from ralph_tui.domain.plan.plan import ImplementationPlan, TaskStatus
+from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.feature_control import make_feature
 from ralph_tui.engine.control.request import RunRequest
+from ralph_tui.store.archive import read_archives
 from ralph_tui.store.feature_choice import working_on
 from ralph_tui.store.feature_folders import Features
 from ralph_tui.store.layout import Layout
@@ -19,7 +22,7 @@ from ralph_tui.store.project import Project
 from tests.harness.model import serving
 from tests.harness.projects import HAS_FILE, make_project, task
 from tests.harness.scenarios import claims_in_vain, finishes, scenario
-from tests.scenario.running import play
+from tests.scenario.running import Run, play
 from tests.scenario.test_commits import committing, git
 
 
@@ -63,6 +66,15 @@ async def test_two_features_with_the_same_task_ids_on_branches_of_their_own(tmp_
     assert not (project / "progress.txt").exists()
     assert not (project / ".ralph" / "memory" / "iterations" / "iter-001.md").exists()
 
+    archived = {one.feature: one for one in read_archives(Layout(project))[0]}
+    assert archived.keys() == {"login", "search"}, "each finished plan, and not the open one"
+    for name, one in archived.items():
+        folder = Layout(project).archive / one.name
+        assert one.name.endswith(name)
+        assert (one.tasks_complete, one.tasks_total) == (1, 1)
+        assert json.loads((folder / "prd.json").read_bytes())["userStories"][0]["passes"] is True
+        assert "Story: a - " in (folder / "progress.txt").read_text(encoding="utf-8")
+
 
 async def test_the_limits_are_about_all_features(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")], ["true"])
@@ -79,12 +91,22 @@ async def test_the_limits_are_about_all_features(tmp_path: Path) -> None:
     assert "the project cost" in run.end.reason
     assert statuses(project, "login") == {"a": TaskStatus.PENDING}
 
+    made = Project(project, "").load().state.requests.in_hour(datetime.now(UTC))
+
+    async def person(run: Run) -> None:
+        wait = await run.until_told(ev.LimitWait)
+        assert wait.message.startswith(f"{made} model requests in the last hour")
+        assert not server.requests, "the other feature's requests count"
+        Controls(project).retry_now()
+
     async with serving(scenario(finishes("a"))) as server:
         run = await play(
             project,
             server,
-            overrides={"safety.cost_limits.total": 0, "limits.rate_limit_per_hour": 0},
+            meanwhile=person,
+            overrides={"safety.cost_limits.total": 0, "limits.rate_limit_per_hour": made},
         )
+    assert run.end.status is LoopStatus.COMPLETE, run.end.reason
     rows = {one.name: one.cost_usd for one in Features(project).summaries()}
     assert rows[""] == spent
     assert rows["login"] > 0
