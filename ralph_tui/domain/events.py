@@ -118,6 +118,10 @@ class Standing(EventBase):
     """The feature that is worked on; empty for the plan without a name."""
     features: Count = Field(default=0, exclude_if=lambda count: not count)
     """How many plans the project has, where it has features."""
+    request: str = Field(default="", exclude_if=lambda text: not text)
+    """What the person asked for; empty for a plan that was written or imported."""
+    branch: str = Field(default="", exclude_if=lambda name: not name)
+    """The branch that was checked out."""
 
 
 class LoopStarted(Standing):

@@ -54,7 +54,9 @@ def asked(
 def discovery() -> list[ev.Event]:
     """A run in discovery that has said something."""
     return [
-        feed.started().model_copy(update={"phase": Phase.DISCOVERY}),
+        feed.started().model_copy(
+            update={"phase": Phase.DISCOVERY, "request": "Greet people by name", "branch": "main"}
+        ),
         ev.PlanLoaded(tasks=()),
         ev.AssistantText(
             text="I read the README and the two modules.\nThere is no greeting anywhere yet.\n"

@@ -90,6 +90,10 @@ class LoopView(Model):
     """The feature that is shown; empty for the plan without a name."""
     features: int = 0
     """How many plans the project has, where it has features."""
+    request: str = ""
+    """What the person asked for."""
+    branch: str = ""
+    """The branch that was checked out as the run began."""
     phase: Phase = Phase.BUILDING
     model: str = ""
     iteration: int = 0

@@ -43,6 +43,8 @@ def _standing(e: ev.Standing) -> _Changes:
         "project": e.project,
         "feature": e.feature,
         "features": e.features,
+        "request": e.request,
+        "branch": e.branch,
         "phase": e.phase,
         "model": e.model,
         "max_iterations": e.max_iterations,

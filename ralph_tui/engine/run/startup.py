@@ -11,6 +11,7 @@ from ralph_tui.domain.project_state import Phase, StopMode
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.run.context_budget import ContextBudget
 from ralph_tui.engine.session.guidance import with_guidance_used
+from ralph_tui.store.feature_choice import checked_out
 from ralph_tui.store.project import Documents, Outcome, Project
 
 RESET = "--reset-circuit"
@@ -173,6 +174,8 @@ def project_read(project: Project, settings: Settings, docs: Documents) -> ev.Pr
         finished=_is_finished(project, docs),
         feature=docs.feature,
         features=len(docs.project.features),
+        request=docs.state.request,
+        branch=checked_out(project.root),
     )
 
 

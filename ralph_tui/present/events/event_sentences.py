@@ -70,8 +70,16 @@ _LEVEL = {
 
 def _loop_started(e: ev.LoopStarted) -> Sentence:
     bounds = f"at most {plural(e.max_iterations, 'iteration')}" if e.max_iterations else ""
-    parts = [f"phase {e.phase}", e.model, bounds]
+    parts = [_BEGINS.get(e.phase, f"phase {e.phase}"), e.model, bounds]
     return Sentence("current", "loop started", ", ".join(p for p in parts if p), Tone.INFO)
+
+
+_BEGINS = {
+    Phase.DISCOVERY: "the model reads the project, asks what is unclear and writes specs for your approval",
+    Phase.PLANNING: "the model splits the specs into tasks, and you approve the plan",
+    Phase.VALIDATION: "ralph runs the checks, and the model compares the result with the specs",
+}
+"""What happens first in a run, and what it will ask of the person."""
 
 
 def _loop_finished(e: ev.LoopFinished) -> Sentence:

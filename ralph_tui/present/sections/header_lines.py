@@ -163,6 +163,8 @@ def _second(facts: Facts, width: int, glyphs: Glyphs) -> Line:
     now = _now(facts, width, glyphs)
     counts = _counts(facts.view, glyphs) if facts.view.is_known else [[]]
     whole = [*now, *_why(facts.view, now)]
+    if facts.view.request and now == [_meanwhile(facts.view)]:
+        now = crop_words(whole, width - width_of(counts[-1]) - 2, glyphs.ellipsis)
     for left, right in [(whole, counts[0]), *((now, right) for right in counts)]:
         if width_of(left) + width_of(right) + 2 <= width:
             return row(left, right, width, glyphs.ellipsis)
@@ -180,14 +182,19 @@ def _counts(view: LoopView, glyphs: Glyphs) -> list[Line]:
         f"{view.tasks.complete:,} of {plural(len(view.tasks), 'task')} done" if view.tasks else ""
     )
     between = f" {glyphs.between} "
-    choices = ((guidance, denials, tasks), (guidance, tasks), (tasks,))
+    branch = "" if _rests(view) else flat(view.branch)
+    choices = (
+        *((branch, guidance, denials, tasks), (guidance, denials, tasks)),
+        *((guidance, tasks), (tasks,)),
+    )
     return [[Span(between.join(part for part in parts if part), Tone.MUTED)] for parts in choices]
 
 
 def _why(view: LoopView, now: list[Span]) -> list[Span]:
     """Say why the task was chosen, where the line shows the task."""
-    told = view.why and view.step is None and len(now) > 1
-    return [Span(f"   {view.why}", Tone.MUTED)] if told else []
+    if view.why and view.step is None and len(now) > 1:
+        return [Span(f"   {view.why}", Tone.MUTED)]
+    return [Span(f"   {one_line(view.request)}")] if now == [_meanwhile(view)] else []
 
 
 def _waiting(view: LoopView, keys: Keys) -> list[Span]:
@@ -241,7 +248,11 @@ def _work(view: LoopView, glyphs: Glyphs) -> list[Span]:
             Span(title),
             Span(attempt, Tone.WARN),
         ]
-    return [Span(_MEANWHILE[view.phase], Tone.MUTED)]
+    return [_meanwhile(view)]
+
+
+def _meanwhile(view: LoopView) -> Span:
+    return Span(_MEANWHILE[view.phase], Tone.MUTED)
 
 
 def _rests(view: LoopView) -> bool:
@@ -251,8 +262,10 @@ def _rests(view: LoopView) -> bool:
 
 def _place(facts: Facts, width: int, glyphs: Glyphs) -> str:
     """Say where the project is, or that it is still being read."""
-    says = facts.slow and look_of(facts.view) is OPENING
-    return reading(facts.view) if says else crop_path(facts.root, width, glyphs.ellipsis)
+    if facts.slow and look_of(facts.view) is OPENING:
+        return reading(facts.view)
+    branch = f" ({flat(facts.view.branch)})" if facts.view.branch else ""
+    return crop_path(facts.root, width - len(branch), glyphs.ellipsis) + branch
 
 
 _PAUSED = "Paused between iterations. {pause} goes on, {inject} adds guidance."
