@@ -75,9 +75,9 @@ def _loop_started(e: ev.LoopStarted) -> Sentence:
 
 
 _BEGINS = {
-    Phase.DISCOVERY: "the model reads the project, asks what is unclear and writes specs for your approval",
-    Phase.PLANNING: "the model splits the specs into tasks, and you approve the plan",
-    Phase.VALIDATION: "ralph runs the checks, and the model compares the result with the specs",
+    Phase.DISCOVERY: "reads the project, then asks you what is unclear",
+    Phase.PLANNING: "splits the specs into tasks for your approval",
+    Phase.VALIDATION: "runs all checks, then compares the result with the specs",
 }
 """What happens first in a run, and what it will ask of the person."""
 
