@@ -201,7 +201,14 @@ class Features:
         try:
             docs = Project(self._layout.root, name).look()
         except StoreError as error:
-            return FeatureSummary(name, name == active, trouble=str(error))
+            return FeatureSummary(
+                name,
+                active=name == active,
+                branch=record.branch,
+                cost_usd=record.cost_usd,
+                last_activity=record.created_at,
+                trouble=str(error),
+            )
         counts = docs.plan.counts()
         return FeatureSummary(
             name=name,

@@ -75,6 +75,17 @@ def test_the_list_says_where_each_feature_stands(root: Path) -> None:
     ]  # fmt: skip
 
 
+def test_a_plan_that_cannot_be_read_is_a_problem_and_no_empty_plan(root: Path) -> None:
+    said("feature", "new", "login", cwd=root)
+    foreign = {"branchName": "x", "userStories": [{"id": "S-1", "title": "Form", "passes": False}]}
+    Layout(root, "login").plan.write_text(json.dumps(foreign), encoding="utf-8")
+    told = said("feature", cwd=root)
+    row = next(line for line in told.splitlines() if "feature/login" in line)
+    assert "?" in row
+    assert "0/0" not in row
+    assert "problem: " in told
+
+
 def test_status_of_a_project_with_one_plan_says_nothing_of_features(root: Path) -> None:
     assert "feature" not in said("status", cwd=root)
     assert "feature" not in json.loads(said("status", "--json", cwd=root))

@@ -149,8 +149,8 @@ def _table(found: "tuple[FeatureSummary, ...]") -> None:
             (
                 mark if one.active else "",
                 one.shown,
-                f"{one.done}/{one.total}",
-                one.phase.value,
+                "?" if one.trouble else f"{one.done}/{one.total}",
+                "" if one.trouble else one.phase.value,
                 one.branch,
                 money(one.cost_usd),
                 f"{one.last_activity.astimezone():%Y-%m-%d %H:%M}" if one.last_activity else "",

@@ -63,6 +63,8 @@ def _cut(cell: str, size: int, glyphs: Glyphs) -> str:
 def _cells(one: FeatureSummary) -> tuple[str, ...]:
     active = when(one.last_activity) if one.last_activity else ""
     done = f"{one.done} of {one.total}" if one.total else "no tasks"
+    if one.trouble:
+        return (one.shown, "?", money(one.cost_usd), "", active, one.branch)
     return (one.shown, done, money(one.cost_usd), one.phase.value, active, one.branch)
 
 
