@@ -20,9 +20,13 @@ DONE = Task(id="d", status=TaskStatus.COMPLETE)
 @pytest.mark.parametrize(
     ("tasks", "headline", "advice"),
     [
-        ([DONE, HELD], "left is held or", "Select a held task and press H to release it."),
-        ([DONE, BLOCKED], "left is blocked or", "press t to try it again"),
-        ([HELD, BLOCKED], "left is held, blocked or", "H releases a held one, t tries a blocked"),
+        ([DONE, HELD], "left is held or", "Select a held task and press enter to release it."),
+        ([DONE, BLOCKED], "left is blocked or", "press enter to retry it"),
+        (
+            [HELD, BLOCKED],
+            "left is held, blocked or",
+            "its menu releases a held one and retries a blocked",
+        ),
         ([DONE], "Every task is complete.", "n to ask for more"),
     ],
 )
@@ -40,12 +44,12 @@ def test_what_the_end_says_of_commands_is_said_of_the_keys_that_a_person_has() -
     finished = LoopFinished(
         status=end.status, reason=end.reason, hint=end.hint, exit_code=end.exit_code
     )
-    keys = Keys({**DEFAULT_KEYS.of, "retry": ("z",)})
+    keys = Keys({**DEFAULT_KEYS.of, "retry": ("z",)}, DEFAULT_KEYS.within)
     banner = banner_of(LoopView(), finished, "", glyphs=UNICODE, keys=keys)
     assert banner is not None
     said = "".join(span.text for span in banner.advice)
     assert said.startswith(
-        "Fix the cause or change the task (e on b), then z on b. H on h ends a hold. Then run again. "
+        "Fix the cause or change the task (e on b), then z on b. enter on h ends a hold. Then run again. "
     )
 
 
@@ -55,7 +59,7 @@ def test_what_the_end_says_of_commands_is_said_of_the_keys_that_a_person_has() -
         ("Go on with `ralph build`.", "Go on with b."),
         ('`ralph "what you want"` makes one, or {write} it.', "n makes one, or {write} it."),
         ("`ralph approve` or `ralph reject --reason …`, then run again.", "a, then run again."),
-        ("Other words (`ralph edit`) or (`ralph edit --model`).", "Other words (e) or (m)."),
+        ("Other words (`ralph edit`) or (`ralph edit --model`).", "Other words (e) or (enter)."),
         (
             "Split it (`ralph edit`, `ralph inject`). `ralph breaker` counts.",
             "Split it (e, i). 7 counts.",

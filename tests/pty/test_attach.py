@@ -101,7 +101,7 @@ def test_the_owner_leaves_its_loop_to_a_process_in_the_background(tmp_path: Path
             here = owner_pid(project)
             shown.press("q")
             shown.until_shown("Detach now")
-            shown.press("d")
+            shown.press("T")
             assert shown.exit_status(60) == 0
             assert shown.left_over() == []
             there = owner_pid(project)

@@ -47,8 +47,8 @@ def test_the_demo_in_a_small_terminal_answered_and_approved_by_keys_alone(tmp_pa
                 shown.press("3no copies\r")  # in one write, faster than the focus
                 shown.until(lambda: denied(project), "the denial")
             shown.until_shown(f"{kind}: waits for your approval", 90)
-            shown.until_asked("y approve")
-            shown.press("y")
+            shown.until_asked("ctrl+y approve")
+            shown.press("\x19")
             shown.until(lambda k=kind: k in approvals(project), f"approval of the {kind}")  # type: ignore[misc]  # the default binds the loop's value
         shown.until_shown("5 of 5 tasks,")
         assert max(len(line) for line in shown.text.splitlines()) <= 80

@@ -82,7 +82,7 @@ SHOTS = {
     "approval": Shot(
         _scripted(lambda: waiting.approving(ApprovalKind.PLAN, "5 tasks, about 120k tokens")),
         dialog=True,
-        shows=("plan: waits for your approval", "y approve", "v graph"),
+        shows=("plan: waits for your approval", "ctrl+y approve", "v graph"),
     ),
 }
 

@@ -2,8 +2,9 @@
 
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from time import monotonic
@@ -16,6 +17,8 @@ from textual.widgets import Input, TextArea
 from ralph_tui.domain.events import Event
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.host.widget_host import Clock
+from ralph_tui.tui.screens.dialogs.details import TaskDetail
+from ralph_tui.tui.screens.dialogs.menu import TaskMenu
 from tests.harness.waiting import PATIENCE
 from tests.tui.feed import NOW, Script, clock
 
@@ -66,9 +69,18 @@ class Moment:
         self.now += timedelta(seconds=seconds)
 
 
-def app_of(script: Script, *, autostart: bool = True, clock: Clock = clock) -> RalphApp:
-    """The app of a scripted launch at a fixed moment."""
-    return RalphApp(script.launch, autostart=autostart, clock=clock)
+def app_of(
+    script: Script,
+    *,
+    autostart: bool = True,
+    clock: Clock = clock,
+    keys: Mapping[str, str] | None = None,
+) -> RalphApp:
+    """The app of a scripted launch at a fixed moment, with these keys of the person's."""
+    launch = script.launch
+    if keys:
+        launch = replace(launch, screen=launch.screen.model_copy(update={"keys": dict(keys)}))
+    return RalphApp(launch, autostart=autostart, clock=clock)
 
 
 async def until(
@@ -86,6 +98,30 @@ async def until(
         looks += 1
 
 
+_PAGES = ("iterations", "history", "memory", "why", "settings")
+DIRECT_KEYS = {
+    "resume": "r",
+    "urge": "I",
+    "skip": "s",
+    "retry": "t",
+    "hold": "H",
+    "model": "m",
+    "split": "S",
+    "replan": "P",
+    "sooner": "+",
+    "later": "-",
+    "drop": "d",
+    "screenshot": "f12",
+    "share": "ctrl+e",
+    "copy_all": "Y",
+    "export": "E",
+    **{f"{page}.share": "ctrl+e" for page in _PAGES},
+    **{f"{page}.copy_all": "Y" for page in _PAGES},
+    **{f"{page}.export": "E" for page in _PAGES},
+}
+"""Keys for commands that are in a menu, as a person can have them: most tests are about the commands, not the menus."""
+
+
 @pytest.fixture
 def open_app() -> Callable[..., Opened]:
     """Open the app on events, and wait until the screen shows all of them."""
@@ -98,13 +134,22 @@ def open_app() -> Callable[..., Opened]:
         autostart: bool = True,
         clock: Clock = clock,
     ) -> AsyncIterator[Pilot[int]]:
-        app = app_of(script, autostart=autostart, clock=clock)
+        app = app_of(script, autostart=autostart, clock=clock, keys=DIRECT_KEYS)
         async with app.run_test(size=size, notifications=True) as pilot:
             await until(pilot, lambda: bool(script.runs if autostart else script.watches))
             await drained(pilot)
             yield pilot
 
     return opened
+
+
+async def through_the_menu(pilot: Pilot[int]) -> None:
+    """Choose the first entry of a task's menu, its details."""
+    app = pilot.app
+    assert isinstance(app, RalphApp)
+    await until(pilot, lambda: isinstance(app.screen, TaskMenu))
+    await pilot.press("enter")
+    await until(pilot, lambda: isinstance(app.screen, TaskDetail))
 
 
 async def drained(pilot: Pilot[int]) -> None:

@@ -19,13 +19,21 @@ from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.dialogs.approval import ApprovalDialog
 from ralph_tui.tui.screens.dialogs.confirm import Confirm
-from ralph_tui.tui.screens.dialogs.details import TaskDetail
 from ralph_tui.tui.screens.dialogs.edit_task import EditTask
 from ralph_tui.tui.screens.dialogs.plan_review import PlanApproval
 from ralph_tui.tui.screens.dialogs.text_input import RequestChangesDialog, RequestDialog
 from ralph_tui.tui.widgets.text_view import TextView
 from tests.tui import feed, waiting
-from tests.tui.conftest import Moment, Opened, click_on, screen_text, script_of, toasts, until
+from tests.tui.conftest import (
+    Moment,
+    Opened,
+    click_on,
+    screen_text,
+    script_of,
+    through_the_menu,
+    toasts,
+    until,
+)
 from tests.tui.feed import Script
 from tests.tui.test_hostile import HOSTILE, assert_inert, hostile_run
 from tests.tui.waiting import approving, cooling, limited
@@ -59,7 +67,7 @@ async def test_the_plan_is_shown_with_everything_and_approved(open_app: Open) ->
         ):
             assert part in text
         assert app.view.run_state is RunState.WAITING
-        await pilot.press("y")
+        await pilot.press("ctrl+y")
         await until(pilot, lambda: script.controls.asked == ["approve by screen"])
         await pilot.pause()
         assert isinstance(app.screen, Dashboard)
@@ -93,7 +101,7 @@ async def test_a_rejection_needs_a_reason_and_keeps_its_draft(open_app: Open) ->
     moment, script = Moment(), script_of(PLAN)
     async with open_app(script, clock=moment) as pilot:
         app = await asks(pilot, moment)
-        await pilot.press("n")
+        await pilot.press("ctrl+r")
         await until(pilot, lambda: isinstance(app.screen, RequestChangesDialog))
         await pilot.press("ctrl+s")
         await until(pilot, lambda: any("needs a reason" in t for t in toasts(app)))
@@ -102,7 +110,7 @@ async def test_a_rejection_needs_a_reason_and_keeps_its_draft(open_app: Open) ->
         assert script.controls.asked == []
         await pilot.pause()
         moment.passes(1)
-        await pilot.press("n")
+        await pilot.press("ctrl+r")
         await until(pilot, lambda: isinstance(app.screen, RequestChangesDialog))
         await pilot.press(*" first", "ctrl+s")
         await until(pilot, lambda: script.controls.asked == ["reject: tests first by screen"])
@@ -113,7 +121,7 @@ async def test_later_is_later_and_a_reopens(open_app: Open) -> None:
     async with open_app(script, clock=moment) as pilot:
         app = cast("RalphApp", pilot.app)
         await until(pilot, lambda: isinstance(app.screen, PlanApproval))
-        await pilot.press("y", "escape")
+        await pilot.press("ctrl+y", "escape")
         assert isinstance(app.screen, PlanApproval), "keys do not count yet"
         moment.passes(1)
         await pilot.press("escape")
@@ -149,7 +157,7 @@ async def test_a_task_is_edited_dropped_and_moved_before_approval(open_app: Open
         await until(pilot, lambda: script.controls.asked[-1] == "move demo-03: -1")
         await pilot.press("d")
         await until(pilot, lambda: isinstance(app.screen, Confirm))
-        await pilot.press("d")
+        await pilot.press("D")
         await until(pilot, lambda: script.controls.asked[-1] == "drop demo-03")
         await until(pilot, lambda: isinstance(app.screen, PlanApproval))
         left = (*feed.TASKS[:2], *feed.TASKS[3:])
@@ -160,11 +168,11 @@ async def test_a_task_is_edited_dropped_and_moved_before_approval(open_app: Open
         assert chosen is not None
         assert chosen.id == "demo-04", "the cursor stays where it was"
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, TaskDetail))
+        await through_the_menu(pilot)
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, PlanApproval))
         await click_on(pilot, "demo-02  Turn", times=2)
-        await until(pilot, lambda: isinstance(app.screen, TaskDetail))
+        await through_the_menu(pilot)
 
 
 @pytest.mark.long
@@ -207,7 +215,7 @@ async def test_specs_are_read_as_text_with_what_they_lack(open_app: Open, tmp_pa
             assert part in text
         assert "lacks a section `## Success Criteria`" in text
         assert_inert(app)
-        await pilot.press("c")
+        await pilot.press("y")
         await until(pilot, lambda: "Nobody says hello" in app.clipboard)
 
 
@@ -277,7 +285,7 @@ async def test_y_after_the_mouse_has_marked_something_copies_and_is_no_yes(
         await pilot.press("y")
         await until(pilot, lambda: app.clipboard == "took 3 s")
         assert script.controls.asked == []
-        await pilot.press("y")
+        await pilot.press("ctrl+y")
         await until(pilot, lambda: script.controls.asked == ["approve by screen"])
 
 
@@ -288,8 +296,8 @@ async def test_recovery_shows_the_breakers_evidence(open_app: Open) -> None:
         text = screen_text(await asks(pilot, moment))
         assert "breaker: shall one more iteration try?" in text
         assert "mypy failed" in text
-        assert "n end the run" in text
-        await pilot.press("n")
+        assert "ctrl+r end the run" in text
+        await pilot.press("ctrl+r")
         await until(pilot, lambda: script.controls.asked == ["reject:  by screen"])
 
 

@@ -106,15 +106,15 @@ async def test_the_review_leads_back_and_what_is_missing_is_named(open_app: Open
     script = script_of(asking(LANGUAGE, STORE))
     async with open_app(script, clock=moment) as pilot:
         app = await asks(pilot, moment)
-        await pilot.press("1", "n", "enter")
+        await pilot.press("1", "right", "enter")
         await until(pilot, lambda: any("no answer yet" in t for t in toasts(app)))
         await until(pilot, lambda: "How are names stored?" in screen_text(app))
-        await pilot.press("m", "3", "1")
+        await pilot.press("left", "3", "1")
         await until(pilot, lambda: "Send the answers" in screen_text(app))
         assert "Both" in screen_text(app)
         await pilot.press("1")
         await until(pilot, lambda: "Which language" in screen_text(app))
-        await pilot.press("1", "n", "enter")
+        await pilot.press("1", "right", "enter")
         await until(pilot, lambda: len(script.controls.asked) == 2)
         assert script.controls.asked[0] == "answer q-b1-1: English by screen"
 
@@ -134,7 +134,7 @@ async def test_keys_are_ignored_until_half_a_second_has_passed(open_app: Open) -
     async with open_app(script, clock=moment) as pilot:
         app = ralph(pilot)
         await until(pilot, lambda: isinstance(app.screen, QuestionDialog))
-        await pilot.press("2", "enter", "escape", "n")
+        await pilot.press("2", "enter", "escape", "right")
         moment.passes(0.4)
         await pilot.press("2", "enter", "escape")
         assert isinstance(app.screen, QuestionDialog)
@@ -160,7 +160,7 @@ async def test_escape_defers_keeps_what_was_marked_and_a_reopens(open_app: Open)
         await asks(pilot, moment)
         await until(pilot, lambda: "Language ✓" in screen_text(app))
         assert "Your answers" in screen_text(app), "all are given, so what is left is to send them"
-        await pilot.press("m", "4", "!", "enter", "n", "enter")
+        await pilot.press("left", "4", "!", "enter", "right", "enter")
         await until(pilot, lambda: len(script.controls.asked) == 2)
         assert script.controls.asked[1] == "answer q-b1-2: Web page, and more! by screen"
 
@@ -211,7 +211,7 @@ async def test_it_closes_when_somebody_else_answered(open_app: Open) -> None:
     script = script_of(asking(LANGUAGE, PARTS))
     async with open_app(script, clock=moment) as pilot:
         app = await asks(pilot, moment)
-        await pilot.press("n")
+        await pilot.press("right")
         script.news.put_nowait(answered(asked(LANGUAGE)))
         await until(pilot, lambda: len(app.view.questions) == 1)
         await pilot.pause()

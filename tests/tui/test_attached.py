@@ -70,7 +70,7 @@ async def test_a_lost_loop_leaves_nothing_that_seems_to_go_on(
         await until(pilot, lambda: "running" in screen_text(app).splitlines()[0])
 
 
-@pytest.mark.parametrize(("key", "asked"), [("d", "stop now"), ("a", "stop")])
+@pytest.mark.parametrize(("key", "asked"), [("T", "stop now"), ("t", "stop")])
 async def test_the_owner_hands_over_what_is_left(key: str, asked: str) -> None:
     given: list[RemainingWork] = []
 
@@ -104,7 +104,7 @@ async def test_a_hand_over_that_fails_is_said_and_the_screen_stays() -> None:
         await drained(pilot)
         await pilot.press("q")
         await until(pilot, lambda: isinstance(app.screen, Confirm))
-        await pilot.press("d")
+        await pilot.press("T")
         await until(pilot, lambda: script.controls.asked == ["stop now"])
         script.news.put_nowait(STOPPED)
         await until(pilot, lambda: "ended at once: no." in screen_text(app))

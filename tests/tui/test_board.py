@@ -24,7 +24,15 @@ from ralph_tui.tui.screens.dialogs.text_input import ValueDialog
 from ralph_tui.tui.screens.pages.page import Page
 from ralph_tui.tui.screens.pages.settings import SettingsPage
 from tests.tui import feed
-from tests.tui.conftest import Opened, drained, screen_text, script_of, toasts, until
+from tests.tui.conftest import (
+    Opened,
+    drained,
+    screen_text,
+    script_of,
+    through_the_menu,
+    toasts,
+    until,
+)
 from tests.tui.past import past_project
 
 Open = Callable[..., Opened]
@@ -100,6 +108,7 @@ async def test_m_gives_a_task_a_model_and_keeps_what_was_typed_when_refused(open
         script.news.put_nowait(ev.TaskChanged(task=own))
         await until(pilot, lambda: "opus" in screen_text(app))
         await pilot.press("enter")
+        await through_the_menu(pilot)
         await until(pilot, lambda: "model opus" in screen_text(app))
 
 

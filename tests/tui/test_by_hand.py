@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.dialogs.confirm import Confirm
 from ralph_tui.tui.screens.dialogs.plan_review import PlanReview
 from tests.harness.projects import make_project, plan_of, task
-from tests.tui.conftest import until
+from tests.tui.conftest import DIRECT_KEYS, until
 from tests.tui.test_keys import ralph
 
 
@@ -38,6 +39,7 @@ async def on_the_board(root: Path) -> AsyncIterator[Pilot[int]]:
         await follow_project(root, sink)
 
     launch = Launch(root, Controls(root), run, watch, warm_up=lambda: None)
+    launch = replace(launch, screen=launch.screen.model_copy(update={"keys": DIRECT_KEYS}))
     async with RalphApp(launch).run_test(size=(120, 40), notifications=True) as pilot:
         app = ralph(pilot)
         await until(pilot, lambda: bool(app.view.tasks))
@@ -78,10 +80,10 @@ async def test_several_are_held_in_a_row_and_it_is_said_who_did_it(root: Path) -
 async def test_after_a_skip_and_a_drop_the_cursor_is_on_the_next(root: Path) -> None:
     async with on_the_board(root) as pilot:
         app, board = ralph(pilot), ralph(pilot).dashboard.board
-        for key in ("s", "d"):
+        for key, yes in (("s", "s"), ("d", "D")):
             await pilot.press(key)
             await until(pilot, lambda: isinstance(app.screen, Confirm))
-            await pilot.press(key)
+            await pilot.press(yes)
             await until(pilot, lambda: isinstance(app.screen, Dashboard))
             await until(pilot, lambda k=key: board.cursor == {"s": "b", "d": "c"}[k])  # type: ignore[misc]  # binds it
         assert [t.id for t in plan_of(root).tasks] == [*"acdef"]

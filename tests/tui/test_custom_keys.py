@@ -95,7 +95,7 @@ async def test_a_theme_that_is_not_there_is_named_and_the_screen_opens() -> None
     [
         ({"pasue": "space"}, "there is no command 'pasue'. Did you mean pause?"),
         ({"pause": " , "}, "pause has no key"),
-        ({"pause": "s"}, "s would mean both pause and skip"),
+        ({"pause": "x"}, "x would mean both pause and stop"),
         ({"pause": "?"}, "? would mean both pause and help"),
         ({"history.export": "v"}, "v would mean both history.look and history.export"),
         ({"history.exprot": "v"}, "there is no command 'history.exprot'. Did you mean"),

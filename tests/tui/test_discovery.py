@@ -47,7 +47,7 @@ async def test_a_question_is_answered_and_the_specs_are_approved(tmp_path: Path)
             await until(pilot, lambda: isinstance(app.screen, ApprovalDialog))
             await until(pilot, lambda: "Hello is said in under a second" in screen_text(app))
             moment.passes(1)
-            await pilot.press("y")
+            await pilot.press("ctrl+y")
             await until(pilot, lambda: app.bridge.finished is not None)
             assert app.bridge.exit_code == 0
         told = [json.dumps(r.body["messages"]) for r in server.requests if r.script == "discovers"]

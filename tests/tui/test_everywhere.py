@@ -9,8 +9,8 @@ from textual.widgets import Input, TextArea
 
 from ralph_tui.store.project import Project
 from ralph_tui.tui.app.app import RalphApp
-from ralph_tui.tui.screens.dialogs.approval import ApprovalDialog
 from ralph_tui.tui.screens.dialogs.dialog import Dialog, text_of
+from ralph_tui.tui.screens.dialogs.menu import ShareMenu
 from ralph_tui.tui.screens.pages.history import HistoryPage
 from ralph_tui.tui.screens.pages.settings import SettingsPage
 from ralph_tui.tui.widgets.search import SearchLine
@@ -75,7 +75,7 @@ async def _searched(pilot: Pilot[int], text: str) -> None:
     word = max(words, key=len)
     await pilot.press(*word.lower())
     await until(pilot, lambda: re.fullmatch(r"\d+ of \d+", _found(app)) is not None)
-    await pilot.press("enter", "n", "N")
+    await pilot.press("enter", "greater_than_sign", "less_than_sign")
     await until(pilot, lambda: re.fullmatch(r"\d+ of \d+", _found(app)) is not None)
     assert not _types(app)
     await pilot.press("escape")
@@ -87,11 +87,18 @@ def _said(app: RalphApp, texts: tuple[str, ...]) -> list[str]:
     return [toast for toast in toasts(app) if toast in texts]
 
 
+async def _share(pilot: Pilot[int], letter: str) -> None:
+    """Choose from the menu that copies and exports."""
+    await pilot.press("Y")
+    await until(pilot, lambda: isinstance(ralph(pilot).screen, ShareMenu))
+    await pilot.press(letter)
+
+
 async def _copied(pilot: Pilot[int], key: str) -> str:
     app = ralph(pilot)
     before = "what was copied before"
     app.copy_to_clipboard(before)
-    await pilot.press(key)
+    await (_share(pilot, key) if key == "Y" else pilot.press(key))
     nothing = ("Nothing is selected yet.", "There is nothing to copy yet.")
     await until(pilot, lambda: app.clipboard != before or bool(_said(app, nothing)))
     return "" if app.clipboard == before else app.clipboard
@@ -101,10 +108,10 @@ async def _exported(pilot: Pilot[int], root: Path) -> str:
     app = ralph(pilot)
     files = root / ".ralph" / "exports"
     asks = isinstance(app.screen, HistoryPage)
-    await pilot.press("E")
+    await _share(pilot, "E")
     if asks:
         await until(pilot, lambda: bool(app.screen.query("#csv")))
-        await pilot.press("c")
+        await pilot.press("1")
     nothing = ("There is nothing to export yet.",)
     await until(pilot, lambda: bool(_said(app, nothing)) or _is_said(app, "Written"))
     written = list(files.iterdir()) if files.is_dir() else []  # before that it has another name
@@ -125,9 +132,8 @@ async def test_every_pane_is_searched_copied_and_exported(tmp_path: Path, name: 
     async with app.run_test(size=MEDIUM, notifications=True) as pilot:
         await look(pilot)
         assert not _types(app)
-        approves = isinstance(app.screen, ApprovalDialog)
         whole = await _copied(pilot, "Y")
-        chosen = await _copied(pilot, "c" if approves else "y")
+        chosen = await _copied(pilot, "y")
         assert bool(chosen) >= bool(whole), "what is chosen is copied, or all of it"
         await _searched(pilot, whole)
         assert bool(await _exported(pilot, root)) >= bool(whole)

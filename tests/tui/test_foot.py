@@ -19,7 +19,7 @@ LAYERS = {**DIALOGS, "jump": DASHBOARD["jump"]}
 
 DAILY = {("question", LITTLE), ("plan_approval", LITTLE)}
 
-NEEDED = {"plan_approval": "y n esc v e A S d + - H", "plan_graph": "esc v e A S d + - H m enter"}
+NEEDED = {"plan_approval": "ctrl+y ctrl+r esc v enter", "plan_graph": "esc v enter A"}
 """Keys that have room in the smallest terminal."""
 
 
@@ -76,8 +76,8 @@ async def test_under_a_dialog_over_a_dialog_are_the_keys_of_the_upper_one_alone(
         await look(pilot)
         await pilot.press("e")
         await until(pilot, lambda: "ctrl+s save" in screen_text(app))
-        assert "y approve" not in screen_text(app)
+        assert "ctrl+y approve" not in screen_text(app)
         await pilot.press(*"Mind: ", "escape")
-        await until(pilot, lambda: "y approve" in screen_text(app))
+        await until(pilot, lambda: "ctrl+y approve" in screen_text(app))
         await pilot.press("e")
-        await until(pilot, lambda: "Mind: Keep slugs" in screen_text(app))
+        await until(pilot, lambda: "Mind: Turn titles" in screen_text(app))

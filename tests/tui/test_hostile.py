@@ -15,10 +15,18 @@ from ralph_tui.domain.run.steps import StepOutcome
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.dialogs.confirm import Confirm
-from ralph_tui.tui.screens.dialogs.details import TaskDetail, ToolDetail
+from ralph_tui.tui.screens.dialogs.details import ToolDetail
 from ralph_tui.tui.widgets.styled import pressing
 from tests.tui import feed
-from tests.tui.conftest import Opened, drained, screen_text, script_of, toasts, until
+from tests.tui.conftest import (
+    Opened,
+    drained,
+    screen_text,
+    script_of,
+    through_the_menu,
+    toasts,
+    until,
+)
 
 Open = Callable[..., Opened]
 
@@ -155,7 +163,7 @@ async def test_every_screen_is_inert(open_app: Open, bad: str) -> None:
         assert_inert(app)
         await _details(pilot, app)
         await pilot.press("1", "j", "k", "enter")
-        await until(pilot, lambda: isinstance(app.screen, TaskDetail))
+        await through_the_menu(pilot)
         assert_inert(app)
         await pilot.press("escape", "3")
         await pilot.pause()

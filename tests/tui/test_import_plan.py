@@ -97,7 +97,7 @@ async def test_a_plan_is_shown_and_imported(root: Path) -> None:
         shown = app.screen
         assert isinstance(shown, ImportDialog)
         assert "Refused commands" in shown.copied()
-        await pilot.press("y")
+        await pilot.press("ctrl+y")
         await until(pilot, lambda: len(app.view.tasks) == 2)
         assert [t.is_unverified for t in plan_of(root).tasks] == [True, False]
         await until(pilot, lambda: "Ready to build: next is fill" in headline(app))
@@ -106,7 +106,7 @@ async def test_a_plan_is_shown_and_imported(root: Path) -> None:
         await pilot.press("ctrl+u", *"a.plain", "enter")
         await until(pilot, lambda: isinstance(app.screen, ImportDialog))
         before = plan_of(root)
-        await pilot.press("y")  # there is nothing to import
+        await pilot.press("ctrl+y")  # there is nothing to import
         await until(pilot, lambda: app.screen is app.dashboard)
         assert plan_of(root) == before
 
@@ -115,7 +115,7 @@ async def test_leaving_changes_nothing(root: Path) -> None:
     async with opened(launch_of(root)) as pilot:
         app = ralph(pilot)
         await until(pilot, lambda: bool(app.foreign_plans))
-        for key in ("escape", "n"):
+        for key in ("escape", "q"):
             await pilot.press("O")
             await until(pilot, lambda: isinstance(app.screen, ImportFileDialog))
             await pilot.press("ctrl+u", *"a.plain", "enter")

@@ -12,11 +12,19 @@ from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.commands.registry import COMMANDS, DEFAULT_KEYS, EVERY, LEADS
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.dialogs.confirm import Confirm
-from ralph_tui.tui.screens.dialogs.details import TaskDetail, ToolDetail
+from ralph_tui.tui.screens.dialogs.details import ToolDetail
 from ralph_tui.tui.screens.dialogs.help import HelpDialog
 from ralph_tui.tui.screens.dialogs.text_input import GuidanceDialog
 from tests.tui import feed
-from tests.tui.conftest import Opened, screen_text, script_of, toasts, until
+from tests.tui.conftest import (
+    Opened,
+    app_of,
+    screen_text,
+    script_of,
+    through_the_menu,
+    toasts,
+    until,
+)
 
 Open = Callable[..., Opened]
 
@@ -176,7 +184,7 @@ async def test_empty_guidance_is_not_sent(open_app: Open) -> None:
         assert isinstance(app.screen, GuidanceDialog)
 
 
-@pytest.mark.parametrize(("key", "asked"), [("x", ["stop"]), ("n", ["stop now"]), ("k", [])])
+@pytest.mark.parametrize(("key", "asked"), [("x", ["stop"]), ("s", ["stop now"]), ("k", [])])
 async def test_x_asks_how_soon(open_app: Open, key: str, asked: list[str]) -> None:
     script = script_of(feed.running())
     async with open_app(script) as pilot:
@@ -248,7 +256,7 @@ async def test_enter_on_the_board_shows_the_task(open_app: Open) -> None:
     async with open_app(script_of(feed.failed_gate())) as pilot:
         app = ralph(pilot)
         await pilot.press("1", "enter")
-        await until(pilot, lambda: isinstance(app.screen, TaskDetail))
+        await through_the_menu(pilot)
         text = screen_text(app)
         for part in ("types check  failed in 2.2s", "Waits for", "Needed by", "Why it was chosen"):
             assert part in text
@@ -275,10 +283,10 @@ async def test_the_palette_runs_our_commands(open_app: Open) -> None:
     async with open_app(script_of(feed.running())) as pilot:
         app = ralph(pilot)
         await pilot.press("ctrl+p")
-        await until(pilot, lambda: "Loop: Inject guidance" in screen_text(app))
+        await until(pilot, lambda: "Loop: Guide the agent" in screen_text(app))
         sign = next(line for line in screen_text(app).splitlines() if "Search for" in line)
         assert sign.split()[0] == "/", "and no picture that plain ASCII lacks"
-        await pilot.press(*"inject")
+        await pilot.press(*"guide the")
         await until(pilot, lambda: "Loop: Stop the loop" not in screen_text(app))
         await pilot.press("down", "enter")
         await until(pilot, lambda: isinstance(app.screen, GuidanceDialog))
@@ -366,9 +374,8 @@ def _wheel_down() -> type:
 
 async def test_a_double_click_opens_detail(open_app: Open) -> None:
     async with open_app(script_of(feed.running())) as pilot:
-        app = ralph(pilot)
         await pilot.click("#tasks", offset=(8, 2), times=2)
-        await until(pilot, lambda: isinstance(app.screen, TaskDetail))
+        await through_the_menu(pilot)
 
 
 async def test_the_footer_can_be_clicked(open_app: Open) -> None:
@@ -393,7 +400,7 @@ async def test_f12_saves_a_picture_or_says_why_not(tmp_path: Path) -> None:
     exports = tmp_path / ".ralph" / "exports"
     exports.parent.mkdir()
     exports.touch()
-    app = RalphApp(feed.Script(tmp_path, feed.running()).launch, autostart=True, clock=feed.clock)
+    app = app_of(feed.Script(tmp_path, feed.running()), keys={"screenshot": "f12"})
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("f12")
         await until(pilot, lambda: any("Something else stands there" in t for t in toasts(app)))

@@ -44,7 +44,7 @@ ASKED = "Build a thing"
     [
         ((), "", Phase.BUILDING, "There is no plan to build. Press n"),
         ((BLOCKED, WAITS), "", Phase.BUILDING, "left is blocked or waits"),
-        ((HELD,), ASKED, Phase.BUILDING, "Select a held task and press H to release it."),
+        ((HELD,), ASKED, Phase.BUILDING, "Select a held task and press enter to release it."),
         ((DONE,), "", Phase.BUILDING, "Every task is complete. Press n to ask for more"),
         ((DONE,), ASKED, Phase.BUILDING, ""),
         ((DONE,), ASKED, Phase.VALIDATION, ""),

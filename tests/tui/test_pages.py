@@ -378,20 +378,20 @@ async def test_the_transcript_is_sifted_and_searched(open_app: Open, past: Scrip
         app = ralph(pilot)
         page = await open_page(pilot, "4", "every check passed")
         assert isinstance(page, IterationsPage)
-        await pilot.press("f", "f")
+        await pilot.press("F", "F")
         await see(pilot, "only trouble", "git stash")
         assert "I'll read what is there" not in screen_text(app)
-        await pilot.press("f", "f")
+        await pilot.press("F", "F")
         app.keys = Keys({**app.keys.of, "iterations.search": ("f5",)})  # as somebody has it
-        await pilot.press("n")
+        await pilot.press("greater_than_sign")
         await until(pilot, lambda: "Nothing is found; F5 searches." in toasts(app))
         await pilot.press("tab")  # a search is of what has the keys
         await until(pilot, lambda: page.transcript.has_focus)
         await pilot.press("slash", *"PYTEST")
         await see(pilot, "1 of 3")
-        await pilot.press("enter", "n")
+        await pilot.press("enter", "greater_than_sign")
         await see(pilot, "2 of 3")
-        await pilot.press("N", "N")
+        await pilot.press("less_than_sign", "less_than_sign")
         await see(pilot, "3 of 3")
         assert page.transcript.has_focus
         await pilot.press("enter")
@@ -437,8 +437,8 @@ async def test_history_has_plots_sessions_and_metrics(open_app: Open, past: Scri
 @pytest.mark.parametrize(
     ("key", "form"),
     [
-        ("c", "csv"),
-        *(pytest.param(*p, marks=pytest.mark.long) for p in (("j", "json"), ("m", "md"))),
+        ("1", "csv"),
+        *(pytest.param(*p, marks=pytest.mark.long) for p in (("2", "json"), ("3", "md"))),
     ],
 )
 async def test_history_is_exported(open_app: Open, past: Script, key: str, form: str) -> None:
@@ -446,7 +446,7 @@ async def test_history_is_exported(open_app: Open, past: Script, key: str, form:
         app = ralph(pilot)
         page = await open_page(pilot, "5", "2 iterations")
         await until(pilot, lambda: not page.not_now("export"))
-        await pilot.press("e")
+        await pilot.press("E")
         await until(pilot, lambda: isinstance(app.screen, Confirm))
         await pilot.press(key)
         await until(pilot, lambda: any("Written:" in t for t in toasts(app)))
@@ -516,7 +516,7 @@ async def test_an_iteration_is_undone_after_a_look(open_app: Open, past: Script)
         await open_page(pilot, "4", "every check passed")
         await pilot.press("u")
         await until(pilot, lambda: isinstance(ralph(pilot).screen, UndoDialog))
-        await pilot.press("y")
+        await pilot.press("ctrl+y")
         await until(pilot, lambda: past.controls.asked[-1].startswith("undo "))
         assert past.controls.asked[0].removeprefix("look at undo ").isdecimal()
 

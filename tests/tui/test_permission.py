@@ -94,7 +94,7 @@ async def test_the_call_is_searched_and_copied_whole_and_enter_comes_back_to_the
         assert "echo line 57" not in screen_text(app)
         await pilot.press("slash", *"line 5", "enter")
         await until(pilot, lambda: "1 of 11" in screen_text(app))
-        await pilot.press("N", "N", "N")
+        await pilot.press("less_than_sign", "less_than_sign", "less_than_sign")
         await until(pilot, lambda: "9 of 11" in screen_text(app))
         assert "echo line 57" in screen_text(app)
         await pilot.press("enter", "escape")

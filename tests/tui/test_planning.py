@@ -14,7 +14,6 @@ from ralph_tui.present.board.plan_graph import graph_blocks
 from ralph_tui.present.text.glyphs import ASCII, UNICODE
 from ralph_tui.present.text.spans import plain, width_of
 from ralph_tui.tui.screens.dashboard import Dashboard
-from ralph_tui.tui.screens.dialogs.details import TaskDetail
 from ralph_tui.tui.screens.dialogs.edit_task import (
     AddTask,
     EditTask,
@@ -25,7 +24,7 @@ from ralph_tui.tui.screens.dialogs.edit_task import (
 from ralph_tui.tui.screens.dialogs.plan_review import PlanReview
 from ralph_tui.tui.screens.dialogs.split_task import SplitTask
 from tests.tui import feed
-from tests.tui.conftest import Opened, screen_text, script_of, toasts, until
+from tests.tui.conftest import Opened, screen_text, script_of, through_the_menu, toasts, until
 from tests.tui.test_keys import ralph
 
 Open = Callable[..., Opened]
@@ -109,7 +108,7 @@ async def test_v_draws_the_plan_and_tasks_are_changed_there(open_app: Open) -> N
         await until(pilot, lambda: "demo-02  Turn" not in screen_text(app))
         assert app.screen.plan.cursor == "demo-04"
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, TaskDetail))
+        await through_the_menu(pilot)
         await pilot.press("escape", "escape")
         await until(pilot, lambda: isinstance(app.screen, Dashboard))
 
@@ -265,7 +264,7 @@ async def test_a_task_is_added_where_the_plan_is_reviewed(open_app: Open) -> Non
         await pilot.press("A", "ctrl+s")
         await until(pilot, lambda: "A task needs a description." in screen_text(app))
         await pilot.press(*"Say when", "tab", "tab", *"ghost", "tab", "tab", *"9k", "escape")
-        await until(pilot, lambda: any("A goes on with it" in t for t in toasts(app)))
+        await until(pilot, lambda: any("A continues" in t for t in toasts(app)))
         script.controls.error = RalphError("Task 'demo-07' depends on 'ghost'.", "Look.")
         await pilot.press("A", "ctrl+s")
         await until(pilot, lambda: "Task 'demo-07' depends on 'ghost'. Look." in screen_text(app))

@@ -123,7 +123,7 @@ async def test_planning_that_is_detached_goes_on_planning_and_a_plan_handed_in_i
         await until(pilot, lambda: isinstance(app.screen, Dashboard))
         await pilot.press("q")
         await until(pilot, lambda: isinstance(app.screen, Confirm))
-        await pilot.press("d")
+        await pilot.press("T")
         await until(pilot, lambda: script.controls.asked == ["stop now"])
         script.news.put_nowait(STOPPED)
         await until(pilot, lambda: bool(app._exit))

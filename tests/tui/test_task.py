@@ -11,7 +11,7 @@ from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.store.layout import Layout
 from ralph_tui.tui.screens.dialogs.details import TaskDetail
 from tests.tui import feed
-from tests.tui.conftest import Opened, screen_text, until
+from tests.tui.conftest import Opened, screen_text, through_the_menu, until
 from tests.tui.feed import Script
 from tests.tui.past import past_project
 from tests.tui.test_keys import ralph
@@ -27,7 +27,7 @@ async def opened(pilot: Pilot[int], task_id: str) -> TaskDetail:
     await until(pilot, lambda: task_id in app.view.tasks)
     app.dashboard.board.move_cursor(task_id)
     await pilot.press("enter")
-    await until(pilot, lambda: isinstance(app.screen, TaskDetail))
+    await through_the_menu(pilot)
     assert isinstance(app.screen, TaskDetail)
     return app.screen
 

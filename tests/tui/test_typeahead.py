@@ -12,9 +12,16 @@ from ralph_tui.domain.project_state import ApprovalKind
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.dialogs.auto_dialog import AutoDialog
-from ralph_tui.tui.screens.dialogs.details import TaskDetail
 from tests.tui import feed
-from tests.tui.conftest import Moment, Opened, screen_text, script_of, toasts, until
+from tests.tui.conftest import (
+    Moment,
+    Opened,
+    screen_text,
+    script_of,
+    through_the_menu,
+    toasts,
+    until,
+)
 from tests.tui.test_keys import ralph
 from tests.tui.waiting import approving, asking, permitting
 
@@ -25,6 +32,7 @@ NAMED = {
     "\x10": "ctrl+p",
     "\r": "enter",
     "\x1b": "escape",
+    "\x12": "ctrl+r",
     "\x13": "ctrl+s",
     "\x15": "ctrl+u",
     "\x7f": "backspace",
@@ -84,7 +92,7 @@ async def test_letters_typed_at_once_go_to_the_field(open_app: Open, keys: str, 
     ("waiting", "keys", "answer"),
     [
         (permitting(), "31 dry run first\r", "answer q-p1-1: Deny, 1 dry run first"),
-        (approving(ApprovalKind.SPECS), "npay in euros\x13", "reject: pay in euros"),
+        (approving(ApprovalKind.SPECS), "\x12pay in euros\x13", "reject: pay in euros"),
         pytest.param(
             asking(), "42 of them\r\r", "answer q-b1-1: 2 of them", marks=pytest.mark.long
         ),
@@ -177,7 +185,7 @@ async def test_keys_after_one_that_goes_somewhere_are_for_that_place(open_app: O
     async with open_app(script_of(feed.failed_gate())) as pilot:
         app = ralph(pilot)
         typed(app, "1j\r")
-        await until(pilot, lambda: isinstance(app.screen, TaskDetail))
+        await through_the_menu(pilot)
         assert "task demo-04" in screen_text(app)
         typed(app, "\x1b8vv")
         await until(pilot, lambda: "rose-pine" in screen_text(app))

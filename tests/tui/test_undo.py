@@ -33,7 +33,7 @@ async def test_undo_shows_what_it_would_change_and_a_no_changes_nothing(open_app
         shown = (await looked(pilot)).copied()
         assert "bring back  docs/old-guide.md" in shown
         assert "Ralph commits this to feature/slugs as a new commit." in shown
-        await pilot.press("n")
+        await pilot.press("escape")
         await until(pilot, lambda: ralph(pilot).screen is ralph(pilot).dashboard)
         (asked,) = script.controls.asked
         assert asked.startswith("look at undo demo-")
@@ -47,7 +47,7 @@ async def test_a_yes_undoes_what_was_shown(open_app: Open) -> None:
     script = script_of(feed.complete())
     async with open_app(script) as pilot:
         await looked(pilot)
-        await pilot.press("y")
+        await pilot.press("ctrl+y")
         await until(pilot, lambda: script.controls.asked[-1].startswith("undo demo-"))
 
 
@@ -81,7 +81,7 @@ async def test_a_real_project_is_undone_while_the_screen_watches_it(tmp_path: Pa
         app = ralph(pilot)
         shown = await looked(pilot)
         assert "remove      a.txt" in shown.copied()
-        await pilot.press("y")
+        await pilot.press("ctrl+y")
         await until(pilot, lambda: any("a is undone" in text for text in toasts(app)))
         await until(pilot, lambda: app.view.tasks["a"].status is TaskStatus.PENDING)
         assert app.view.elsewhere is None

@@ -192,11 +192,11 @@ def nothing_ready(sizes: Mapping[Group, int]) -> tuple[str, str]:
         return "Every task is complete.", f"Press {{request}} to ask for more. {LOOK_BACK}"
     left = "No task is ready: what is left is {} or waits for something that is."
     if not held:
-        advice = "Edit the plan, or select a blocked task and press {retry} to try it again."
+        advice = "Edit the plan, or select a blocked task and press {retry} to retry it."
         return left.format("blocked"), advice
     if not blocked:
         return left.format("held"), "Select a held task and press {hold} to release it."
-    advice = "Select a task: {hold} releases a held one, {retry} tries a blocked one again."
+    advice = "Press {detail} on a task: its menu releases a held one and retries a blocked one."
     return left.format("held, blocked"), advice
 
 

@@ -75,7 +75,7 @@ def question_blocks(question: Question, draft: Draft, glyphs: Glyphs) -> list[Li
     """List the question, its options, the person's own words, and declining."""
     asked: list[Line] = [[Span(text, Tone.TITLE)] for text in question.question.splitlines()]
     if question.multi_select:
-        asked.append([Span("Any number: space marks, enter goes on.", Tone.MUTED)])
+        asked.append([Span("Any number: space marks, enter continues.", Tone.MUTED)])
     blocks = [LineBlock(None, [*asked, []])]
     for index, option in enumerate(question.options):
         sign = _sign(question, glyphs, on=index in draft.marked)
@@ -169,16 +169,14 @@ def _tab(name: str, sign: str, glyphs: Glyphs, *, here: bool) -> list[Span]:
 def keys_of_question(question: Question, *, alone: bool) -> str:
     """Name what the keys do among the options."""
     last = min(9, len(question.options) + OWN)
-    accept = "space mark, enter go on" if question.multi_select else "enter choose"
-    turn = "" if alone else "n next, m back, "
-    return (
-        f"1-{last} {accept}, {turn}esc later; {{search}} search, {{copy}} copy, {{export}} export"
-    )
+    accept = "space mark, enter continue" if question.multi_select else "enter choose"
+    turn = "" if alone else "left right questions, "
+    return f"1-{last} {accept}, {turn}esc later; {{search}} search, {{copy}} copy, {{share}} export"
 
 
 def keys_of_review(*, sends: bool) -> str:
     """Name what the keys do in the review of all answers."""
-    return f"enter {'send' if sends else 'change'}, j k move, m back, esc later"
+    return f"enter {'send' if sends else 'change'}, j k move, left back, esc later"
 
 
 _TITLES = {

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from rich.cells import cell_len
@@ -18,6 +18,10 @@ _SHOWN = {
     "full_stop": ".",
     "left_square_bracket": "[",
     "right_square_bracket": "]",
+    "greater_than_sign": ">",
+    "less_than_sign": "<",
+    "shift+up": "shift+↑",
+    "shift+down": "shift+↓",
     "escape": "esc",
 }
 _NAMED = {shown: key for key, shown in _SHOWN.items()}
@@ -44,13 +48,19 @@ class Keys:
 
     Attributes:
         of: By the command's name in the settings; a page's own commands begin with the page, such as why.copy.
+        within: By the same name, the command whose menu offers one without a key.
     """
 
     of: Mapping[str, tuple[str, ...]]
+    within: Mapping[str, str] = field(default_factory=dict)
 
     def label(self, name: str) -> str:
-        """Return the key that is shown for a command."""
-        return key_label(self.of[name][0])
+        """Return the key that is shown for a command: its own, else the one of its menu."""
+        own = self.of[name]
+        if own:
+            return key_label(own[0])
+        page, dot, _ = name.rpartition(".")
+        return self.label(f"{page}{dot}{self.within[name]}")
 
     def said(self, text: str, **values: str) -> str:
         """Fill a sentence with keys: `{pause} goes on`; `values` are put in as they are."""
@@ -71,7 +81,20 @@ class Keys:
             yield rest, False
 
 
-_NAMES = ("up", "down", "space", "tab", "escape", "enter", "pageup", "pagedown")
+_NAMES = (
+    "up",
+    "down",
+    "left",
+    "right",
+    "shift+↑",
+    "shift+↓",
+    "space",
+    "tab",
+    "escape",
+    "enter",
+    "pageup",
+    "pagedown",
+)
 _RANGE = re.compile(r"\d-\d")
 
 GAP = "  "

@@ -39,7 +39,7 @@ class Command:
 
     Attributes:
         name: Of its handler (`handlers/table.py`) and its binding, so that keys can be remapped.
-        keys: As Textual names them; the first is the one that is shown.
+        keys: As Textual names them; the first is the one that is shown. Without one, `within` leads to it.
         title: For the palette and the help, as "Verb thing".
         help: One sentence.
         area: Groups commands in palette, help and docs/keys.md.
@@ -49,6 +49,7 @@ class Command:
         label: A footer label that depends on the state.
         leads: Where it leads, for the keys that are typed right after its own.
         on_pages: Whether it works on a page as it does on the dashboard.
+        within: The command that offers it in its menu, for one without a key of its own.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Command:
     label: Callable[[CommandContext], str] | None = None
     leads: Leads = Leads.NOWHERE
     on_pages: bool = False
+    within: str = ""
 
     def footer_label(self, now: CommandContext) -> str:
         """Return the footer's word for it; empty while another command has its place."""

@@ -119,7 +119,7 @@ NAMES = tuple(DEFAULT_KEYS.of)
 
 def keys_of(keymap: Keymap) -> Keys:
     """Return the keys of all commands, with the person's in the place of the defaults."""
-    return Keys({**DEFAULT_KEYS.of, **keymap})
+    return Keys({**DEFAULT_KEYS.of, **keymap}, DEFAULT_KEYS.within)
 
 
 def keymap_of(given: Mapping[str, str]) -> Keymap:

@@ -22,14 +22,32 @@ _SEARCH = (
         3,
         leads=Leads.FIELD,
     ),
-    Command("next_match", ("n",), "Next match", "Go to the next place with the words.", ""),
-    Command("previous_match", ("N",), "Previous match", "Go to the place before.", ""),
+    Command("next_match", ("greater_than_sign",), "Next match", "Go to the next match.", ""),
+    Command(
+        "previous_match", ("less_than_sign",), "Previous match", "Go to the previous match.", ""
+    ),
 )
 
-_EXPORT = Command(
-    "export", ("E",), "Export", "Write what is shown to .ralph/exports.", "", leads=Leads.FIELD
+_SHARE = Command(
+    "share",
+    ("Y",),
+    "Copy all or export",
+    "Copy everything that is shown, or write it to a file.",
+    "",
+    leads=Leads.DIALOG,
 )
-_COPY_ALL = Command("copy_all", ("Y",), "Copy everything", "Copy all that is shown.", "")
+_EXPORT = Command(
+    "export",
+    (),
+    "Export",
+    "Write what is shown to .ralph/exports.",
+    "",
+    leads=Leads.FIELD,
+    within="share",
+)
+_COPY_ALL = Command(
+    "copy_all", (), "Copy everything", "Copy everything that is shown.", "", within="share"
+)
 
 
 def _of(area: str, *commands: Command) -> tuple[Command, ...]:
@@ -56,7 +74,7 @@ PAGE_COMMANDS: dict[str, tuple[Command, ...]] = {
         Command("look", ("v",), "Next view", "Activity, changes, summary.", "", "view", 2),
         *_SEARCH,
         Command(
-            "filter", ("f",), "Filter", "All, calls alone, trouble alone, what was said.", "", "filter", 5
+            "filter", ("F",), "Filter", "Filter: all, tool calls, problems, messages.", "", "filter", 5
         ),
         Command("newer", ("right_square_bracket",), "Newer iteration", "The one after this.", ""),
         Command("older", ("left_square_bracket",), "Older iteration", "The one before this.", ""),
@@ -66,6 +84,7 @@ PAGE_COMMANDS: dict[str, tuple[Command, ...]] = {
             leads=Leads.DIALOG,
         ),
         Command("copy", ("y",), "Copy", "Copy the selected entry, the changes or the summary.", ""),
+        _SHARE,
         _COPY_ALL,
         _EXPORT,
     ),
@@ -74,8 +93,9 @@ PAGE_COMMANDS: dict[str, tuple[Command, ...]] = {
         Command("look", ("v",), "Next view", "Plots, sessions, metrics.", "", "view", 1),
         Command("open", ("enter",), "Open", "Walk through the selected iteration.", "", "open", 0, leads=Leads.PLACE),
         *_SEARCH,
-        Command("export", ("e", "E"), "Export", "Write it as CSV, JSON or Markdown.", "", "export", 2, leads=Leads.FIELD),
+        Command("export", (), "Export", "Write it as CSV, JSON or Markdown.", "", "export", 2, leads=Leads.FIELD, within="share"),
         Command("copy", ("y",), "Copy", "Copy the selected session, the metrics, or the plots' numbers.", "", "copy", 4),
+        _SHARE,
         _COPY_ALL,
     ),
     "memory": _of(
@@ -84,6 +104,7 @@ PAGE_COMMANDS: dict[str, tuple[Command, ...]] = {
         *_SEARCH,
         Command("edit", ("e",), "Edit", "Open the file in $VISUAL or $EDITOR.", "", "edit", 1, leads=Leads.DIALOG),
         Command("copy", ("y",), "Copy", "Copy the whole text.", "", "copy", 4),
+        _SHARE,
         _COPY_ALL,
         _EXPORT,
     ),
@@ -97,6 +118,7 @@ PAGE_COMMANDS: dict[str, tuple[Command, ...]] = {
             leads=Leads.FIELD,
         ),
         Command("copy", ("y",), "Copy", "Copy what is shown.", "", "copy", 4),
+        _SHARE,
         _COPY_ALL,
         _EXPORT,
     ),
@@ -107,6 +129,7 @@ PAGE_COMMANDS: dict[str, tuple[Command, ...]] = {
         Command("archive", ("z",), "Archive", "Copy the selected plan, its specs and its log; the memory page has the archives.", "", "archive", 2),
         *_SEARCH,
         Command("copy", ("y",), "Copy", "Copy the selected row.", "", "copy", 4),
+        _SHARE,
         _COPY_ALL,
         _EXPORT,
     ),
@@ -116,7 +139,8 @@ PAGE_COMMANDS: dict[str, tuple[Command, ...]] = {
         Command("open", ("enter",), "Change", "Change the selected value, or keep the theme.", "", "change", 0, leads=Leads.PLACE),
         *_SEARCH,
         Command("copy", ("y",), "Copy", "Copy the selected setting.", "", "copy", 4),
-        Command("copy_all", ("Y",), "Copy everything", "Copy every setting with its source.", ""),
+        _SHARE,
+        Command("copy_all", (), "Copy everything", "Copy every setting with its source.", "", within="share"),
         _EXPORT,
     ),
 }  # fmt: skip
@@ -124,13 +148,13 @@ PAGE_COMMANDS: dict[str, tuple[Command, ...]] = {
 
 COMMANDS: tuple[Command, ...] = (
     Command(
-        "answer", ("a",), "Answer what waits for you",
-        "Open the question or the decision that the loop waits for.",
+        "answer", ("a",), "Answer",
+        "Open the question or the decision that is waiting for you.",
         "Loop", "answer", -2, availability.nothing_waits, availability.answer_label,
         leads=Leads.DIALOG, on_pages=True,
     ),
     Command(
-        "hurry", ("w",), "Wait no longer", "Try again now instead of waiting for a limit or a cool-down.",
+        "hurry", ("w",), "Retry now", "Retry now instead of waiting for a limit or a cool-down.",
         "Loop", "try now", -1, availability.no_limit, availability.hurry_label,
         on_pages=True,
     ),
@@ -140,140 +164,144 @@ COMMANDS: tuple[Command, ...] = (
         on_pages=True,
     ),
     Command(
-        "request", ("n",), "New request", "Say what to build; Ralph goes the whole way.",
+        "request", ("n",), "New request", "Describe what to build. Ralph plans, builds and verifies it.",
         "Loop", "new", 8, availability.no_request, availability.request_label,
         leads=Leads.DIALOG,
     ),
     Command(
         "pause", ("p",), "Pause or resume",
-        "Pause after this iteration, and at once when pressed again; resume when paused.",
+        "Pause after this iteration, or at once when pressed again. Resume when paused.",
         "Loop", "pause", 1, availability.cannot_pause, availability.pause_label,
         on_pages=True,
     ),
     Command(
-        "resume", ("r",), "Resume, or withdraw a pause",
-        "Go on when paused; take back a pause that was asked for.", "Loop", disabled=availability.cannot_resume,
-        on_pages=True,
+        "resume", (), "Resume, or withdraw a pause",
+        "Resume a paused loop, or withdraw the request to pause.", "Loop", disabled=availability.cannot_resume,
+        on_pages=True, within="palette",
     ),
     Command(
-        "stop", ("x",), "Stop the loop", "Stop after this iteration or at once; asks which.",
+        "stop", ("x",), "Stop the loop", "Stop after this iteration or at once, after asking.",
         "Loop", "stop", 5, availability.no_loop, availability.stop_label,
         leads=Leads.DIALOG, on_pages=True,
     ),
     Command(
-        "inject", ("i",), "Inject guidance", "Say something to the next iteration.",
+        "inject", ("i",), "Guide the agent", "Send guidance to the next iteration, or to the agent now.",
         "Loop", "guide", 2,
         leads=Leads.DIALOG, on_pages=True,
     ),
     Command(
-        "urge", ("I",), "Say it now", "Say something to the turn that runs, without waiting for the next.",
+        "urge", (), "Guide the agent now", "Send guidance to the agent without waiting for the next iteration.",
         "Loop", disabled=availability.no_loop,
-        leads=Leads.DIALOG,
+        leads=Leads.DIALOG, within="inject",
     ),
     Command(
-        "skip", ("s",), "Skip task",
-        "Block the selected task, or the one being worked; asks first. {retry} takes it up again.",
-        "Task", "skip", 4, availability.cannot_skip,
-        leads=Leads.DIALOG,
+        "skip", (), "Skip task",
+        "Block the selected or the current task, after asking. Retry queues it again.",
+        "Task", disabled=availability.cannot_skip,
+        leads=Leads.DIALOG, within="detail",
     ),
     Command(
-        "retry", ("t",), "Try a blocked task again",
-        "Put the selected blocked task back to pending with its tries at zero.",
+        "retry", (), "Retry task",
+        "Reset the attempts of the selected blocked task and queue it again.",
         "Task", disabled=availability.cannot_retry,
-        leads=Leads.PLACE,
+        leads=Leads.PLACE, within="detail",
     ),
     Command(
-        "hold", ("H",), "Hold or release task",
-        "A held task is not chosen until it is released; one being worked is put back.",
+        "hold", (), "Hold or release task",
+        "Put a task on hold. If it is running, it stops and returns to the queue.",
         "Task", disabled=availability.cannot_hold,
-        leads=Leads.PLACE,
+        leads=Leads.PLACE, within="detail",
     ),
     Command(
-        "model", ("m",), "Choose the task's model", "Work the selected task with a model of its own.",
+        "model", (), "Choose the task's model", "Choose another model for the selected task.",
         "Task", disabled=availability.cannot_change,
-        leads=Leads.DIALOG,
+        leads=Leads.DIALOG, within="detail",
     ),
     Command(
         "edit", ("e",), "Edit task",
-        "Change the selected task: text, criteria, what it waits for, priority, tokens, model.",
+        "Change the selected task: text, criteria, dependencies, priority, tokens, model.",
         "Task", disabled=availability.cannot_change,
         leads=Leads.DIALOG,
     ),
     Command(
         "add", ("A",), "Add task",
-        "Put one more task into the plan, after all others unless you say otherwise.",
+        "Add a task to the plan, by default after all others.",
         "Task", disabled=availability.no_plan,
         leads=Leads.DIALOG,
     ),
     Command(
         "import_plan", ("O",), "Import a plan…",
-        "Read a plan of another tool; shows first what it would change.",
+        "Import a plan from another tool, after showing what will change.",
         "Task", "import", 9, availability.cannot_import, availability.import_label,
         leads=Leads.DIALOG,
     ),
     Command(
-        "split", ("S",), "Split task",
-        "Put several tasks in the place of the selected one, worked one after the other.",
+        "split", (), "Split task",
+        "Replace the selected task with several, built one after the other.",
         "Task", disabled=availability.cannot_change,
-        leads=Leads.DIALOG,
+        leads=Leads.DIALOG, within="detail",
     ),
     Command(
-        "replan", ("P",), "Plan again",
-        "Make the plan anew with what is to be different; what is complete stays, the plan before is kept.",
+        "replan", (), "Plan again",
+        "Replan with your feedback. Completed tasks stay; the old plan is archived.",
         "Task", disabled=availability.cannot_replan,
-        leads=Leads.DIALOG,
+        leads=Leads.DIALOG, within="palette",
     ),
     Command(
-        "sooner", ("plus",), "Move task up", "Put the selected task before the one above it.",
+        "sooner", ("shift+up",), "Move task up", "Put the selected task before the one above it.",
         "Task", disabled=availability.cannot_change,
     ),
     Command(
-        "later", ("minus",), "Move task down", "Put the selected task after the one below it.",
+        "later", ("shift+down",), "Move task down", "Put the selected task after the one below it.",
         "Task", disabled=availability.cannot_change,
     ),
     Command(
-        "drop", ("d",), "Drop task", "Take the selected task out of the plan; asks first.",
+        "drop", (), "Drop task", "Remove the selected task from the plan, after asking.",
         "Task", disabled=availability.cannot_change,
-        leads=Leads.DIALOG,
+        leads=Leads.DIALOG, within="detail",
     ),
     Command(
         "undo", ("u",), "Undo task",
-        "Restore the files from before the selected task; shows first what would change.",
+        "Restore the files from before the selected task, after showing what will change.",
         "Task", disabled=availability.cannot_undo,
         leads=Leads.DIALOG,
     ),
     Command(
-        "detail", ("enter",), "Show detail", "The whole of the selected entry or task.",
+        "detail", ("enter",), "Open", "Open the menu of the selected task, or the whole of the selected entry.",
         "Look", "detail", 3,
         leads=Leads.VIEW,
     ),
     Command(
         "plan", ("v",), "View the plan",
-        "The plan as a graph of what waits for what, or as a list; change it there.", "Look",
+        "Show the plan as a dependency graph or as a list, and change it.", "Look",
         leads=Leads.VIEW,
     ),
     Command(
         "search", ("slash",), "Search",
-        "Find words in the tasks or the activity, in inputs and outputs too; enter keeps them, "
-        "n and N step.", "Look",
+        "Find words in the tasks or the activity, also in inputs and outputs.", "Look",
         leads=Leads.FIELD,
     ),
     Command(
         "sift", ("F",), "Filter",
-        "The activity: everything, calls, trouble, what was said; the tasks: all, open, by status.",
+        "Filter the activity (all, tool calls, problems, messages) or the tasks (all, open, by status).",
         "Look",
     ),
     Command("fold", ("Z",), "Fold group", "Hide or show the tasks of the group under the cursor.", "Look"),
-    Command("follow", ("f",), "Follow the activity", "Stay at the end of the stream, or let go.", "Look"),
-    Command("copy", ("y",), "Copy the selection", "Copy the selected entry or task, whole.", "Look"),
+    Command("follow", ("f",), "Follow the activity", "Toggle auto-scroll.", "Look"),
+    Command("copy", ("y",), "Copy the selection", "Copy the whole of the selected entry or task.", "Look"),
     Command(
-        "copy_all", ("Y",), "Copy everything", "Copy the tasks, the activity, as filtered, or the status.",
-        "Look",
+        "share", ("Y",), "Copy all or export",
+        "Copy the tasks, the activity or the status, or write them to a file.", "Look",
+        leads=Leads.DIALOG,
     ),
     Command(
-        "export", ("E",), "Export", "Write the tasks, the activity, as filtered, or the status to .ralph/exports.",
+        "copy_all", (), "Copy everything", "Copy the tasks, the activity or the status, as filtered.",
+        "Look", within="share",
+    ),
+    Command(
+        "export", (), "Export", "Write the tasks, the activity or the status, as filtered, to .ralph/exports.",
         "Look",
-        leads=Leads.FIELD,
+        leads=Leads.FIELD, within="share",
     ),
     Command(
         "jump", ("o", "ctrl+o"), "Jump",
@@ -287,7 +315,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("previous_pane", ("shift+tab", "left", "h"), "Previous pane", "Focus the pane before.", "Look", leads=Leads.PLACE),
     Command(
         "iterations", ("4",), "Iterations and replay",
-        "Walk back through past iterations, see what each changed, replay them.", "Pages", "iterations", 10,
+        "Go through past iterations, see their changes and replay them.", "Pages", "iterations", 10,
         leads=Leads.VIEW, on_pages=True,
     ),
     Command(
@@ -323,11 +351,11 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command("palette", ("ctrl+p",), "Open the command palette", "Find any command by name.", "App", leads=Leads.FIELD, on_pages=True),
     Command(
-        "screenshot", ("f12",), "Save a screenshot", "Save the screen as an SVG picture.", "App",
-        on_pages=True,
+        "screenshot", (), "Save a screenshot", "Save the screen as an SVG picture.", "App",
+        on_pages=True, within="palette",
     ),
     Command(
-        "quit", ("q", "ctrl+q"), "Quit", "Leave; asks first while the loop runs.", "App", "quit", 7,
+        "quit", ("q", "ctrl+q"), "Quit", "Quit. Asks first while the loop runs.", "App", "quit", 7,
         leads=Leads.DIALOG, on_pages=True,
     ),
 )  # fmt: skip
@@ -357,12 +385,15 @@ EVERY = (*COMMANDS, *(command for own in PAGE_COMMANDS.values() for command in o
 LEADS = {command.name: command.leads for command in EVERY}
 """By name; commands of pages with the same name lead to the same."""
 
-DEFAULT_KEYS = Keys({name_of(command): command.keys for command in EVERY})
+DEFAULT_KEYS = Keys(
+    {name_of(command): command.keys for command in EVERY},
+    {name_of(command): command.within for command in EVERY if command.within},
+)
 """The keys where the settings change none."""
 
 MOVES = (
     ("↑ ↓  j k", "Move in tasks, activity and details"),
-    ("g G  Home End", "First and last; at the end the stream follows again"),
+    ("g G  Home End", "First and last; at the end auto-scroll is on again"),
     ("ctrl+u ctrl+d", "Half a page up and down"),
     ("esc", "Close the top layer; never quits"),
     ("ctrl+c", "Copy a mouse selection; else warns, and asks to quit when pressed again"),
@@ -371,20 +402,33 @@ MOVES = (
 
 
 def bindings() -> list[BindingType]:
-    """Return the app's bindings; `DashboardFooter` draws the footer, so Textual need not show them."""
+    """Return the app's bindings; `DashboardFooter` draws the footer, so Textual need not show them.
+
+    A command without a key gets one that no terminal sends, so that the settings can give it a real one.
+    """
     return [
         Binding(
-            ",".join(c.keys), f"invoke('{c.name}')", c.title, show=False, id=c.name, tooltip=c.help
+            ",".join(c.keys) or f"none_{c.name}",
+            f"invoke('{c.name}')",
+            c.title,
+            show=False,
+            id=c.name,
+            tooltip=c.help,
         )
         for c in COMMANDS
     ]
+
+
+def _menu_of(command: Command) -> str:
+    """Return where a command without a key is found."""
+    return f"in the menu of `{DEFAULT_KEYS.label(command.within)}`"
 
 
 def key_table() -> str:
     """Return the table of keys in docs/keys.md, as Markdown, with the names that `screen.keys` knows."""
     rows = [
         (
-            " ".join(f"`{key_label(key)}`" for key in c.keys),
+            " ".join(f"`{key_label(key)}`" for key in c.keys) or _menu_of(c),
             f"`{name_of(c)}`",
             f"{c.title}. {DEFAULT_KEYS.said(c.help)}",
         )

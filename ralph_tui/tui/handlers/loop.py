@@ -1,6 +1,7 @@
 """Commands about the loop: build, pause, resume, stop, try now, and guidance for the agent."""
 
 from ralph_tui.domain.view.loop_view import RunState
+from ralph_tui.tui.commands.availability import no_loop
 from ralph_tui.tui.handlers.command_host import CommandHost
 from ralph_tui.tui.host.workers import attempt
 from ralph_tui.tui.screens.dialogs.confirm import Confirm, ConfirmChoice
@@ -50,7 +51,7 @@ class LoopHandlers:
                 "Nothing is lost. When it is interrupted, its task goes back to the board.",
                 (
                     ConfirmChoice("x", "Stop after this iteration", "after"),
-                    ConfirmChoice("n", "Stop now, interrupt the agent", "now", danger=True),
+                    ConfirmChoice("s", "Stop now, interrupt the agent", "now", danger=True),
                     ConfirmChoice("k", "Keep running", "keep"),
                 ),
                 moot=self._app.bridge.over,
@@ -82,24 +83,19 @@ class LoopHandlers:
 
     async def inject(self) -> None:
         """Queue guidance for the next iteration; a draft survives Escape and a failed send."""
-        dialog = GuidanceDialog(self._draft)
+        await self._guide(GuidanceDialog(self._draft, runs=not no_loop(self._app.situation())))
+
+    async def urge(self) -> None:
+        """Send guidance to the agent now."""
+        await self._guide(UrgentGuidanceDialog(self._draft))
+
+    async def _guide(self, dialog: GuidanceDialog) -> None:
         text = await self._app.push_screen_wait(dialog)
         self._draft = dialog.draft
         if not text:
             return
-        queued = await attempt(self._app, lambda: self._controls.inject(text))
-        if queued is not None:
+        sent = await attempt(self._app, lambda: self._controls.inject(text, now=dialog.now))
+        if sent is not None:
             self._draft = ""
-            self._app.say("Queued for the next iteration.")
-
-    async def urge(self) -> None:
-        """Send guidance to the running turn."""
-        dialog = UrgentGuidanceDialog(self._draft)
-        text = await self._app.push_screen_wait(dialog)
-        self._draft = dialog.draft
-        if (
-            text
-            and await attempt(self._app, lambda: self._controls.inject(text, now=True)) is not None
-        ):
-            self._draft = ""
-            self._app.say("Said to the running turn, or to the next when none runs.")
+            now = "Sent to the agent." if dialog.now else "Queued for the next iteration."
+            self._app.say(now)

@@ -11,8 +11,7 @@ from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.control.attribution import CHANGED_ON_DISK
 from ralph_tui.engine.control.plan_edits import TaskFields
-from ralph_tui.present.text.key_hints import commands_as_key_text, key_label
-from ralph_tui.tui.commands.registry import BY_NAME
+from ralph_tui.present.text.key_hints import commands_as_key_text
 from ralph_tui.tui.handlers.command_host import CommandHost
 from ralph_tui.tui.host.workers import attempt
 from ralph_tui.tui.screens.dialogs.confirm import Confirm, ConfirmChoice
@@ -56,7 +55,7 @@ class PlanHandlers:
             return
         if await self._send(task, partial(self._controls.skip, task.id)):
             said = self._app.keys.said(
-                "{task} is blocked; {retry} on the board tries it again.", task=task.id
+                "{task} is blocked. {retry} on the task retries it.", task=task.id
             )
             self._app.say(said)
 
@@ -77,8 +76,8 @@ class PlanHandlers:
             if await self._send(task, partial(self._controls.release, task.id)):
                 self._app.say(f"{task.id} is released.")
         elif await self._send(task, partial(self._controls.hold, task.id)):
-            key = key_label(self._app.keys_of(BY_NAME["hold"])[0])
-            self._app.say(f"{task.id} is held; {key} on it releases it.")
+            said = "{task} is on hold. {hold} on the task releases it."
+            self._app.say(self._app.keys.said(said, task=task.id))
 
     async def _send(self, task: Task, request: Callable[[], Task]) -> bool:
         """Move a task to another group; the cursor stays where it is, on the next one."""
@@ -130,7 +129,7 @@ class PlanHandlers:
             self._app.say(f"{task.id} is changed.")
         elif dialog.typed != dialog.before:
             self._left[task.id] = dialog.before, dialog.typed
-            self._app.say(self._app.keys.said("What you typed is kept: {edit} goes on with it."))
+            self._app.say(self._app.keys.said("What you typed is kept: {edit} continues."))
 
     async def add(self) -> None:
         """Add a task; Escape keeps what was typed."""
@@ -143,7 +142,7 @@ class PlanHandlers:
             self._app.say(f"{made.id} is added: {one_line(made.title)}")
         elif dialog.typed != dialog.before:
             self._new = dialog.typed
-            self._app.say(self._app.keys.said("What you typed is kept: {add} goes on with it."))
+            self._app.say(self._app.keys.said("What you typed is kept: {add} continues."))
 
     def _saving(self, write: Callable[[TaskFields], Task]) -> Save:
         """Return what a form saves with, off the event loop."""
@@ -176,7 +175,7 @@ class PlanHandlers:
             self._app.say(f"{task.id} is split into {plural(len(made), 'task')}.")
         elif dialog.draft != before:
             self._parts[task.id] = dialog.draft
-            self._app.say(self._app.keys.said("What you typed is kept: {split} goes on with it."))
+            self._app.say(self._app.keys.said("What you typed is kept: {split} continues."))
 
     async def drop(self) -> None:
         """Drop the task, after asking."""
@@ -188,7 +187,7 @@ class PlanHandlers:
                 f"drop {task.id}",
                 f"{one_line(task.title)}: it is taken out of the plan.",
                 (
-                    ConfirmChoice("d", "Drop it", "drop", danger=True),
+                    ConfirmChoice("D", "Drop it", "drop", danger=True),
                     ConfirmChoice("k", "Keep it", "keep"),
                 ),
             )

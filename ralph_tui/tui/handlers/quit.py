@@ -14,8 +14,8 @@ _AFTER = ConfirmChoice("x", "Stop after this iteration, then quit", "end")
 _STAY = ConfirmChoice("k", "Keep running here", "keep")
 _STOP = ConfirmChoice("s", "Stop now and quit; interrupts the iteration", "stop", danger=True)
 _DETACH = (
-    ConfirmChoice("a", "Detach after this iteration", "after"),
-    ConfirmChoice("d", "Detach now; the iteration begins anew", "detach"),
+    ConfirmChoice("t", "Detach after this iteration", "after"),
+    ConfirmChoice("T", "Detach now; the iteration starts again", "detach"),
 )
 _QUESTION = "The loop runs in this terminal and ends with it."
 _QUESTION_DETACH = "The loop runs in this terminal. Detached, it goes on in the background; `ralph` shows it again."

@@ -57,6 +57,7 @@ class Handlers:
             "fold": view.fold,
             "follow": view.follow,
             "copy": view.copy,
+            "share": view.share,
             "copy_all": view.copy_all,
             "export": view.export,
             "jump": view.jump,

@@ -16,6 +16,7 @@ from ralph_tui.tui.screens.dialogs.command_palette import open_palette
 from ralph_tui.tui.screens.dialogs.details import BreakerDetail, TaskDetail, ToolDetail
 from ralph_tui.tui.screens.dialogs.help import HelpDialog
 from ralph_tui.tui.screens.dialogs.jump import Jump, targets
+from ralph_tui.tui.screens.dialogs.menu import DETAILS, ShareMenu, TaskMenu
 from ralph_tui.tui.screens.dialogs.plan_review import PlanReview
 from ralph_tui.tui.theme.stylesheets import read_sheets
 
@@ -37,7 +38,7 @@ class ViewHandlers:
             if not (board.has_focus and board.fold()):  # enter unfolds the heading under the cursor
                 self._app.say("Nothing is selected yet.")
         elif isinstance(chosen, Task):
-            self._app.push_screen(TaskDetail(chosen, self._app.view, self._pages.library))
+            await self._task(chosen)
         elif isinstance(chosen, CircuitBreaker):
             self._app.push_screen(BreakerDetail(chosen))
         else:
@@ -45,6 +46,22 @@ class ViewHandlers:
             detail = await asyncio.to_thread(detail_of, chosen, self._app.glyphs)
             if self._app.screen is here:  # nobody opened something meanwhile, or this twice
                 self._app.push_screen(ToolDetail(detail))
+
+    async def _task(self, task: Task) -> None:
+        """Offer what can be done with a task, and do it."""
+        chosen = await self._app.push_screen_wait(TaskMenu(task, self._app.situation()))
+        if chosen == DETAILS:
+            shown = self._app.view.tasks.get(task.id, task)
+            self._app.push_screen(TaskDetail(shown, self._app.view, self._pages.library))
+        elif chosen:
+            self._app.action_invoke(chosen)
+
+    async def share(self) -> None:
+        """Offer to copy or export the pane in use."""
+        what, _ = self._exported()
+        chosen = await self._app.push_screen_wait(ShareMenu(f"Shown: the {what}."))
+        if chosen:
+            self._app.action_invoke(chosen)
 
     async def jump(self) -> None:
         """Put letters on all targets, and go to the chosen one."""

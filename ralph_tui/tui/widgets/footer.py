@@ -23,7 +23,7 @@ Stage = Literal["", "typing", "found"]
 KEYS_OF_STAGE: dict[Stage, tuple[tuple[str, str], ...]] = {
     "": (),
     "typing": (("enter", "keep the words"), ("escape", "end the search")),
-    "found": (("n", ""), ("N", "step"), ("escape", "end the search")),
+    "found": (("greater_than_sign", ""), ("less_than_sign", "step"), ("escape", "end the search")),
 }
 """The keys of each stage with what they do, the most important first."""
 
@@ -101,7 +101,7 @@ class DashboardFooter(FooterLine):
     def _line(self, command: Command, now: CommandContext) -> Line:
         usable = not command.disabled(now)
         return (
-            Span(key_label(self.app.keys_of(command)[0]), Tone.ACCENT if usable else Tone.FAINT),
+            Span(self.app.keys.label(command.name), Tone.ACCENT if usable else Tone.FAINT),
             Span(f" {command.footer_label(now)}", Tone.TEXT if usable else Tone.FAINT),
         )
 

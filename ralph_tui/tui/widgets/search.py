@@ -19,8 +19,8 @@ class Searchable(Widget, can_focus=True):
     """A pane that can be searched; it searches again at every step, because its contents change."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("n", "match(1)", "Next match", show=False),
-        Binding("N", "match(-1)", "Previous match", show=False),
+        Binding("greater_than_sign", "match(1)", "Next match", show=False),
+        Binding("less_than_sign", "match(-1)", "Previous match", show=False),
         Binding("escape", "forget_words", "End the search", show=False),
     ]
 

@@ -5,10 +5,10 @@ from typing import ClassVar, Literal
 
 from textual import getters
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Static
+from textual.widgets import Button, Static
 
 from ralph_tui.domain.events import ApprovalRequested
 from ralph_tui.domain.project_state import REASONED, ApprovalKind
@@ -26,9 +26,9 @@ Verdict = Literal["approve", "reject"]
 
 
 VERDICTS = {
-    ApprovalKind.LIMIT: ("y wait", "n end the run"),
-    ApprovalKind.RECOVERY: ("y let one try", "n end the run"),
-    ApprovalKind.UNVERIFIED: ("y build unverified", "n end the run"),
+    ApprovalKind.LIMIT: ("wait", "end the run"),
+    ApprovalKind.RECOVERY: ("try one iteration", "end the run"),
+    ApprovalKind.UNVERIFIED: ("build unverified", "end the run"),
 }
 
 
@@ -40,12 +40,11 @@ class ApprovalDialog(AutoDialog[Verdict | None]):
     """Returns the verdict, or None for later; a rejection's reason is asked for afterwards."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "decide('approve')", show=False),
-        Binding("n", "decide('reject')", show=False),
-        Binding("c", "copy", show=False),
+        Binding("ctrl+y", "decide('approve')", show=False),
+        Binding("ctrl+r", "decide('reject')", show=False),
     ]
-    KEYS = "{yes}, {no}, esc later; {search} search, c copy, {export} export"
-    BRIEF = "{yes}, {no}, esc later; c copy"
+    KEYS = "ctrl+y {yes}, ctrl+r {no}, esc later; {search} search, {copy} copy, {share} export"
+    BRIEF = "ctrl+y {yes}, ctrl+r {no}, esc later; {copy} copy"
     STEM = "approval"
 
     text = getters.query_one(TextView)
@@ -67,6 +66,10 @@ class ApprovalDialog(AutoDialog[Verdict | None]):
             elif summary:
                 yield Static(Content(summary), classes="summary")
             yield self.material()
+            with Horizontal(classes="verdicts"):
+                for label, name in zip(self.verdicts, ("approve", "reject"), strict=True):
+                    yield Button(label.capitalize(), id=name, compact=True, classes="verdict")
+                yield Button("Later", id="later", compact=True, classes="verdict")
 
     def material(self) -> TextView:
         """Return the widget that shows what the approval is about."""
@@ -74,9 +77,9 @@ class ApprovalDialog(AutoDialog[Verdict | None]):
 
     @property
     def verdicts(self) -> tuple[str, str]:
-        """What yes and no do here."""
-        no = "n send back with a reason" if self._approval.kind in REASONED else "n reject"
-        return VERDICTS.get(self._approval.kind, ("y approve", no))
+        """What the two verdicts are called here."""
+        no = "request changes" if self._approval.kind in REASONED else "reject"
+        return VERDICTS.get(self._approval.kind, ("approve", no))
 
     def keys_said(self) -> str:
         """Return the keys, with what yes and no do."""
@@ -101,18 +104,22 @@ class ApprovalDialog(AutoDialog[Verdict | None]):
         if view.approval is None or approval_key(view.approval) != approval_key(self._approval):
             self.settled(view)
 
-    def action_decide(self, verdict: Verdict) -> None:
-        """Return yes or no; with a mouse selection, y copies as everywhere and is no yes."""
-        if verdict == "approve" and self.app.marked():
-            self.action_copy()
-            self.clear_selection()
+    def on_button_pressed(self, event: Button.Pressed) -> None:
+        """Take the verdict of a button."""
+        event.stop()
+        if event.button.id == "later":
+            self.action_cancel()
         else:
-            self.dismiss(verdict)
+            self.action_decide("approve" if event.button.id == "approve" else "reject")
+
+    def action_decide(self, verdict: Verdict) -> None:
+        """Return the verdict."""
+        self.dismiss(verdict)
 
     def searched_in(self) -> TextView | None:
         """Return the text, where there is one to search."""
         return self.text if self.text.row_count() else None
 
     def copied(self) -> str:
-        """Return what `c` copies."""
+        """Return what is copied."""
         return parts_text(self._parts) or super().copied()

@@ -63,7 +63,8 @@ Entry = tuple[str, str, Callable[[], None]]
 
 def _entry(command: Command, reason: str, keys: Keys, run: Callable[[], None]) -> Entry:
     text = f"{_NOT_NOW}{reason}" if reason else keys.said(command.help)
-    return f"{command.area}: {command.title}  [{key_label(command.keys[0])}]", text, run
+    key = f"  [{key_label(command.keys[0])}]" if command.keys else ""
+    return f"{command.area}: {command.title}{key}", text, run
 
 
 def _escaped(name: str) -> str:

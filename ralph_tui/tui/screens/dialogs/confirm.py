@@ -24,6 +24,8 @@ class ConfirmChoice:
     label: str
     value: str
     danger: bool = False
+    not_now: str = ""
+    """Why it cannot be chosen now."""
 
 
 class Confirm(Dialog[str]):
@@ -57,10 +59,16 @@ class Confirm(Dialog[str]):
         with Vertical(classes="dialog -small") as frame:
             frame.border_title = Content(self._title)
             yield Static(Content(self._question), classes="question")
+            width = max(len(key_label(choice.key)) for choice in self._choices)
             for choice in self._choices:
-                label = Content(f"{key_label(choice.key)}   {flat(choice.label)}")
+                why = f"   {flat(choice.not_now)}" if choice.not_now else ""
+                key = key_label(choice.key).ljust(width)
+                label = Content(f"{key}   {flat(choice.label)}{why}")
                 yield Button(
-                    label, id=choice.value, classes="choice -danger" if choice.danger else "choice"
+                    label,
+                    id=choice.value,
+                    classes="choice -danger" if choice.danger else "choice",
+                    disabled=bool(choice.not_now),
                 )
 
     def on_mount(self) -> None:
@@ -77,7 +85,10 @@ class Confirm(Dialog[str]):
         for choice in self._choices:
             if event.key == choice.key:
                 event.stop()
-                self.dismiss(choice.value)
+                if choice.not_now:
+                    self.app.say(choice.not_now)
+                else:
+                    self.dismiss(choice.value)
                 return
 
     def on_button_pressed(self, event: Button.Pressed) -> None:

@@ -55,11 +55,11 @@ def _texts(shown: Widget) -> Iterator[str]:
 
 Answer = TypeVar("Answer")
 
-SHARED = ("search", "copy", "copy_all", "export")
+SHARED = ("search", "copy", "share", "copy_all", "export")
 """Commands of the dashboard that act on the dialog while it is open."""
 
 TYPING = "enter keep the words, esc end the search"
-FOUND = "n N step, esc end the search"
+FOUND = "> < step, esc end the search"
 """What keys do while somebody searches, and once the words are kept."""
 
 
@@ -161,6 +161,21 @@ class Dialog(FrozenBackground[Answer]):
     def action_copy_all(self) -> None:
         """Copy everything."""
         self.app.copy_to_clipboard(self.copied())
+
+    def action_share(self) -> None:
+        """Offer to copy or export everything."""
+        do(self, self._share(), "share")
+
+    async def _share(self) -> None:
+        from ralph_tui.tui.screens.dialogs.menu import ShareMenu  # its base is a dialog, too
+
+        chosen = await self.app.push_screen_wait(ShareMenu("Everything in this window."))
+        if chosen == "copy":
+            self.action_copy()
+        elif chosen == "copy_all":
+            self.action_copy_all()
+        elif chosen == "export":
+            self.action_export()
 
     def chosen_text(self) -> str:
         """Return what is under the cursor; empty where nothing is chosen."""

@@ -8,7 +8,7 @@ from textual.widgets import Static
 from ralph_tui.present.text.key_hints import key_label
 from ralph_tui.present.text.spans import Line, Span, Tone, wrap
 from ralph_tui.tui.commands.command import Command
-from ralph_tui.tui.commands.registry import COMMANDS, MOVES
+from ralph_tui.tui.commands.registry import COMMANDS, MOVES, name_of
 from ralph_tui.tui.host.widget_host import CommandScreen
 from ralph_tui.tui.screens.dialogs.text_reader import ReaderPart, TextReader
 from ralph_tui.tui.widgets.styled import StyledLines, WrappedText
@@ -108,7 +108,8 @@ class HelpDialog(TextReader):
         return [KeyRow(said(keys), said(text)) for keys, text in MINUTE]
 
     def _row(self, command: Command, not_now: str) -> KeyRow:
-        keys = " ".join(key_label(key) for key in self.app.keys_of(command))
+        own = self.app.keys_of(command)
+        keys = " ".join(map(key_label, own)) or f"in {self.app.keys.label(name_of(command))}"
         return KeyRow(keys, self.app.keys.said(command.help), not_now)
 
     def _signs(self) -> list[Line]:

@@ -23,7 +23,7 @@ class ImportDialog(PreviewDialog):
     """Shows what an import would change."""
 
     KEYS = (
-        "y import, n leave the plan as it is, esc cancel; {search} search, c copy, {export} export"
+        "ctrl+y import, esc leave the plan as it is; {search} search, {copy} copy, {share} export"
     )
     STEM = "import"
 

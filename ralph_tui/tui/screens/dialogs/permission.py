@@ -41,8 +41,8 @@ class PermissionDialog(AutoDialog[tuple[Reply, ...] | None]):
         # The list of answers has these keys too, and nothing to turn over.
         Binding("pagedown", "turn(1)", show=False, priority=True),
         Binding("pageup", "turn(-1)", show=False, priority=True),
-        Binding("d", "turn(1)", show=False),
-        Binding("u", "turn(-1)", show=False),
+        Binding("ctrl+d", "turn(1)", show=False, priority=True),
+        Binding("ctrl+u", "turn(-1)", show=False, priority=True),
         *(Binding(str(number), f"pick({number})", show=False) for number in range(1, 4)),
     ]
     STEM = "permission"
@@ -184,5 +184,5 @@ def _bodies(sections: Iterable[Section]) -> Iterable[Widget]:
         yield Static(Content(last), classes=classes)
 
 
-_KEYS = "1-3 enter decide, d u scroll, esc later, {search} search; {copy} copy, {export} export"
+_KEYS = "1-3 enter decide, ctrl+d ctrl+u scroll, esc later, {search} search; {copy} copy, {share} export"
 _WHY = "enter deny, esc back to the answers"

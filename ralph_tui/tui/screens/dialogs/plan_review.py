@@ -57,10 +57,7 @@ CHANGES = ("detail", "edit", "add", "split", "drop", "sooner", "later", "hold", 
 """Commands about the plan; those about a task act on the one under the cursor."""
 
 
-_CHANGE = (
-    "{edit} edit, {add} add, {split} split, {drop} drop, {sooner} {later} move, {hold} hold, "
-    "{detail} detail, {model} model"
-)
+_CHANGE = "{detail} task menu, {add} add, {sooner} {later} move"
 
 
 class PlanEditing(Picking):
@@ -114,8 +111,8 @@ class PlanApproval(ApprovalDialog, PlanEditing):
     def keys_said(self) -> str:
         """Return the keys: the verdict, then the changes."""
         yes, no = self.verdicts
-        more = self.app.keys.said("{search} search, c copy, {export} export")
-        return f"{yes}, {no}, esc later, {self.change_keys()}; {more}"
+        more = self.app.keys.said("{search} search, {copy} copy, {share} export")
+        return f"ctrl+y {yes}, ctrl+r {no}, esc later, {self.change_keys()}; {more}"
 
     def material(self) -> PlanText:
         """Return the plan."""
@@ -123,7 +120,7 @@ class PlanApproval(ApprovalDialog, PlanEditing):
 
     def on_mount(self) -> None:
         """Bind the changes; the dialog's own keys come first."""
-        self.bind_changes(("y", "n", "c", "v", "escape"))
+        self.bind_changes(("ctrl+y", "ctrl+r", "v", "escape"))
 
     def show_parts(self, parts: list[Part]) -> None:
         """Show the plan as it is now."""
@@ -165,7 +162,7 @@ class PlanReview(Dialog[None], PlanEditing):
 
     def keys_said(self) -> str:
         """Return the keys: the changes, then the rest."""
-        more = self.app.keys.said("{search} search, {copy} copy, {export} export")
+        more = self.app.keys.said("{search} search, {copy} copy, {share} export")
         return (
             f"esc close, {self.change_keys()}, {self.app.keys.said('{replan} plan again')}; {more}"
         )

@@ -23,11 +23,10 @@ class PreviewDialog(Dialog[bool]):
     """Returns true when the person wants the change."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "decide(True)", show=False),
-        Binding("n,q", "decide(False)", show=False),
-        Binding("c", "copy", show=False),
+        Binding("ctrl+y", "decide(True)", show=False),
+        Binding("q", "decide(False)", show=False),
     ]
-    NOTHING = "esc close; {search} search, c copy, {export} export"
+    NOTHING = "esc close; {search} search, {copy} copy, {share} export"
 
     text = getters.query_one(TextView)
 
@@ -60,12 +59,8 @@ class PreviewDialog(Dialog[bool]):
         return self.app.keys.said(self.KEYS if self._does_something else self.NOTHING)
 
     def action_decide(self, wanted: bool) -> None:  # noqa: FBT001 - an action takes its arguments by place
-        """Return the answer; with a mouse selection, y copies as everywhere and is no yes."""
-        if wanted and self.app.marked():
-            self.action_copy()
-            self.clear_selection()
-        else:
-            self.dismiss(wanted and self._does_something)
+        """Return the answer."""
+        self.dismiss(wanted and self._does_something)
 
     def searched_in(self) -> TextView:
         """Return the table."""
@@ -80,7 +75,7 @@ class UndoDialog(PreviewDialog):
     """Shows what an undo would change."""
 
     KEYS = (
-        "y undo, n leave everything as it is, esc cancel; {search} search, c copy, {export} export"
+        "ctrl+y undo, esc leave everything as it is; {search} search, {copy} copy, {share} export"
     )
     STEM = "undo"
 

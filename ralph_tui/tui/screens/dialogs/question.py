@@ -137,8 +137,8 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "accept", show=False),
         Binding("space", "mark", show=False),
-        Binding("n,right,l,tab", "page(1)", show=False),
-        Binding("m,left,h,shift+tab", "page(-1)", show=False),
+        Binding("right,l,tab", "page(1)", show=False),
+        Binding("left,h,shift+tab", "page(-1)", show=False),
         *(Binding(str(number), f"pick({number})", show=False) for number in range(1, 10)),
     ]
 

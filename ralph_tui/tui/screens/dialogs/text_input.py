@@ -70,19 +70,54 @@ def editor(text: str, name: str, *, blinks: bool) -> TextArea:
 
 
 class GuidanceDialog(TextDialog):
-    """Asks for guidance for the next iteration."""
+    """Asks for guidance; `now` says whether it is for the agent at work or for the next iteration."""
 
-    HEADING = "guidance for the next iteration"
-    HINT = "It goes into the prompt of the next iteration, once."
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+n", "send_now", "Send now", show=False, priority=True)
+    ]
+    HEADING = "guidance"
+    HINT = "Sent to the next iteration, once, or to the agent now, with its next tool result."
     EMPTY = "Write some guidance first, or press esc to leave."
 
+    def __init__(self, draft: str = "", *, runs: bool = True) -> None:
+        """Begin with what was typed before.
 
-class UrgentGuidanceDialog(TextDialog):
-    """Asks for guidance for the running turn."""
+        Args:
+            draft: What was typed before.
+            runs: Whether an agent could get it now.
+        """
+        super().__init__(draft)
+        self.now = False
+        self._runs = runs
 
-    HEADING = "say it now"
-    HINT = "The turn that runs gets it with its next tool result; without one, the next iteration."
-    EMPTY = GuidanceDialog.EMPTY
+    def keys_said(self) -> str:
+        """Return the keys; without a loop only the next iteration can get it."""
+        now = ", ctrl+n send now" if self._runs else ""
+        return f"ctrl+s send to the next iteration{now}, esc keep the draft"
+
+    def action_send_now(self) -> None:
+        """Send to the agent at work."""
+        if not self._runs:
+            self.app.say("No loop is running, so only the next iteration can get it: ctrl+s.")
+            return
+        self.now = True
+        self.action_send()
+
+
+class UrgentGuidanceDialog(GuidanceDialog):
+    """Asks for guidance for the agent at work."""
+
+    HEADING = "guidance for the agent now"
+    HINT = "The agent gets it with its next tool result, or the next iteration does."
+
+    def keys_said(self) -> str:
+        """Return the keys."""
+        return self.app.keys.said("ctrl+s send now, esc keep the draft")
+
+    def action_send(self) -> None:
+        """Send to the agent at work."""
+        self.now = True
+        super().action_send()
 
 
 class ReplanDialog(TextDialog):

@@ -64,7 +64,7 @@ class TextReader(Dialog[None]):
         Binding("ctrl+u", "scroll('page_up')", show=False),
         Binding("q,enter", "cancel", show=False),
     ]
-    KEYS = "esc close, {search} search, {copy} copy, {export} export; j k scroll"
+    KEYS = "esc close, {search} search, {copy} copy, {share} export; j k scroll"
     STEM = "detail"
 
     _rest: Iterator[ReaderPart] = iter(())

@@ -250,9 +250,9 @@ class HistoryPage(Page):
                 "export",
                 "Every iteration with its figures; JSON and Markdown also have the metrics.",
                 (
-                    ConfirmChoice("c", "CSV, for a spreadsheet", "csv"),
-                    ConfirmChoice("j", "JSON, for a program", "json"),
-                    ConfirmChoice("m", "Markdown, for a person", "md"),
+                    ConfirmChoice("1", "CSV, for a spreadsheet", "csv"),
+                    ConfirmChoice("2", "JSON, for a program", "json"),
+                    ConfirmChoice("3", "Markdown, for a person", "md"),
                 ),
             )
         )

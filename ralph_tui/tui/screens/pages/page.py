@@ -24,13 +24,13 @@ from textual.worker import Worker, get_current_worker
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.view.loop_view import LoopView
-from ralph_tui.present.text.key_hints import key_label
 from ralph_tui.store.journal.event_scanner import Progress
 from ralph_tui.tui.commands.command import Command
-from ralph_tui.tui.commands.registry import COMMANDS, PAGE_COMMANDS
+from ralph_tui.tui.commands.registry import COMMANDS, PAGE_COMMANDS, name_of
 from ralph_tui.tui.host.saving import save
 from ralph_tui.tui.host.widget_host import Host
 from ralph_tui.tui.host.workers import do
+from ralph_tui.tui.screens.dialogs.menu import ShareMenu
 from ralph_tui.tui.terminal.private import bind, forget_closed
 from ralph_tui.tui.theme.stylesheets import STYLES
 from ralph_tui.tui.widgets.footer import FooterItem, PageFooter
@@ -57,7 +57,7 @@ def page_bindings(name: str, keys_of: Callable[[Command], tuple[str, ...]]) -> l
     taken = {key for command in own for key in keys_of(command)}
     others = (c for c in COMMANDS if c.on_pages or c.name in PANES)
     return [
-        *(_binding(command, keys_of(command)) for command in own),
+        *(_binding(command, keys_of(command)) for command in own if keys_of(command)),
         *(
             _binding(c, keys)
             for c in others
@@ -177,6 +177,7 @@ class Page(ModalScreen[None]):
             "next_match": self.do_next_match,
             "previous_match": self.do_previous_match,
             "copy": self.do_copy,
+            "share": self.do_share,
             "copy_all": self.do_copy_all,
             "export": self.do_export,
         }
@@ -217,7 +218,7 @@ class Page(ModalScreen[None]):
         """Yield the footer's items by rank."""
         for command in sorted(self.page_commands, key=lambda command: command.rank):
             if command.footer and (label := self.label(command)):
-                key = key_label(self.app.keys_of(command)[0])
+                key = self.app.keys.label(name_of(command))
                 yield FooterItem(command.name, key, label, not self.not_now(command.name))
 
     def on_link_line_followed(self, message: LinkLine.Followed) -> None:
@@ -236,6 +237,12 @@ class Page(ModalScreen[None]):
         """Copy the mouse selection, else what is under the cursor, else everything."""
         app = self.app
         app.copy_to_clipboard(app.marked() or self.chosen_text() or self.shown_text())
+
+    async def do_share(self) -> None:
+        """Offer to copy or export everything."""
+        chosen = await self.app.push_screen_wait(ShareMenu(f"Shown: the page {self.NAME}."))
+        if chosen:
+            self.action_invoke(chosen)
 
     def do_copy_all(self) -> None:
         """Copy everything that is shown."""
