@@ -354,6 +354,21 @@ def test_files_are_counted_from_the_edits_and_anew_for_each_iteration() -> None:
     assert not touched.files
 
 
+async def test_the_preview_follows_the_cursor_where_there_is_room(open_app: Open) -> None:
+    async with open_app(script_of(feed.failed_gate()), size=(160, 50)) as pilot:
+        app = pilot.app
+        assert isinstance(app, RalphApp)
+        preview = app.dashboard.preview
+        await until(pilot, lambda: str(preview.border_title) == "Gate")
+        await pilot.press("1", "j", "k")
+        await until(pilot, lambda: str(preview.border_title).startswith("demo-02 Turn titles"))
+        assert "Done when" in screen_text(app)
+        await pilot.press("2", *"kkkk")
+        await until(pilot, lambda: not str(preview.border_title).startswith("demo-02"))
+        await pilot.resize_terminal(120, 40)
+        await until(pilot, lambda: not preview.display)
+
+
 async def test_changed_files_stand_beside_the_stream_where_there_is_room(open_app: Open) -> None:
     async with open_app(script_of(feed.failed_gate()), size=(160, 50)) as pilot:
         app = pilot.app

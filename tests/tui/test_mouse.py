@@ -18,6 +18,8 @@ Open = Callable[..., Opened]
 
 async def test_a_double_click_on_the_breaker_opens_it(open_app: Open) -> None:
     async with open_app(script_of(feed.running()), size=(160, 50)) as pilot:
+        await pilot.press("3")
+        await until(pilot, lambda: ralph(pilot).dashboard.breaker.size.height > 0)
         await pilot.click("BreakerPanel", offset=(6, 1), times=2)
         await until(pilot, lambda: "output collapse" in screen_text(ralph(pilot)))
 

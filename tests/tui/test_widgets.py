@@ -222,6 +222,7 @@ async def test_the_meter_says_what_the_task_cost_in_all_its_tries(open_app: Open
     script = script_of(feed.running())
     async with open_app(script, size=(160, 50)) as pilot:
         app = cast("RalphApp", pilot.app)
+        await pilot.press("3")
         await until(pilot, lambda: "$0.19 demo-02" in screen_text(app))
         tried = feed.task(2, TaskStatus.IN_PROGRESS).model_copy(update={"actual_cost_usd": 0.5})
         script.news.put_nowait(ev.TaskChanged(task=tried))

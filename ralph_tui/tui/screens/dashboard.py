@@ -3,8 +3,8 @@
 Header         state, project, phase, iteration; the current task and why
 Outcome        when a run has ended
 PaneTabs       below 100 columns
-StatusStrip    below 140 columns
-Board | Stream | StatusPane (context, cost, breaker, gate, steps, files; below 140 columns those that matter)
+StatusStrip
+Board | Stream | StatusPane (context, cost, breaker, gate, steps and files where they matter; from 140 columns the preview)
 DashboardFooter         keys from the registry
 """
 
@@ -31,6 +31,7 @@ from ralph_tui.present.sections.banner import (
     waiting_banner,
     with_findings,
 )
+from ralph_tui.present.sections.preview import preview_of
 from ralph_tui.present.timeline.changed_files import ChangedFiles
 from ralph_tui.present.timeline.entries import Entry
 from ralph_tui.present.timeline.timeline import Timeline
@@ -48,6 +49,7 @@ from ralph_tui.tui.widgets.status_panels import (
     ChangedFilesPanel,
     ContextGauge,
     CostPanel,
+    PreviewPanel,
     StatusPane,
     StepsPanel,
     VerificationPanel,
@@ -70,7 +72,7 @@ LEAST_BOARD = 40
 """Cells of the board beside the stream, at least; its titles may need more."""
 
 SIDE = 44
-"""Cells of the third column."""
+"""Cells of the third column, at least; a wider terminal gives it more than a quarter."""
 
 Selected = Task | Entry | CircuitBreaker | None
 
@@ -105,6 +107,7 @@ class Dashboard(Screen[None], Picking):
     gate = getters.query_one(VerificationPanel)
     steps = getters.query_one(StepsPanel)
     files = getters.query_one(ChangedFilesPanel)
+    preview = getters.query_one(PreviewPanel)
     keybar = getters.query_one(DashboardFooter)
 
     _searched: Searchable | None = None
@@ -135,6 +138,7 @@ class Dashboard(Screen[None], Picking):
                 yield VerificationPanel()
                 yield StepsPanel()
                 yield ChangedFilesPanel()
+                yield PreviewPanel()
         yield DashboardFooter()
 
     @property
@@ -170,10 +174,13 @@ class Dashboard(Screen[None], Picking):
     def on_resize(self) -> None:
         """Share the width anew."""
         self._share_width()
+        self.call_after_refresh(self.show_preview)
 
     def _share_width(self) -> None:
         """Give the board what its longest title needs, within bounds, and the stream the rest."""
-        share, side = (2 / 5, "") if self.size.width < WIDEST else (3 / 10, f" {SIDE}")
+        share, side = 2 / 5, ""
+        if self.size.width >= WIDEST:
+            share, side = 3 / 10, f" {max(SIDE, self.size.width * 28 // 100)}"
         most = int(self.size.width * share)
         cells = max(LEAST_BOARD, self.board.wanted_width(most))
         columns = f"{cells} 1fr{side}"
@@ -198,6 +205,7 @@ class Dashboard(Screen[None], Picking):
                 self._show_figures(view)
             self.set_class(any(panel.matters for panel in panels), "-matters")
         self.refresh_keys()
+        self.show_preview()
 
     def _show_figures(self, view: LoopView) -> None:
         """Give the widgets the tasks, costs and counters."""
@@ -244,7 +252,10 @@ class Dashboard(Screen[None], Picking):
 
     def draw(self) -> bool:
         """Draw the activity, unless its past is still being read; return whether there was anything new."""
-        return self.app.view.sight is not Sight.PAST and self.stream.draw()
+        is_new = self.app.view.sight is not Sight.PAST and self.stream.draw()
+        if is_new:
+            self.show_preview()
+        return is_new
 
     def activity(self) -> list[Entry]:
         """Return the activity as it is filtered; empty while its past is still being read."""
@@ -258,6 +269,19 @@ class Dashboard(Screen[None], Picking):
         """Show which commands can be used now."""
         now: CommandContext = self.app.situation()
         self.keybar.situation = now
+
+    def show_preview(self) -> None:
+        """Show what the cursor is on, where there is room for it."""
+        if not self.has_class("-widest"):
+            return
+        chosen = self.board.selected if self.board.has_focus else self.stream.selected
+        glyphs = self.app.glyphs
+        self.preview.known = True
+        self.preview.preview = preview_of(chosen, self.app.view, glyphs) if chosen else None
+
+    def on_row_list_moved(self) -> None:
+        """Follow the cursor."""
+        self.show_preview()
 
     # What is selected.
 
@@ -372,6 +396,7 @@ class Dashboard(Screen[None], Picking):
             if self.pane_widget(name).has_focus:
                 self.pane = name
         self.refresh_keys()
+        self.show_preview()
 
 
 def rest_of(view: LoopView) -> Forecast | None:

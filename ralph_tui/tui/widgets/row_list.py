@@ -65,6 +65,9 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
     class Opened(Clicked):
         """An item was opened by a double click."""
 
+    class Moved(Message):
+        """The cursor is on another item."""
+
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id=id)
         self.cursor: Key | None = None
@@ -239,6 +242,7 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
         """Put the cursor on an item and bring it into sight."""
         self.cursor = key
         self.refresh()
+        self.post_message(self.Moved())
         y = self.row_of(key) if key is not None else None
         if y is not None and self.size:  # without a size everything is out of sight
             region = Region(0, y, 1, 1)

@@ -23,6 +23,7 @@ from ralph_tui.domain.view.forecast import Forecast
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.present.sections.bars import bar, context_bar, level_tone
 from ralph_tui.present.sections.breaker_signals import breaker_lines
+from ralph_tui.present.sections.preview import Preview
 from ralph_tui.present.text.figures import limit, money, tokens
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.spans import (
@@ -33,6 +34,7 @@ from ralph_tui.present.text.spans import (
     crop_middle,
     crop_path,
     crop_words,
+    flat,
     plain,
     row,
     width_of,
@@ -150,6 +152,7 @@ class ChangedFilesPanel(Panel):
 
     def watch_files(self) -> None:
         """Show the number in the border."""
+        self.set_class(bool(self.files), "-some")
         self.caption()
 
     def caption(self) -> None:
@@ -433,6 +436,26 @@ def cost_look(costs: CostMeter, limits: CostLimits) -> Look:
 
 
 _WITHIN = Look("ok", "within limits", Tone.OK)
+
+
+class PreviewPanel(Panel):
+    """Shows what is under the cursor of the board or of the activity."""
+
+    TITLE = "preview"
+
+    preview: reactive[Preview | None] = reactive(None, layout=True)
+
+    def watch_preview(self, preview: Preview | None) -> None:
+        """Name it in the border."""
+        self.border_title = Content(flat(preview.title) if preview else self.TITLE)
+
+    def lines(self, width: int) -> Sequence[Line]:
+        """Return its blocks, folded."""
+        return (
+            self.preview.lines(width)
+            if self.preview
+            else [[Span("nothing is selected", Tone.MUTED)]]
+        )
 
 
 TEXT_WIDTH = 60

@@ -1,0 +1,73 @@
+"""Writes the preview of what is under the cursor: a task, or an entry of the activity. Pure, bounded in time."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ralph_tui.domain.plan.plan import Task
+from ralph_tui.domain.sanitize import head, one_line
+from ralph_tui.domain.view.loop_view import LoopView
+from ralph_tui.present.sections.task_parts import task_parts
+from ralph_tui.present.text.glyphs import Glyphs
+from ralph_tui.present.text.parts import Part
+from ralph_tui.present.text.spans import Line, Span, Tone, fold
+from ralph_tui.present.timeline.entries import Entry
+from ralph_tui.present.timeline.entry_detail import detail_of
+from ralph_tui.present.tools.calls import Section, SectionKind
+
+MOST = 100
+"""Lines of one section; all of it is in the detail."""
+
+_LONGEST = 8_000
+"""Characters of one section."""
+
+_DIFF = {"+": Tone.OK, "-": Tone.BAD, "@": Tone.ACCENT}
+_KINDS = {SectionKind.ERROR: Tone.BAD, SectionKind.NOTE: Tone.MUTED, SectionKind.COMMAND: Tone.INFO}
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """A title and blocks of lines."""
+
+    title: str
+    parts: tuple[Part, ...]
+
+    def lines(self, width: int) -> list[Line]:
+        """Fold the blocks to a width, each below its title."""
+        return [line for part in self.parts for line in _lines(part, width)][:-1]
+
+
+def _lines(part: Part, width: int) -> Iterator[Line]:
+    if part.title:
+        yield [Span(part.title, Tone.TITLE)]
+    for line in part.lines:
+        yield from fold(line, width) if line else [line]
+    yield [Span("")]
+
+
+def preview_of(selected: Task | Entry, view: LoopView, glyphs: Glyphs) -> Preview:
+    """Return what the detail of a task or an entry begins with.
+
+    Args:
+        selected: What is under the cursor.
+        view: The loop, for a task's receipts and the tasks beside it.
+        glyphs: The signs to draw with.
+    """
+    if isinstance(selected, Task):
+        parts = task_parts(selected, view, None, glyphs)
+        return Preview(one_line(f"{selected.id} {selected.title}"), tuple(parts))
+    detail = detail_of(selected, glyphs)
+    facts = [Part("", [[Span(detail.facts, Tone.MUTED)]])] if detail.facts else []
+    return Preview(one_line(detail.title), (*facts, *map(_section, detail.sections)))
+
+
+def _section(section: Section) -> Part:
+    texts = head(section.body, _LONGEST).splitlines()
+    plain = _KINDS.get(section.kind, Tone.TEXT)
+    is_diff = section.kind is SectionKind.DIFF
+    lines: list[Line] = [
+        [Span(text.expandtabs(4), _DIFF.get(text[:1], plain) if is_diff else plain)]
+        for text in texts[:MOST]
+    ]
+    if more := len(texts) - MOST:
+        lines += [[Span(f"{more:,} more lines in the detail", Tone.MUTED)]] if more > 0 else []
+    return Part(section.title, lines)
