@@ -65,14 +65,14 @@ def _scripted(events: Callable[[], Events]) -> Callable[[Events], Events]:
 
 
 PANES = ("tasks", "activity", "context", "cost", "breaker", "gate")
-FOOTER = ("p pause", "i guide", "enter detail", "s skip", "x stop", "? help", "q quit", "^p more")
+FOOTER = ("p pause", "i guide", "x stop", "? help", "q quit", "^p more")
 
 SHOTS = {
     "dashboard": Shot(_refusal, shows=(*PANES, *FOOTER)),
     "dashboard-light": Shot(_refusal, theme="ralph-light", shows=(*PANES, *FOOTER)),
     "dashboard-80x24": Shot(_refusal, (80, 24), shows=("1 tasks", "2 activity", "3 status")),
     "dashboard-160x50": Shot(_refusal, (160, 50), shows=(*PANES, *FOOTER)),
-    "complete": Shot(_whole, shows=("complete", "5 of 5 tasks complete", "4 iterations")),
+    "complete": Shot(_whole, shows=("complete", "5 of 5 tasks", "4 iterations")),
     "help": Shot(_refusal, keys=("f1",), dialog=True, shows=("help", "Run the loop until")),
     "question": Shot(
         _scripted(lambda: waiting.asking(waiting.LANGUAGE, waiting.PARTS)),

@@ -50,7 +50,10 @@ def _entries(task: Task, now: CommandContext) -> Iterable[ConfirmChoice]:
     for name, letter in TASK_LETTERS.items():
         command: Command = BY_NAME[name]
         label = labels.get(name, command.title.removesuffix(" task"))
-        yield ConfirmChoice(letter, label, name, not_now=command.disabled(now))
+        reason = command.disabled(now).partition("; ")[
+            0
+        ]  # a row has no room for what to do about it
+        yield ConfirmChoice(letter, label, name, not_now=reason)
 
 
 class ShareMenu(Menu):
