@@ -172,6 +172,10 @@ class PlanLoaded(EventBase):
     """`here`: the person did it on the very screen that tells it."""
 
 
+PLANNED = "planned"
+"""The reason of a task that the planning model has handed in."""
+
+
 class TaskChanged(EventBase):
     """A task changed or was added."""
 

@@ -150,7 +150,7 @@ def _known(layout: Layout) -> tuple[str, dict[str, str]]:
     if raw is None:
         raise StoreError(
             f"{layout.project} cannot be read, so it is not clear which feature is meant.",
-            f"`ralph feature use {names[0]}` writes it anew; `-f NAME` decides for one command.",
+            f"`ralph feature use {names[0]}` writes it again; `-f NAME` decides for one command.",
         )
     features, active = raw["features"], raw.get("active")
     branches = {

@@ -93,7 +93,7 @@ def refuse_agent(layout: Layout) -> None:
     if os.environ.get(AGENT_OF) == root or _descends_from_agent(root):
         raise StoreError(
             "The agent that works on this project may not change its state.",
-            "Its task goes on with the ralph_* tools; the person decides the rest.",
+            "Continue its task with the ralph_* tools; the person decides the rest.",
         )
 
 

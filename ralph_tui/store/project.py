@@ -146,7 +146,7 @@ class Project:
                 raise lost
         raise StoreError(
             f"No ralph project in {here} or above it.",
-            "Run `ralph init` in your project first; `ralph demo` shows how it goes.",
+            "Run `ralph init` in your project first; `ralph demo` shows how ralph works.",
         )
 
     def create(self) -> None:

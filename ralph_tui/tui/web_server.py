@@ -232,7 +232,7 @@ class RalphServer(Server):
         await asyncio.gather(*self._pages, return_exceptions=True)
 
     def _listening(self, *_: object) -> None:
-        self._say(f"the screen is at {self.address} - Ctrl+C ends it; a loop that runs goes on.")
+        self._say(f"the screen is at {self.address} - Ctrl+C ends it; a running loop continues.")
         if self.browser:
             Thread(target=webbrowser.open, args=(self.address,), daemon=True).start()
 

@@ -108,7 +108,7 @@ def test_the_breaker_is_shown_and_reset_with_a_reason(project: Project) -> None:
     project.transact(broken)
     lines = inside("breaker", cwd=project.root).stdout.splitlines()
     assert lines[0] == "open"
-    assert lines[1] == "one iteration tries by itself at 2026-01-01 12:00:00 UTC"
+    assert lines[1] == "one iteration is tried automatically at 2026-01-01 12:00:00 UTC"
     assert lines[2].split() == ["failures", "3/3"]
     assert lines[3].strip() == "a: pytest failed"
     assert lines[-1].split() == ["cost", "$0.00/$200.00"]

@@ -121,7 +121,7 @@ async def test_a_renamed_task_goes_on_under_its_new_name(work: Work) -> None:
     await work.begin()
     await work.edited(lambda tasks: tasks[0].update(id="better"))
     assert (work.task.taken_away, work.task.working) == ("", True)
-    assert work.notices == ["a is called better now; its iteration goes on."]
+    assert work.notices == ["a is called better now; its iteration continues."]
     assert work.sees == "better"
     assert "ACCEPTED" in (await work.claim()).text
     assert task_of(work.root, "better").status is TaskStatus.COMPLETE

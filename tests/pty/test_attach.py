@@ -58,7 +58,7 @@ def test_a_viewer_steers_the_loop_of_another_process_and_outlives_it(tmp_path: P
                 shown.press("q")
                 assert shown.exit_status() == 0
                 assert shown.left_over() == []
-                assert f"The loop goes on in process {owner.pid}" in shown.after_screen
+                assert f"The loop continues in process {owner.pid}" in shown.after_screen
             assert owner.poll() is None, "quitting the viewer ends nothing"
             assert owner_pid(project) == owner.pid
             second = {**environment, MARK: uuid.uuid4().hex}
@@ -106,7 +106,9 @@ def test_the_owner_leaves_its_loop_to_a_process_in_the_background(tmp_path: Path
             assert shown.left_over() == []
             there = owner_pid(project)
             assert there not in (None, here)
-            assert f"The loop goes on in the background, in process {there}." in shown.after_screen
+            assert (
+                f"The loop continues in the background, in process {there}." in shown.after_screen
+            )
             before = event_types(project).count("tool_finished")
             wait_until(
                 lambda: event_types(project).count("tool_finished") > before, what="more work"

@@ -465,7 +465,7 @@ _IMPORT = ("O", *"prd.json", "enter")
 ASKING = told(lambda: waiting.asking(waiting.LANGUAGE, waiting.PARTS))
 LIMIT_SUMMARY = (
     "You've hit your limit, resets 9:43am (UTC). Wait until it resets at 2026-03-02 09:43 UTC, "
-    "in 42m 05s? Yes waits and goes on by itself; no ends this run with status 2."
+    "in 42m 05s? Yes waits and continues automatically; no ends this run with status 2."
 )
 
 PLANNED = told(lambda: waiting.approving(ApprovalKind.PLAN, "5 tasks, about 120k tokens"))
@@ -517,7 +517,7 @@ DASHBOARD: dict[str, Picture] = {
         MEDIUM, on_disk(elsewhere(ev.LoopLost(pid=4711))), shows="Disconnected", runs=False
     ),
     "cooling": Picture(
-        MEDIUM, told(waiting.cooling), ("escape",), "One iteration tries", opens=True
+        MEDIUM, told(waiting.cooling), ("escape",), "One iteration is tried", opens=True
     ),
     "opening": Picture(None, unread, shows="reading the project", runs=False),
     "catching_up": Picture(None, on_disk(catching_up()), shows="37 %", runs=False),

@@ -336,7 +336,7 @@ async def test_a_limit_counts_down_and_w_tries_now(open_app: Open) -> None:
         app = cast("RalphApp", pilot.app)
         text = screen_text(app)
         assert "waiting for the limit" in text
-        assert "Goes on by itself in 42m 05s, at 09:43." in text
+        assert "Continues automatically in 42m 05s, at 09:43." in text
         assert "You've hit your limit" in text
         assert "w try now" in text.splitlines()[-1]
         moment.passes(65)
@@ -345,7 +345,7 @@ async def test_a_limit_counts_down_and_w_tries_now(open_app: Open) -> None:
         await pilot.press("w")
         await until(pilot, lambda: script.controls.asked == ["retry now"])
         script.news.put_nowait(ev.LimitWaitEnded(why="the person retries now"))
-        await until(pilot, lambda: "Goes on by itself" not in screen_text(app))
+        await until(pilot, lambda: "Continues automatically" not in screen_text(app))
         await pilot.press("w")
         await until(pilot, lambda: any("does not wait for a limit" in t for t in toasts(app)))
 

@@ -37,7 +37,7 @@ async def test_a_found_loop_is_shown_steered_and_left_alone(open_app: Open) -> N
         await pilot.press("escape", "q")
         await until(pilot, lambda: app._exit)
         assert app.return_value == 0
-        assert app.last_word == "The loop goes on in process 4711; `ralph` shows it again."
+        assert app.last_word == "The loop continues in process 4711; `ralph` shows it again."
         assert script.controls.asked == ["pause"], "leaving asks nothing of the loop"
 
 

@@ -292,7 +292,7 @@ def test_the_forecast_fits_the_panel_and_says_what_it_is_based_on() -> None:
         assert "from 20 tasks" in text
     assert "1h 23m" in plain(forecast_line(pace, 42, UNICODE))
     nothing = Forecast(open_tasks=3, finished=0)
-    assert plain(forecast_line(nothing, 42, UNICODE)) == "to finish  no pace is known yet"
+    assert plain(forecast_line(nothing, 42, UNICODE)) == "to finish  not known yet"
     assert "every task is complete" in plain(
         forecast_line(Forecast(open_tasks=0, finished=3), 42, UNICODE)
     )

@@ -60,7 +60,7 @@ def remapped(launch: Launch) -> Launch:
 
 
 def test_the_pattern_knows_the_default_keys() -> None:
-    for said in ("Press b to start", "a answers   Which", "7 why", "p goes on, i adds"):
+    for said in ("Press b to start", "a answers   Which", "7 why", "p continues, i adds"):
         assert OLD.search(said)
     assert not OLD.search("a task to build; a pause that was asked for")
 

@@ -159,7 +159,7 @@ def _show_breaker(found: "CircuitBreaker") -> None:
     last = f"; last reset: {found.reset_reason}" if found.reset_reason else ""
     out(f"{found.state.value.replace('_', '-')}{last}")
     if found.is_cooling:
-        out(f"one iteration tries by itself at {found.half_open_at:%Y-%m-%d %H:%M:%S} UTC")
+        out(f"one iteration is tried automatically at {found.half_open_at:%Y-%m-%d %H:%M:%S} UTC")
     width = max(len(signal.name) for signal in found.signals())
     for signal in found.signals():
         shown = "${:.2f}" if signal.name == "cost" else "{:g}"

@@ -44,7 +44,7 @@ class Forecast(Model):
         if not self.open_tasks:
             return "every task is complete"
         if not self.finished:
-            return "no pace is known yet"
+            return "not known yet"
         tasks = "task" if self.finished == 1 else f"{self.finished} tasks"
         return f"at the pace of the last {tasks}, failed tries included"
 

@@ -237,7 +237,7 @@ def _false_exits(t: _Tally) -> Metric:
         title="False exit rate",
         target="< 5 %",
         definition="claims the gate refused and turns that left a task or a phase unfinished / "
-        "these, claims it accepted and phases that were finished",
+        "these, claims it accepted and phases that ended",
         numerator=t.premature,
         denominator=t.exits,
         unknown="the model has not claimed or left anything",

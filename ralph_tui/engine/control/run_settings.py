@@ -24,7 +24,7 @@ def reset_breaker(root: Path, reason: str) -> CircuitBreaker:
     """
     if not reason.strip():
         message = "A reset needs a reason."
-        raise RalphError(message, "Say what was put right.")
+        raise RalphError(message, "Say what was corrected.")
 
     def change(docs: Documents) -> Documents:
         closed = docs.breaker.reset(reason.strip())

@@ -188,7 +188,7 @@ class Backoff:
         )
         summary = (
             f"{failure.message} {then} at {until:%Y-%m-%d %H:%M} UTC, in {left}? "
-            "Yes waits and goes on by itself; no ends this run with status 2."
+            "Yes waits and continues automatically; no ends this run with status 2."
         )
         clock = asyncio.create_task(self._answer_for_nobody(), name="ralph-ask-timeout")
         try:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from ralph_tui.domain.errors import PlanError
+from ralph_tui.domain.events import PLANNED
 from ralph_tui.domain.formatting import plural, shortlist
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task
 from ralph_tui.domain.project_state import DECISIONS
@@ -125,7 +126,7 @@ class _Additions:
             added = docs if refused else handed_in(stage, docs, plan, rules, _told(ids))
             return Outcome(added, tuple(refused))
 
-        refused = (await stage.run.project_state.transact_returning(change, "planned")).value
+        refused = (await stage.run.project_state.transact_returning(change, PLANNED)).value
         if refused:
             return rt.error(
                 "NOT YET:\n" + bullets(refused) + "\nCorrect this and hand in all new tasks again."

@@ -3,6 +3,7 @@
 import asyncio
 
 from ralph_tui.config.settings import PlanningSettings
+from ralph_tui.domain.events import PLANNED
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus, plan_size
 from ralph_tui.domain.project_state import DECISIONS, REASONED, Approval, ApprovalKind, Phase
 from ralph_tui.domain.tool_calls import ToolAnswer
@@ -187,7 +188,7 @@ async def _submit(stage: Stage, given: rt.SubmitPlan) -> ToolAnswer:
         refused = tuple(plan_problems(plan, tasks, stage.run.settings.phases.planning))
         return Outcome(docs if refused else handed_in(stage, docs, plan, rules), refused)
 
-    refused = (await stage.run.project_state.transact_returning(change, "planned")).value
+    refused = (await stage.run.project_state.transact_returning(change, PLANNED)).value
     if refused:
         return rt.error(
             "NOT YET:\n" + bullets(refused) + "\nCorrect this and hand in all tasks again."
@@ -207,7 +208,7 @@ async def _add(stage: Stage, given: rt.NewTask, *, replaces: bool) -> ToolAnswer
         refused = tuple(plan_problems(plan, (task,), stage.run.settings.phases.planning))
         return Outcome(docs if refused else handed_in(stage, docs, plan, rules), refused)
 
-    refused = (await stage.run.project_state.transact_returning(change, "planned")).value
+    refused = (await stage.run.project_state.transact_returning(change, PLANNED)).value
     return rt.error(" ".join(refused)) if refused else rt.answer({"added": given.id})
 
 

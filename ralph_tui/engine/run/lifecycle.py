@@ -196,7 +196,7 @@ class Lifecycle:
             self._planned_anew = True
             self._feedback = f"The plan made no progress: {end.reason}. Find another way."
             await change_breaker(
-                stage.run, lambda breaker: breaker.reset("the plan is made anew"), end.reason
+                stage.run, lambda breaker: breaker.reset("a new plan is made"), end.reason
             )
             self._why_back = "the plan made no progress"
             return Phase.PLANNING

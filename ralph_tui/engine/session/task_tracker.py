@@ -77,7 +77,7 @@ class TaskTracker:
         if task is None or self.settled is not None or self.taken_away:
             return
         if task.id != self._began.id:
-            self._tell(f"{self._began.id} is called {task.id} now; its iteration goes on.")
+            self._tell(f"{self._began.id} is called {task.id} now; its iteration continues.")
             self._rename(task.id)
         if what := task_matching.reworded(self._said, task):
             self._tell(

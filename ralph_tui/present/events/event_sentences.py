@@ -99,8 +99,8 @@ def _plan_loaded(e: ev.PlanLoaded) -> Sentence:
 
 def _task_changed(e: ev.TaskChanged) -> Sentence | None:
     task = e.task
-    if not (e.reason or task.status is TaskStatus.BLOCKED):
-        return None
+    if not (e.reason or task.status is TaskStatus.BLOCKED) or e.reason == ev.PLANNED:
+        return None  # the approval says how many tasks are planned
     why = e.reason or "; ".join(task.blockers)
     glyph, tone = "note", Tone.MUTED
     if task.is_held:
@@ -409,7 +409,7 @@ SENTENCES: Mapping[type[ev.EventBase], Callable[[Any], Sentence | None]] = {
         line="paused; run `ralph resume` to continue",
     ),
     ev.LoopResumed: lambda _: Sentence(
-        "current", "resumed", "the loop goes on", Tone.INFO, line="resumed"
+        "current", "resumed", "the loop continues", Tone.INFO, line="resumed"
     ),
     ev.LimitsChanged: lambda e: Sentence(
         "note", "limits", f"changed for this run: {e.adjusted.told}", Tone.INFO

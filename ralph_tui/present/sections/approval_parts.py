@@ -106,7 +106,7 @@ def _task(task: Task, glyphs: Glyphs) -> list[Line]:
         for criterion in task.verification_criteria
     ]
     if not task.verification_criteria:
-        lines.append([Span("nothing checks it but the gate's own commands", Tone.WARN)])
+        lines.append([Span("only the gate's own commands check it", Tone.WARN)])
     if task.dependencies:
         lines.append([Span("after  ", Tone.MUTED), Span(", ".join(task.dependencies))])
     size = f", about {tokens(task.estimated_tokens)} tokens" if task.estimated_tokens else ""

@@ -119,12 +119,12 @@ def unfinished_banner(view: LoopView) -> Banner:
 
 
 _WRITTEN = Look("note", "a file is being written", Tone.INFO)
-_BEFORE = "What it said before is shown, and holds. This goes away by itself as soon as the file is whole."
+_BEFORE = "You still see the last complete version. This goes away as soon as the file is whole."
 
 _PLAN = "implementation_plan.json"
 _BROKEN = Look("failed", "broken plan", Tone.BAD)
 _CORRECT = "Correct .ralph/implementation_plan.json; what is saved there shows here at once."
-_AGAIN = "It goes on by itself as soon as that is mended."
+_AGAIN = "ralph continues as soon as it can be read."
 
 
 MOST_FINDINGS = 3
@@ -163,7 +163,7 @@ def waiting_banner(view: LoopView, now: datetime, keys: Keys) -> Banner | None:
     if view.limit_until is not None:
         return Banner(
             RUN[RunState.LIMITED],
-            f"Goes on by itself {_in_and_at(view.limit_until, now)}.",
+            f"Continues automatically {_in_and_at(view.limit_until, now)}.",
             hint(keys, _LIMITED),
             view.detail,
         )
@@ -172,7 +172,7 @@ def waiting_banner(view: LoopView, now: datetime, keys: Keys) -> Banner | None:
         return None
     return Banner(
         Look("failed", "breaker open", Tone.BAD),
-        f"One iteration tries by itself {_in_and_at(cooled, now)}.",
+        f"One iteration is tried automatically {_in_and_at(cooled, now)}.",
         hint(keys, _COOLING),
         breaker_counts(view.breaker),
     )
@@ -192,7 +192,7 @@ _COOLING = (
 
 _LOST = (
     "What it did is safe in .ralph/. Press {build} to go on from there; a task left half done goes back "
-    "to the board. Another loop that starts here is shown by itself."
+    "to the board. Another loop that starts here appears automatically."
 )
 
 

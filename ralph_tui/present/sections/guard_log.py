@@ -31,7 +31,7 @@ def cooling(breaker: CircuitBreaker, now: datetime) -> list[Line]:
     if breaker.half_open_at is None or not breaker.is_cooling:
         return []
     left = duration(max(0.0, (breaker.half_open_at - now).total_seconds()))
-    text = f"one iteration tries by itself in {left}, at {clock(breaker.half_open_at, now)}"
+    text = f"one iteration is tried automatically in {left}, at {clock(breaker.half_open_at, now)}"
     return [labelled("cool-down", text, Tone.WARN)]
 
 

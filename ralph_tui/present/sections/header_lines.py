@@ -225,7 +225,7 @@ def _now(facts: Facts, width: int, glyphs: Glyphs) -> list[Span]:
         return hint(facts.keys, _HALTING[view.run_state], Tone.WARN)
     if view.run_state is RunState.HANDING_OFF and view.task_id:
         going_on = [Span(f"{glyphs.handoff} {view.task_id}  ", Tone.ACCENT)]
-        return [*going_on, Span(f"goes on in a fresh context: {view.detail}", Tone.INFO)]
+        return [*going_on, Span(f"continues in a fresh context: {view.detail}", Tone.INFO)]
     said_above = view.run_state in (RunState.RUNNING, RunState.LIMITED)
     if view.step is None and view.detail and (not said_above or task is None):
         return [Span(view.detail, RUN[view.run_state].tone)]
@@ -268,7 +268,7 @@ def _place(facts: Facts, width: int, glyphs: Glyphs) -> str:
     return crop_path(facts.root, width - len(branch), glyphs.ellipsis) + branch
 
 
-_PAUSED = "Paused between iterations. {pause} goes on, {inject} adds guidance."
+_PAUSED = "Paused between iterations. {pause} continues, {inject} adds guidance."
 
 _HALTING = {
     RunState.PAUSING: "Pauses after this iteration; {pause} now, {resume} withdraws.",

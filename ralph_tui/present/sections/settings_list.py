@@ -94,7 +94,7 @@ def live_blocks(
         running: Whether a loop runs.
     """
     word = (
-        "Enter changes a limit of the run that goes on; the settings stay as they are."
+        "Enter changes a limit of the running loop; the settings stay as they are."
         if running
         else "No loop is running: Enter changes the setting, for the next run."
     )
@@ -146,7 +146,12 @@ def setting_blocks(settings: Sequence[Effective]) -> list[LineBlock]:
 
 def theme_blocks(names: Sequence[str], kept: str) -> list[LineBlock]:
     """List the themes, and name the one that was in use."""
-    head: Line = [Span("The cursor shows a theme, Enter keeps it, leaving goes back.", Tone.MUTED)]
+    head: Line = [
+        Span(
+            "Move the cursor to see a theme. Enter keeps it; leaving the page restores the old one.",
+            Tone.MUTED,
+        )
+    ]
     rows = [
         LineBlock(
             name, [[Span(name, Tone.TITLE), Span("   in use" if name == kept else "", Tone.OK)]]

@@ -174,7 +174,7 @@ def _waiting(view: LoopView, now: datetime, keys: Keys) -> list[Part]:
         lines.append(next_step(keys, "{hurry} tries now; {stop} gives up"))
     if view.run_state is RunState.PAUSED:
         lines.append([Span("a pause that was asked for", Tone.WARN)])
-        lines.append(next_step(keys, "{pause} goes on; {inject} adds guidance first"))
+        lines.append(next_step(keys, "{pause} continues; {inject} adds guidance first"))
     return [Part("Why waiting", lines)] if lines else []
 
 
@@ -189,7 +189,7 @@ def _stopped(
         return []
     end = last.finished
     if end is None:
-        onward = next_step(keys, "{build} goes on from there; what was done is safe")
+        onward = next_step(keys, "{build} continues from there; what was done is safe")
         return [Part("Why stopped", [[Span(_KILLED, Tone.WARN)], onward])]
     lines = [
         [Span(end.reason, Tone.TEXT if end.exit_code == 0 else Tone.WARN)],

@@ -241,7 +241,7 @@ def missing_state(root: Path) -> StoreError | None:
         return None
     return StoreError(
         f"{root / '.ralph'} is gone; a copy of its state of {since:%Y-%m-%d %H:%M:%S} UTC is kept.",
-        "Put it back with `ralph restore`, or begin anew with `ralph init`.",
+        "Put it back with `ralph restore`, or start over with `ralph init`.",
     )
 
 

@@ -159,7 +159,7 @@ def request_label(now: CommandContext) -> str:
 
 
 def cannot_replan(now: CommandContext) -> str:
-    """The plan can be made anew here, and nothing works on it."""
+    """The plan can be made again here, and nothing works on it."""
     approval = now.view.approval
     if now.running and approval is not None and approval.kind is ApprovalKind.PLAN:
         return now.keys.said(
@@ -167,10 +167,10 @@ def cannot_replan(now: CommandContext) -> str:
         )
     if now.running:
         return now.keys.said(
-            "The loop is running; {stop} stops it, then the plan can be made anew."
+            "The loop is running; {stop} stops it, then you can make the plan again."
         )
     if not now.plans_anew:
-        return 'The plan cannot be made anew here; use ralph regenerate-plan "what to change".'
+        return 'The plan cannot be made again here; use ralph regenerate-plan "what to change".'
     return not_running(now)
 
 

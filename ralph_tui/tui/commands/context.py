@@ -28,7 +28,7 @@ class CommandContext:
     takes_requests: bool = False
     """A request can be typed here."""
     plans_anew: bool = False
-    """The plan can be made anew here."""
+    """The plan can be made again here."""
     imports: bool = False
     """A plan of another tool can be imported here."""
     request: str | None = None

@@ -43,7 +43,7 @@ class PlanHandlers:
         answer = await self._app.push_screen_wait(
             Confirm(
                 f"skip {task.id}",
-                f"{one_line(task.title)}: the task is blocked and the loop goes on with the next. "
+                f"{one_line(task.title)}: the task is blocked and the loop continues with the next. "
                 "Tasks that wait for it keep waiting.",
                 (
                     ConfirmChoice("s", "Skip it", "skip", danger=True),

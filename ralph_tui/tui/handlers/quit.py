@@ -18,7 +18,7 @@ _DETACH = (
     ConfirmChoice("T", "Detach now; the iteration starts again", "detach"),
 )
 _QUESTION = "The loop runs in this terminal and ends with it."
-_QUESTION_DETACH = "The loop runs in this terminal. Detached, it goes on in the background; `ralph` shows it again."
+_QUESTION_DETACH = "The loop runs in this terminal. Detached, it continues in the background; `ralph` shows it again."
 
 
 class QuitHandlers:
@@ -84,14 +84,14 @@ class QuitHandlers:
         found = self._app.view.elsewhere
         if found is not None:
             self._app.last_word = (
-                f"The loop goes on in process {found.pid}; `ralph` shows it again."
+                f"The loop continues in process {found.pid}; `ralph` shows it again."
             )
         self._app.exit(self._bridge.exit_code)
 
     async def _detach(self, *, now: bool) -> None:
         """Stop the loop, and continue it in another process when it has ended."""
         when = "The turn is interrupted" if now else "After this iteration"
-        self._app.say(f"{when}, then a process in the background goes on.")
+        self._app.say(f"{when}, then a process in the background continues.")
         await self._halt(self._hand_over, now=now)
 
     async def _end_after(self) -> None:
@@ -116,7 +116,7 @@ class QuitHandlers:
         finished, view = self._bridge.finished, self._app.view
         go_on = self._app.launch.go_on
         if go_on is None or finished is None or finished.status is not LoopStatus.INTERRUPTED:
-            self._app.say("The loop ended by itself, so there is nothing to go on with.")
+            self._app.say("The loop has ended already, so there is nothing to continue.")
             return False
         spent, bound = finished.iterations, view.max_iterations
         left = RemainingWork(
@@ -133,7 +133,7 @@ class QuitHandlers:
         if pid is None:
             return False
         self._app.last_word = (
-            f"The loop goes on in the background, in process {pid}. "
+            f"The loop continues in the background, in process {pid}. "
             "`ralph` shows it, `ralph stop` ends it."
         )
         self._app.exit(ExitCode.COMPLETE)

@@ -405,7 +405,7 @@ def task_line(cost: TaskCost | None, width: int, glyphs: Glyphs) -> Line:
     """Return the task's own share, with its name."""
     name = Span("task      ", Tone.MUTED)
     if cost is None:
-        return [name, Span(" none was worked yet", Tone.MUTED)]
+        return [name, Span(" no task has run yet", Tone.MUTED)]
     line = [name, Span(f"{money(cost.usd):>8}"), Span(f" {cost.whose}", Tone.MUTED)]
     return crop(line, width, glyphs.ellipsis)
 

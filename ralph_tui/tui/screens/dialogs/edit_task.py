@@ -255,7 +255,7 @@ class TaskForm(Dialog[Task | None]):
 class EditTask(TaskForm):
     """Edits a task."""
 
-    FIXED = "the id stays: others wait for it by that name"
+    FIXED = "the id stays: other tasks depend on it"
 
     def __init__(self, task: Task, save: Save, typed: TypedFields | None = None) -> None:
         """Edit this task; `typed` is what was typed before."""

@@ -92,7 +92,7 @@ class Jump(FrozenBackground[int | None]):
 
     def on_mount(self) -> None:
         """Show what letters do."""
-        self.query_one(DialogFooter).keys = "each letter goes to its place, any other key leaves"
+        self.query_one(DialogFooter).keys = "press a letter to go there; any other key closes this"
 
     def on_key(self, event: events.Key) -> None:
         """Narrow the choice by a letter."""

@@ -50,9 +50,8 @@ def _entries(task: Task, now: CommandContext) -> Iterable[ConfirmChoice]:
     for name, letter in TASK_LETTERS.items():
         command: Command = BY_NAME[name]
         label = labels.get(name, command.title.removesuffix(" task"))
-        reason = command.disabled(now).partition("; ")[
-            0
-        ]  # a row has no room for what to do about it
+        # A row has no room for what to do about it, and the title names the task.
+        reason = command.disabled(now).partition("; ")[0].removeprefix(f"Task {task.id} ")
         yield ConfirmChoice(letter, label, name, not_now=reason)
 
 

@@ -123,10 +123,10 @@ class UrgentGuidanceDialog(GuidanceDialog):
 class ReplanDialog(TextDialog):
     """Asks for feedback for a new plan; no feedback is an answer, too."""
 
-    HEADING = "plan again: what is to be different?"
+    HEADING = "plan again: what should be different?"
     HINT = (
         "The open tasks are replaced; what is complete stays, and the plan before is kept in "
-        ".ralph/session_history. Without a word it is made anew from the specs. You approve it first."
+        ".ralph/session_history. Without a word it is made again from the specs. You approve it first."
     )
     KEYS = "ctrl+s plan again, esc keep the draft"
     MAY_BE_EMPTY = True
@@ -142,7 +142,7 @@ class RequestChangesDialog(TextDialog):
     def __init__(self, kind: ApprovalKind, draft: str) -> None:
         """Ask about the specs, the plan or the result."""
         super().__init__(draft)
-        self.HEADING = f"{kind}: what is to be different?"
+        self.HEADING = f"{kind}: what should be different?"
 
 
 class RequestDialog(TextDialog):
