@@ -122,7 +122,7 @@ async def test_a_file_that_is_being_written_is_said_calmly_and_taken_back(open_a
         app = ralph(pilot)
         script.disk.put_nowait(ev.FilesUnfinished(names=(plan,)))
         await until(pilot, lambda: f"{plan} is being written" in screen_text(app))
-        assert "What it said before is shown" in screen_text(app)
+        assert "You still see the last complete version" in screen_text(app)
         assert "demo-02" in screen_text(app)
         assert "broken" not in screen_text(app)
         script.disk.put_nowait(ev.FilesUnfinished())
