@@ -6,8 +6,7 @@ import pytest
 import typer
 from typer.core import TyperGroup
 
-from ralph_tui.cli.app import app
-from ralph_tui.cli.command_groups import SHORT_FORMS
+from ralph_tui.cli.app import SHORT_FORMS, app
 from ralph_tui.cli.json_schemas import json_schema
 from tests.tools.reference import DOCS, PAGES
 

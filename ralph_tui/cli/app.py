@@ -2,12 +2,12 @@
 
 import sys
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from ralph_tui.cli import completion
-from ralph_tui.cli.command_groups import SHORT_FORMS, GroupedCommands
 from ralph_tui.cli.commands import (
     answer,
     archive,
@@ -28,7 +28,6 @@ from ralph_tui.cli.commands import (
     reset,
     run,
     serve,
-    task,
     tasks,
     verify,
 )
@@ -37,6 +36,53 @@ from ralph_tui.cli.console import discard_stdout, fail
 from ralph_tui.cli.options import Feature, ProjectRoot, chosen_feature, examples, of_features
 from ralph_tui.cli.run.mode import open_here
 from ralph_tui.domain.errors import ExitCode, RalphError
+
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "Run": ("run", "discover", "plan", "build", "validate", "regenerate-plan", "demo"),
+    "Steer a run": (
+        *("pause", "resume", "stop", "inject", "answer", "approve", "reject", "limits", "breaker"),
+        "attach",
+    ),
+    "Tasks": ("tasks", "task", "undo", "verify", "archive", "import", "export"),
+    "Look": ("status", "report", "history", "metrics", "replay", "memory"),
+    "Project": ("init", "feature", "config", "steps", "notify", "doctor"),
+    "More": (
+        *("serve", "mcp", "guard", "schema", "test", "lint", "typecheck", "deps"),
+        *("reset", "restore", "help", "version"),
+    ),
+}
+"""The commands of each group, in the order of the help. A command that is in none is shown in the last."""
+
+SHORT_FORMS = ("add", "edit", "skip", "retry", "hold", "release", "drop", "complete")
+"""Commands that mean the same without `task`."""
+
+
+class GroupedCommands(TyperGroup):
+    """The root of the command tree, whose help has a heading for each group."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - Click's types are not Typer's to give
+        """Write the commands of each group, then the short forms."""
+        grouped = {name for names in GROUPS.values() for name in names}
+        others = [n for n in self.commands if n not in grouped and n not in SHORT_FORMS]
+        width = max(map(len, self.commands))
+        for title, names in GROUPS.items():
+            last = title == list(GROUPS)[-1]
+            rows = [
+                (name, self._summary(name, formatter.width - width - 6))
+                for name in (*names, *(others if last else ()))
+                if not self.commands[name].hidden
+            ]
+            with formatter.section(title):
+                # An empty row as wide as the longest name lines up the groups' columns.
+                formatter.write_dl([(name.ljust(width), text) for name, text in rows])
+        with formatter.section("Short forms"):
+            formatter.write_text(
+                f"`ralph task` can be left out before {', '.join(SHORT_FORMS[:-1])} and {SHORT_FORMS[-1]}."
+            )
+
+    def _summary(self, name: str, limit: int) -> str:
+        return self.commands[name].get_short_help_str(limit)
+
 
 # Usage errors share this ancestor in every Typer, whether Click is inside it or beside it.
 _USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
@@ -130,16 +176,32 @@ def _print_version() -> None:
     _version(True)  # noqa: FBT003
 
 
-task.add_long_forms((tasks.app, reset.app), (*SHORT_FORMS, "undo"))
+tasks.add_long_forms((tasks.app, reset.app), (*SHORT_FORMS, "undo"))
 
 _OF_A_FEATURE = (
     *(run.app, tasks.looking, history.app, attach.app, history.measures, replay.app),
     *(control.app, tasks.app, exchange.app, limits.app, answer.app, memory.app, verify.app),
-    *(task.app, reset.app, archive.app, history.reports, doctor.app, serve.app, serve.programs),
+    *(
+        tasks.task_app,
+        reset.app,
+        archive.app,
+        history.reports,
+        doctor.app,
+        serve.app,
+        serve.programs,
+    ),
 )
 for commands in (
     *(run.app, demo.app, init.app, feature.app, tasks.looking, history.app, attach.app),
-    *(history.measures, replay.app, control.app, tasks.app, task.app, exchange.app, limits.app),
+    *(
+        history.measures,
+        replay.app,
+        control.app,
+        tasks.app,
+        tasks.task_app,
+        exchange.app,
+        limits.app,
+    ),
     *(answer.app, memory.app, archive.app, serve.app, reset.app, doctor.app, build_tools.app),
     *(verify.app, history.reports),
     *(build_tools.deps, config.app, guard.app, serve.programs),

@@ -13,9 +13,8 @@ import pytest
 from claude_agent_sdk import CLIConnectionError
 
 from ralph_tui.agent import process, session
-from ralph_tui.agent.agent import ClaudeAgent
+from ralph_tui.agent.agent import ClaudeAgent, SkillsPlugin
 from ralph_tui.agent.failures import why_lost
-from ralph_tui.agent.skills_plugin import SkillsPlugin
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.engine.core.ports import TurnEnded

@@ -12,9 +12,8 @@ import pytest
 import typer
 from typer.core import TyperGroup
 
-from ralph_tui.cli.app import app
-from ralph_tui.cli.command_groups import GROUPS as HELP_GROUPS
-from ralph_tui.cli.command_groups import SHORT_FORMS
+from ralph_tui.cli.app import GROUPS as HELP_GROUPS
+from ralph_tui.cli.app import SHORT_FORMS, app
 from ralph_tui.domain.errors import ExitCode
 from ralph_tui.domain.project_state import Approval, ApprovalKind, Pause, SessionRecord
 from ralph_tui.store.layout import Layout

@@ -17,7 +17,7 @@ A_MODEL = (
     "assert One(number='1').number == 1\n"
     f"print({SEARCH!r} in sys.modules)\n"
 )
-START = "from ralph_tui.cli.startup import start_lean\nstart_lean()\n"
+START = "from ralph_tui.cli.main import start_lean\nstart_lean()\n"
 
 
 def test_a_status_looks_for_no_plugins_of_pydantic(tmp_path: Path) -> None:

@@ -11,8 +11,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from ralph_tui.cli.app import app
-from ralph_tui.cli.command_groups import GROUPS, SHORT_FORMS
+from ralph_tui.cli.app import GROUPS, SHORT_FORMS, app
 from ralph_tui.cli.json_schemas import json_schema
 from tests.tools.house import ROOT
 

@@ -123,7 +123,7 @@ UNSEEN = (
 def test_the_first_paint_imports_no_page_and_nothing_it_does_not_show() -> None:
     code = (
         "import sys\n"
-        "from ralph_tui.cli.startup import start_lean\n"
+        "from ralph_tui.cli.main import start_lean\n"
         "start_lean()\n"
         "import ralph_tui.tui.app.app, ralph_tui.tui.app.entry, ralph_tui.engine.run.launch_factory\n"
         f"print([m for m in sys.modules if m in {UNSEEN!r} or m.startswith('ralph_tui.tui.screens.')"

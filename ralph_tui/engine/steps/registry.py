@@ -1,5 +1,6 @@
 """Which types of steps there are; a type of an installed package is loaded only when a step names it."""
 
+import asyncio
 from collections.abc import Callable, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from inspect import iscoroutinefunction
@@ -17,8 +18,64 @@ from ralph_tui.config.step_settings import (
 from ralph_tui.domain.errors import ConfigError
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.steps.agent_step import AgentStep
-from ralph_tui.engine.steps.built_in import CommandStep, CommitStep, NoopStep, ReadmeStep
-from ralph_tui.engine.steps.step_type import StepType
+from ralph_tui.engine.steps.step_type import (
+    StepJob,
+    StepResult,
+    StepType,
+    done,
+    failed,
+    skipped,
+)
+from ralph_tui.store.text_files import inside
+
+README_FILE = "README.md"
+
+
+class CommandStep:
+    """Runs a shell command in the sandbox, like the checks."""
+
+    async def run(self, job: StepJob) -> StepResult:
+        """See `StepType.run`."""
+        return await job.command(job.settings.run)
+
+
+class CommitStep:
+    """Has ralph commit what the completed task changed."""
+
+    async def run(self, job: StepJob) -> StepResult:
+        """See `StepType.run`."""
+        if job.task is None:
+            return skipped("no task was completed")
+        end = await job.run.commits.task_complete(job.task.id)
+        if end is not None:
+            return failed(end.reason).model_copy(update={"end": end})
+        return done()
+
+
+class ReadmeStep:
+    """Wants a README that says something."""
+
+    async def run(self, job: StepJob) -> StepResult:
+        """See `StepType.run`."""
+        name = job.settings.path or README_FILE
+        path = await asyncio.to_thread(inside, job.root, job.root / name)
+        if path is None:
+            return failed(f"{name} is outside of the project")
+        if not await asyncio.to_thread(path.is_file):
+            return failed(f"{name} is not there")
+        if not (await asyncio.to_thread(job.run.project.read_text, path, 10_000)).strip():
+            return failed(f"{name} is empty")
+        return done(f"{name} is there")
+
+
+class NoopStep:
+    """Does nothing, for trying out the order of steps."""
+
+    async def run(self, job: StepJob) -> StepResult:
+        """See `StepType.run`."""
+        del job
+        return done()
+
 
 GROUP = "ralph_tui.steps"
 """The entry points of packages that bring types of steps."""

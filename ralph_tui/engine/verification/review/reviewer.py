@@ -5,6 +5,7 @@ worker's words. Python checks that the lines it quotes exist. Its result is "rev
 """
 
 import asyncio
+import hashlib
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ from ralph_tui.domain.tool_calls import ALLOW, ToolAnswer, ToolCall, Verdict
 from ralph_tui.domain.verification.check_commands import ProjectChecks
 from ralph_tui.domain.verification.review import CriterionReview, Review, review_problems
 from ralph_tui.domain.verification.verification import GateResult
+from ralph_tui.engine.control.undo import snapshots_of
 from ralph_tui.engine.core.ports import (
     AfterTool,
     Agent,
@@ -39,7 +41,69 @@ from ralph_tui.engine.core.usage_meter import UsageMeter
 from ralph_tui.engine.prompts import tool_schemas as rt
 from ralph_tui.engine.prompts.prompts import builtin_template, bullets, phase_prompt
 from ralph_tui.engine.verification.coverage import criteria_to_review
-from ralph_tui.engine.verification.review.work_snapshots import WorkSnapshots
+
+MOST_DIFF = 60_000
+"""The most characters of a diff."""
+
+
+class WorkSnapshots:
+    """Compares the project's files at two moments. Every method blocks."""
+
+    def __init__(self, root: Path) -> None:
+        """Watch the project at `root`; write nothing before the first snapshot."""
+        self._store = snapshots_of(root)
+
+    def begin(self, task_id: str) -> None:
+        """Snapshot the files when work on a task begins, unless there is a snapshot already.
+
+        Raises:
+            SetupError: Git is missing or cannot read the project.
+        """
+        if not self._tree_at(task_id):
+            self._store.git("update-ref", _ref(task_id), self.take())
+
+    def forget(self, task_id: str) -> None:
+        """Drop a task's snapshot."""
+        if self._store.exists:
+            self._store.git("update-ref", "-d", _ref(task_id))
+
+    def take(self) -> str:
+        """Snapshot the current files; return the id of the tree.
+
+        Raises:
+            SetupError: Git is missing or cannot read the project.
+        """
+        return self._store.take()
+
+    def changes(self, task_id: str, now: str) -> str:
+        """Return the diff from a task's beginning to the tree `now`, or an empty string without a snapshot."""
+        before = self._tree_at(task_id)
+        if not before:
+            return ""
+        form = ("--no-color", "--no-ext-diff", "--no-textconv", "--find-renames")
+        stat = self._store.git("diff", *form, "--stat=120", before, now)
+        text = self._store.git("diff", *form, before, now)
+        text = text.encode("utf-8", "replace").decode()
+        if len(text) > MOST_DIFF:
+            text = (
+                f"{text[:MOST_DIFF]}\n(cut here, after {MOST_DIFF:,} of {len(text):,} characters)\n"
+            )
+        return f"{stat}\n{text}".strip()
+
+    def copy_to(self, tree: str, directory: Path) -> None:
+        """Write the files of a tree into an empty directory."""
+        self._store.copy_to(tree, directory)
+
+    def _tree_at(self, task_id: str) -> str:
+        if not self._store.exists:
+            return ""
+        return self._store.git("for-each-ref", "--format=%(objectname)", _ref(task_id)).strip()
+
+
+def _ref(task_id: str) -> str:
+    """Return a name that Git accepts, whatever the task's id is."""
+    return f"refs/tasks/{hashlib.sha256(task_id.encode()).hexdigest()[:32]}"
+
 
 READ_TOOLS = ("Read", "Grep", "Glob")
 SUBMIT = "ralph_submit_review"

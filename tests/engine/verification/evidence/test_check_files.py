@@ -8,7 +8,7 @@ import pytest
 
 from ralph_tui.engine.verification.evidence.check_files import CheckFiles, only_adds_tests
 from ralph_tui.engine.verification.evidence.check_paths import Watched, walk
-from ralph_tui.engine.verification.evidence.clean_copy import copy_project
+from ralph_tui.engine.verification.evidence.examine import copy_project
 from ralph_tui.engine.verification.evidence.runner_settings import steering_part, with_original
 from tests.engine.verification.evidence.projects import PROJECT, Changes, write
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.engine.verification.evidence.clean_copy import copy_project
+from ralph_tui.engine.verification.evidence.examine import copy_project
 from ralph_tui.engine.verification.evidence.python_environment import environment_faults
 from ralph_tui.engine.verification.evidence.runners import join_environments
 from tests.engine.verification.evidence.projects import write
