@@ -41,18 +41,18 @@ def drawn(*tasks: Task, width: int = 40) -> list[str]:
 
 def test_the_graph_joins_every_task_with_what_it_waits_for() -> None:
     assert drawn(task("1"), task("2", "1"), task("3", "1"), task("4", "2", "3")) == [
-        "○  1  Do 1",
+        "○    1  Do 1",
         "├─◌  2  Do 2",
         "◌ │  3  Do 3",
-        "◌─┘  4  Do 4",
+        "└─◌  4  Do 4",
     ]
     crossing = (task("1"), task("2"), task("3"), task("4", "1", "3"), task("5", "2", "1"))
     assert drawn(*crossing) == [
-        "○  1  Do 1",
-        "│ ○  2  Do 2",
-        "│ │ ○  3  Do 3",
-        "├─│─◌  4  Do 4",
-        "◌─┘  5  Do 5",
+        "○        1  Do 1",
+        "│ ○      2  Do 2",
+        "│ │ ○    3  Do 3",
+        "├─│─┴─◌  4  Do 4",
+        "◌─┘      5  Do 5",
     ]
 
 

@@ -1,11 +1,11 @@
 """Draws the plan as a graph: one line per task in the order of work, with lanes to what needs it.
 
-    ○  1 Package
+    ○    1 Package
     ├─○  2 Titles
     ○ │  3 Numbers
-    ○─┘  4 Command
+    └─○  4 Command
 
-Pure functions.
+Every edge is a line from one sign to another. Signs below each other without a line are not joined. Pure functions.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -37,9 +37,12 @@ def graph_blocks(
         glyphs: The signs to draw with.
     """
     done = complete_ids(tasks.values())
+    drawn = list(lanes(order[:MOST], max(4, width // 8), glyphs))
+    widest = max((len(before + after) for _, before, after in drawn), default=0)
 
     def line(task: Task, before: str, after: str) -> list[Line]:
         name, tone = look_of_group(group_of(task, done))
+        after = after.ljust(widest - len(before))
         left = [
             Span(before, Tone.FAINT),
             Span(getattr(glyphs, name), tone),
@@ -50,10 +53,7 @@ def graph_blocks(
         right = _after(task, tasks, room)
         return [row([*left, *said], right, width, glyphs.ellipsis, crop_fair)]
 
-    blocks = [
-        LineBlock(drawn[0].id, LazyLines(partial(line, *drawn)), folds=False)
-        for drawn in lanes(order[:MOST], max(4, width // 8), glyphs)
-    ]
+    blocks = [LineBlock(one[0].id, LazyLines(partial(line, *one)), folds=False) for one in drawn]
     if len(order) > MOST:
         text = f"{len(order) - MOST:,} more tasks; the list has them all"
         blocks.append(LineBlock(None, [[Span(text, Tone.MUTED)]]))
@@ -74,6 +74,7 @@ def lanes(order: Sequence[Task], most: int, glyphs: Glyphs) -> Iterator[tuple[Ta
     owners: list[str] = []
     """The task each lane comes from; empty where a lane is free."""
     open_ends = {task_id: len(others) for task_id, others in needing(order).items()}
+    before = ""
     for task in order:
         needed = set(task.dependencies)
         joined = [at for at, owner in enumerate(owners) if owner and owner in needed]
@@ -81,7 +82,9 @@ def lanes(order: Sequence[Task], most: int, glyphs: Glyphs) -> Iterator[tuple[Ta
             open_ends[dep] -= 1
         ending = [at for at in joined if not open_ends[owners[at]]]
         free = owners.index("") if "" in owners else len(owners)
-        node = ending[0] if ending else free
+        # Straight below the task before it, this one would be joined to it without a line.
+        straight = (at for at in ending if owners[at] != before)
+        node = next(straight, free)
         cells = _cells(owners, node, joined, ending)
         yield task, _drawn(cells[:node], glyphs), _drawn(cells[node:], glyphs)
         for at in ending:
@@ -92,6 +95,7 @@ def lanes(order: Sequence[Task], most: int, glyphs: Glyphs) -> Iterator[tuple[Ta
             owners[node] = task.id if open_ends.get(task.id) else ""
         while owners and not owners[-1]:
             owners.pop()
+        before = task.id
 
 
 def _cells(

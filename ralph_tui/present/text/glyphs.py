@@ -95,7 +95,7 @@ ASCII = Glyphs(
     no_dot=".",
     levels=tuple("._-=+*%#"),
     spinner=("|", "/", "-", "\\"),
-    joints=tuple(" |||-'.+-`.+-+++"),
+    joints=tuple(" |||-'.+-`.+-'++"),
     unicode=False,
 )
 
