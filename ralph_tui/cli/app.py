@@ -28,6 +28,7 @@ from ralph_tui.cli.commands import (
     reset,
     run,
     serve,
+    status,
     tasks,
     verify,
 )
@@ -179,7 +180,7 @@ def _print_version() -> None:
 tasks.add_long_forms((tasks.app, reset.app), (*SHORT_FORMS, "undo"))
 
 _OF_A_FEATURE = (
-    *(run.app, tasks.looking, history.app, attach.app, history.measures, replay.app),
+    *(run.app, status.app, history.app, attach.app, history.measures, replay.app),
     *(control.app, tasks.app, exchange.app, limits.app, answer.app, memory.app, verify.app),
     *(
         tasks.task_app,
@@ -192,7 +193,7 @@ _OF_A_FEATURE = (
     ),
 )
 for commands in (
-    *(run.app, demo.app, init.app, feature.app, tasks.looking, history.app, attach.app),
+    *(run.app, demo.app, init.app, feature.app, status.app, history.app, attach.app),
     *(
         history.measures,
         replay.app,

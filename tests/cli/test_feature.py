@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.cli.run.steering_tools import answer_call
+from ralph_tui.cli.run.mcp_steering import answer_call
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.project_state import Phase, SessionRecord
 from ralph_tui.store.feature_choice import working_on

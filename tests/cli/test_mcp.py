@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ralph_tui.cli.run.steering_tools import answer_call, tool_specs
+from ralph_tui.cli.run.mcp_steering import answer_call, tool_specs
 from ralph_tui.domain.documents.questions import AskedQuestion, Option, Question
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.store.io.files import utc_now

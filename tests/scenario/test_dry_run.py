@@ -17,7 +17,7 @@ from ralph_tui.engine.control.request import OwnPrompt, RunRequest
 from ralph_tui.engine.core.ports import Agent
 from ralph_tui.engine.core.services import RunServices
 from ralph_tui.engine.decisions.ask_person import requested, with_approval
-from ralph_tui.engine.run.look_ahead import NextRun, look_ahead
+from ralph_tui.engine.run.dry_run import NextRun, look_ahead
 from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.project import Documents, Project
 from tests.harness.model import serving

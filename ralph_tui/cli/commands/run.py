@@ -122,7 +122,7 @@ def _start(words: list[str] | None, only: str | None, options: RunOptions) -> No
 
 def _look_ahead(words: list[str] | None, only: str | None, options: RunOptions) -> int:
     """Show what the same run without --dry-run and --show-prompt would do first."""
-    from ralph_tui.cli.run.dry_run import show_next_run
+    from ralph_tui.cli.run.dry_run_report import show_next_run
 
     on_screen = not (options.headless or options.as_json) and no_screen() is None
     prompts = may_prompt(as_json=options.as_json, may_ask=not options.no_input)

@@ -74,7 +74,7 @@ def mcp(project_root: ProjectRoot = None) -> None:
     from functools import partial
 
     from ralph_tui import __version__
-    from ralph_tui.cli.run import steering_tools as tools
+    from ralph_tui.cli.run import mcp_steering as tools
 
     tools.require_person(project_root)
     if sys.stdin is not None and sys.stdin.isatty():

@@ -1,4 +1,4 @@
-"""`ralph status`, `ralph tasks` and the commands that change the plan, each with its long form `ralph task …`."""
+"""`ralph add`, `ralph skip` and the other commands that change a task, each with its long form `ralph task …`."""
 
 import re
 from collections.abc import Iterable
@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ralph_tui.cli.completion import blocked_tasks, held_tasks, open_tasks
-from ralph_tui.cli.console import out, out_json
-from ralph_tui.cli.options import CENT, AsJson, ProjectRoot, examples
-from ralph_tui.cli.project_lookup import controls_of, find_project, read_project
+from ralph_tui.cli.console import out
+from ralph_tui.cli.options import CENT, ProjectRoot, examples
+from ralph_tui.cli.project_lookup import controls_of, find_project
 from ralph_tui.domain.errors import RalphError
 
 if TYPE_CHECKING:
     from ralph_tui.engine.control.plan_edits import TaskFields
 
 app = typer.Typer()
-looking = typer.Typer()
-"""What only looks, which `--help` lists beside the other commands that do."""
 
 TaskId = Annotated[
     str,
@@ -54,42 +52,6 @@ Tokens = Annotated[
     int | None,
     typer.Option("--tokens", metavar="N", min=0, help="About how many it takes; 0: no estimate."),
 ]
-
-
-@looking.command(epilog=examples("ralph status --json"))
-def status(
-    *,
-    project_root: ProjectRoot = None,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Add the latest sessions.")
-    ] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Show where the project stands."""
-    from ralph_tui.cli.status_report import print_status
-
-    print_status(project_root, verbose=verbose, as_json=as_json)
-
-
-@looking.command(epilog=examples("ralph tasks --pending"))
-def tasks(
-    *,
-    project_root: ProjectRoot = None,
-    pending: Annotated[bool, typer.Option("--pending", help="Only tasks not complete.")] = False,
-    as_json: AsJson = False,
-) -> None:
-    """List the tasks of the plan, in its order."""
-    from ralph_tui.cli import status_report
-    from ralph_tui.domain.plan.plan import TaskStatus
-
-    plan = read_project(find_project(project_root)).plan
-    shown = [t for t in plan.tasks if not (pending and t.status is TaskStatus.COMPLETE)]
-    if as_json:
-        out_json([task.model_dump(mode="json") for task in shown])
-    elif not shown:
-        out("No task is left to do." if plan.tasks else "The plan has no tasks yet.")
-    else:
-        status_report.tasks_table(plan, shown)
 
 
 @app.command(epilog=examples("ralph skip task-003"))

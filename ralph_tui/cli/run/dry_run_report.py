@@ -13,7 +13,7 @@ from ralph_tui.domain.verification.review import criteria_count
 
 if TYPE_CHECKING:
     from ralph_tui.engine.control.request import RunRequest
-    from ralph_tui.engine.run.look_ahead import NextRun
+    from ralph_tui.engine.run.dry_run import NextRun
 
 
 def show_next_run(
@@ -39,7 +39,7 @@ def show_next_run(
         RalphError: The run would be refused.
     """
     from ralph_tui.cli.composition import preview_services
-    from ralph_tui.engine.run.look_ahead import look_ahead
+    from ralph_tui.engine.run.dry_run import look_ahead
 
     found = asyncio.run(look_ahead(root, preview_services(root, overrides), request))
     if as_json:

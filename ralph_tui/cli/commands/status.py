@@ -1,0 +1,47 @@
+"""`ralph status` and `ralph tasks`: where the project and its plan stand."""
+
+from typing import Annotated
+
+import typer
+
+from ralph_tui.cli.console import out, out_json
+from ralph_tui.cli.options import AsJson, ProjectRoot, examples
+from ralph_tui.cli.project_lookup import find_project, read_project
+
+app = typer.Typer()
+
+
+@app.command(epilog=examples("ralph status --json"))
+def status(
+    *,
+    project_root: ProjectRoot = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Add the latest sessions.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show where the project stands."""
+    from ralph_tui.cli.status_report import print_status
+
+    print_status(project_root, verbose=verbose, as_json=as_json)
+
+
+@app.command(epilog=examples("ralph tasks --pending"))
+def tasks(
+    *,
+    project_root: ProjectRoot = None,
+    pending: Annotated[bool, typer.Option("--pending", help="Only tasks not complete.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the tasks of the plan, in its order."""
+    from ralph_tui.cli import status_report
+    from ralph_tui.domain.plan.plan import TaskStatus
+
+    plan = read_project(find_project(project_root)).plan
+    shown = [t for t in plan.tasks if not (pending and t.status is TaskStatus.COMPLETE)]
+    if as_json:
+        out_json([task.model_dump(mode="json") for task in shown])
+    elif not shown:
+        out("No task is left to do." if plan.tasks else "The plan has no tasks yet.")
+    else:
+        status_report.tasks_table(plan, shown)
