@@ -191,7 +191,7 @@ def test_looking_back_shows_one_feature_also_under_its_former_name(root: Path) -
     assert "task task-1" in said("replay", "1", "--headless", "-f", "sign-in", cwd=root)
     assert "task task-3" in said("replay", "1", "--headless", cwd=root)
     assert "-f NAME" in refused("replay", "2", "--headless", cwd=root)
-    assert "0 / 1" in said("metrics", "-f", "login", cwd=root)
+    assert "0 of 1 task" in said("metrics", "-f", "login", cwd=root)
     said("feature", "new", "empty", cwd=root)
     assert "Nothing has run for empty yet" in refused("replay", cwd=root)
 

@@ -159,10 +159,8 @@ def test_one_thing_at_a_time(project: Project) -> None:
 def test_metrics_are_unknown_before_anything_happened(project: Project) -> None:
     lines = inside("metrics", cwd=project.root).stdout.splitlines()
     assert len(lines) == 14
-    assert lines[0].split() == [
-        *("Task", "completion", "rate", "unknown", "(target", ">", "90", "%)"),
-        *("no", "task", "was", "attempted"),
-    ]
+    assert lines[0].split() == ["Completed", "tasks", "unknown", "no", "task", "was", "attempted"]
+    assert lines[1].strip() == "Share of the tasks worked on that are complete. Goal: above 90 %."
     assert all(
         m["value"] is None for m in json.loads(inside("metrics", "--json", cwd=project.root).stdout)
     )

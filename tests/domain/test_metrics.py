@@ -68,7 +68,7 @@ def test_an_empty_journal_knows_nothing_and_says_why() -> None:
     found = measure(())
     assert [m.name for m in found] == NAMES
     assert all(m.value is None and m.denominator == 0 and m.unknown for m in found)
-    assert all(m.definition and m.target for m in found)
+    assert all(m.definition and bool(m.target) != bool(m.good) for m in found)
 
 
 def test_tasks_that_were_attempted_and_are_complete_now() -> None:

@@ -9,8 +9,6 @@ from textual.color import Color
 from textual.theme import Theme
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.view.metrics import Metric
-from ralph_tui.present.sections.history_table import on_target
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.pages import settings
 from ralph_tui.tui.screens.pages.settings import SettingsPage
@@ -26,20 +24,6 @@ from tests.tui.test_keys import ralph
 Open = Callable[..., Opened]
 
 REASON = "the gate refused the claim three times because " + "of one thing or another, " * 4
-
-
-@pytest.mark.parametrize(
-    ("target", "share", "good"),
-    [
-        *(("> 90 %", 91, True), ("> 90 %", 90, False), ("< 5 %", 4, True), ("< 5 %", 50, False)),
-        *(("40-60 %", 48, True), ("80-120 %", 703, False), ("100 %", 100, True)),
-        ("100 %", 99, False),
-    ],
-)
-def test_a_metric_is_held_against_its_target(target: str, share: float, good: bool) -> None:
-    metric = Metric(name="m", title="M", target=target, definition="d", numerator=share)
-    assert on_target(metric) is None
-    assert on_target(metric.model_copy(update={"denominator": 100.0})) is good
 
 
 @pytest.mark.parametrize(

@@ -101,16 +101,14 @@ def metrics(*, project_root: ProjectRoot = None, as_json: AsJson = False) -> Non
 
 
 def _print_metrics(found: "tuple[Metric, ...]") -> None:
+    from ralph_tui.present.sections.metric_words import metric_words
+
     width = max(len(metric.title) for metric in found)
     for metric in found:
-        value = "unknown" if metric.value is None else f"{metric.value:.0%}"
-        why = (
-            metric.unknown
-            if metric.value is None
-            else f"{metric.numerator:,.0f} / {metric.denominator:,.0f}"
-        )
-        out(f"{metric.title.ljust(width)}  {value.rjust(7)}  (target {metric.target})  {why}")
-        out(f"{' ' * width}  {metric.definition}")
+        words = metric_words(metric)
+        verdict = f"  {words.verdict}" if words.verdict else ""
+        out(f"{metric.title.ljust(width)}  {words.value.rjust(7)}  {words.counted}{verdict}")
+        out(f"  {words.about}")
 
 
 @reports.command(epilog=examples("ralph report --html report.html", "ralph report > report.md"))

@@ -26,8 +26,13 @@ class Metric(Model):
 
     name: str
     title: str
-    target: str
+    target: str = ""
+    """The goal, such as `> 90 %`. Empty where no value is better than another."""
     definition: str
+    good: str = ""
+    """How to read the value, where the goal does not say it."""
+    unit: str = "time"
+    """What was counted, in the singular."""
     numerator: float = 0.0
     denominator: float = 0.0
     unknown: str = ""
@@ -210,9 +215,10 @@ MEASURED = frozenset(str(kind.model_fields["type"].default) for kind in _HANDLER
 def _completion(t: _Tally) -> Metric:
     return Metric(
         name="task_completion_rate",
-        title="Task completion rate",
+        title="Completed tasks",
         target="> 90 %",
-        definition="tasks that are complete / tasks an iteration was spent on",
+        definition="Share of the tasks worked on that are complete.",
+        unit="task",
         numerator=sum(t.complete(task_id) for task_id in t.attempted),
         denominator=len(t.attempted),
         unknown="no task was attempted",
@@ -222,35 +228,36 @@ def _completion(t: _Tally) -> Metric:
 def _efficiency(t: _Tally) -> Metric:
     return Metric(
         name="context_efficiency",
-        title="Context efficiency",
-        target="40-60 %",
-        definition="tokens in the window at the end of the iterations / capacity of these windows",
+        title="Context use",
+        definition="How full the context window was when iterations ended, on average.",
+        good="Small tasks need little context, so no value is better than another.",
+        unit="token",
         numerator=t.context,
         denominator=t.room,
-        unknown="no iteration reported its use of the window",
+        unknown="no iteration reported its context",
     )
 
 
 def _false_exits(t: _Tally) -> Metric:
     return Metric(
         name="false_exit_rate",
-        title="False exit rate",
+        title="Rejected claims",
         target="< 5 %",
-        definition="claims the gate refused and turns that left a task or a phase unfinished / "
-        "these, claims it accepted and phases that ended",
+        definition='Share of "done" claims that failed verification. '
+        "A turn that left its task or phase unfinished counts as failed.",
+        unit="claim",
         numerator=t.premature,
         denominator=t.exits,
-        unknown="the model has not claimed or left anything",
+        unknown="the agent has not claimed anything yet",
     )
 
 
 def _recovery(t: _Tally) -> Metric:
     return Metric(
         name="stagnation_recovery",
-        title="Stagnation recovery",
+        title="Recovery from stagnation",
         target="> 80 %",
-        definition="stagnations after which a task was completed / "
-        "times the stagnation counter reached its threshold",
+        definition="How often a task was completed after the loop had stopped making progress.",
         numerator=t.recovered,
         denominator=t.stagnations,
         unknown="the loop has never stagnated",
@@ -265,22 +272,23 @@ def _cost(t: _Tally) -> Metric:
     }
     return Metric(
         name="cost_predictability",
-        title="Cost predictability",
-        target="80-120 %",
-        definition="tokens used by complete tasks that had an estimate / tokens estimated for them "
-        "(plans estimate tokens, not dollars)",
+        title="Tokens against the estimate",
+        definition="Tokens that completed tasks used, compared with the plan's estimates.",
+        good="100 % means that the estimates were right.",
+        unit="estimated token",
         numerator=sum(t.tokens[task_id] for task_id in estimates),
         denominator=sum(estimates.values()),
-        unknown="no complete task had an estimate",
+        unknown="no completed task had an estimate",
     )
 
 
 def _intervention(t: _Tally) -> Metric:
     return Metric(
         name="user_intervention_rate",
-        title="User intervention rate",
-        target="< 10 %",
-        definition="iterations that asked a person, got guidance or led to an approval / iterations",
+        title="Help from you",
+        definition="Share of iterations that asked you, got guidance or led to an approval.",
+        good="Reviews of the specs and the plan count, so a good run has some.",
+        unit="iteration",
         numerator=len(t.helped & t.iterations),
         denominator=len(t.iterations),
         unknown="no iteration has begun",
@@ -290,13 +298,14 @@ def _intervention(t: _Tally) -> Metric:
 def _builds(t: _Tally) -> Metric:
     return Metric(
         name="build_reproducibility",
-        title="Build reproducibility",
+        title="Successful builds",
         target="100 %",
-        definition="`uv sync` and `uv build` commands that succeeded / those that were run, "
-        "by the gate or the agent",
+        definition="Share of `uv sync` and `uv build` commands that succeeded, "
+        "whether the gate or the agent ran them.",
+        unit="build",
         numerator=t.good_builds,
         denominator=t.builds,
-        unknown="none was run; `uv sync --locked` in phases.building.backpressure measures it",
+        unknown="none was run. `uv sync --locked` in phases.building.backpressure measures it",
     )
 
 

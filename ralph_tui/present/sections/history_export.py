@@ -11,6 +11,7 @@ from ralph_tui.domain.view.forecast import Forecast, forecast
 from ralph_tui.domain.view.metrics import Metric
 from ralph_tui.domain.view.run_history import Chronicle, Iteration
 from ralph_tui.present.sections.iteration_lines import look_of
+from ralph_tui.present.sections.metric_words import metric_words
 
 _COLUMNS = (
     *("number", "task_id", "title", "outcome", "reason", "attempt", "phase", "cost_usd", "tokens"),
@@ -98,15 +99,17 @@ def _markdown(chronicle: Chronicle, metrics: Sequence[Metric], left: Forecast) -
             for it in its
         ),
         "",
-        "| Metric | Value | Target | Definition |",
+        "| Metric | Value | Counted | Meaning |",
         "| --- | ---: | --- | --- |",
-        *(
-            f"| {m.title} | {'unknown' if m.value is None else f'{m.value:.0%}'} "
-            f"| {m.target} | {m.definition} |"
-            for m in metrics
-        ),
+        *(_metric_row(metric) for metric in metrics),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _metric_row(metric: Metric) -> str:
+    words = metric_words(metric)
+    counted = ", ".join(filter(None, (words.counted, words.verdict)))
+    return f"| {metric.title} | {words.value} | {counted} | {words.about} |"
 
 
 def _safe(text: str) -> str:

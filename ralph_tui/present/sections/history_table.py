@@ -1,20 +1,18 @@
-"""Shows the run history as totals, as a table and as metrics. Pure functions."""
+"""Shows the run history as totals and as a table. Pure functions."""
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from ralph_tui.domain.formatting import duration, plural, took
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.view.forecast import Forecast
-from ralph_tui.domain.view.metrics import Metric
 from ralph_tui.domain.view.run_history import Chronicle, Iteration
 from ralph_tui.present.sections.iteration_lines import look_of
 from ralph_tui.present.text.figures import money, tokens, when
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.key_hints import Keys, hint
-from ralph_tui.present.text.parts import LazyLines, LineBlock, Part
+from ralph_tui.present.text.parts import LazyLines, LineBlock
 from ralph_tui.present.text.spans import Line, Span, Tone, crop
 
 _HEADS = ("iter", "task", "outcome", "cost", "tokens", "context", "took", "began", "session")
@@ -52,7 +50,7 @@ def totals(
         eta = f"{plural(left.open_tasks, 'task')} left" if left.open_tasks else "nothing left"
     second: Line = [Span(eta, Tone.INFO), Span(f"  {left.basis}", Tone.MUTED)]
     if not left.open_tasks and not any(it.phase is Phase.BUILDING for it in its):
-        second = [Span("no task has been worked yet", Tone.MUTED)]
+        second = [Span("no task has been worked on yet", Tone.MUTED)]
     return [crop(first, width, glyphs.ellipsis), crop(second, width, glyphs.ellipsis)]
 
 
@@ -121,36 +119,3 @@ def _cells(it: Iteration) -> tuple[str, ...]:
         when(it.started_at),
         it.session_id[:8],
     )
-
-
-def metric_parts(metrics: Iterable[Metric], glyphs: Glyphs) -> list[Part]:
-    """Show each metric with its definition, its denominator and whether it is on target."""
-    return [Part(metric.title, _metric(metric, glyphs)) for metric in metrics]
-
-
-def on_target(metric: Metric) -> bool | None:
-    """Tell whether a metric meets its target; None while it is unknown."""
-    if metric.value is None:
-        return None
-    share, bounds = 100 * metric.value, [float(n) for n in re.findall(r"\d+", metric.target)]
-    if metric.target.startswith("<"):
-        return share < bounds[0]
-    return share > bounds[0] if metric.target.startswith(">") else bounds[0] <= share <= bounds[-1]
-
-
-def _metric(metric: Metric, glyphs: Glyphs) -> list[Line]:
-    if metric.value is None:
-        first: Line = [Span("unknown".ljust(9), Tone.MUTED), Span(metric.unknown, Tone.MUTED)]
-    else:
-        of = f"{metric.numerator:,.0f} of {metric.denominator:,.0f}"
-        good = on_target(metric)
-        said = f"{glyphs.ok} on target" if good else f"{glyphs.warning} off target"
-        first = [
-            Span(f"{100 * metric.value:.0f} %".ljust(9), Tone.TITLE),
-            Span(f"{of}   "),
-            Span(said, Tone.OK if good else Tone.WARN),
-        ]
-    return [
-        first,
-        [Span(f"target {metric.target}   ", Tone.INFO), Span(metric.definition, Tone.MUTED)],
-    ]
