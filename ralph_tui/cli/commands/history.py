@@ -101,7 +101,7 @@ def metrics(*, project_root: ProjectRoot = None, as_json: AsJson = False) -> Non
 
 
 def _print_metrics(found: "tuple[Metric, ...]") -> None:
-    from ralph_tui.present.sections.metric_words import metric_words
+    from ralph_tui.present.sections.history_table import metric_words
 
     width = max(len(metric.title) for metric in found)
     for metric in found:

@@ -10,8 +10,8 @@ from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.view.forecast import Forecast, forecast
 from ralph_tui.domain.view.metrics import Metric
 from ralph_tui.domain.view.run_history import Chronicle, Iteration
+from ralph_tui.present.sections.history_table import metric_words
 from ralph_tui.present.sections.iteration_lines import look_of
-from ralph_tui.present.sections.metric_words import metric_words
 
 _COLUMNS = (
     *("number", "task_id", "title", "outcome", "reason", "attempt", "phase", "cost_usd", "tokens"),

@@ -20,11 +20,11 @@ from ralph_tui.domain.view.run_history import Chronicle
 from ralph_tui.present.sections.history_export import export_text, left_of
 from ralph_tui.present.sections.history_table import (
     Table,
+    metric_parts,
     table_blocks,
     table_of,
     totals,
 )
-from ralph_tui.present.sections.metric_words import metric_parts
 from ralph_tui.present.text.parts import LineBlock, parts_blocks
 from ralph_tui.present.text.spans import Span, Tone, wrap
 from ralph_tui.store.journal.event_scanner import Progress

@@ -8,7 +8,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.view.metrics import Metric, measure
-from ralph_tui.present.sections.metric_words import ENOUGH, meets_goal, metric_parts, metric_words
+from ralph_tui.present.sections.history_table import ENOUGH, meets_goal, metric_parts, metric_words
 from ralph_tui.present.text.glyphs import UNICODE
 from ralph_tui.present.text.spans import Tone, plain
 
