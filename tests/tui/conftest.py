@@ -10,7 +10,7 @@ from pathlib import Path
 from time import monotonic
 
 import pytest
-from textual import constants
+from textual import _wait, constants
 from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
@@ -31,6 +31,12 @@ AT_ONCE = 20
 REST = 0.02
 """Seconds between later looks."""
 
+IDLE_LOOK = 0.005
+"""Seconds between Textual's looks at whether the app is idle, twice after each key; its own 20 ms are most of a test."""
+
+IDLE_SHARE = 5
+"""An app that works less than this part of the time is idle; Textual's 20 is below what a clock and a stream take."""
+
 Opened = AbstractAsyncContextManager[Pilot[int]]
 
 
@@ -46,6 +52,8 @@ def still(report_folder: str, isolated: Path, monkeypatch: pytest.MonkeyPatch) -
     if report_folder:
         monkeypatch.setenv("TEXTUAL_SNAPSHOT_TEMPDIR", report_folder)
     monkeypatch.setattr(constants, "TEXTUAL_ANIMATIONS", "none")
+    monkeypatch.setattr(_wait, "SLEEP_GRANULARITY", IDLE_LOOK)
+    monkeypatch.setattr(_wait, "SLEEP_IDLE", IDLE_LOOK / IDLE_SHARE)
     # On a busy machine a picture is taken later than the half second after which a cursor goes.
     monkeypatch.setattr(Input, "_toggle_cursor", lambda _: None)
     monkeypatch.setattr(TextArea, "_toggle_cursor_blink_visible", lambda _: None)
