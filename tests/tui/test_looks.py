@@ -306,7 +306,7 @@ def test_history_says_of_nothing_that_it_is_complete_before_a_task_was_worked() 
     for its in (spec,), (spec, task):
         lines = totals(Chronicle(iterations=its), left, 100, UNICODE, DEFAULT_KEYS)
         said.append(plain(lines[1]))
-    assert said == ["no task has been worked yet", "nothing left  every task is complete"]
+    assert said == ["no task has been worked on yet", "nothing left  every task is complete"]
 
 
 def ended(number: int, context: int, *, handoff: bool = False) -> ev.IterationFinished:
