@@ -1,45 +1,38 @@
-"""Plots: round numbers on both axes, and nobody waits while they are drawn."""
+"""Plots: what is drawn is what was measured, with and without colors."""
 
-import re
-import threading
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ralph_tui.present.sections.history_table import Table, table_blocks
-from ralph_tui.present.text.glyphs import Glyphs
+from ralph_tui.present.text.glyphs import ASCII, UNICODE, Glyphs
 from ralph_tui.present.text.parts import LineBlock
-from ralph_tui.tui.app.app import RalphApp
+from ralph_tui.present.text.spans import plain
 from ralph_tui.tui.screens.pages import history
-from ralph_tui.tui.widgets import charts
-from ralph_tui.tui.widgets.charts import Drawing, Measure, drawn, heights, iterations, thinned
+from ralph_tui.tui.widgets.charts import (
+    DONE,
+    FAR,
+    GUTTER,
+    REJECTED,
+    STOPPED,
+    WIDEST,
+    Bar,
+    Measure,
+    Plot,
+    Threshold,
+    draw,
+    drawn_threshold,
+    heights,
+    merged,
+)
 from tests.tui.conftest import Opened, until
 from tests.tui.past import past_project
-from tests.tui.test_pages import open_page, ralph, see
+from tests.tui.test_pages import open_page, see
 
 Open = Callable[..., Opened]
-
-
-def busy(app: RalphApp) -> bool:
-    """Something is still being drawn."""
-    return any(worker.group == "charts" and not worker.is_finished for worker in app.workers)
-
-
-@given(st.integers(0, 5_000), st.integers(0, 5_000), st.integers(2, 8))
-def test_iterations_are_counted_in_ones_twos_and_fives(first: int, more: int, most: int) -> None:
-    last = first + more
-    ticks = iterations(first, last, most)
-    assert 1 <= len(ticks) <= most
-    assert first <= ticks[0] <= ticks[-1] <= last
-    steps = {after - before for before, after in pairwise(ticks)}
-    assert len(steps) <= 1
-    for step in steps:
-        assert re.fullmatch("[125]0*", str(step))
-        assert not [tick for tick in ticks if tick % step]
 
 
 @pytest.mark.parametrize(
@@ -65,43 +58,117 @@ def test_heights_are_round_and_have_their_unit(
     assert marks[-1][0] >= top
 
 
-@pytest.mark.parametrize("unicode", [True, False])
-@pytest.mark.parametrize("count", [1, 7, 400])
-def test_all_that_is_on_the_axes_is_written(count: int, *, unicode: bool) -> None:
-    numbers = [float(n) for n in range(1, count + 1)]
-    series = thinned(numbers, [0.04 * n for n in numbers])
-    lines = drawn(Drawing(series, Measure.MONEY, 60, 14, unicode))
-    assert len(lines) == 14
-    assert unicode or "".join(lines).isascii()
-    ticks = [int(word) for word in lines[-1].split()]
-    assert ticks == iterations(1, count, len(ticks))
-    marks = [(y, m[1]) for y, line in enumerate(lines) if (m := re.match(r" *(0|\$[\d.,]+)", line))]
-    texts = [text for _, text in heights(Measure.MONEY, max(series[1]), 6)]
-    assert [text for _, text in reversed(marks)] == texts
-    assert len({after - before for (before, _), (after, _) in pairwise(marks)}) == 1, "even"
+MOST = {Measure.SHARE: 100, Measure.TASKS: 50_000}
+LOOKS = st.sampled_from([DONE, REJECTED, STOPPED])
+SIZES = {"width": st.integers(20, 160), "height": st.integers(6, 40)}
 
 
-async def test_plots_are_drawn_beside_the_loop_of_the_screen_and_only_those_in_sight(
-    open_app: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@st.composite
+def plots(draw_from: st.DrawFn, most: int = 30) -> Plot:
+    """Any bars, with and without a threshold."""
+    measure = draw_from(st.sampled_from(Measure))
+    value = st.floats(0, MOST.get(measure, 1e7)).map(lambda value: round(value, 2))
+    values = draw_from(st.lists(value, min_size=1, max_size=most))
+    bars = [Bar(n, value, draw_from(LOOKS)) for n, value in enumerate(values, 1)]
+    threshold = st.builds(Threshold, value.filter(bool), st.just("limit"))
+    return Plot(measure, bars, draw_from(st.none() | threshold))
+
+
+def cells(plot: Plot, width: int, height: int, glyphs: Glyphs) -> list[str]:
+    return [plain(line) for line in draw(plot, width, height, glyphs)]
+
+
+def inked(plot: Plot, lines: list[str], glyphs: Glyphs) -> list[float]:
+    """How high each bar is drawn, in cells."""
+    area = [line[GUTTER:] for line in lines[:-2]]
+    signs = glyphs.levels if glyphs.unicode else (":", "#")
+    slot = max(1, min(WIDEST, len(area[0]) // len(plot.bars)))
+    columns = ["".join(row[at * slot] for row in area) for at in range(len(plot.bars))]
+    return [
+        sum((signs.index(sign) + 1) / len(signs) for sign in column if sign in signs)
+        for column in columns
+    ]
+
+
+@given(plot=plots(), glyphs=st.sampled_from([UNICODE, ASCII]), **SIZES)
+def test_higher_is_more_and_zero_is_nothing(
+    plot: Plot, glyphs: Glyphs, width: int, height: int
 ) -> None:
-    threads: list[threading.Thread] = []
+    assume(len(plot.bars) <= width - GUTTER)
+    ink = inked(plot, cells(plot, width, height, glyphs), glyphs)
+    for bar, high in zip(plot.bars, ink, strict=True):
+        assert (high > 0) == (bar.value > 0)
+    ordered = sorted(zip((bar.value for bar in plot.bars), ink, strict=True))
+    assert [high for _, high in ordered] == sorted(ink)
 
-    def watched(drawing: Drawing) -> list[str]:
-        threads.append(threading.current_thread())
-        return drawn(drawing)
 
-    monkeypatch.setattr(charts, "drawn", watched)
+@given(plot=plots(), glyphs=st.sampled_from([UNICODE, ASCII]), **SIZES)
+def test_a_threshold_is_a_line_at_its_value_and_has_its_name(
+    plot: Plot, glyphs: Glyphs, width: int, height: int
+) -> None:
+    lines = cells(plot, width, height, glyphs)
+    line = drawn_threshold(plot)
+    highest = max(bar.value for bar in plot.bars)
+    if plot.threshold and highest and plot.threshold.value <= FAR * highest:
+        assert line == plot.threshold
+    named = sum("limit" in text for text in lines)
+    assert named == (line is not None)
+    if line and line.value > highest:
+        area = [text[GUTTER:].rstrip() for text in lines[:-2]]
+        at = next(n for n, text in enumerate(area) if set(text) & set("┄."))
+        ink = inked(plot, [*[" " * width] * at, *lines[at:]], glyphs)
+        assert ink == inked(plot, lines, glyphs), "no bar is higher than the line"
+
+
+@given(plot=plots(200), glyphs=st.sampled_from([UNICODE, ASCII]), **SIZES)
+def test_a_plot_keeps_its_size_and_says_how_each_iteration_ended(
+    plot: Plot, glyphs: Glyphs, width: int, height: int
+) -> None:
+    lines = cells(plot, width, height, glyphs)
+    assert len(lines) == height
+    assert {len(line) for line in lines[:-1]} == {width}
+    assert len(lines[-1]) <= width
+    assert glyphs.unicode or "".join(lines).isascii()
+    signs = {getattr(glyphs, look.glyph) for look in (DONE, REJECTED, STOPPED)}
+    shown = [sign for sign in lines[-2][GUTTER:] if sign in signs]
+    if len(plot.bars) <= width - GUTTER:
+        assert shown == [getattr(glyphs, bar.look.glyph) for bar in plot.bars if bar.look]
+    numbers = [int(word) for word in lines[-1].split() if word.isdecimal()]
+    assert numbers == sorted(set(numbers))
+    assert set(numbers) <= {bar.number for bar in plot.bars}
+
+
+@given(plots(300), st.integers(5, 60))
+def test_no_peak_is_lost_where_a_bar_stands_for_several(plot: Plot, most: int) -> None:
+    bars = merged(plot, most)
+    assert len(bars) <= most
+    assert max(bar.value for bar in bars) == max(bar.value for bar in plot.bars)
+    assert merged(plot._replace(sums=True), most)[-1] == plot.bars[-1]
+
+
+def test_a_plan_that_grows_and_one_of_unknown_size() -> None:
+    sizes = ((5, 5), (4, 5), (3, 6), (0, 7), (2, 0))
+    bars = [Bar(n, left, whole=whole) for n, (left, whole) in enumerate(sizes, 1)]
+    lines = cells(Plot(Measure.TASKS, bars, sums=True), 70, 14, UNICODE)
+    text = "\n".join(lines)
+    assert all(label in text for label in ("5 of 5", "4 of 5", "3 of 6", "0 of 7"))
+    columns = ["".join(line[GUTTER + n * WIDEST] for line in lines) for n in range(5)]
+    assert [column.count("░") > 0 for column in columns] == [False, True, True, True, False]
+    heights_of = [column.count("░") + column.count("█") for column in columns]
+    assert heights_of[0] == heights_of[1] < heights_of[2] < heights_of[3]
+    assert "█" not in columns[3]
+
+
+async def test_the_plots_name_their_signs_their_limits_and_their_units(
+    open_app: Open, tmp_path: Path
+) -> None:
     script = past_project(tmp_path)
     async with open_app(script, autostart=False, size=(80, 24)) as pilot:
         await open_page(pilot, "5", "cost per iteration")
-        await see(pilot, "$0.40", "context at the end")
-        await until(pilot, lambda: not busy(ralph(pilot)))
-        assert len(threads) == 4, "two rows of two"
+        await see(pilot, "✓ done", "✗ failed or rejected", "■ stopped or handed off")
+        await see(pilot, "$0.39", "limit $2", "budget 60 %", "iteration")
         await pilot.press("end")
-        await see(pilot, "total cost", "$0.50")
-        await until(pilot, lambda: not busy(ralph(pilot)))
-        assert len(threads) == 6
-        assert threading.main_thread() not in threads
+        await see(pilot, "running total of the cost", "$0.63", "open tasks", "5 of 6")
 
 
 async def test_sessions_are_not_laid_out_behind_the_plots(

@@ -112,7 +112,6 @@ async def test_every_command_of_a_page_has_a_handler_and_keys_of_its_own(
 
 
 UNSEEN = (
-    "plotext",
     "importlib.metadata",
     "ralph_tui.guard.sandbox.os_sandbox",
     "ralph_tui.engine.phases.building",
@@ -224,7 +223,7 @@ async def test_keys_of_the_dashboard_that_act_on_what_is_hidden_do_nothing(
 async def test_a_project_without_a_past_says_so(open_app: Open, tmp_path: Path, key: str) -> None:
     script = past_project(tmp_path / "new", [])
     async with open_app(script, autostart=False) as pilot:
-        words = {"4": "No iteration has run here yet", "5": "nothing to draw yet"}
+        words = {"4": "No iteration has run here yet", "5": "no iteration has ended yet"}
         await open_page(pilot, key, words[key])
 
 

@@ -49,6 +49,8 @@ class Iteration(Model):
     denials: int = 0
     open_tasks: int = 0
     """Tasks that were not complete when it ended."""
+    total_tasks: int = 0
+    """Tasks of the plan when it ended, complete ones included; 0 where the journal does not have the whole plan."""
     commit: str = ""
     """The commit that ralph made of its work."""
     is_undone: bool = False
@@ -161,6 +163,8 @@ class Chronicler:
         self._rulings: list[Ruled] = []
         self._breaker: list[BreakerStep] = []
         self._open: set[str] = set()
+        self._planned: set[str] | None = None
+        """The tasks of the plan; None until the whole plan was told."""
         self._phase = Phase.BUILDING
         self._capacity = 0
         self._current: int | None = None
@@ -233,18 +237,25 @@ class Chronicler:
     def _end_current(self, at: int) -> None:
         """End an iteration that was never finished where the next thing begins."""
         if self._current is not None:
-            self._change(end=at, open_tasks=len(self._open))
+            self._change(end=at, open_tasks=len(self._open), total_tasks=self._total)
             self._current = None
+
+    @property
+    def _total(self) -> int:
+        return len(self._planned or ())
 
     def _phase_changed(self, _: int, __: int, e: ev.PhaseChanged) -> None:
         self._phase = e.phase
 
     def _plan_loaded(self, _: int, __: int, e: ev.PlanLoaded) -> None:
         self._open = {t.id for t in e.tasks if t.status is not TaskStatus.COMPLETE}
+        self._planned = {t.id for t in e.tasks}
 
     def _task_changed(self, _: int, __: int, e: ev.TaskChanged) -> None:
         done = e.task.status is TaskStatus.COMPLETE
         (self._open.discard if done else self._open.add)(e.task.id)
+        if self._planned is not None:
+            self._planned.add(e.task.id)
 
     def _iteration_started(self, start: int, _: int, e: ev.IterationStarted) -> None:
         self._end_current(start)
@@ -316,6 +327,7 @@ class Chronicler:
             files=e.files_changed,
             ended_at=e.time,
             open_tasks=len(self._open),
+            total_tasks=self._total,
             end=end,
         )
         self._current = None

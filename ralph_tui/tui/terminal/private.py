@@ -4,20 +4,16 @@ Bindings: Textual can change an app's keys at run time, not a screen's (Textuali
 Closed screens: watchers of the app outlive them (Textualize/textual#6666, open). Gain: a collection of garbage
 stays as short after a hundred dialogs as before the first.
 Bugs: Textual prints the values of all variables, secrets too (no issue filed; #3069 asked for less, closed).
-Plots: plotext fits a plot to its own idea of the terminal (textual-plotext does this, too: its issue 5).
 Escapes: there is no public way to the terminal beside the drawing (no issue filed).
 """
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from textual._styles_cache import StylesCache
 from textual.app import App
 from textual.binding import BindingsMap, BindingType
 from textual.dom import DOMNode
-
-if TYPE_CHECKING:
-    from textual_plotext.plot import Plot
 
 
 def keys_bound(node: DOMNode) -> frozenset[str]:
@@ -63,8 +59,3 @@ def write_escape(app: App[Any], escape: str) -> None:
     """Send an escape to the terminal, in its turn between drawings."""
     if app._driver is not None:  # noqa: SLF001
         app._driver.write(escape)  # noqa: SLF001
-
-
-def size_plot(plot: "Plot", width: int, height: int) -> None:
-    """Give a plot its size in cells, whatever the terminal's."""
-    plot._set_size(width, height)  # noqa: SLF001

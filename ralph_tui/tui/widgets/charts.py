@@ -1,49 +1,57 @@
 """Plots of costs and progress over the iterations.
 
 Charts
+├── Lines          the legend
 └── Grid
-    └── Chart (6)  drawn one after the other, those in sight only
+    └── Chart (6)
 """
 
-import asyncio
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
-from itertools import accumulate, count, groupby
+from itertools import accumulate, count
 from typing import NamedTuple
 
 from textual import getters
 from textual.app import ComposeResult
 from textual.containers import Grid, VerticalScroll
 from textual.content import Content
-from textual.message import Message
 
+from ralph_tui.domain.costs import CostLimits
+from ralph_tui.domain.events import IterationOutcome
+from ralph_tui.domain.formatting import plural, took
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.view.forecast import Forecast
 from ralph_tui.domain.view.run_history import Iteration
+from ralph_tui.present.text.figures import limit, money, tokens
+from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.spans import Line, Span, Tone
+from ralph_tui.present.text.status_labels import Look
 from ralph_tui.tui.host.widget_host import Host
-from ralph_tui.tui.host.workers import do
-from ralph_tui.tui.terminal.private import size_plot
-from ralph_tui.tui.widgets.styled import StyledWidget
+from ralph_tui.tui.widgets.styled import StyledLines, StyledWidget
 
-POINTS = 400
-"""Points of a plot, more than a wide terminal shows; of longer series, the highest of each stretch."""
+WIDEST = 9
+"""Cells of a bar and its gap at the most: two bars do not need half a screen."""
 
-FRAME = 3
-"""Rows of the lines above and below a plot, and of its numbers."""
+FAR = 10
+"""A threshold this many times above the highest bar would flatten all bars; it is named, but not drawn."""
 
-_ASCII = str.maketrans("─│┌┐└┘┤├┬┴┼", "-|+++++++++")
-"""The signs of the frame."""
-
-HALF = 0.35
-"""Of a bar's width, where a bar and the gap to the next are 1."""
-
-Series = tuple[tuple[float, ...], tuple[float, ...]]
-"""Iterations, and the figure of each."""
+GUTTER = 9
+"""Cells left of the bars for the values of the axis, its line included."""
 
 Marks = list[tuple[float, str]]
 """Places on an axis, each with what is written there."""
+
+DONE = Look("ok", "done", Tone.OK)
+REJECTED = Look("failed", "failed or rejected", Tone.BAD)
+STOPPED = Look("interrupted", "stopped or handed off", Tone.WARN)
+
+_STOPPED = (IterationOutcome.INTERRUPTED, IterationOutcome.HANDED_OFF, IterationOutcome.SKIPPED)
+
+_BOX = str.maketrans("│┤└─┄", "|+`-.")
+"""The signs of the frame and of thresholds, in ASCII."""
+
+_ASCII_LEVELS = tuple("::::####")
 
 
 class Measure(StrEnum):
@@ -56,62 +64,205 @@ class Measure(StrEnum):
     TASKS = "tasks"
 
 
-class Drawing(NamedTuple):
-    """All that a chart's looks depend on; equal ones look the same."""
+_WRITTEN: dict[Measure, Callable[[float], str]] = {
+    Measure.MONEY: money,
+    Measure.TOKENS: lambda value: tokens(round(value)),
+    Measure.SHARE: lambda value: f"{value:.0f} %",
+    Measure.TIME: took,
+    Measure.TASKS: lambda value: f"{value:.0f}",
+}
 
-    series: Series
+
+class Bar(NamedTuple):
+    """One iteration."""
+
+    number: int
+    value: float
+    look: Look | None = None
+    """How the iteration ended; None where the value is not one iteration's own."""
+    whole: float = 0.0
+    """What the value is a part of; the rest is drawn faintly above it. 0: nothing, or not known."""
+
+
+class Threshold(NamedTuple):
+    """A value that means something, drawn as a line with its name."""
+
+    value: float
+    name: str
+
+
+class Plot(NamedTuple):
+    """All that a chart shows."""
+
     measure: Measure
-    width: int
-    height: int
-    unicode: bool
+    bars: Sequence[Bar] = ()
+    threshold: Threshold | None = None
+    sums: bool = False
+    """Whether a bar of many iterations stands for the last of them, not for the highest."""
 
 
-def drawn(drawing: Drawing) -> list[str]:
-    """Return the chart as lines of text without colors."""
-    (xs, ys), width, height = drawing.series, drawing.width, drawing.height
-    from textual_plotext.plot import Plot  # nothing on the first paint is plotted
-
-    plot = Plot()
-    plot.plotsize(width, height)
-    size_plot(plot, width, height)
-    plot.theme("clear")
-    marker = "hd" if drawing.unicode else "*"
-    for across, up in _strokes(xs, ys, width // 3):
-        plot.plot(across, up, marker=marker, fillx=True)
-    plot.xlim(min(xs) - 0.5, max(xs) + 0.5)
-    rows = max(2, height - FRAME)
-    marks = heights(drawing.measure, max(0, *ys) or 1, max(2, min(6, (rows + 1) // 2)))
-    # Each mark on a row of its own, all equally far from the next: the top is where that leads to.
-    apart = max(1, (rows - 1) // (len(marks) - 1))
-    plot.ylim(0, marks[1][0] * (rows - 1) / apart)
-    plot.yticks([at for at, _ in marks], [text for _, text in marks])
-    first, last = round(min(xs)), round(max(xs))
-    numbers = iterations(first, last, max(2, min(10, width // (len(str(last)) + 4))))
-    plot.xticks([float(number) for number in numbers], [str(number) for number in numbers])
-    text = str(plot.uncolorize(plot.build()))
-    lines = (text if drawing.unicode else text.translate(_ASCII)).splitlines()
-    return [line.rstrip() for line in lines[:height]]
+# The drawing. Pure.
 
 
-def _strokes(
-    xs: Sequence[float], ys: Sequence[float], most: int
-) -> list[tuple[list[float], list[float]]]:
-    """Yield a bar for each iteration; too many of them are one line."""
-    if len(xs) > most:
-        return [(list(xs), list(ys))]
-    return [([x - HALF, x + HALF], [y, y]) for x, y in zip(xs, ys, strict=True)]
+def draw(plot: Plot, width: int, height: int, glyphs: Glyphs) -> list[Line]:
+    """Draw bars from an empty baseline, with the values of both axes.
+
+    Args:
+        plot: What is drawn; has at least one bar.
+        width: Cells of a line.
+        height: Lines, six or more.
+        glyphs: The signs to draw with.
+    """
+    room = (
+        height - 3
+    )  # the baseline, the numbers of the iterations, and a line for figures above bars
+    line = drawn_threshold(plot)
+    top = max(line.value if line else 0.0, *(max(bar.value, bar.whole) for bar in plot.bars))
+    marks = _roomiest(plot.measure, top or 1, room)
+    apart = max(1, room // (len(marks) - 1))
+    rows, highest = apart * (len(marks) - 1), marks[-1][0]
+    gutter = GUTTER - 1
+    across = width - GUTTER
+    bars = merged(plot, across)
+    slot = max(1, min(WIDEST, across // len(bars)))
+    grid = [[Span(" ")] * across for _ in range(height - 2)]
+    for at, bar in enumerate(bars):
+        _raise_bar(grid, bar, at * slot, max(1, slot - 1), rows / highest, glyphs)
+    if slot > 1:
+        for at, bar in enumerate(bars):
+            _write_value(grid, bar, at * slot, slot, rows / highest, _WRITTEN[plot.measure])
+    if line:
+        _cross(grid, math.ceil(round(line.value * rows / highest, 9)) - 1, line.name)
+    labels = {n * apart - 1: text for n, (_, text) in enumerate(marks) if n}
+    lines: list[Line] = []
+    for level in range(len(grid) - 1, -1, -1):
+        label = labels.get(level, "")
+        axis = Span(label.rjust(gutter - 1) + " ", Tone.MUTED)
+        lines.append([axis, Span("┤" if label else "│", Tone.FAINT), *_joined(grid[level])])
+    lines.append(_baseline(bars, slot, gutter, across, glyphs))
+    lines.append([Span(" " * (gutter + 1) + _numbers(plot, bars, slot, across), Tone.MUTED)])
+    if glyphs.unicode:
+        return lines
+    return [[Span(text.translate(_BOX), tone) for text, tone in line] for line in lines]
+
+
+def _roomiest(measure: Measure, top: float, room: int) -> Marks:
+    """Return the marks that leave the most lines for the bars; each mark is on a line of its own."""
+
+    def used(marks: Marks) -> float:
+        return room // (len(marks) - 1) * (len(marks) - 1) * top / marks[-1][0]
+
+    most = max(2, min(6, (room + 1) // 2))
+    return max((heights(measure, top, n) for n in range(most, min(3, most) - 1, -1)), key=used)
+
+
+def drawn_threshold(plot: Plot) -> Threshold | None:
+    """Return the threshold, unless the highest bar is so far below it that no bar could be told from another."""
+    if plot.threshold is None:
+        return None
+    highest = max((bar.value for bar in plot.bars), default=0.0)
+    return plot.threshold if plot.threshold.value <= FAR * highest else None
+
+
+def merged(plot: Plot, most: int) -> Sequence[Bar]:
+    """Return at most `most` bars; each stands for as many iterations, as their highest or their last."""
+    step = -(-len(plot.bars) // most)
+    if step == 1:
+        return plot.bars
+    stretches = (plot.bars[start : start + step] for start in range(0, len(plot.bars), step))
+    return [
+        stretch[-1] if plot.sums else max(stretch, key=lambda bar: bar.value)
+        for stretch in stretches
+    ]
+
+
+def _raise_bar(
+    grid: list[list[Span]], bar: Bar, left: int, width: int, scale: float, glyphs: Glyphs
+) -> None:
+    """Fill the cells of a bar from the baseline up; nothing for zero, and at least a trace for more."""
+    tone = bar.look.tone if bar.look else Tone.INFO
+    signs = glyphs.levels if glyphs.unicode else _ASCII_LEVELS
+    steps = math.ceil(round(bar.value * scale * len(signs), 9))
+    whole = math.ceil(round(bar.whole * scale, 9))
+    if whole:  # whole cells, so that no gap is between the part and the rest
+        most = whole if bar.value >= bar.whole else max(1, whole - 1)
+        steps = len(signs) * min(most, max(round(bar.value * scale), 1)) if bar.value else 0
+    for level in range(whole):
+        grid[level][left : left + width] = [Span(glyphs.track, Tone.FAINT)] * width
+    for level in range(-(-steps // len(signs))):
+        full = min(len(signs), steps - level * len(signs))
+        grid[level][left : left + width] = [Span(signs[full - 1], tone)] * width
+
+
+def _write_value(
+    grid: list[list[Span]],
+    bar: Bar,
+    left: int,
+    slot: int,
+    scale: float,
+    written: Callable[[float], str],
+) -> None:
+    """Write the figure above its bar, where it has room."""
+    text = written(bar.value) + (f" of {bar.whole:.0f}" if bar.whole else "")
+    level = math.ceil(round(max(bar.value, bar.whole) * scale, 9))
+    if len(text) < slot:
+        start = left + (slot - 1 - len(text)) // 2
+        grid[level][start : start + len(text)] = [Span(letter, Tone.MUTED) for letter in text]
+
+
+def _cross(grid: list[list[Span]], level: int, name: str) -> None:
+    """Draw a line behind the bars, and its name at the end of it or where no bar stands."""
+    row = grid[level]
+    row[:] = [Span("┄", Tone.ACCENT) if cell.text == " " else cell for cell in row]
+    text = f" {name}"
+    start = max(0, len(row) - len(text))
+    for near in (row, *grid[level + 1 : level + 2], *grid[max(0, level - 1) : level]):
+        if all(cell.text in " ┄" for cell in near[start:]):
+            near[start:] = [Span(letter, Tone.ACCENT) for letter in text[-len(near) :]]
+            return
+    row[start:] = [Span(letter, Tone.ACCENT) for letter in text[-len(row) :]]
+
+
+def _joined(cells: Sequence[Span]) -> Iterator[Span]:
+    """Yield cells of one tone as one span."""
+    start = 0
+    for at in range(1, len(cells) + 1):
+        if at == len(cells) or cells[at].tone is not cells[start].tone:
+            yield Span("".join(cell.text for cell in cells[start:at]), cells[start].tone)
+            start = at
+
+
+def _baseline(bars: Sequence[Bar], slot: int, gutter: int, across: int, glyphs: Glyphs) -> Line:
+    """Draw the axis with the outcome of each iteration on it, for eyes and terminals without colors."""
+    cells = [Span("─", Tone.FAINT)] * across
+    for at, bar in enumerate(bars):
+        if bar.look is not None:
+            sign = Span(getattr(glyphs, bar.look.glyph), bar.look.tone)
+            cells[at * slot + max(0, slot - 2) // 2] = sign
+    return [Span("0".rjust(gutter - 1) + " ", Tone.MUTED), Span("└", Tone.FAINT), *_joined(cells)]
+
+
+def _numbers(plot: Plot, bars: Sequence[Bar], slot: int, across: int) -> str:
+    """Write round numbers of iterations below their bars, and the unit where there is room."""
+    widest = max(len(str(bar.number)) for bar in bars)
+    every = next(int(step) for step in _steps(1) if step * slot > widest)
+    alone = len(bars) == len(plot.bars)
+    text = ""
+    for at, bar in enumerate(bars):
+        number = str(bar.number)
+        start = at * slot + max(0, max(0, slot - 2) // 2 - (len(number) - 1) // 2)
+        wanted = at == 0 or (bar.number if alone else at) % every == 0
+        if wanted and (not text or start > len(text)) and start + len(number) <= across:
+            text = text.ljust(start) + number
+    unit = "iteration"
+    if (start := max(len(text) + 2, len(bars) * slot)) + len(unit) <= across:
+        text = text.ljust(start) + unit
+    return text
 
 
 def _steps(power: float) -> Iterator[float]:
     """Yield round steps from a power of ten on: 1, 2, 5, 10, 20 and so on."""
     return (power * 10**n * factor for n in count() for factor in (1, 2, 5))
-
-
-def iterations(first: int, last: int, most: int) -> list[int]:
-    """Return evenly spaced round numbers between the first and the last: two or more, at most so many."""
-    steps = (int(step) for step in _steps(1))
-    step = next(step for step in steps if last // step - (first - 1) // step <= most)
-    return list(range(-(-first // step) * step, last + 1, step))
 
 
 def even_ticks(top: float, most: int, *, whole: bool = False) -> list[float]:
@@ -133,6 +284,7 @@ def heights(measure: Measure, top: float, most: int) -> Marks:
 
 
 _UNITS = {
+    Measure.MONEY: ((1_000_000, "M"), (1_000, "k"), (1, "")),
     Measure.TOKENS: ((1_000_000, "M"), (1_000, "k"), (1, "")),
     Measure.TIME: ((3600, "h"), (60, "m"), (1, "s")),
     Measure.SHARE: ((1, " %"),),
@@ -151,147 +303,166 @@ def _places(step: float, measure: Measure) -> int:
     return max(2, places) if places and measure is Measure.MONEY else places
 
 
-def thinned(xs: Sequence[float], ys: Sequence[float], most: int = POINTS) -> Series:
-    """Return at most `most` points: the highest of each stretch, so that no peak is lost."""
-    if len(ys) <= most:
-        return tuple(xs), tuple(ys)
-    step = -(-len(ys) // most)
-    kept = [
-        max(range(start, min(start + step, len(ys))), key=ys.__getitem__)
-        for start in range(0, len(ys), step)
-    ]
-    return tuple(xs[i] for i in kept), tuple(ys[i] for i in kept)
+# The widgets.
 
 
 class Chart(StyledWidget):
-    """Shows one series; asks to be drawn once it is visible."""
-
-    class Wanted(Message):
-        """A visible chart is not drawn as it is now."""
-
-        def __init__(self, chart: "Chart", drawing: Drawing) -> None:
-            """Say which chart, and how to draw it."""
-            super().__init__()
-            self.chart = chart
-            self.drawing = drawing
+    """Shows one plot."""
 
     def __init__(self, title: str, said: str, measure: Measure, *, id: str) -> None:  # noqa: A002 - Textual's name
         """Name what it shows; `said` is shown in the lower border."""
         super().__init__(id=id, classes="chart")
         self._title = title
         self._said = said
-        self._measure = measure
-        self._series = thinned((), ())
+        self._plot = Plot(measure)
         self._known = False
-        self._wanted: Drawing | None = None
-        self._drawing: Drawing | None = None
-        self._lines: Sequence[str] = ()
+        self._note = ""
 
     def on_mount(self) -> None:
         """Name the frame."""
         self.border_title = self._title
-        self.border_subtitle = self._said
+        self._say()
 
-    def show(self, xs: Sequence[float], ys: Sequence[float], note: str = "") -> None:
-        """Show these points; `note` is shown in the lower border."""
-        self._series = thinned(xs, ys)
-        self._known = True
-        self.border_subtitle = Content(note or self._said)
-        self.refresh()
+    def show(
+        self,
+        bars: Sequence[Bar],
+        threshold: Threshold | None = None,
+        note: str = "",
+        *,
+        sums: bool = False,
+    ) -> None:
+        """Show these bars.
 
-    def take(self, drawing: Drawing, lines: Sequence[str]) -> None:
-        """Show the finished drawing."""
-        self._drawing, self._lines = drawing, lines
+        Args:
+            bars: One for each iteration, oldest first.
+            threshold: What is drawn as a line.
+            note: Shown in the lower border beside what the chart counts.
+            sums: Whether each value contains those before it.
+        """
+        self._plot = Plot(self._plot.measure, bars, threshold, sums)
+        self._known, self._note = True, note
+        self._say()
         self.refresh()
 
     def on_resize(self) -> None:
-        """Ask for a drawing of the new size."""
-        self.refresh()
+        """Say how many iterations a bar of the new width stands for."""
+        self._say()
+
+    def _say(self) -> None:
+        """Write into the lower border what the picture cannot show."""
+        plot, said = self._plot, [self._said]
+        if plot.threshold and plot.bars and drawn_threshold(plot) is None:
+            said.append(f"{plot.threshold.name}: far above")
+        across = self.content_size.width - GUTTER
+        if across > 0 and (step := -(-len(plot.bars) // across)) > 1:
+            said.append(f"each bar is the {'last' if plot.sums else 'highest'} of {step}")
+        said.append(self._note)
+        self.border_subtitle = Content(", ".join(filter(None, said)))
 
     def render(self) -> Content:
-        """Return the last drawing, unless it has another size."""
+        """Return the plot at the widget's size."""
         width, height = self.content_size
-        if width < 12 or height < 4:
+        if width < 20 or height < 6:
             return self.content([])
-        if not self._series[1]:
-            said = "nothing to draw yet" if self._known else "reading"
+        if not self._plot.bars:
+            said = "no iteration has ended yet" if self._known else "reading"
             return self.content([[Span(said, Tone.MUTED)]])
-        wanted = Drawing(self._series, self._measure, width, height, self.app.glyphs.unicode)
-        if wanted not in (self._drawing, self._wanted):
-            self._wanted = wanted
-            self.post_message(self.Wanted(self, wanted))
-        known = self._drawing
-        fits = known is not None and (known.width, known.height) == (width, height)
-        return self.content(map(_toned, self._lines if fits else ()))
-
-
-def _toned(line: str) -> Line:
-    pieces: Iterable[tuple[Tone, Iterable[str]]] = groupby(line, key=_tone_of)
-    return [Span("".join(letters), tone) for tone, letters in pieces]
-
-
-def _tone_of(letter: str) -> Tone:
-    code = ord(letter)
-    if 0x2580 <= code <= 0x259F or 0x2800 <= code <= 0x28FF or letter == "*":
-        return Tone.INFO
-    return Tone.FAINT if 0x2500 <= code <= 0x257F or letter in "-|+" else Tone.MUTED
+        return self.content(draw(self._plot, width, height, self.app.glyphs))
 
 
 class Charts(VerticalScroll):
-    """Shows six charts; each is drawn in a thread."""
+    """Shows six charts with one legend."""
 
     app = getters.app(Host)
 
-    def __init__(self, *, id: str) -> None:  # noqa: A002 - Textual's own name for it
-        super().__init__(id=id)
-        self._wanted: dict[Chart, Drawing] = {}
-        self._busy = False
-
     def compose(self) -> ComposeResult:
-        """Yield rows of two or three."""
+        """Yield the legend, and rows of two or three."""
+        yield StyledLines([_legend(self.app.glyphs)], id="chart-legend")
         with Grid(id="chart-grid"):
             yield Chart("cost per iteration", "US dollars", Measure.MONEY, id="cost")
             yield Chart("tokens per iteration", "without cached reads", Measure.TOKENS, id="tokens")
             yield Chart("context at the end", "of the window", Measure.SHARE, id="context")
             yield Chart("duration per iteration", "", Measure.TIME, id="duration")
             yield Chart("open tasks", "burn-down", Measure.TASKS, id="burndown")
-            yield Chart("total cost", "US dollars", Measure.MONEY, id="spent")
+            yield Chart("running total of the cost", "US dollars", Measure.MONEY, id="spent")
 
-    def show(self, iterations: Sequence[Iteration]) -> None:
-        """Show what each iteration recorded."""
-        done = [it for it in iterations if it.end]
-        numbers = [float(it.number) for it in done]
-        self._show("cost", numbers, [it.cost_usd for it in done])
-        self._show("tokens", numbers, [float(it.tokens) for it in done])
-        self._show("context", numbers, [it.percent for it in done])
-        self._show("duration", numbers, [it.seconds for it in done])
+    def show(
+        self, iterations: Sequence[Iteration], limits: CostLimits, budget_percent: float
+    ) -> None:
+        """Show what each iteration recorded.
 
-    def show_sums(self, iterations: Sequence[Iteration], left: Forecast) -> None:
-        """Show the sums over all iterations."""
+        Args:
+            iterations: Oldest first.
+            limits: The cost limits as they are now.
+            budget_percent: How full the context may be before a session hands off.
+        """
         done = [it for it in iterations if it.end]
-        note = left.basis if not (left.open_tasks and left.finished) else ""
+        looks = [outcome_look(it.outcome) for it in done]
+        most = limits.per_iteration
+        self._show("cost", done, looks, [it.cost_usd for it in done], _limit(most))
+        self._show("tokens", done, looks, [float(it.tokens) for it in done])
+        budget = Threshold(budget_percent, f"budget {budget_percent:.0f} %")
+        self._show("context", done, looks, [it.percent for it in done], budget)
+        self._show("duration", done, looks, [it.seconds for it in done])
+
+    def show_sums(
+        self, iterations: Sequence[Iteration], limits: CostLimits, left: Forecast
+    ) -> None:
+        """Show the sums over all iterations.
+
+        Args:
+            iterations: All of them, oldest first.
+            limits: The cost limits as they are now.
+            left: The estimate of what is left.
+        """
+        done = [it for it in iterations if it.end]
         planned = [it for it in done if it.phase is Phase.BUILDING]
-        burning = [float(it.number) for it in planned]
-        self._show("burndown", burning, [float(it.open_tasks) for it in planned], note)
-        spent = list(accumulate(it.cost_usd for it in done))
-        self._show("spent", [float(it.number) for it in done], spent)
+        unknown = sum(not it.total_tasks for it in planned)
+        notes = (
+            left.basis if planned and not (left.open_tasks and left.finished) else "",
+            f"size of the plan unknown in {plural(unknown, 'iteration')}" if unknown else "",
+        )
+        bars = [Bar(it.number, float(it.open_tasks), whole=float(it.total_tasks)) for it in planned]
+        self.query_one("#burndown", Chart).show(
+            bars, None, ", ".join(filter(None, notes)), sums=True
+        )
+        spent = accumulate(it.cost_usd for it in done)
+        bars = [Bar(it.number, total) for it, total in zip(done, spent, strict=True)]
+        self.query_one("#spent", Chart).show(bars, _limit(limits.total), sums=True)
 
-    def _show(self, name: str, xs: Sequence[float], ys: Sequence[float], note: str = "") -> None:
-        self.query_one(f"#{name}", Chart).show(xs, ys, note)
+    def _show(
+        self,
+        name: str,
+        done: Sequence[Iteration],
+        looks: Sequence[Look],
+        values: Sequence[float],
+        threshold: Threshold | None = None,
+    ) -> None:
+        bars = [
+            Bar(it.number, value, look) for it, value, look in zip(done, values, looks, strict=True)
+        ]
+        self.query_one(f"#{name}", Chart).show(bars, threshold)
 
-    def on_chart_wanted(self, message: Chart.Wanted) -> None:
-        """Draw one chart at a time, so that threads are left for the disk."""
-        self._wanted[message.chart] = message.drawing
-        if not self._busy:
-            self._busy = True
-            do(self, self._draw(), "charts")
 
-    async def _draw(self) -> None:
-        """Draw a chart in a thread; a bug in it is shown, and tried again the next time."""
-        try:
-            while self._wanted:
-                chart = next(iter(self._wanted))
-                drawing = self._wanted.pop(chart)
-                chart.take(drawing, await asyncio.to_thread(drawn, drawing))
-        finally:
-            self._busy = False
+def outcome_look(outcome: IterationOutcome | None) -> Look:
+    """Return one of three looks for how an iteration ended."""
+    if outcome is IterationOutcome.COMPLETE:
+        return DONE
+    return STOPPED if outcome is None or outcome in _STOPPED else REJECTED
+
+
+def _limit(most: float) -> Threshold | None:
+    return Threshold(most, f"limit {limit(most)}") if most else None
+
+
+def _legend(glyphs: Glyphs) -> Line:
+    """Name the signs below the bars, the two parts of the burn-down, and the thresholds."""
+    signs = [
+        Span(f"{getattr(glyphs, look.glyph)} {look.word}   ", look.tone)
+        for look in (DONE, REJECTED, STOPPED)
+    ]
+    parts = (
+        Span(f"{glyphs.full} open ", Tone.INFO),
+        Span(f"{glyphs.track} complete", Tone.MUTED),
+    )
+    return [*signs, *parts]

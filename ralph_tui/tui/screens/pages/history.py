@@ -104,7 +104,7 @@ class HistoryPage(Page):
     def _take_recent(self, past: _Past) -> None:
         if self.is_attached and self._chronicle is None:
             self._past = past
-            self.charts.show(past.chronicle.iterations)
+            self._show_charts(past.chronicle)
             self._show_text()
 
     def progressed(self, group: str, at: int, size: int) -> None:
@@ -133,8 +133,8 @@ class HistoryPage(Page):
             return
         self._past, self._chronicle = past, past.chronicle
         self._show_figures()
-        self.charts.show(past.chronicle.iterations)
-        self.charts.show_sums(past.chronicle.iterations, self._left)
+        self._show_charts(past.chronicle)
+        self.charts.show_sums(past.chronicle.iterations, self.app.view.limits, self._left)
         self._show_text()
         self.refresh_keys()
         self.read(self._library.metrics, self._measured, group="metrics", failed=self._failed)
@@ -159,6 +159,10 @@ class HistoryPage(Page):
             width = max(20, self.size.width - 4)
             lines = totals(self._chronicle, self._left, width, self.app.glyphs, self.app.keys)
             self.figures.show_lines(lines)
+
+    def _show_charts(self, chronicle: Chronicle) -> None:
+        view = self.app.view
+        self.charts.show(chronicle.iterations, view.limits, view.budget.budget_percent)
 
     def _blocks(self) -> list[LineBlock]:
         if self._trouble:
