@@ -1,6 +1,7 @@
 """Keys typed in one breath: what follows a key is for what that key opens, and never a command."""
 
 from collections.abc import Callable
+from math import inf
 
 import pytest
 from textual import events
@@ -12,6 +13,7 @@ from ralph_tui.domain.project_state import ApprovalKind
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.dialogs.auto_dialog import AutoDialog
+from ralph_tui.tui.terminal.frozen_background import FrozenBackground
 from tests.tui import feed
 from tests.tui.conftest import (
     Moment,
@@ -189,3 +191,26 @@ async def test_keys_after_one_that_goes_somewhere_are_for_that_place(open_app: O
         assert "task demo-04" in screen_text(app)
         typed(app, "\x1b8vv")
         await until(pilot, lambda: "rose-pine" in screen_text(app))
+
+
+async def test_an_answer_to_what_is_drawn_counts_however_late_the_queue_hears_of_it(
+    open_app: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_app(script_of(feed.running())) as pilot:
+        app = ralph(pilot)
+        check, answered = app.key_queue.check, list[str]()
+
+        def late() -> None:
+            screen = app.screen
+            if isinstance(screen, FrozenBackground) and not answered:
+                if not screen.drawn_at < inf:
+                    app.set_timer(0.01, late)
+                    return
+                answered.append("k")
+                typed(app, "k")
+            check()
+
+        monkeypatch.setattr(app.key_queue, "check", late)
+        await pilot.press("q")
+        await until(pilot, lambda: bool(answered))
+        await until(pilot, lambda: isinstance(app.screen, Dashboard))

@@ -19,6 +19,7 @@ from textual.worker import Worker
 from ralph_tui.tui.commands.command import Command, Leads
 from ralph_tui.tui.commands.registry import LEADS
 from ralph_tui.tui.host.widget_host import Host
+from ralph_tui.tui.terminal.frozen_background import FrozenBackground
 
 PATIENCE_SECONDS = 2.0
 """The longest that keys wait. After that they are dropped, because they would mean something else."""
@@ -115,7 +116,7 @@ class KeyQueue:
         self._leads, self._leader, self._leader_done = leads, event, False
         self._led_from = self._app.screen
         self._works_before = frozenset(self._app.workers)
-        self._patience = self._app.set_timer(PATIENCE_SECONDS, self._forget)
+        self._patience = self._app.set_timer(PATIENCE_SECONDS, self._wait_no_longer)
 
     def _is_done(self) -> None:
         self._leader_done = True
@@ -142,6 +143,9 @@ class KeyQueue:
         if leader is not self._leader:
             return
         leads, held, opened = self._leads, self._held, self._opened_at
+        if opened is not None and isinstance(self._app.screen, FrozenBackground):
+            # On a busy machine it is drawn, and answered, before the queue hears that it has opened.
+            opened = min(opened, self._app.screen.drawn_at)
         self._forget()
         if not isinstance(self._app.focused, Input | TextArea):
             if opened is not None:  # a key that bounces would close, or answer, what it opened
@@ -150,6 +154,13 @@ class KeyQueue:
                 held = [e for e in held if opened is not None and e.time >= opened]
         for event in held:
             await self.take(event)
+
+    async def _wait_no_longer(self) -> None:
+        """Drop the held keys, unless what they wait for has opened by now."""
+        if self._opened_at is not None and self._leader is not None:
+            await self._let_go(self._leader)
+        else:
+            self._forget()
 
     def _forget(self) -> None:
         """Drop the held keys and wait for nothing."""

@@ -8,10 +8,12 @@ Gain: with a dialog over a busy stream nothing is written for what moves beneath
 25 kB a second over SSH.
 """
 
+from math import inf
 from typing import Self, TypeVar
 
 from textual.css.styles import RulesMap
 from textual.geometry import Region
+from textual.message import Message
 from textual.screen import ModalScreen
 from textual.strip import Strip
 from textual.style import Style
@@ -51,6 +53,8 @@ class FrozenVisual(Visual):
 class FrozenBackground(ModalScreen[Answer]):
     """A modal screen that draws what is beneath when it opens, comes back, or changes size or colors."""
 
+    drawn_at = inf
+    """When it was first drawn, on Textual's clock of messages."""
     _still: FrozenVisual | None = None
 
     def on_mount(self) -> None:
@@ -59,6 +63,7 @@ class FrozenBackground(ModalScreen[Answer]):
 
     def render(self) -> FrozenVisual:  # type: ignore[override]  # of a screen Textual says less than of any widget
         """Return what is beneath, as it was drawn last."""
+        self.drawn_at = min(self.drawn_at, Message().time)
         if self._still is None:
             self._still = FrozenVisual(visualize(self, super().render()))
         return self._still
