@@ -14,12 +14,17 @@ from tests.harness.processes import marked_processes, ralph_environment
 from tests.harness.projects import event_types, events_of, make_project, task, task_of
 from tests.harness.scenarios import scenario, works_forever
 from tests.harness.waiting import wait_until
-from tests.pty.terminal import app_process, terminal
+from tests.pty.terminal import Terminal, app_process, terminal
 
 pytestmark = [pytest.mark.pty, pytest.mark.real_cli]
 
 
-def test_the_demo_in_a_small_terminal_answered_and_approved_by_keys_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "whole", [False, pytest.param(True, marks=pytest.mark.long)], ids=["planned", "built"]
+)
+def test_the_demo_in_a_small_terminal_answered_and_approved_by_keys_alone(
+    tmp_path: Path, *, whole: bool
+) -> None:
     project = tmp_path / "demo"
     mark = uuid.uuid4().hex
     environment = ralph_environment(None, tmp_path, mark)
@@ -38,35 +43,58 @@ def test_the_demo_in_a_small_terminal_answered_and_approved_by_keys_alone(tmp_pa
         shown.until_shown("enter send")
         shown.press("\r")
         shown.until(lambda: len(answers(project)) == 2, "the answers")
-        for kind in ApprovalKind.SPECS, ApprovalKind.PLAN, ApprovalKind.VALIDATION:
-            if kind is ApprovalKind.VALIDATION:
-                shown.until_shown("asks for permission", 90)
-                shown.until_asked("enter decide")
-                shown.press("/march\r")
-                shown.until_shown("1 of 2")
-                shown.press("3no copies\r")  # in one write, faster than the focus
-                shown.until(lambda: denied(project), "the denial")
-            shown.until_shown(f"{kind}: waits for your approval", 90)
-            shown.until_asked("ctrl+y approve")
-            shown.press("\x19")
-            shown.until(lambda k=kind: k in approvals(project), f"approval of the {kind}")  # type: ignore[misc]  # the default binds the loop's value
-        shown.until_shown("5 of 5 tasks,")
+        approve(shown, project, ApprovalKind.SPECS)
+        approve(shown, project, ApprovalKind.PLAN)
+        if whole:
+            deny_the_call(shown, project)
+            approve(shown, project, ApprovalKind.VALIDATION)
+            shown.until_shown("5 of 5 tasks,")
+        else:
+            shown.until(lambda: "gate_finished" in event_types(project), "a checked task")
         assert max(len(line) for line in shown.text.splitlines()) <= 80
         shown.press("q")
-        assert shown.exit_status() == 0
+        if not whole:
+            shown.until_shown("Keep running")
+            shown.press("s")
+        assert shown.exit_status() == (0 if whole else 130)
         assert shown.left_over() == []
-        told = [line.split() for line in shown.after_screen.splitlines()]
-        assert [words[0] for words in told[:5]] == ["ralph:", "Built", "Verified", "Cost", "Per"]
-        assert "5 of 5 tasks" in shown.after_screen
-        assert "Try it" in shown.after_screen
+        if whole:
+            told = [line.split() for line in shown.after_screen.splitlines()]
+            assert [words[0] for words in told[:5]] == [
+                "ralph:",
+                "Built",
+                "Verified",
+                "Cost",
+                "Per",
+            ]
+            assert "Try it" in shown.after_screen
+        assert "tasks" in shown.after_screen
         wait_until(lambda: not marked_processes(mark), what="an empty machine")
     assert event_types(project)[-1] == "loop_finished"
-    assert answers(project) == [
+    assert answers(project)[:2] == [
         ("It is missed until it is done",),
         ("The living streak", "The best streak ever"),
-        ("Deny",),
     ]
     assert set(approvals(project).values()) == {"screen"}
+
+
+def approve(shown: Terminal, project: Path, kind: ApprovalKind) -> None:
+    """Approve by key what the demo waits for."""
+    shown.until_shown(f"{kind}: waits for your approval", 90)
+    shown.until_asked("ctrl+y approve")
+    shown.press("\x19")
+    shown.until(lambda: kind in approvals(project), f"approval of the {kind}")
+
+
+def deny_the_call(shown: Terminal, project: Path) -> None:
+    """Search the call that the demo asks about, and deny it with a reason."""
+    shown.until_shown("asks for permission", 90)
+    shown.until_asked("enter decide")
+    shown.press("/march\r")
+    shown.until_shown("1 of 2")
+    shown.press("3no copies\r")  # in one write, faster than the focus
+    shown.until(lambda: denied(project), "the denial")
+    assert answers(project)[2:] == [("Deny",)]
     assert denied(project) == ["no copies"]
     assert not (project / "march.backup").exists()
 

@@ -31,6 +31,7 @@ SOON = {"limits.ask_timeout_seconds": 1}
 WAITING = (LoopStatus.WAITING, 4)
 
 
+@pytest.mark.long
 async def test_a_question_of_discovery_stays_open_for_an_answer_later(tmp_path: Path) -> None:
     project = make_project(tmp_path)
     request = RunRequest(text=REQUEST, interactive=True)
@@ -90,6 +91,7 @@ async def test_a_permission_that_nobody_gives_costs_no_attempt(tmp_path: Path) -
     assert not Project(project).load().questions.open(), "the next session asks for itself"
 
 
+@pytest.mark.long
 async def test_an_answer_in_time_is_all_that_counts(tmp_path: Path) -> None:
     config = {"safety": {"ask_commands": ["touch"]}}
     project = make_project(tmp_path, [task("a")], config=config)

@@ -75,6 +75,7 @@ async def test_a_hostile_issue_is_quoted_and_a_model_that_obeys_it_changes_nothi
     ]
 
 
+@pytest.mark.long
 async def test_a_limit_in_the_middle_keeps_the_text_and_no_plan(tmp_path: Path) -> None:
     project = make_project(tmp_path, files={"idea.md": IDEA})
     before = plan_of(project)

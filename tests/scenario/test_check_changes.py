@@ -106,6 +106,7 @@ async def test_a_denial_is_told_and_the_originals_count(tmp_path: Path) -> None:
     assert task_of(project, "a").status is TaskStatus.PENDING
 
 
+@pytest.mark.long
 async def test_where_nobody_is_there_the_task_waits_and_the_loop_goes_on(tmp_path: Path) -> None:
     one = task("a", description="The price is four", verification_criteria=[CHECK], priority=1)
     two = task("b", verification_criteria=[f"$ {HAS_FILE.format(name='b.txt')}"], priority=2)

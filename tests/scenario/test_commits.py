@@ -150,6 +150,7 @@ async def test_a_hook_that_fails_or_edits_leaves_the_task_complete_and_uncommitt
     assert task_of(project, "a").commit is not None
 
 
+@pytest.mark.long
 async def test_hooks_without_a_sandbox_are_refused_unless_they_are_skipped(tmp_path: Path) -> None:
     project = committing(tmp_path, task("a"))
     hook(project, "touch ran.txt")
@@ -188,6 +189,7 @@ async def test_a_secret_in_the_work_is_never_committed(tmp_path: Path) -> None:
     assert subjects(project)[0] == "feat: a - Do a"
 
 
+@pytest.mark.long
 async def test_a_feature_is_one_commit_at_the_end(tmp_path: Path) -> None:
     project = committing(tmp_path, task("a"), task("b"), commit="feature", trailers=False)
     git(project, "remote", "add", "origin", "https://example.invalid/x.git")
@@ -209,6 +211,7 @@ async def test_a_feature_is_one_commit_at_the_end(tmp_path: Path) -> None:
     assert last == ("1 commit on feature/project. To push: git push -u origin feature/project")
 
 
+@pytest.mark.long
 async def test_work_that_was_stopped_goes_on_in_the_changed_tree(tmp_path: Path) -> None:
     project = committing(tmp_path, task("a"))
     stops = """

@@ -85,6 +85,7 @@ async def test_a_shorter_list_takes_the_place_and_the_log_is_kept(project: Path)
     assert Project(project).load().state.current_phase is Phase.BUILDING
 
 
+@pytest.mark.long
 async def test_a_limit_in_the_middle_changes_nothing(project: Path) -> None:
     turns = "turns: [{say: Let me think., repeat: 10000, output: 9000}]"
     thinks = f'- name: thinks\n  when: "{WHEN}"\n  {turns}'

@@ -42,6 +42,7 @@ ONE_BY_ONE = """
 PLAN_ONLY = RunRequest(only=Phase.PLANNING)
 
 
+@pytest.mark.long
 async def test_a_plan_that_is_rejected_or_undecided_is_not_built(tmp_path: Path) -> None:
     project = make_project(tmp_path, [], files={"specs/greeter.md": SPEC})
     controls = Controls(project)
@@ -92,6 +93,7 @@ async def test_an_approved_plan_is_built_and_a_changed_one_is_asked_about_again(
     assert (project / "a.txt").exists()
 
 
+@pytest.mark.long
 async def test_planning_again_drops_open_tasks_and_hears_the_rejection(tmp_path: Path) -> None:
     project = make_project(
         tmp_path,

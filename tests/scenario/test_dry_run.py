@@ -121,6 +121,7 @@ def _texts(body: Mapping[str, JsonValue]) -> list[str]:
     return found
 
 
+@pytest.mark.long
 async def test_a_second_attempt_knows_the_first_one(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")], backpressure=["false"])
     async with serving(scenario(claims_in_vain("a"), claims_in_vain("a"))) as server:

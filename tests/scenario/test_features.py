@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
 from pydantic import JsonValue
 
 from ralph_tui.demo.server import ModelServer
@@ -76,6 +77,7 @@ async def test_two_features_with_the_same_task_ids_on_branches_of_their_own(tmp_
         assert "Story: a - " in (folder / "progress.txt").read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 async def test_the_limits_are_about_all_features(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")], ["true"])
     async with serving(scenario(finishes("a"))) as server:

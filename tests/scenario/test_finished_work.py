@@ -73,6 +73,7 @@ async def test_tasks_that_undo_each_other_end(tmp_path: Path) -> None:
     assert TaskStatus.BLOCKED in {task_of(project, "a").status, task_of(project, "b").status}
 
 
+@pytest.mark.long
 async def test_before_validation_a_broken_task_goes_back_to_building(tmp_path: Path) -> None:
     files = {
         "specs/greeter.md": SPEC,

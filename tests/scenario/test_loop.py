@@ -145,6 +145,7 @@ async def test_three_tasks_that_fail_in_a_row_open_the_breaker(tmp_path: Path) -
     assert run.end.exit_code == 1
 
 
+@pytest.mark.long
 async def test_tasks_that_fail_by_themselves_do_not_stop_the_others(tmp_path: Path) -> None:
     red: list[JsonValue] = [{"command": HAS_FILE.format(name="never.txt")}]
     tasks = [
@@ -287,6 +288,7 @@ async def test_a_command_against_the_rules_is_denied_and_told(tmp_path: Path) ->
     assert run.end.reason == "1 iteration ran, the maximum of a run"
 
 
+@pytest.mark.long
 async def test_a_command_in_the_plan_passes_the_guard(tmp_path: Path) -> None:
     project = make_project(
         tmp_path, [task("a", verification_criteria=["$ git push --force", "It is pretty"])]

@@ -38,6 +38,7 @@ async def test_a_complete_task_is_status_0_and_the_next_one_waits(tmp_path: Path
     assert last.end.iterations == 1
 
 
+@pytest.mark.long
 async def test_an_open_task_is_status_1(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a"), task("b")], backpressure=["false"])
     own = OwnPrompt("Only this: {{task.id}}\n", "own.md")

@@ -55,6 +55,7 @@ async def test_an_outage_costs_the_task_no_attempt_and_opens_no_breaker(tmp_path
     assert (run.end.exit_code, run.end.iterations) == (0, 1)
 
 
+@pytest.mark.long
 async def test_an_outage_ends_the_run_after_its_limit_and_a_person_can_end_the_wait(
     tmp_path: Path,
 ) -> None:

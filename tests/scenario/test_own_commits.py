@@ -168,6 +168,7 @@ touch committed
 """
 
 
+@pytest.mark.long
 async def test_a_background_job_that_commits_later_is_the_agents(
     tmp_path: Path, pause: Pause
 ) -> None:
@@ -192,6 +193,7 @@ DISTURBS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "command",
     [c if "checkout" in c else pytest.param(c, marks=pytest.mark.long) for c in DISTURBS],

@@ -114,6 +114,7 @@ async def test_the_loops_agent_gets_no_server_from_a_command_or_a_script(tmp_pat
     assert "jsonrpc" not in tried.output
 
 
+@pytest.mark.long
 async def test_a_phase_cannot_be_given_the_server(tmp_path: Path) -> None:
     own = {"command": sys.executable, "args": ["-m", "ralph_tui", "mcp"]}
     config = {"phases": {"building": {"mcp_servers": {"own": own}}}}

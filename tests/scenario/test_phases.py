@@ -218,6 +218,7 @@ async def test_nothing_but_specs_is_written_in_discovery(tmp_path: Path) -> None
     assert len(run.of(ev.ToolDenied)) == 1
 
 
+@pytest.mark.long
 async def test_a_task_too_big_is_sent_back_and_guidance_is_heard(tmp_path: Path) -> None:
     project = make_project(tmp_path, [], files={"specs/greeter.md": SPEC})
     Controls(project).inject("One task is enough.")
@@ -319,6 +320,7 @@ async def test_headless_waits_for_approval_with_status_4_and_resumes(tmp_path: P
     assert Project(project).load().state.current_phase is Phase.BUILDING, "it is agreed to for good"
 
 
+@pytest.mark.long
 async def test_a_plan_that_was_made_anew_is_not_approved_by_what_was_said_of_the_old_one(
     tmp_path: Path,
 ) -> None:
@@ -446,6 +448,7 @@ async def test_validation_gives_up_after_its_rounds_and_has_them_again(tmp_path:
     assert (project / ".ralph/memory/phases/validation.md").exists()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "phase",
     [

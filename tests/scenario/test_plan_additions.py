@@ -68,6 +68,7 @@ async def test_python_checks_what_is_added_and_the_rest_stays(tmp_path: Path) ->
     assert "````markdown\\nExport to CSV." in prompt, "its text cannot close the fence"
 
 
+@pytest.mark.long
 async def test_a_limit_in_the_middle_leaves_the_plan_as_it_was(tmp_path: Path) -> None:
     project = make_project(tmp_path, MINE)
     before = (project / ".ralph" / "implementation_plan.json").read_bytes()
@@ -98,6 +99,7 @@ async def test_what_nobody_agreed_to_is_not_built(tmp_path: Path) -> None:
             await play(project, server, request=wanting())
 
 
+@pytest.mark.long
 async def test_a_rejection_takes_the_tasks_out_and_says_why(tmp_path: Path) -> None:
     project = make_project(tmp_path, MINE)
     controls = Controls(project)

@@ -94,6 +94,7 @@ def decoy(directory: Path) -> dict[str, str]:
     return {"PATH": f"{directory}{os.pathsep}{os.environ['PATH']}"}
 
 
+@pytest.mark.long
 async def test_tests_in_an_extra_are_what_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -78,6 +78,7 @@ async def test_a_refused_promise_may_be_made_again_once_something_was_done(tmp_p
 CLAIM = "ralph: {mark_task_complete: {task_id: a, verification_notes: Done.}}"
 
 
+@pytest.mark.long
 async def test_both_ways_at_once_are_one_claim(tmp_path: Path) -> None:
     both = f"{{say: {FINAL}, {CLAIM}}}"
     again = f'{{when: {{last_result: "NOT YET:"}}, say: {FINAL}}}'

@@ -125,6 +125,7 @@ async def test_a_rejection_goes_back_once_and_then_waits_for_the_person(tmp_path
     assert "Needs your decision" in run.end.reason + run.end.hint
 
 
+@pytest.mark.long
 async def test_a_reviewer_that_says_nothing_accepts_nothing(tmp_path: Path) -> None:
     silent = reviews(name="silent")
     run, _ = await reviewed(tmp_path, silent, WORKS)

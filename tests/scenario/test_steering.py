@@ -74,6 +74,7 @@ async def test_a_pause_waits_for_the_iteration(tmp_path: Path) -> None:
     assert kinds.index("loop_paused") < kinds.index("loop_resumed")
 
 
+@pytest.mark.long
 async def test_skip_from_another_process(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a"), task("b")])
 

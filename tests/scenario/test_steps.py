@@ -91,6 +91,7 @@ async def test_steps_run_in_their_order_around_the_work(tmp_path: Path) -> None:
     assert [e for e in run.events if not e.transient][-1].type == "loop_finished"
 
 
+@pytest.mark.long
 async def test_a_step_waits_for_how_the_work_ended(tmp_path: Path) -> None:
     steps: dict[str, Step] = {
         "work": WORK,
@@ -133,6 +134,7 @@ async def test_a_failed_step_ends_the_run_with_what_it_printed(tmp_path: Path) -
         assert any("docs. Running them now" in e.text for e in again.of(ev.Notice))
 
 
+@pytest.mark.long
 async def test_a_step_is_tried_again_and_may_fail(tmp_path: Path) -> None:
     flaky = "echo x >> tries.txt; test $(wc -l < tries.txt) -ge 3"
     steps: dict[str, Step] = {
@@ -153,6 +155,7 @@ async def test_a_step_is_tried_again_and_may_fail(tmp_path: Path) -> None:
     assert run.of(ev.StepFinished)[-1].reason.startswith("no end after")
 
 
+@pytest.mark.long
 async def test_an_open_breaker_skips_the_step_and_says_so(tmp_path: Path) -> None:
     breaker: JsonValue = {"threshold": 2, "reset_after_seconds": 3600}
     steps: dict[str, Step] = {
@@ -204,6 +207,7 @@ async def test_an_agent_step_has_its_own_session_and_no_tools_of_tasks(tmp_path:
     assert next(s.task_id for s in Project(project).read_sessions()) == "step setup"
 
 
+@pytest.mark.long
 async def test_an_agent_step_keeps_to_the_cost_limit(tmp_path: Path) -> None:
     spends = """
     - name: spends
@@ -264,6 +268,7 @@ async def test_stopping_at_once_ends_the_steps_command(tmp_path: Path) -> None:
     assert (project / "done.txt").read_text() == "done\n"
 
 
+@pytest.mark.long
 async def test_pausing_at_once_runs_the_step_again_afterwards(tmp_path: Path) -> None:
     waits = "echo $$ > pid.new; mv pid.new pid; sleep 600"
     steps: dict[str, Step] = {"before": command(f"test -e go || {{ {waits}; }}"), "work": WORK}
@@ -335,6 +340,7 @@ async def test_after_kill_9_the_next_run_finishes_what_is_owed(tmp_path: Path, n
     assert Project(project).load().steps.of("setup").done_at is not None
 
 
+@pytest.mark.long
 @pytest.mark.skipif(bool(why_no_sandbox()), reason=f"no sandbox here: {why_no_sandbox()}")
 async def test_a_command_step_is_held_by_the_sandbox(tmp_path: Path) -> None:
     steps: dict[str, Step] = {"work": WORK, "sly": command("echo x > .ralph/sly.txt")}
@@ -348,6 +354,7 @@ async def test_a_command_step_is_held_by_the_sandbox(tmp_path: Path) -> None:
     assert run.of(ev.StepFinished)[0].sandboxed
 
 
+@pytest.mark.long
 async def test_an_agent_step_may_say_that_it_failed_and_is_tried_again(tmp_path: Path) -> None:
     gives_up = """
     - name: gives up
@@ -373,6 +380,7 @@ async def test_an_agent_step_may_say_that_it_failed_and_is_tried_again(tmp_path:
     assert log.of("setup").failures == 0
 
 
+@pytest.mark.long
 async def test_stopping_at_once_ends_an_agent_step(tmp_path: Path) -> None:
     works = """
     - name: works on
@@ -399,6 +407,7 @@ async def test_stopping_at_once_ends_an_agent_step(tmp_path: Path) -> None:
     assert not run.of(ev.IterationStarted)
 
 
+@pytest.mark.long
 async def test_an_outage_in_an_agent_step_is_waited_out_and_counts_as_no_attempt(
     tmp_path: Path,
 ) -> None:
@@ -428,6 +437,7 @@ async def test_an_outage_in_an_agent_step_is_waited_out_and_counts_as_no_attempt
     assert Project(project).load().state.iteration_count == 1
 
 
+@pytest.mark.long
 async def test_a_commit_holds_what_the_steps_before_it_made(tmp_path: Path) -> None:
     steps: dict[str, Step] = {
         "work": WORK,
@@ -451,6 +461,7 @@ async def test_a_commit_holds_what_the_steps_before_it_made(tmp_path: Path) -> N
     assert "feat: a - Do a" in (tmp_path / "seen.txt").read_text()
 
 
+@pytest.mark.long
 async def test_a_step_that_commits_by_itself_stops_the_run(tmp_path: Path) -> None:
     steps: dict[str, Step] = {
         "work": WORK,

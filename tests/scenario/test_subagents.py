@@ -126,6 +126,7 @@ def test_sub_agents_run_one_build_or_test_at_a_time(command: str) -> None:
     assert rules.review(second) is None
 
 
+@pytest.mark.long
 async def test_one_test_sub_agent_at_a_time(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")])
     scripts = scenario(

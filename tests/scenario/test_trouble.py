@@ -142,6 +142,7 @@ async def test_without_any_cost_limit_the_cli_is_given_none(tmp_path: Path) -> N
     assert not run.of(ev.LimitReached)
 
 
+@pytest.mark.long
 async def test_a_run_that_costs_too_much_opens_the_breaker_and_not_on_the_tasks_account(
     tmp_path: Path,
 ) -> None:

@@ -108,6 +108,7 @@ def passes(project: Path) -> dict[str, bool]:
     return {story["id"]: story["passes"] for story in stories}
 
 
+@pytest.mark.long
 async def test_what_cannot_be_undone_cleanly_is_refused_with_the_reason(tmp_path: Path) -> None:
     tasks = [task("a"), task("b"), task("c", dependencies=["a"])]
     project = make_project(tmp_path, tasks, ["test -f one.txt"])

@@ -113,6 +113,7 @@ async def test_the_person_is_asked_about_exactly_these_tasks(
     assert len(run.of(ev.IterationStarted)) == 1
 
 
+@pytest.mark.long
 async def test_a_planned_task_without_a_check_is_said_in_the_approval(tmp_path: Path) -> None:
     project = make_project(tmp_path, [], ABSENT, files={"specs/greeter.md": SPEC})
 
@@ -142,6 +143,7 @@ async def test_nobody_agrees_unseen(tmp_path: Path) -> None:
             await play(project, server, request=RunRequest(assume_yes=True, only=Phase.BUILDING))
 
 
+@pytest.mark.long
 async def test_a_command_of_its_own_needs_no_permission(tmp_path: Path) -> None:
     own: dict[str, JsonValue] = {
         "verification_criteria": ["It is fast", f"`{HAS_FILE.format(name='a.txt')}` passes"]
