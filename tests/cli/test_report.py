@@ -6,15 +6,37 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
+from ralph_tui.domain.view.loop_view import LoopView
+from ralph_tui.domain.view.reducer import reduce
+from ralph_tui.present.events.run_result import exit_summary, next_step, result_facts
+from ralph_tui.present.sections.report_pages import report_markdown
+from ralph_tui.present.sections.run_report import RunReport
+from ralph_tui.store.project import Project
 from tests.cli.processes import inside
 from tests.harness.projects import make_project, task
 
 KEY = "ghp_" + "a1B2" * 6  # only the form of a key
 HOSTILE = f"<script>alert(1)</script> [x](javascript:y) ![i](http://a.b/c) | {KEY} \x1b[31m"
+
+ENDED = ev.LoopFinished(
+    status=ev.LoopStatus.STOPPED,
+    reason="stopped by you",
+    exit_code=1,
+    iterations=1,
+    cost_usd=0.5,
+    seconds=61.5,
+    files_changed=3,
+    lines_added=214,
+    lines_removed=12,
+    start_command="uv run python -m app_1.x",
+)
 
 
 @pytest.fixture
@@ -47,7 +69,7 @@ def project(tmp_path: Path) -> Path:
             seconds=61.5,
             files_changed=("src/app.py",),
         ),
-        ev.LoopFinished(status=ev.LoopStatus.STOPPED, reason="stopped by you", exit_code=1),
+        ENDED,
         ev.LoopStarted(run_id="b", feature="other", **building),
         ev.IterationStarted(iteration=2, task_id="t1"),
         ev.GateFinished(task_id="t1", passed=False, receipts=(failed, failed)),
@@ -93,7 +115,47 @@ def test_the_page_runs_nothing_loads_nothing_and_tells_no_secret(project: Path) 
     assert KEY not in page
     assert "\x1b" not in page
     assert "&lt;script&gt;alert(1)" in page
-    assert "1 of 2 tasks complete, 1 verified by 1 check." in page
+    assert "<dt>Built</dt><dd>1 of 2 tasks, 3 files, +214 -12 lines</dd>" in page
+    assert "<dt>Verified</dt><dd>1 verified by checks</dd>" in page
+
+
+def test_the_report_says_what_the_screen_and_the_shell_say(project: Path) -> None:
+    page = inside("report", cwd=project).stdout
+    plan = Project(project).load().plan
+    facts = {**result_facts(plan.tasks, ENDED), "Next": next_step(plan.tasks, ENDED)}
+    result = page.partition("## Result")[2].partition("##")[0]
+    assert "Stopped by you." in result
+    said = re.findall(r"- \*\*(.+):\*\* (.*)", result)
+    assert {name: re.sub(r"[\\`]", "", text) for name, text in said} == {
+        name: text.replace("`", "") for name, text in facts.items()
+    }
+    assert "**Try it:** `uv run python -m app_1.x`" in result
+    assert "`ralph status`" in result
+    view = reduce(LoopView(), ev.PlanLoaded(tasks=plan.tasks))
+    assert [line.strip() for line in exit_summary(view, ENDED)[1:]] == [
+        f"{name:<9} {text}" for name, text in facts.items()
+    ]
+
+
+LINES = st.text(
+    st.sampled_from("ab 12.:;#+-=_*~`<>[]()!|&@\\/{}$^w"), min_size=1, max_size=12
+).filter(lambda text: text == " ".join(text.split()) and text.strip())
+
+
+@given(LINES)
+def test_any_line_is_shown_as_it_is(line: str) -> None:
+    page = report_markdown(RunReport(project="p", request=line))
+    reader = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    tokens = reader.parse(page.partition("## Request")[2].partition("## Result")[0])
+    assert [token.type for token in tokens] == ["paragraph_open", "inline", "paragraph_close"], page
+    pieces = tokens[1].children or []
+    assert {piece.type for piece in pieces} <= {"text", "text_special"}, page
+    assert "".join(piece.content for piece in pieces) == line
+
+
+@pytest.mark.parametrize("line", ["src/app.py", "10:30:45, $1.21, +214 -12 lines", "v1.2_3 (a; b)"])
+def test_harmless_signs_have_no_backslash(line: str) -> None:
+    assert line in report_markdown(RunReport(project="p", request=line))
 
 
 def test_no_text_becomes_markup_in_markdown(project: Path) -> None:

@@ -48,6 +48,8 @@ ralph: habits, building with sonnet, at most 100 iterations, limits $2.00 / $50.
 > resumed
   x No network. Check it.
 ralph: 1 of 2 tasks complete, 2 iterations, $3.50, 1m 15s
+  Built: 1 of 2 tasks
+  Next: Review the changes and commit them. `ralph report` shares the result, `ralph undo TASK` takes a task back.
 ralph: complete: Every task is complete.
 """
 

@@ -5,7 +5,7 @@ from ralph_tui.domain.plan.plan import Task, TaskCommit, TaskStatus
 from ralph_tui.domain.plan.task_map import Tasks
 from ralph_tui.domain.verification.verification import TaskVerification, VerificationOutcome
 from ralph_tui.domain.view.loop_view import LoopView
-from ralph_tui.present.sections.run_result import exit_summary, result_facts
+from ralph_tui.present.events.run_result import exit_summary, result_facts
 
 DONE = ev.LoopFinished(
     status=ev.LoopStatus.COMPLETE,

@@ -64,6 +64,7 @@ async def test_a_plan_without_checks_starts_only_when_that_is_allowed(tmp_path: 
         heard = "".join(str(request.body["messages"]) for request in server.requests)
     assert done.status == 0, done.stderr
     assert "ralph: 2 of 2 tasks complete (2 unverified)" in done.stdout
+    assert "  Verified: 2 unverified\n" in done.stdout
     assert "all 2 tasks are complete, 2 unverified (a, b)" in done.last_line
     assert "unverified: a, no check could run" in done.stdout
     assert "every check" not in done.stdout + heard

@@ -18,6 +18,7 @@ from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.present.events.deduplicate import Deduplicator
 from ralph_tui.present.events.event_sentences import Sentence, sentence_of
+from ralph_tui.present.events.run_result import next_step, result_facts
 from ralph_tui.present.text.figures import money, tokens
 from ralph_tui.present.text.glyphs import UNICODE, Glyphs
 from ralph_tui.present.text.spans import Tone
@@ -284,13 +285,21 @@ def _question_asked(p: EventPrinter, e: ev.QuestionAsked) -> Iterator[LogLine]:
         yield log_line(f"answer from anywhere: ralph answer {e.question.id} TEXT", "dim", 2)
 
 
-def _loop_finished(_: EventPrinter, e: ev.LoopFinished) -> Iterator[LogLine]:
+def _loop_finished(p: EventPrinter, e: ev.LoopFinished) -> Iterator[LogLine]:
     tone = "bold green" if e.status is ev.LoopStatus.COMPLETE else "bold yellow"
     unverified = f" ({e.tasks_unverified} unverified)" if e.tasks_unverified else ""
     yield log_line(
         f"ralph: {e.tasks_complete} of {plural(e.tasks_total, 'task')} complete{unverified}, "
         f"{plural(e.iterations, 'iteration')}, {money(e.cost_usd)}, {took(e.seconds)}",
     )
+    tasks = tuple(p.view.tasks.values())
+    if e.iterations and tasks:
+        facts = result_facts(tasks, e)
+        del facts["Cost"]  # in the line above
+        if not e.hint:  # in the line below
+            facts["Next"] = next_step(tasks, e)
+        for name, text in facts.items():
+            yield log_line(f"{name}: {text}", "", 1)
     label, reason = ENDS[e.status], one_line(e.reason, 600)
     said = reason if reason.startswith(label) else f"{label}: {reason}"
     stop = "." if e.hint and not said.endswith(".") else ""

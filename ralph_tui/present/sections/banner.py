@@ -17,7 +17,7 @@ from ralph_tui.present.board.board_rows import (
     why_not_build,
 )
 from ralph_tui.present.events.event_sentences import unfinished
-from ralph_tui.present.sections.run_result import result_facts
+from ralph_tui.present.events.run_result import result_facts
 from ralph_tui.present.text.figures import breaker_counts, clock
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.key_hints import Keys, commands_as_keys, hint

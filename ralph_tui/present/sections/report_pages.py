@@ -2,8 +2,8 @@
 
 import html
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from ralph_tui.domain.formatting import took
 from ralph_tui.present.sections.run_report import RunReport
@@ -11,6 +11,11 @@ from ralph_tui.present.text.figures import money, tokens, when
 
 MARK = "<!-- ralph report -->"
 """Stands in every page, so that a page may be replaced by a newer one and no other file can be."""
+
+_NO_END = "The last run has not ended, or was cut off."
+
+SHORT = 16
+"""Letters of a cell that stays on one line."""
 
 NOTHING = "\u2013"
 """Stands in a cell without a value."""
@@ -22,6 +27,7 @@ class _Section:
 
     title: str
     paragraphs: Sequence[str] = ()
+    facts: Mapping[str, str] = field(default_factory=dict)
     head: Sequence[str] = ()
     rows: Sequence[Sequence[str]] = ()
 
@@ -29,13 +35,18 @@ class _Section:
 def _sections(report: RunReport) -> Iterator[_Section]:
     if report.request:
         yield _Section("Request", (report.request,))
-    facts = [f"{report.totals}.", f"{money(report.cost_usd)}, {took(report.seconds)} of work."]
-    yield _Section("Result", [*facts, *([f"{report.ending}."] if report.ending else [])])
+    ending = f"{report.ending[:1].upper()}{report.ending[1:].rstrip('.')}."
+    facts = {**report.facts, **({"All runs": report.totals} if report.totals else {})}
+    if "Try it" in facts:
+        facts["Try it"] = f"`{facts['Try it']}`"
+    yield _Section("Result", (ending if report.ending else _NO_END,), facts)
     if report.files:
-        yield _Section("Files changed", (), ("File",), [(path,) for path in report.files])
+        rows = [(path,) for path in report.files]
+        yield _Section("Files changed", head=("File",), rows=rows)
     yield _Section(
         "Tasks",
         () if report.tasks else ("There is no plan yet.",),
+        {},
         ("Task", "Title", "Status", "Rests on", "Cost", "Tokens"),
         [
             (
@@ -54,12 +65,14 @@ def _sections(report: RunReport) -> Iterator[_Section]:
     ]
     if checks:
         note = "Ralph ran these commands itself when the task was last claimed complete."
-        yield _Section("Checks", (note,), ("Task", "Command", "Result", "Time", "Reason"), checks)
+        head = ("Task", "Command", "Result", "Time", "Reason")
+        yield _Section("Checks", (note,), head=head, rows=checks)
     yield _review(report)
     if report.timeline:
         yield _Section(
             "Timeline",
             (),
+            {},
             ("Started", "Iteration", "Task", "Outcome", "Cost", "Time"),
             [
                 (
@@ -73,6 +86,7 @@ def _sections(report: RunReport) -> Iterator[_Section]:
     yield _Section(
         "Denied calls",
         () if report.denied else ("None.",),
+        {},
         ("Iteration", "Rule", "Call", "Reason"),
         [(str(d.iteration), d.rule, d.command, d.reason) for d in report.denied],
     )
@@ -95,6 +109,7 @@ def _review(report: RunReport) -> _Section:
             judged,
             *(f"Gap: {gap}" for gap in report.gaps),
         ),
+        {},
         ("Criterion", "Result", "Evidence"),
         [(c.criterion, "passed" if c.passed else "failed", c.evidence) for c in report.criteria],
     )
@@ -106,26 +121,59 @@ def _title(report: RunReport) -> str:
 
 def report_markdown(report: RunReport) -> str:
     """Write the report as Markdown; no text of it can become markup."""
-    lines = [MARK, "", f"# {_plain(_title(report))}"]
+    lines = [MARK, "", f"# {_plain(_title(report).strip())}"]
     for section in _sections(report):
         lines += ["", f"## {section.title}"]
         for paragraph in section.paragraphs:
-            lines += ["", *(_plain(line) for line in paragraph.splitlines())]
+            lines += ["", *(_plain(line.strip()) for line in paragraph.splitlines())]
+        if section.facts:
+            lines += [
+                "",
+                *(f"- **{k}:** {_with_code(v, _plain, '`{}`')}" for k, v in section.facts.items()),
+            ]
         if section.rows:
             lines += ["", _row(section.head), _row(["---"] * len(section.head), plain=False)]
             lines += [_row(row) for row in section.rows]
     return "\n".join(lines) + "\n"
 
 
-_MARKUP = re.compile(r"([\\`*_{}\[\]()<>#!|~&:@]|(?<!\S)[-+=.]|(?<=\d)[.)])")
+_MARKUP = re.compile(
+    r"""(
+    [\\`*\[\]<|~@]            # code, emphasis, links, HTML, tables, mentions
+    |!(?=\[)|&(?=\#?\w+;)       # pictures, entities
+    |(?<![^\W_])_|_(?![^\W_])   # emphasis; inside a word it is none
+    |:(?=//)|:(?=[a-z+-][\w+-]*:)|\#(?=\d)|(?<=www)\.  # what sites make links and pictures of
+    |^[-+=>\#]             # the beginning of a list, a heading, a quotation
+    |(?:(?<=^\d)|(?<=^\d\d)|(?<=^\d{3}))[.)](?=\s|$)
+    )""",
+    re.VERBOSE | re.IGNORECASE,
+)
 
 
 def _plain(text: str) -> str:
-    return _MARKUP.sub(r"\\\1", text.strip())
+    """Return a line that Markdown shows as it is; only signs that would do something get a backslash."""
+    return _MARKUP.sub(r"\\\1", text)
+
+
+def _with_code(text: str, escaped: Callable[[str], str], code: str) -> str:
+    """Write what stands between a pair of backticks as code.
+
+    Args:
+        text: One line.
+        escaped: Makes text harmless.
+        code: What code stands in.
+    """
+    pieces = text.split("`")
+    if len(pieces) % 2 == 0 or not all(map(str.strip, pieces[1::2])):
+        return escaped(text)
+    raw = html.escape if code[0] == "<" else str
+    return "".join(
+        code.format(raw(piece)) if at % 2 else escaped(piece) for at, piece in enumerate(pieces)
+    )
 
 
 def _row(cells: Sequence[str], *, plain: bool = True) -> str:
-    return f"| {' | '.join(_plain(cell) if plain else cell for cell in cells)} |"
+    return f"| {' | '.join(_plain(cell.strip()) if plain else cell for cell in cells)} |"
 
 
 _STYLE = """
@@ -135,7 +183,10 @@ h1, h2 { line-height: 1.2; } h2 { margin-top: 2rem; }
 p { white-space: pre-wrap; overflow-wrap: anywhere; }
 table { border-collapse: collapse; width: 100%; font-size: 0.9rem; }
 th, td { text-align: left; vertical-align: top; padding: 0.35rem 0.6rem; border-bottom: 1px solid #d0d7de; }
-td { overflow-wrap: anywhere; }
+code { font-family: ui-monospace, monospace; font-size: 0.9em; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: 0.3rem 1.5rem; }
+dt { font-weight: 600; } dd { margin: 0; overflow-wrap: anywhere; }
+td { overflow-wrap: anywhere; } .short { white-space: nowrap; }
 @media (prefers-color-scheme: dark) {
   body { color: #e6edf3; background: #0d1117; } th, td { border-color: #30363d; }
 }
@@ -157,6 +208,13 @@ def report_html(report: RunReport) -> str:
     for section in _sections(report):
         parts.append(f"<h2>{section.title}</h2>")
         parts += [f"<p>{html.escape(text)}</p>" for text in section.paragraphs]
+        if section.facts:
+            parts.append("<dl>")
+            parts += [
+                f"<dt>{k}</dt><dd>{_with_code(v, html.escape, '<code>{}</code>')}</dd>"
+                for k, v in section.facts.items()
+            ]
+            parts.append("</dl>")
         if section.rows:
             parts.append(f"<table><thead>{_cells('th', section.head)}</thead><tbody>")
             parts += [_cells("td", row) for row in section.rows]
@@ -165,4 +223,9 @@ def report_html(report: RunReport) -> str:
 
 
 def _cells(tag: str, cells: Sequence[str]) -> str:
-    return f"<tr>{''.join(f'<{tag}>{html.escape(cell)}</{tag}>' for cell in cells)}</tr>"
+    """Write one row; short cells are not broken for the sake of long ones."""
+
+    def opened(cell: str) -> str:
+        return f'<{tag} class="short">' if len(cell) <= SHORT else f"<{tag}>"
+
+    return f"<tr>{''.join(f'{opened(cell)}{html.escape(cell)}</{tag}>' for cell in cells)}</tr>"

@@ -3,13 +3,17 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+from pydantic import Field
+
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.base import Model
 from ralph_tui.domain.documents.validation_report import ValidationReport
-from ralph_tui.domain.formatting import plural
+from ralph_tui.domain.formatting import plural, took
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.sanitize import inert, one_line
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
+from ralph_tui.present.events.run_result import next_step, result_facts
+from ralph_tui.present.text.figures import money
 
 REPORTED = frozenset(
     {"loop_started", "loop_finished", "iteration_started", "iteration_finished", "gate_finished"}
@@ -80,6 +84,9 @@ class RunReport(Model):
     request: str = ""
     ending: str = ""
     """Why the last run ended; empty while one runs, and when it was cut off."""
+    facts: dict[str, str] = Field(default_factory=dict)
+    """What the last run came to, by label, as the screen and the shell say it."""
+    runs: int = 0
     cost_usd: float = 0.0
     seconds: float = 0.0
     tasks: tuple[TaskLine, ...] = ()
@@ -98,11 +105,11 @@ class RunReport(Model):
 
     @property
     def totals(self) -> str:
-        """The figures of the whole work, in words."""
-        verified = sum(task.outcome == "verified" for task in self.tasks)
-        checks = sum(check.result == "passed" for task in self.tasks for check in task.checks)
-        by = f" by {plural(checks, 'check')}" if checks else ""
-        return f"{self.complete} of {plural(len(self.tasks), 'task')} complete, {verified} verified{by}"
+        """What all runs took together; empty where the last one was the only one and has said so."""
+        if self.runs <= 1 and "Cost" in self.facts:
+            return ""
+        counted = (plural(self.runs, "run"), plural(len(self.timeline), "iteration"))
+        return ", ".join((money(self.cost_usd), *counted, took(self.seconds)))
 
 
 def collect_report(
@@ -122,12 +129,14 @@ def collect_report(
     receipts: dict[str, tuple[Receipt, ...]] = {}
     timeline: list[TimelineLine] = []
     denied: list[DeniedLine] = []
-    ending = ""
+    finished: ev.LoopFinished | None = None
+    runs = 0
     for event in events:
         if isinstance(event, ev.LoopStarted):
-            ending = ""
+            finished = None
+            runs += 1
         elif isinstance(event, ev.LoopFinished):
-            ending = one_line(event.reason, 500)
+            finished = event
         elif isinstance(event, ev.IterationStarted):
             timeline.append(
                 TimelineLine(
@@ -149,12 +158,17 @@ def collect_report(
                     reason=one_line(event.reason, 500),
                 )
             )
+    facts = result_facts(plan.tasks, finished)
+    if finished is not None and (after := next_step(plan.tasks, finished)):
+        facts["Next"] = after
     judged = validation.specs if validation is not None else ()
     return about.model_copy(
         update={
             "project": one_line(about.project),
             "request": inert(about.request).strip(),
-            "ending": ending,
+            "ending": one_line(finished.reason, 500) if finished is not None else "",
+            "facts": facts,
+            "runs": runs,
             "seconds": sum(line.seconds for line in timeline),
             "tasks": tuple(_task(task, receipts.get(task.id, ())) for task in plan.tasks),
             "files": tuple(sorted({path for line in timeline for path in line.files})),

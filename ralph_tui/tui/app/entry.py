@@ -54,7 +54,7 @@ def _print_summary(app: RalphApp) -> None:
     finished = app.bridge.own_ending
     if finished is None or app.is_web or app.lifecycle.is_hung_up:
         return
-    from ralph_tui.present.sections.run_result import exit_summary
+    from ralph_tui.present.events.run_result import exit_summary
 
     sys.stderr.write("ralph: " + "\n".join(exit_summary(app.view, finished)) + "\n")
 

@@ -1,4 +1,4 @@
-"""Writes what a run came to, for the card on the dashboard and for the shell after the screen has closed. Pure."""
+"""Writes what a run came to: for the card on the dashboard, the shell, the lines of a headless run and the report. Pure."""
 
 from collections.abc import Iterable
 
@@ -21,35 +21,35 @@ _BASES = {
 }
 
 
-def result_facts(tasks: Iterable[Task], finished: LoopFinished) -> dict[str, str]:
+def result_facts(tasks: Iterable[Task], finished: LoopFinished | None) -> dict[str, str]:
     """Return what was built, how it was verified, what it cost and how to try it, by label.
 
     A label that has nothing to say is left out.
 
     Args:
         tasks: The tasks of the plan.
-        finished: How the run ended.
+        finished: How the run ended; None while it runs, and when it was cut off.
     """
     listed = tuple(tasks)
     done = [task for task in listed if task.status is TaskStatus.COMPLETE]
     built = [f"{len(done)} of {plural(len(listed), 'task')}"] if listed else []
-    if finished.files_changed:
+    if finished and finished.files_changed:
         built.append(
             f"{plural(finished.files_changed, 'file')}, "
             f"+{finished.lines_added:,} -{finished.lines_removed:,} lines"
         )
     rests = [task.verification.outcome for task in done if task.verification is not None]
     bases = [f"{rests.count(basis)} {words}" for basis, words in _BASES.items() if basis in rests]
-    took = (
-        *(money(finished.cost_usd), plural(finished.iterations, "iteration")),
-        duration(finished.seconds),
-    )
+    took: tuple[str, ...] = ()
+    if finished:
+        iterations = plural(finished.iterations, "iteration")
+        took = (money(finished.cost_usd), iterations, duration(finished.seconds))
     facts = {
         "Built": ", ".join(built),
         "Verified": ", ".join(bases),
         "Cost": ", ".join(took),
         "Per task": _costs(done),
-        "Try it": one_line(finished.start_command, 200),
+        "Try it": one_line(finished.start_command, 200) if finished else "",
     }
     return {label: text for label, text in facts.items() if text}
 
@@ -66,18 +66,20 @@ def _costs(done: list[Task]) -> str:
 def exit_summary(view: LoopView, finished: LoopFinished) -> tuple[str, ...]:
     """Return the lines for the shell: how the run ended, the facts, and what to do next."""
     facts = result_facts(view.tasks.values(), finished)
-    if after := _next(view, finished):
+    if after := next_step(view.tasks.values(), finished):
         facts["Next"] = after
     name = f"{one_line(view.project, 60)}: " if view.project else ""
     head = f"{name}{one_line(finished.reason, 300).rstrip('.')}."
     return (head, *(f"  {label:<9} {text}" for label, text in facts.items()))
 
 
-def _next(view: LoopView, finished: LoopFinished) -> str:
+def next_step(tasks: Iterable[Task], finished: LoopFinished) -> str:
+    """Say what to do after a run; empty where there is nothing to do."""
+    listed = tuple(tasks)
     if finished.status is not LoopStatus.COMPLETE:
         return one_line(finished.hint, 300) or "`ralph status` shows what is left."
-    if not view.tasks:
+    if not listed:
         return ""
-    commits = any(task.commit is not None for task in view.tasks.values())
+    commits = any(task.commit is not None for task in listed)
     review = "Review the commits." if commits else "Review the changes and commit them."
     return f"{review} `ralph report` shares the result, `ralph undo TASK` takes a task back."
