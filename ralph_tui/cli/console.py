@@ -27,9 +27,14 @@ def note(text: str) -> None:
 
 def fail(error: RalphError) -> None:
     """Print an error as every command does: what is wrong, then what to do."""
-    sys.stderr.write(f"ralph: {inert(error.message)}\n")
-    if error.hint:
-        sys.stderr.write(f"  {inert(error.hint)}\n")
+    message, hint = inert(error.message), inert(error.hint)
+    if " UTC" in message + hint:
+        from ralph_tui.present.text.figures import zoned  # most errors have no time in them
+
+        message, hint = zoned(message), zoned(hint)
+    sys.stderr.write(f"ralph: {message}\n")
+    if hint:
+        sys.stderr.write(f"  {hint}\n")
     sys.stderr.flush()
 
 

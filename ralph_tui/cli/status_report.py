@@ -15,7 +15,7 @@ from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus, why
 from ralph_tui.domain.project_state import DECISIONS, SessionRecord, StopMode
 from ralph_tui.domain.run.context_budget import ContextBudget
 from ralph_tui.domain.verification.verification import VerificationOutcome
-from ralph_tui.present.text.figures import breaker_counts, money, tokens
+from ralph_tui.present.text.figures import breaker_counts, money, stamp, tokens, when
 from ralph_tui.store.documents.documents import Documents
 from ralph_tui.store.lock import LoopLock, Owner
 from ralph_tui.store.project import Project
@@ -58,10 +58,10 @@ def _loop_words(documents: Documents, owner: Owner | None) -> str:
     elif asked or documents.questions.open():
         word = "waiting for you"
     elif state.waits is not None:
-        word = f"waiting until {state.waits.until:%Y-%m-%d %H:%M:%S} UTC"
+        word = f"waiting until {stamp(state.waits.until)}"
     elif state.paused:
         word = "pausing" if documents.plan.get_current_task() else "paused"
-    return f"{word} (pid {owner.pid} on {owner.host} since {owner.since:%Y-%m-%d %H:%M:%S} UTC)"
+    return f"{word} (pid {owner.pid} on {owner.host} since {stamp(owner.since)})"
 
 
 def _elsewhere(project: Project) -> str:
@@ -131,7 +131,7 @@ def _answer_by(documents: Documents) -> str:
     times = [question.expires_at for question in documents.questions.open()]
     times += [asked.expires_at] if asked is not None and asked.approved is None else []
     known = [moment for moment in times if moment is not None]
-    return f"{min(known):%Y-%m-%d %H:%M:%S} UTC; then the run ends with status 4" if known else ""
+    return f"{stamp(min(known))}; then the run ends with status 4" if known else ""
 
 
 def _approval(documents: Documents) -> str:
@@ -228,7 +228,7 @@ def sessions_table(sessions: tuple[SessionRecord, ...]) -> None:
         ("ENDED", "ITERATION", "TASK", "COST", "TOKENS", "TIME", "DONE", "ENDED BECAUSE"),
         (
             (
-                f"{s.ended_at:%Y-%m-%d %H:%M}" if s.ended_at else "",
+                when(s.ended_at) if s.ended_at else "",
                 str(s.iteration),
                 s.task_id or "",
                 money(s.cost_usd),

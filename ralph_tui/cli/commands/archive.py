@@ -65,7 +65,7 @@ def _archived(project_root: "Path | None", *, complete: bool) -> "ArchiveSummary
 
 
 def _list(root: "Path", *, as_json: bool) -> None:
-    from ralph_tui.present.text.figures import money
+    from ralph_tui.present.text.figures import money, when
     from ralph_tui.store.archive import read_archives
     from ralph_tui.store.layout import Layout
 
@@ -84,7 +84,7 @@ def _list(root: "Path", *, as_json: bool) -> None:
                     one.name,
                     "taken out" if one.is_retirement else f"{one.tasks_complete}/{one.tasks_total}",
                     money(one.cost_usd),
-                    f"{one.archived_at.astimezone():%Y-%m-%d %H:%M}",
+                    when(one.archived_at),
                     one.title or one.request,
                 )
                 for one in found

@@ -139,7 +139,7 @@ def _show(root: "Path", *, as_json: bool) -> None:
 
 
 def _table(found: "tuple[FeatureSummary, ...]") -> None:
-    from ralph_tui.present.text.figures import money
+    from ralph_tui.present.text.figures import money, when
     from ralph_tui.present.text.glyphs import choose
 
     mark = choose(encoding=sys.stdout.encoding).current
@@ -153,7 +153,7 @@ def _table(found: "tuple[FeatureSummary, ...]") -> None:
                 "" if one.trouble else one.phase.value,
                 one.branch,
                 money(one.cost_usd),
-                f"{one.last_activity.astimezone():%Y-%m-%d %H:%M}" if one.last_activity else "",
+                when(one.last_activity) if one.last_activity else "",
             )
             for one in found
         ),

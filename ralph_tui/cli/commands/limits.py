@@ -158,8 +158,10 @@ def breaker(
 def _show_breaker(found: "CircuitBreaker") -> None:
     last = f"; last reset: {found.reset_reason}" if found.reset_reason else ""
     out(f"{found.state.value.replace('_', '-')}{last}")
-    if found.is_cooling:
-        out(f"one iteration is tried automatically at {found.half_open_at:%Y-%m-%d %H:%M:%S} UTC")
+    if found.is_cooling and found.half_open_at is not None:
+        from ralph_tui.present.text.figures import stamp
+
+        out(f"one iteration is tried automatically at {stamp(found.half_open_at)}")
     width = max(len(signal.name) for signal in found.signals())
     for signal in found.signals():
         shown = "${:.2f}" if signal.name == "cost" else "{:g}"
@@ -190,6 +192,7 @@ def steps(
     """
     from ralph_tui.config.load import load_settings
     from ralph_tui.engine.control.step_records import reset_step, step_states
+    from ralph_tui.present.text.figures import when, zoned
 
     if reason is not None and reset is None:
         raise RalphError("--reason belongs to --reset.", "ralph steps --reset NAME --reason TEXT")
@@ -219,8 +222,8 @@ def steps(
                 state.name,
                 state.type,
                 state.when,
-                state.state,
-                f"{state.last_outcome} {state.last_at:%Y-%m-%d %H:%M}"
+                zoned(state.state),
+                f"{state.last_outcome} {when(state.last_at)}"
                 if state.last_outcome and state.last_at
                 else "",
                 state.what,

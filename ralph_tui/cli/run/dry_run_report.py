@@ -59,13 +59,15 @@ def show_next_run(
 
 
 def _print_facts(found: "NextRun") -> None:
-    out(found.first)
+    from ralph_tui.present.text.figures import zoned
+
+    out(zoned(found.first))
     if found.hint:
-        out(found.hint)
+        out(zoned(found.hint))
     for text in found.before:
-        out(f"First: {text}")
+        out(zoned(f"First: {text}"))
     out()
-    out_facts(dict(_facts(found)))
+    out_facts({name: zoned(text) for name, text in _facts(found)})
     out()
     out("This was a dry run: nothing was started or written.")
 

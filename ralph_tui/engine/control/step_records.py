@@ -106,7 +106,7 @@ def _state(project: Project, step: StepSettings, record: StepRecord, now: dateti
         return f"done once, {record.done_at:%Y-%m-%d %H:%M} UTC{since}"
     if record.open_until is not None and record.is_open(now):
         times = plural(record.failures, "failure")
-        return f"breaker open until {record.open_until:%H:%M:%S} UTC after {times}"
+        return f"breaker open until {record.open_until:%Y-%m-%d %H:%M:%S} UTC after {times}"
     if step.once and record.reset_at is not None:
         return f"ready again: {record.reset_reason}"
     return "ready"

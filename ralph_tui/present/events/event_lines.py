@@ -19,7 +19,7 @@ from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.present.events.deduplicate import Deduplicator
 from ralph_tui.present.events.event_sentences import Sentence, sentence_of
 from ralph_tui.present.events.run_result import next_step, result_facts
-from ralph_tui.present.text.figures import money, tokens
+from ralph_tui.present.text.figures import money, tokens, zoned
 from ralph_tui.present.text.glyphs import UNICODE, Glyphs
 from ralph_tui.present.text.spans import Tone
 from ralph_tui.present.text.status_labels import RECEIPT
@@ -116,7 +116,7 @@ class EventPrinter:
         if sentence.right and not sentence.line:
             text = f"{text} {self.glyphs.between} {sentence.right}"
         sign, style = getattr(self.glyphs, sentence.glyph), _STYLES.get(sentence.tone, "")
-        yield log_line(f"{sign} {text}", style, indent)
+        yield log_line(f"{sign} {zoned(text)}", style, indent)
         if kind in _WITH_DETAILS or self.verbose:
             details = sentence.more.splitlines()
             most = VERBOSE_DETAILS if self.verbose else MOST_DETAILS
@@ -303,7 +303,7 @@ def _loop_finished(p: EventPrinter, e: ev.LoopFinished) -> Iterator[LogLine]:
     label, reason = ENDS[e.status], one_line(e.reason, 600)
     said = reason if reason.startswith(label) else f"{label}: {reason}"
     stop = "." if e.hint and not said.endswith(".") else ""
-    yield log_line(f"ralph: {said}{stop} {e.hint}", tone)
+    yield log_line(zoned(f"ralph: {said}{stop} {e.hint}"), tone)
 
 
 OWN_LINES: Mapping[type[ev.EventBase], Callable[[EventPrinter, Any], Iterator[LogLine]]] = {

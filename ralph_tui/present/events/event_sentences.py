@@ -19,7 +19,7 @@ from ralph_tui.domain.run.steps import StepOutcome
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.verification.review import criteria_count, evidence_lines
 from ralph_tui.domain.verification.verification import GateResult
-from ralph_tui.present.text.figures import breaker_counts, clock, in_local, money, tokens
+from ralph_tui.present.text.figures import breaker_counts, clock, in_local, money, stamp, tokens
 from ralph_tui.present.text.spans import Tone
 from ralph_tui.present.text.status_labels import BREAKER, ITERATION, STEP, task_word
 
@@ -360,9 +360,7 @@ def _validation_finished(e: ev.ValidationFinished) -> Sentence:
 
 def _limit_wait(e: ev.LimitWait) -> Sentence:
     text, until = e.message or "for the usage limit", f"until {clock(e.until, e.time)}"
-    line = f"waiting until {e.until:%Y-%m-%d %H:%M:%S} UTC" + (
-        f": {e.message}" if e.message else ""
-    )
+    line = f"waiting until {stamp(e.until)}" + (f": {e.message}" if e.message else "")
     return Sentence("retry", "waiting", text, Tone.WARN, until, line=line)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ralph_tui.domain.formatting import took
 from ralph_tui.present.sections.run_report import RunReport
-from ralph_tui.present.text.figures import money, tokens, when
+from ralph_tui.present.text.figures import money, stamp, tokens
 
 MARK = "<!-- ralph report -->"
 """Stands in every page, so that a page may be replaced by a newer one and no other file can be."""
@@ -76,7 +76,8 @@ def _sections(report: RunReport) -> Iterator[_Section]:
             ("Started", "Iteration", "Task", "Outcome", "Cost", "Time"),
             [
                 (
-                    *(when(line.started_at), str(line.iteration), line.task_id),
+                    stamp(line.started_at) if line.started_at else NOTHING,
+                    *(str(line.iteration), line.task_id),
                     line.outcome or "not finished",
                     *(money(line.cost_usd), took(line.seconds)),
                 )

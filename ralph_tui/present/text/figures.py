@@ -1,6 +1,11 @@
-"""Writes numbers, amounts and times of the clock as people read them."""
+"""Writes numbers, amounts and times of the clock as people read them.
+
+People read local times: with the zone in lines that may be read later or elsewhere, without it on the
+screen and in tables. What programs read (JSON, CSV, the journal) is in UTC.
+"""
 
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 from ralph_tui.domain.run.breaker import CircuitBreaker
@@ -27,7 +32,7 @@ def limit(value: float) -> str:
     return f"${value:,.0f}" if value == int(value) else f"${value:,.2f}"
 
 
-_STAMP = r"(\d{4}-\d\d-\d\d \d\d:\d\d)(?::\d\d)? UTC"
+_STAMP = r"(\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)?) UTC"
 
 
 def clock(moment: datetime, now: datetime | None) -> str:
@@ -42,17 +47,30 @@ def when(moment: datetime | None) -> str:
     return f"{moment.astimezone():%Y-%m-%d %H:%M}" if moment else "time unknown"
 
 
-def in_local(text: str, now: datetime | None) -> str:
-    """Replace the UTC times in a sentence of the engine with local times."""
+def stamp(moment: datetime) -> str:
+    """Write the local date and time with its zone, `2026-09-04 14:05:00 CEST`."""
+    return f"{moment.astimezone():%Y-%m-%d %H:%M:%S %Z}"
 
+
+def zoned(text: str) -> str:
+    """Replace the UTC times in a sentence of the engine with local times, dates and zone included."""
+    return _in_words(text, stamp)
+
+
+def in_local(text: str, now: datetime | None) -> str:
+    """Replace the UTC times in a sentence of the engine with local times of the clock."""
+    return _in_words(text, lambda moment: clock(moment, now))
+
+
+def _in_words(text: str, written: Callable[[datetime], str]) -> str:
     def here(found: re.Match[str]) -> str:
         try:
-            moment = datetime.strptime(found[1], "%Y-%m-%d %H:%M").replace(tzinfo=UTC)
-            return clock(moment, now)
+            moment = datetime.fromisoformat(found[1]).replace(tzinfo=UTC)
+            return written(moment)
         except (ValueError, OverflowError):  # no such date: leave the text
             return found[0]
 
-    return re.sub(_STAMP, here, text)
+    return re.sub(_STAMP, here, text) if " UTC" in text else text
 
 
 def breaker_counts(breaker: CircuitBreaker) -> str:

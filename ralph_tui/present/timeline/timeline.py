@@ -13,6 +13,7 @@ from ralph_tui.domain.permissions import NETWORK
 from ralph_tui.domain.sanitize import head, one_line
 from ralph_tui.present.events.deduplicate import Deduplicator
 from ralph_tui.present.events.event_sentences import Sentence, sentence_of
+from ralph_tui.present.text.figures import in_local
 from ralph_tui.present.text.spans import Tone
 from ralph_tui.present.timeline.entries import (
     CallEntry,
@@ -160,7 +161,7 @@ class Timeline:
         if handler:
             handler(event)
         elif self._deduplicator.is_news(event) and (note := sentence_of(event)):
-            self._note(note)
+            self._note(replace(note, text=in_local(note.text, event.time)))
         if isinstance(event, ev.QuestionAsked | ev.QuestionAnswered):
             self._wait_or_go_on(event)
         if kind in _CLEARING:

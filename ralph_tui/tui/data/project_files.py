@@ -9,6 +9,7 @@ from ralph_tui.domain.documents.specs import Spec
 from ralph_tui.domain.documents.validation_report import ValidationReport
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.project_state import Phase
+from ralph_tui.present.text.figures import when
 from ralph_tui.store.archive import read_archived_text, read_archives
 from ralph_tui.store.last_prompt import read_last_prompt
 from ralph_tui.store.layout import Layout
@@ -161,7 +162,7 @@ def _archives(project: Project) -> list[MemoryDocument]:
     found = read_archives(project.layout)[0][:ARCHIVES]
     return [
         MemoryDocument(
-            one.name, ARCHIVE, _archived(project.layout, one), f"archived {one.archived_at:%Y-%m-%d %H:%M} UTC, read-only"
+            one.name, ARCHIVE, _archived(project.layout, one), f"archived {when(one.archived_at)}, read-only"
         )
         for one in found
     ]  # fmt: skip
