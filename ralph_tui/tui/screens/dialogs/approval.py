@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 
 from textual import getters
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
+from textual.containers import Horizontal
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Button, Static
@@ -20,6 +20,7 @@ from ralph_tui.present.text.parts import Part, parts_blocks, parts_text
 from ralph_tui.present.text.spans import Span
 from ralph_tui.tui.data.attention import approval_key
 from ralph_tui.tui.screens.dialogs.auto_dialog import AutoDialog
+from ralph_tui.tui.widgets.dialog_frame import SCROLLS, DialogFrame
 from ralph_tui.tui.widgets.text_view import TextView
 
 Verdict = Literal["approve", "reject"]
@@ -57,7 +58,7 @@ class ApprovalDialog(AutoDialog[Verdict | None]):
 
     def framed(self) -> Iterable[Widget]:
         """Yield the summary and the text."""
-        with Vertical(classes="dialog -large -approval") as frame:
+        with DialogFrame(classes="dialog -large -approval") as frame:
             kind = self._approval.kind
             self.head(frame, approval_heading(kind), kind.value)
             summary = in_local(inert(self._approval.summary), self.app.clock())
@@ -73,7 +74,7 @@ class ApprovalDialog(AutoDialog[Verdict | None]):
 
     def material(self) -> TextView:
         """Return the widget that shows what the approval is about."""
-        return TextView(id="approved")
+        return TextView(id="approved").add_class(SCROLLS)
 
     @property
     def verdicts(self) -> tuple[str, str]:

@@ -7,7 +7,7 @@ from typing import ClassVar, NamedTuple
 
 from textual import getters
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
+from textual.containers import Horizontal
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
@@ -20,6 +20,7 @@ from ralph_tui.present.text.spans import flat
 from ralph_tui.tui.host.workers import do
 from ralph_tui.tui.screens.dialogs.dialog import Dialog
 from ralph_tui.tui.screens.dialogs.text_input import editor
+from ralph_tui.tui.widgets.dialog_frame import SCROLLS, DialogFrame
 
 
 class TypedFields(NamedTuple):
@@ -152,13 +153,13 @@ class TaskForm(Dialog[Task | None]):
     def framed(self) -> Iterable[Widget]:
         """Yield two editors and the short fields."""
         blinks = self.app.animation_level == "full"
-        with Vertical(classes="dialog -medium -editing") as frame:
+        with DialogFrame(classes="dialog -medium -editing") as frame:
             frame.border_title = Content(flat(self._heading))
             frame.border_subtitle = Content(self.FIXED)
             yield Static(Content("Description"), classes="section-title")
-            yield editor(self.typed.description, "description", blinks=blinks)
+            yield editor(self.typed.description, "description", blinks=blinks).add_class(SCROLLS)
             yield Static(Content("Done when (one check per line)"), classes="section-title")
-            yield editor(self.typed.criteria, "criteria", blinks=blinks)
+            yield editor(self.typed.criteria, "criteria", blinks=blinks).add_class(SCROLLS)
             for fields in _LINES:
                 with Horizontal(classes="field"):
                     for name, label, empty in fields:

@@ -5,7 +5,6 @@ from typing import ClassVar
 
 from textual import getters
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
@@ -28,6 +27,7 @@ from ralph_tui.tui.screens.dialogs.auto_dialog import AutoDialog
 from ralph_tui.tui.screens.dialogs.question import ContextExcerpt, FreeTextInput, Reply
 from ralph_tui.tui.widgets.blocks import Blocks
 from ralph_tui.tui.widgets.code import AT_ONCE, coloured
+from ralph_tui.tui.widgets.dialog_frame import SCROLLS, DialogFrame
 from ralph_tui.tui.widgets.scroll_text import ScrollText
 from ralph_tui.tui.widgets.search import Searchable
 
@@ -69,11 +69,11 @@ class PermissionDialog(AutoDialog[tuple[Reply, ...] | None]):
 
     def framed(self) -> Iterable[Widget]:
         """Yield the context, the call, the answers and the reason."""
-        with Vertical(classes="dialog -large -permission") as frame:
+        with DialogFrame(classes="dialog -large -permission") as frame:
             self.head(frame, flat(permission_title(self._asked)), flat(who_asks(self._asked)))
             if self._said_before:
                 yield ContextExcerpt(self._said_before, rows=2)
-            with ScrollText(id="call"):
+            with ScrollText(id="call", classes=SCROLLS):
                 if self._asked.permission is not None:
                     yield from _bodies(permission_sections(self._asked.permission))
             yield Blocks(id="answers")

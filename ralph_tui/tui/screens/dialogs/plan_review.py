@@ -4,7 +4,6 @@ from collections.abc import Iterable
 
 from textual import getters
 from textual.binding import Binding
-from textual.containers import Vertical
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
@@ -20,6 +19,7 @@ from ralph_tui.tui.host.widget_host import Host, Picking
 from ralph_tui.tui.screens.dialogs.approval import ApprovalDialog
 from ralph_tui.tui.screens.dialogs.dialog import Dialog
 from ralph_tui.tui.terminal.private import bind
+from ralph_tui.tui.widgets.dialog_frame import SCROLLS, DialogFrame
 from ralph_tui.tui.widgets.text_view import TextView
 
 
@@ -116,7 +116,7 @@ class PlanApproval(ApprovalDialog, PlanEditing):
 
     def material(self) -> PlanText:
         """Return the plan."""
-        return PlanText(id="approved")
+        return PlanText(id="approved").add_class(SCROLLS)
 
     def on_mount(self) -> None:
         """Bind the changes; the dialog's own keys come first."""
@@ -169,9 +169,9 @@ class PlanReview(Dialog[None], PlanEditing):
 
     def framed(self) -> Iterable[Widget]:
         """Yield the plan in a frame."""
-        with Vertical(classes="dialog -large -approval") as frame:
+        with DialogFrame(classes="dialog -large -approval") as frame:
             frame.border_title = Content("plan")
-            yield PlanText(id="approved")
+            yield PlanText(id="approved").add_class(SCROLLS)
 
     def on_mount(self) -> None:
         """Show the graph, and follow the view."""

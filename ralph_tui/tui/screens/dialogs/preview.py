@@ -6,7 +6,6 @@ from typing import ClassVar
 
 from textual import getters
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
 from textual.widget import Widget
 
@@ -16,6 +15,7 @@ from ralph_tui.present.text.spans import flat
 from ralph_tui.tui.host.widget_host import Host
 from ralph_tui.tui.host.workers import attempt
 from ralph_tui.tui.screens.dialogs.dialog import Dialog
+from ralph_tui.tui.widgets.dialog_frame import SCROLLS, DialogFrame
 from ralph_tui.tui.widgets.text_view import TextView
 
 
@@ -45,9 +45,9 @@ class PreviewDialog(Dialog[bool]):
 
     def framed(self) -> Iterable[Widget]:
         """Yield the table."""
-        with Vertical(classes="dialog -large -approval") as frame:
+        with DialogFrame(classes="dialog -large -approval") as frame:
             frame.border_title = Content(flat(self._title))
-            yield TextView(id="approved")
+            yield TextView(id="approved").add_class(SCROLLS)
 
     def on_mount(self) -> None:
         """Show the table from its beginning."""

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from textual import getters
 from textual.binding import Binding, BindingType
-from textual.containers import Container, Vertical, VerticalScroll
+from textual.containers import Container, VerticalScroll
 from textual.content import Content
 from textual.geometry import Size
 from textual.message import Message
@@ -31,6 +31,7 @@ from ralph_tui.present.text.spans import Line, Span, Tone, flat, wrap
 from ralph_tui.tui.host.widget_host import Host
 from ralph_tui.tui.screens.dialogs.auto_dialog import AutoDialog
 from ralph_tui.tui.widgets.blocks import Blocks
+from ralph_tui.tui.widgets.dialog_frame import SCROLLS, DialogFrame
 from ralph_tui.tui.widgets.links import LinkLine
 from ralph_tui.tui.widgets.row_list import Key, RowList
 from ralph_tui.tui.widgets.styled import StyledWidget
@@ -161,13 +162,13 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
 
     def framed(self) -> Iterable[Widget]:
         """Yield the context, the tabs, the options with their preview, the free text."""
-        with Vertical(classes="dialog -large -asking") as frame:
+        with DialogFrame(classes="dialog -large -asking") as frame:
             who = flat(who_asks(self._batch[0]))
             self.head(frame, who, who)
             if self._said_before:
                 yield ContextExcerpt(self._said_before, rows=3)
             yield QuestionTabs()
-            with Container(id="choosing"):
+            with Container(id="choosing", classes=SCROLLS):
                 yield TextView(id="choices")
                 with VerticalScroll(id="preview", can_focus=False):
                     yield Static(id="preview-text", markup=False)
