@@ -7,6 +7,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.plan.plan import Task
 from ralph_tui.present.sections.history_table import Table, table_blocks
 from ralph_tui.present.text.glyphs import ASCII, UNICODE, Glyphs
 from ralph_tui.present.text.parts import LineBlock
@@ -20,6 +22,7 @@ from ralph_tui.tui.widgets.charts import (
     STOPPED,
     WIDEST,
     Bar,
+    Chart,
     Measure,
     Plot,
     Threshold,
@@ -165,10 +168,32 @@ async def test_the_plots_name_their_signs_their_limits_and_their_units(
     script = past_project(tmp_path)
     async with open_app(script, autostart=False, size=(80, 24)) as pilot:
         await open_page(pilot, "5", "cost per iteration")
-        await see(pilot, "✓ done", "✗ failed or rejected", "■ stopped or handed off")
+        await see(pilot, "✓ done", "✗ failed or rejected", "‖ stopped or handed off")
         await see(pilot, "$0.39", "limit $2", "budget 60 %", "iteration")
         await pilot.press("end")
         await see(pilot, "running total of the cost", "$0.63", "open tasks", "5 of 6")
+
+
+async def test_the_burn_down_says_that_the_plan_grew_or_that_its_size_is_unknown(
+    open_app: Open, tmp_path: Path
+) -> None:
+    begun = ev.IterationStarted(iteration=1, task_id="a")
+    ended = ev.IterationFinished(
+        iteration=1, task_id="a", outcome=ev.IterationOutcome.COMPLETE, cost_usd=0.1
+    )
+    second = {"iteration": 2, "task_id": "b"}
+    events: list[ev.Event] = [
+        *(begun, ended, ev.PlanLoaded(tasks=(Task(id="a"), Task(id="b"))), begun, ended),
+        *(begun.model_copy(update=second), ev.TaskChanged(task=Task(id="c"))),
+        ended.model_copy(update=second),
+    ]
+    script = past_project(tmp_path, events)
+    async with open_app(script, autostart=False, size=(160, 50)) as pilot:
+        page = await open_page(pilot, "5", "cost per iteration")
+        note = "plan grew from 2 to 3 tasks, size of the plan unknown in 1 iteration"
+        chart = page.query_one("#burndown", Chart)
+        await until(pilot, lambda: note in str(chart.border_subtitle))
+        await see(pilot, "3 of 3")
 
 
 async def test_sessions_are_not_laid_out_behind_the_plots(

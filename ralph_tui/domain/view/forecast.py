@@ -46,7 +46,7 @@ class Forecast(Model):
         if not self.finished:
             return "not known yet"
         tasks = "task" if self.finished == 1 else f"{self.finished} tasks"
-        return f"at the pace of the last {tasks}, failed tries included"
+        return f"at the pace of the last {tasks}, failed attempts included"
 
 
 def forecast(tries: Sequence[Tried], open_tasks: int) -> Forecast:

@@ -16,7 +16,7 @@ from ralph_tui.present.sections.iteration_lines import look_of
 _COLUMNS = (
     *("number", "task_id", "title", "outcome", "reason", "attempt", "phase", "cost_usd", "tokens"),
     *("context_tokens", "capacity", "seconds", "handoff", "denials", "started_at", "ended_at"),
-    *("session_id", "run_id", "model"),
+    *("session_id", "run_id", "model", "open_tasks", "total_tasks"),
 )
 
 

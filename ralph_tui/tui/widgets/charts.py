@@ -33,6 +33,9 @@ from ralph_tui.tui.widgets.styled import StyledLines, StyledWidget
 WIDEST = 9
 """Cells of a bar and its gap at the most: two bars do not need half a screen."""
 
+LABELED = 5
+"""Cells of a bar and its gap that have room for a figure above the bar."""
+
 FAR = 10
 """A threshold this many times above the highest bar would flatten all bars; it is named, but not drawn."""
 
@@ -44,7 +47,7 @@ Marks = list[tuple[float, str]]
 
 DONE = Look("ok", "done", Tone.OK)
 REJECTED = Look("failed", "failed or rejected", Tone.BAD)
-STOPPED = Look("interrupted", "stopped or handed off", Tone.WARN)
+STOPPED = Look("pause", "stopped or handed off", Tone.WARN)
 
 _STOPPED = (IterationOutcome.INTERRUPTED, IterationOutcome.HANDED_OFF, IterationOutcome.SKIPPED)
 
@@ -113,47 +116,43 @@ def draw(plot: Plot, width: int, height: int, glyphs: Glyphs) -> list[Line]:
         height: Lines, six or more.
         glyphs: The signs to draw with.
     """
-    room = (
-        height - 3
-    )  # the baseline, the numbers of the iterations, and a line for figures above bars
-    line = drawn_threshold(plot)
-    top = max(line.value if line else 0.0, *(max(bar.value, bar.whole) for bar in plot.bars))
-    marks = _roomiest(plot.measure, top or 1, room)
-    apart = max(1, room // (len(marks) - 1))
-    rows, highest = apart * (len(marks) - 1), marks[-1][0]
-    gutter = GUTTER - 1
-    across = width - GUTTER
+    line, across = drawn_threshold(plot), width - GUTTER
     bars = merged(plot, across)
     slot = max(1, min(WIDEST, across // len(bars)))
     grid = [[Span(" ")] * across for _ in range(height - 2)]
+    written = slot >= LABELED  # figures above the bars, for which a line is left
+    rows = len(grid) - written
+    top = max(line.value if line else 0.0, *(max(bar.value, bar.whole) for bar in plot.bars))
+    marks = _closest(plot.measure, top or 1, max(2, min(6, (rows + 1) // 2)))
+    highest = marks[-1][0]
     for at, bar in enumerate(bars):
         _raise_bar(grid, bar, at * slot, max(1, slot - 1), rows / highest, glyphs)
-    if slot > 1:
-        for at, bar in enumerate(bars):
-            _write_value(grid, bar, at * slot, slot, rows / highest, _WRITTEN[plot.measure])
+    for at, bar in enumerate(bars if written else ()):
+        _write_value(grid, bar, at * slot, slot, rows / highest, _WRITTEN[plot.measure])
     if line:
-        _cross(grid, math.ceil(round(line.value * rows / highest, 9)) - 1, line.name)
-    labels = {n * apart - 1: text for n, (_, text) in enumerate(marks) if n}
+        _cross(grid, _level(line.value, rows / highest), line.name)
+    labels = {_level(value, rows / highest): text for value, text in marks if value}
     lines: list[Line] = []
     for level in range(len(grid) - 1, -1, -1):
         label = labels.get(level, "")
-        axis = Span(label.rjust(gutter - 1) + " ", Tone.MUTED)
+        axis = Span(label.rjust(GUTTER - 2) + " ", Tone.MUTED)
         lines.append([axis, Span("┤" if label else "│", Tone.FAINT), *_joined(grid[level])])
-    lines.append(_baseline(bars, slot, gutter, across, glyphs))
-    lines.append([Span(" " * (gutter + 1) + _numbers(plot, bars, slot, across), Tone.MUTED)])
+    lines.append(_baseline(bars, slot, across, glyphs))
+    lines.append([Span(" " * GUTTER + _numbers(plot, bars, slot, across), Tone.MUTED)])
     if glyphs.unicode:
         return lines
     return [[Span(text.translate(_BOX), tone) for text, tone in line] for line in lines]
 
 
-def _roomiest(measure: Measure, top: float, room: int) -> Marks:
-    """Return the marks that leave the most lines for the bars; each mark is on a line of its own."""
+def _closest(measure: Measure, top: float, most: int) -> Marks:
+    """Return the marks that end closest above `top`, so that the bars get the most room."""
+    choices = [heights(measure, top, n) for n in range(most, min(3, most) - 1, -1)]
+    return min(choices, key=lambda marks: marks[-1][0])
 
-    def used(marks: Marks) -> float:
-        return room // (len(marks) - 1) * (len(marks) - 1) * top / marks[-1][0]
 
-    most = max(2, min(6, (room + 1) // 2))
-    return max((heights(measure, top, n) for n in range(most, min(3, most) - 1, -1)), key=used)
+def _level(value: float, scale: float) -> int:
+    """Return the row that a value above zero ends in, counted from the baseline."""
+    return math.ceil(round(value * scale, 9)) - 1
 
 
 def drawn_threshold(plot: Plot) -> Threshold | None:
@@ -232,14 +231,14 @@ def _joined(cells: Sequence[Span]) -> Iterator[Span]:
             start = at
 
 
-def _baseline(bars: Sequence[Bar], slot: int, gutter: int, across: int, glyphs: Glyphs) -> Line:
+def _baseline(bars: Sequence[Bar], slot: int, across: int, glyphs: Glyphs) -> Line:
     """Draw the axis with the outcome of each iteration on it, for eyes and terminals without colors."""
     cells = [Span("─", Tone.FAINT)] * across
     for at, bar in enumerate(bars):
         if bar.look is not None:
             sign = Span(getattr(glyphs, bar.look.glyph), bar.look.tone)
             cells[at * slot + max(0, slot - 2) // 2] = sign
-    return [Span("0".rjust(gutter - 1) + " ", Tone.MUTED), Span("└", Tone.FAINT), *_joined(cells)]
+    return [Span("0".rjust(GUTTER - 2) + " ", Tone.MUTED), Span("└", Tone.FAINT), *_joined(cells)]
 
 
 def _numbers(plot: Plot, bars: Sequence[Bar], slot: int, across: int) -> str:
@@ -383,7 +382,7 @@ class Charts(VerticalScroll):
             yield Chart("tokens per iteration", "without cached reads", Measure.TOKENS, id="tokens")
             yield Chart("context at the end", "of the window", Measure.SHARE, id="context")
             yield Chart("duration per iteration", "", Measure.TIME, id="duration")
-            yield Chart("open tasks", "burn-down", Measure.TASKS, id="burndown")
+            yield Chart("open tasks (burn-down)", "", Measure.TASKS, id="burndown")
             yield Chart("running total of the cost", "US dollars", Measure.MONEY, id="spent")
 
     def show(
@@ -420,6 +419,7 @@ class Charts(VerticalScroll):
         unknown = sum(not it.total_tasks for it in planned)
         notes = (
             left.basis if planned and not (left.open_tasks and left.finished) else "",
+            _growth([it.total_tasks for it in planned if it.total_tasks]),
             f"size of the plan unknown in {plural(unknown, 'iteration')}" if unknown else "",
         )
         bars = [Bar(it.number, float(it.open_tasks), whole=float(it.total_tasks)) for it in planned]
@@ -449,6 +449,13 @@ def outcome_look(outcome: IterationOutcome | None) -> Look:
     if outcome is IterationOutcome.COMPLETE:
         return DONE
     return STOPPED if outcome is None or outcome in _STOPPED else REJECTED
+
+
+def _growth(sizes: Sequence[int]) -> str:
+    if not sizes or sizes[0] == sizes[-1]:
+        return ""
+    verb = "grew" if sizes[-1] > sizes[0] else "shrank"
+    return f"plan {verb} from {sizes[0]} to {plural(sizes[-1], 'task')}"
 
 
 def _limit(most: float) -> Threshold | None:
