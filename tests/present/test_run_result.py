@@ -48,6 +48,19 @@ def test_a_finished_run_is_told_in_a_few_lines() -> None:
     assert "ralph undo" in last
 
 
+def test_the_checks_are_counted_where_every_task_counted_its_own() -> None:
+    one = complete("a", VerificationOutcome.VERIFIED)
+    assert one.verification is not None
+    counted = [
+        one.model_copy(
+            update={"id": str(n), "verification": one.verification.model_copy(update={"checks": n})}
+        )
+        for n in (2, 3)
+    ]
+    assert result_facts(counted, DONE)["Verified"] == "2 verified by 5 checks"
+    assert result_facts([*counted, one], DONE)["Verified"] == "3 verified by checks"
+
+
 def test_nobody_is_told_to_commit_what_ralph_committed() -> None:
     task = complete("a", VerificationOutcome.VERIFIED)
     committed = task.model_copy(update={"commit": TaskCommit(hash="abc")})

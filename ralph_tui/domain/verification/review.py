@@ -1,7 +1,6 @@
 """A reviewer's verdict on criteria that no command checks, and what makes such a verdict credible."""
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -81,17 +80,16 @@ class Review(Model):
             return f"a reviewer found {criteria_count(self.criteria)} met"
         return f"a reviewer rejected it: {one_line('; '.join(self.objections), 300)}"
 
-    def verification(
-        self, at: datetime, basis: str, changed_checks: tuple[str, ...]
-    ) -> TaskVerification:
-        """Return what the task's completion rests on, for the plan; `basis` says it in one line."""
-        return TaskVerification(
-            outcome=VerificationOutcome.REVIEWED,
-            at=at,
-            by=f"reviewer {self.model}".strip(),
-            reason=basis,
-            changed_checks=changed_checks,
-        )
+    def verification(self, basis: str, gate: TaskVerification) -> TaskVerification:
+        """Return what the task's completion rests on, for the plan.
+
+        Args:
+            basis: The same in one line.
+            gate: What it rested on before the review.
+        """
+        by = f"reviewer {self.model}".strip()
+        changes = {"outcome": VerificationOutcome.REVIEWED, "by": by, "reason": basis}
+        return gate.model_copy(update=changes)
 
 
 def review_problems(

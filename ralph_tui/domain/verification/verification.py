@@ -4,7 +4,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
-from ralph_tui.domain.base import Amount, Model, Record, Timestamp
+from ralph_tui.domain.base import Amount, Count, Model, Record, Timestamp
 from ralph_tui.domain.formatting import plural, shortlist
 from ralph_tui.domain.verification.test_counts import TestCounts
 
@@ -45,6 +45,8 @@ class TaskVerification(Record):
     """The id of ralph's own record of it; empty where there is none."""
     changed_checks: tuple[str, ...] = ()
     """Check files that were allowed to change, with what happened to each."""
+    checks: Count = 0
+    """Checks that passed; 0 also where an older ralph did not count them."""
 
     @classmethod
     def decided_by_person(cls, reason: str, at: Timestamp) -> "TaskVerification":
@@ -225,7 +227,11 @@ class GateResult(Model):
         """Return what the task's completion rests on, for the plan."""
         verified = VerificationOutcome.VERIFIED if self.verified else VerificationOutcome.UNVERIFIED
         return TaskVerification(
-            outcome=verified, at=at, reason=self.basis, changed_checks=self.changed_checks
+            outcome=verified,
+            at=at,
+            reason=self.basis,
+            changed_checks=self.changed_checks,
+            checks=len(self.proven),
         )
 
 

@@ -245,7 +245,7 @@ class TaskTools:
         if not review.agreed:
             return await self._not_agreed(review)
         told = f"{result.basis}, {review.told}" if result.verified else review.told
-        rests = review.verification(now, told, result.changed_checks)
+        rests = review.verification(told, result.verification(now))
         return await self._complete(task, claim, rests, told=told, answer=f"ACCEPTED: {told}.")
 
     def _claimable(self, task_id: str) -> Task | ToolAnswer:

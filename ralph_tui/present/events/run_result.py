@@ -1,12 +1,12 @@
 """Writes what a run came to: for the card on the dashboard, the shell, the lines of a headless run and the report. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ralph_tui.domain.events import LoopFinished, LoopStatus
 from ralph_tui.domain.formatting import duration, plural, shortlist
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.domain.verification.verification import VerificationOutcome
+from ralph_tui.domain.verification.verification import TaskVerification, VerificationOutcome
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.present.text.figures import money
 
@@ -38,8 +38,11 @@ def result_facts(tasks: Iterable[Task], finished: LoopFinished | None) -> dict[s
             f"{plural(finished.files_changed, 'file')}, "
             f"+{finished.lines_added:,} -{finished.lines_removed:,} lines"
         )
-    rests = [task.verification.outcome for task in done if task.verification is not None]
-    bases = [f"{rests.count(basis)} {words}" for basis, words in _BASES.items() if basis in rests]
+    bases = [
+        f"{len(rests)} {_by(rests, words)}"
+        for outcome, words in _BASES.items()
+        if (rests := [v for task in done if (v := task.verification) and v.outcome is outcome])
+    ]
     took: tuple[str, ...] = ()
     if finished:
         iterations = plural(finished.iterations, "iteration")
@@ -52,6 +55,12 @@ def result_facts(tasks: Iterable[Task], finished: LoopFinished | None) -> dict[s
         "Try it": one_line(finished.start_command, 200) if finished else "",
     }
     return {label: text for label, text in facts.items() if text}
+
+
+def _by(rests: Sequence[TaskVerification], words: str) -> str:
+    """Say how many checks it was, where every one of them counted its own."""
+    checks = [one.checks for one in rests]
+    return words.replace("checks", plural(sum(checks), "check")) if all(checks) else words
 
 
 def _costs(done: list[Task]) -> str:
