@@ -165,6 +165,39 @@ async def test_escape_defers_keeps_what_was_marked_and_a_reopens(open_app: Open)
         assert script.controls.asked[1] == "answer q-b1-2: Web page, and more! by screen"
 
 
+async def test_a_batch_with_all_answers_opens_again_on_send(open_app: Open) -> None:
+    moment = Moment()
+    script = script_of(asking(LANGUAGE, PARTS))
+    async with open_app(script, clock=moment) as pilot:
+        app = await asks(pilot, moment)
+        await pilot.press("3", "space", "enter", "escape")
+        await back(pilot)
+        await pilot.press("a")
+        await asks(pilot, moment)
+        await until(pilot, lambda: "Send the answers" in screen_text(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: len(script.controls.asked) == 2)
+
+
+@pytest.mark.parametrize(("forward", "back_again"), [("right", "left"), ("tab", "shift+tab")])
+async def test_questions_are_paged_with_arrows_and_tab_and_tab_also_leaves_the_text(
+    open_app: Open, forward: str, back_again: str
+) -> None:
+    moment = Moment()
+    async with open_app(script_of(asking(LANGUAGE, PARTS)), clock=moment) as pilot:
+        app = await asks(pilot, moment)
+        await pilot.press(forward)
+        await until(pilot, lambda: "Which parts" in screen_text(app))
+        await pilot.press("4", *"ab", "left", "c", "tab")
+        await until(pilot, lambda: "Your answers" in screen_text(app))
+        assert "acb" in screen_text(app), "an arrow moves in the text"
+        await pilot.press(back_again, back_again)
+        await until(pilot, lambda: "Which language" in screen_text(app))
+        await pilot.press(back_again)
+        await pilot.pause()
+        assert "Which language" in screen_text(app), "the first question has none before it"
+
+
 async def test_it_waits_while_the_person_writes_and_rings_once(
     open_app: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:

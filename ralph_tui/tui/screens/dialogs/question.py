@@ -176,8 +176,7 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
 
     def on_mount(self) -> None:
         """Show the first question without an answer, else the review, and follow answers from elsewhere."""
-        self.choices.focus()
-        self._show()
+        self._go_to(self._at)
         self.watch(self.app, "view", self._follow, init=True)  # it may be answered by now
 
     def searched_in(self) -> TextView:
