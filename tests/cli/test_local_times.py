@@ -11,6 +11,8 @@ import pytest
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.project_state import Pause, SessionRecord
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
+from ralph_tui.domain.view.loop_view import LoopView
+from ralph_tui.present.events.run_result import exit_summary
 from ralph_tui.store.documents.documents import Documents
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Project
@@ -68,8 +70,19 @@ def test_a_state_that_lasts_until_a_time_names_the_zone(project: Project) -> Non
 
 
 def test_a_report_names_the_zone_of_its_times(project: Project) -> None:
+    assert "Nothing has run yet." in inside("report", cwd=project.root).stdout
     begun = ev.IterationStarted(iteration=1, task_id="t1", time=LATE, seq=1)
-    project.layout.events.write_text(begun.model_dump_json() + "\n", encoding="utf-8")
-    assert "| 2026-01-03 05:30:00 JST | 1 | t1 |" in inside("report", cwd=project.root).stdout
+    ended = ev.LoopFinished(
+        status=ev.LoopStatus.USAGE_LIMIT,
+        reason="the limit resets at 2026-01-02 20:30 UTC",
+        exit_code=2,
+        seq=2,
+    )
+    lines = "".join(f"{event.model_dump_json()}\n" for event in (begun, ended))
+    project.layout.events.write_text(lines, encoding="utf-8")
+    page = inside("report", cwd=project.root).stdout
+    assert "| 2026-01-03 05:30:00 JST | 1 | t1 |" in page
+    assert "The limit resets at 2026-01-03 05:30:00 JST." in page
+    assert exit_summary(LoopView(), ended)[0] == "the limit resets at 2026-01-03 05:30:00 JST."
     found = json.loads(inside("report", "--json", cwd=project.root).stdout)
     assert found["timeline"][0]["started_at"] == "2026-01-02T20:30:00Z"

@@ -8,7 +8,7 @@ from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.verification.verification import TaskVerification, VerificationOutcome
 from ralph_tui.domain.view.loop_view import LoopView
-from ralph_tui.present.text.figures import money
+from ralph_tui.present.text.figures import money, zoned
 
 MOST_COSTS = 6
 """Tasks whose costs are named."""
@@ -79,7 +79,7 @@ def exit_summary(view: LoopView, finished: LoopFinished) -> tuple[str, ...]:
         facts["Next"] = after
     name = f"{one_line(view.project, 60)}: " if view.project else ""
     head = f"{name}{one_line(finished.reason, 300).rstrip('.')}."
-    return (head, *(f"  {label:<9} {text}" for label, text in facts.items()))
+    return tuple(map(zoned, (head, *(f"  {label:<9} {text}" for label, text in facts.items()))))
 
 
 def next_step(tasks: Iterable[Task], finished: LoopFinished) -> str:

@@ -18,7 +18,7 @@ from ralph_tui.present.board.board_rows import (
 )
 from ralph_tui.present.events.event_sentences import unfinished
 from ralph_tui.present.events.run_result import result_facts
-from ralph_tui.present.text.figures import breaker_counts, clock
+from ralph_tui.present.text.figures import breaker_counts, clock, in_local
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.key_hints import Keys, commands_as_keys, hint
 from ralph_tui.present.text.spans import Line, Span, Tone, flow, wrap
@@ -266,8 +266,8 @@ def _outcome(view: LoopView, e: LoopFinished, keys: Keys, *, again: bool) -> Ban
     advice = hint(keys, todo)
     return Banner(
         look,
-        _sentence(e.reason),
-        [*commands_as_keys(keys, f"{e.hint} ".lstrip()), *advice],
+        _sentence(in_local(e.reason, e.time)),
+        [*commands_as_keys(keys, in_local(f"{e.hint} ".lstrip(), e.time)), *advice],
         "",
         result_facts(view.tasks.values(), e),
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ralph_tui.domain.formatting import took
 from ralph_tui.present.sections.run_report import RunReport
-from ralph_tui.present.text.figures import money, stamp, tokens
+from ralph_tui.present.text.figures import money, stamp, tokens, zoned
 
 MARK = "<!-- ralph report -->"
 """Stands in every page, so that a page may be replaced by a newer one and no other file can be."""
@@ -35,11 +35,15 @@ class _Section:
 def _sections(report: RunReport) -> Iterator[_Section]:
     if report.request:
         yield _Section("Request", (report.request,))
-    ending = f"{report.ending[:1].upper()}{report.ending[1:].rstrip('.')}."
-    facts = {**report.facts, **({"All runs": report.totals} if report.totals else {})}
+    ending = _NO_END if report.runs or report.timeline else "Nothing has run yet."
+    if report.ending:
+        ending = zoned(f"{report.ending[:1].upper()}{report.ending[1:].rstrip('.')}.")
+    facts = {label: zoned(text) for label, text in report.facts.items()}
+    if report.totals:
+        facts["All runs"] = report.totals
     if "Try it" in facts:
         facts["Try it"] = f"`{facts['Try it']}`"
-    yield _Section("Result", (ending if report.ending else _NO_END,), facts)
+    yield _Section("Result", (ending,), facts)
     if report.files:
         rows = [(path,) for path in report.files]
         yield _Section("Files changed", head=("File",), rows=rows)

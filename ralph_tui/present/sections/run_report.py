@@ -105,8 +105,8 @@ class RunReport(Model):
 
     @property
     def totals(self) -> str:
-        """What all runs took together; empty where the last one was the only one and has said so."""
-        if self.runs <= 1 and "Cost" in self.facts:
+        """What all runs took together; empty where nothing ran, and where a single run has said so."""
+        if not self.timeline or (self.runs <= 1 and "Cost" in self.facts):
             return ""
         counted = (plural(self.runs, "run"), plural(len(self.timeline), "iteration"))
         return ", ".join((money(self.cost_usd), *counted, took(self.seconds)))
