@@ -1,7 +1,9 @@
 """Building is offered where a run would do something, and else it is said why not."""
 
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -21,6 +23,7 @@ from ralph_tui.present.text.glyphs import UNICODE
 from ralph_tui.present.text.spans import plain
 from ralph_tui.present.text.status_labels import look_of
 from ralph_tui.store.project import Project
+from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.commands.availability import cannot_build
 from ralph_tui.tui.commands.context import CommandContext
 from ralph_tui.tui.commands.registry import DEFAULT_KEYS
@@ -28,7 +31,7 @@ from ralph_tui.tui.data.project_files import open_request
 from ralph_tui.tui.host.widget_host import TOAST
 from tests.harness.projects import make_project, task
 from tests.tui import feed
-from tests.tui.conftest import screen_text, script_of, toasts, until
+from tests.tui.conftest import drained, screen_text, script_of, toasts, until
 from tests.tui.test_keys import ralph
 from tests.tui.test_leaving import Open
 
@@ -85,6 +88,32 @@ async def test_b_says_why_nothing_is_built_and_goes_on_once_something_is_ready(
         await until(pilot, lambda: "Ready to build" in screen_text(app))
         await pilot.press("b")
         await until(pilot, lambda: script.runs == 1)
+
+
+@pytest.mark.parametrize("finished", [False, True])
+async def test_a_missing_login_is_said_before_b_and_only_where_something_is_left_to_run(
+    *, finished: bool
+) -> None:
+    script = script_of()
+    done = BLOCKED.model_copy(update={"status": TaskStatus.COMPLETE})
+    left = done if finished else BLOCKED.model_copy(update={"status": TaskStatus.PENDING})
+    script.idle = [
+        feed.read().model_copy(update={"finished": finished}), ev.PlanLoaded(tasks=(done, left))
+    ]  # fmt: skip
+    looked = Event()
+
+    def readiness() -> tuple[ev.Notice, ...]:
+        looked.set()
+        return (ev.Notice(level="error", text="login: none. Set ANTHROPIC_API_KEY."),)
+
+    app = RalphApp(replace(script.launch, readiness=readiness), autostart=False)
+    async with app.run_test(size=(120, 40)) as pilot:
+        headline = "Finished" if finished else "Ready to build"
+        await until(pilot, lambda: headline in screen_text(app))
+        await until(pilot, looked.is_set)
+        await until(pilot, lambda: finished or "login: none" in screen_text(app))
+        await drained(pilot)
+        assert ("login: none" in screen_text(app)) is not finished
 
 
 def test_what_was_validated_is_not_open_any_more(tmp_path: Path) -> None:

@@ -40,11 +40,13 @@ class StartHandlers:
             app.action_invoke("request")
 
     async def look_around(self) -> None:
-        """Show what a run would find and cost at most, unless one has begun."""
+        """Show what a run would find and cost at most, unless one has begun or nothing is left to run."""
         look = self._app.launch.readiness
         if look is None or self._app.bridge.live:
             return
         found = await asyncio.to_thread(lambda: tuple(look()))
+        if self._app.view.finished:
+            return
         if not self._app.bridge.live:
             self._app.findings = found
             for notice in found:

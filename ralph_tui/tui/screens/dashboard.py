@@ -246,7 +246,8 @@ class Dashboard(Screen[None], Picking):
         else:
             request, plans = self.app.request, self.app.foreign_plans
             made = banner_of(view, finished, request, glyphs=glyphs, keys=keys, plans=plans)
-            found = self.app.findings if view.run_state is RunState.IDLE else ()
+            begins = view.run_state is RunState.IDLE and not view.finished
+            found = self.app.findings if begins else ()
             self.banner.banner = with_findings(made, found, glyphs, keys)
         self._suit(idle=not running and view.run_state is RunState.IDLE)
 
