@@ -285,3 +285,30 @@ async def test_a_group_folds_and_unfolds_by_key_enter_and_click(open_app: Open) 
         assert board.row_count() < whole
         await pilot.click(board, offset=(3, 1))
         assert board.row_count() == whole
+
+
+async def test_a_pane_is_zoomed_and_the_others_come_back(open_app: Open) -> None:
+    async with open_app(script_of(feed.running()), size=(160, 50)) as pilot:
+        dashboard = ralph(pilot).dashboard
+        panes = (dashboard.board, dashboard.stream, dashboard.side)
+
+        def shown() -> list[bool]:
+            return [bool(pane.region) for pane in panes]
+
+        await pilot.press("2", "M")
+        await until(pilot, lambda: shown() == [False, True, False])
+        assert dashboard.stream.region.width == 160
+        await pilot.press("tab")
+        await until(pilot, lambda: shown() == [False, False, True])
+        await pilot.press("1")
+        await until(pilot, lambda: shown() == [True, False, False])
+        assert dashboard.board.has_focus
+        await pilot.press("M")
+        await until(pilot, lambda: shown() == [True, True, True])
+        assert dashboard.board.has_focus
+
+
+async def test_where_one_pane_fits_zoom_says_how_to_turn_between_them(open_app: Open) -> None:
+    async with open_app(script_of(feed.running()), size=(80, 24)) as pilot:
+        await pilot.press("M")
+        await until(pilot, lambda: any("1, 2 and 3" in text for text in toasts(ralph(pilot))))

@@ -287,6 +287,7 @@ COMMANDS: tuple[Command, ...] = (
         "Look",
     ),
     Command("fold", ("Z",), "Fold group", "Hide or show the tasks of the group under the cursor.", "Look"),
+    Command("zoom", ("M",), "Zoom the pane", "Show the pane in use alone, or all of them again.", "Look"),
     Command("follow", ("f",), "Follow the activity", "Toggle auto-scroll.", "Look"),
     Command("copy", ("y",), "Copy the selection", "Copy the whole of the selected entry or task.", "Look"),
     Command(

@@ -55,6 +55,7 @@ class Handlers:
             "search": view.search,
             "sift": view.sift,
             "fold": view.fold,
+            "zoom": view.zoom,
             "follow": view.follow,
             "copy": view.copy,
             "share": view.share,

@@ -20,6 +20,8 @@ from ralph_tui.tui.screens.dialogs.menu import DETAILS, ShareMenu, TaskMenu
 from ralph_tui.tui.screens.dialogs.plan_review import PlanReview
 from ralph_tui.tui.theme.stylesheets import read_sheets
 
+_ALONE = "This terminal shows one pane at a time: {tasks}, {activity} and {status} choose it."
+
 
 class ViewHandlers:
     """Shows, finds, copies and exports; changes nothing in the loop."""
@@ -93,6 +95,11 @@ class ViewHandlers:
         """Hide or show the tasks of a group."""
         if not self._on.dashboard.board.fold():
             self._app.say("Select a task on the board first.")
+
+    async def zoom(self) -> None:
+        """Show the pane in use alone, or all of them again."""
+        if not self._on.dashboard.zoom():
+            self._app.say(self._app.keys.said(_ALONE))
 
     async def follow(self) -> None:
         """Toggle auto-scroll."""

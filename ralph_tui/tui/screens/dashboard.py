@@ -381,6 +381,14 @@ class Dashboard(Screen[None], Picking):
         """Go to the next or previous pane."""
         self.go_to(PANES[(PANES.index(self.pane) + step) % len(PANES)])
 
+    def zoom(self) -> bool:
+        """Give the whole body to the pane in use, or share it again; return False where it is never shared."""
+        if self.has_class("-narrow"):
+            return False
+        self.toggle_class("-zoomed")
+        self.call_after_refresh(self.show_preview)
+        return True
+
     def watch_pane(self, pane: str) -> None:
         """Display this pane alone when the screen is narrow."""
         self.pane_tabs.active = pane
