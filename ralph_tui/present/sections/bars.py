@@ -53,7 +53,7 @@ def context_bar(
     glyphs: Glyphs,
     past: Sequence[IterationFinished] = (),
 ) -> list[Line]:
-    """Draw the use of the context window over the smart zone; below it the marks and the iterations before.
+    """Draw the use of the context window over the smart zone; below it the marks, the iterations before, a legend.
 
     Args:
         budget: The size of the window and what is used of it.
@@ -79,10 +79,19 @@ def context_bar(
     scale = _scale((zone[0], *marks), width, glyphs)
     room = len(scale) - len(scale.lstrip()) - 1
     before = spark(past, budget.total_capacity, room - len(_BEFORE), glyphs)
-    if before:
-        spans = [Span(_BEFORE, Tone.MUTED), *before]
-        return [_joined(cells), [*spans, Span(scale[width_of(spans) :], Tone.MUTED)]]
-    return [_joined(cells), [Span(scale, Tone.MUTED)]]
+    spans = [Span(_BEFORE, Tone.MUTED), *before] if before else []
+    scaled = [*spans, Span(scale[width_of(spans) :], Tone.MUTED)]
+    return [_joined(cells), scaled, *_legend(zone[0], marks, width)]
+
+
+def _legend(smart: int, marks: tuple[int, int, int], width: int) -> list[Line]:
+    """Say what happens at each mark, in one line where there is room."""
+    words = ("smart zone", "hand-off", "wrap-up note", "turn interrupted")
+    parts = [f"{mark} {word}" for mark, word in zip((smart, *marks), words, strict=True)]
+    whole = "  ".join(parts)
+    if len(whole) <= width:
+        return [[Span(whole, Tone.MUTED)]]
+    return [[Span("  ".join(pair)[:width], Tone.MUTED)] for pair in (parts[:2], parts[2:])]
 
 
 _BEFORE = "before "
