@@ -56,6 +56,8 @@ class NoteEntry:
     right: str = ""
     more: str = ""
     """What the detail screen adds."""
+    hides: tuple[int, ...] = ()
+    """The numbers of the entries that this one sums up, and that are folded into it."""
 
 
 Entry = CallEntry | TextEntry | HeadingEntry | CheckEntry | NoteEntry

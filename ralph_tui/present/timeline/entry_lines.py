@@ -38,6 +38,9 @@ LABEL = 7
 WORD = 7
 """Cells of the column of outcomes."""
 
+FOLD = 18
+"""Cells kept for how many lines a verdict hides: the text must not wrap anew when it is folded."""
+
 DURATION = 7
 """Cells of a duration's column."""
 
@@ -121,7 +124,8 @@ def _note_line(entry: NoteEntry, index: int, width: int, glyphs: Glyphs) -> Line
 def _note_texts(entry: NoteEntry, width: int) -> tuple[str, ...]:
     if entry.tone not in (Tone.BAD, Tone.WARN):
         return (entry.text,)
-    room = width - max(LABEL, len(entry.label)) - 3 - (len(entry.right) + 1 if entry.right else 0)
+    right = FOLD if entry.hides else len(entry.right) + 1 if entry.right else 0
+    room = width - max(LABEL, len(entry.label)) - 3 - right
     texts = wrap(entry.text, max(12, room))
     if len(texts) > MAX_NOTE_LINES:
         texts = [*texts[: MAX_NOTE_LINES - 1], f"{texts[MAX_NOTE_LINES - 1]} …"]

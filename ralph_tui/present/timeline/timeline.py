@@ -85,6 +85,10 @@ _CLEARING = frozenset({ev.IterationFinished, ev.LoopFinished, ev.LoopStarted, ev
 """Events after which no call runs and no text is being written."""
 
 
+MAX_PRINTED = 4_000
+"""Characters of a failed check's output that the verdict on its claim repeats."""
+
+
 class Timeline:
     """Keeps the newest entries of a run, and the text that is being written.
 
@@ -118,6 +122,12 @@ class Timeline:
         """The iteration that the last heading names."""
         self._heading: int | None = None
         """The number of that heading while its work has not begun."""
+        self.refused: list[int] = []
+        """Numbers of refused claims since the reader last cleared this."""
+        self.folded: dict[int, int] = {}
+        """Per entry of a refused claim the number of the verdict that sums it up."""
+        self._claim: int | None = None
+        """The number of the entry with which the gate began."""
         self._live: dict[str | None, str] = {}
         self._handlers: dict[type[ev.EventBase], Callable[[Any], None]] = {
             ev.TextDelta: self._text_delta,
@@ -162,6 +172,10 @@ class Timeline:
             handler(event)
         elif self._deduplicator.is_news(event) and (note := sentence_of(event)):
             self._note(replace(note, text=in_local(note.text, event.time)))
+            if isinstance(event, ev.GateStarted):
+                self._claim = self.end - 1
+            elif isinstance(event, ev.GateFinished):
+                self._sum_up(event)
         if isinstance(event, ev.QuestionAsked | ev.QuestionAnswered):
             self._wait_or_go_on(event)
         if kind in _CLEARING:
@@ -174,6 +188,30 @@ class Timeline:
         self._add(
             NoteEntry(self.end, note.glyph, note.label, note.text, note.tone, note.right, note.more)
         )
+
+    def _sum_up(self, e: ev.GateFinished) -> None:
+        """Fold the checks of a refused claim into its verdict, which names the first that failed."""
+        begun, self._claim = self._claim, None
+        verdict = self.entries[-1]
+        if e.passed or begun is None or not isinstance(verdict, NoteEntry):
+            return
+        between = (self.entry(n) for n in range(max(begun, self.first), verdict.number))
+        hides = tuple(
+            entry.number
+            for entry in between
+            if isinstance(entry, CheckEntry) or (entry is not None and entry.number == begun)
+        )
+        failed = next((r for r in e.receipts if not r.ok), None)
+        text = f"{verdict.text}: {one_line(failed.command, 200)}" if failed else verdict.text
+        checks = "\n".join(
+            f"{r.status.value}  {one_line(r.command)}  {one_line(r.reason)}".rstrip()
+            for r in e.receipts
+        )
+        printed = failed.tail[-MAX_PRINTED:] if failed else ""
+        more = "\n\n".join(part for part in (checks, printed, verdict.more) if part)
+        self._replace(replace(verdict, text=text, more=more, hides=hides))
+        self.folded.update(dict.fromkeys(hides, verdict.number))
+        self.refused.append(verdict.number)
 
     def _interrupt_open(self) -> None:
         """Mark open calls as interrupted: no event will say how they ended."""
@@ -203,6 +241,8 @@ class Timeline:
             surplus = len(self.entries) - self._max_entries
             del self.entries[:surplus]
             self.first += surplus
+            for number in [n for n in self.folded if n < self.first]:
+                del self.folded[number]
             while self._details and self._details[0][0] < self.first:
                 self._detail_chars -= self._details.popleft()[1]
 

@@ -286,7 +286,7 @@ COMMANDS: tuple[Command, ...] = (
         "Filter the activity (all, tool calls, problems, messages) or the tasks (all, open, by status).",
         "Look",
     ),
-    Command("fold", ("Z",), "Fold group", "Hide or show the tasks of the group under the cursor.", "Look"),
+    Command("fold", ("Z",), "Fold group", "Hide or show the tasks of a group, or the checks of a rejected claim.", "Look"),
     Command("zoom", ("M",), "Zoom the pane", "Show the pane in use alone, or all of them again.", "Look"),
     Command("follow", ("f",), "Follow the activity", "Toggle auto-scroll.", "Look"),
     Command("copy", ("y",), "Copy the selection", "Copy the whole of the selected entry or task.", "Look"),

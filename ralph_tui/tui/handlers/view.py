@@ -92,8 +92,12 @@ class ViewHandlers:
         self._app.say(f"The activity shows {stream.entry_filter}.")
 
     async def fold(self) -> None:
-        """Hide or show the tasks of a group."""
-        if not self._on.dashboard.board.fold():
+        """Hide or show the tasks of a group, or the checks of a refused claim."""
+        dashboard = self._on.dashboard
+        if dashboard.stream.has_focus:
+            if not dashboard.stream.fold():
+                self._app.say("Only a rejected claim can be folded here: select its line first.")
+        elif not dashboard.board.fold():
             self._app.say("Select a task on the board first.")
 
     async def zoom(self) -> None:

@@ -2,15 +2,17 @@
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from textual import events
 from textual.content import Content
 
 from ralph_tui.domain.events import Event
+from ralph_tui.domain.formatting import plural
 from ralph_tui.present.text.spans import Line, Span, Tone, plain, wrap
 from ralph_tui.present.timeline import entry_lines
-from ralph_tui.present.timeline.entries import Entry, EntryFilter, holds, passes
+from ralph_tui.present.timeline.entries import Entry, EntryFilter, NoteEntry, holds, passes
 from ralph_tui.present.timeline.timeline import Timeline
 from ralph_tui.present.tools.inline_diff import MOST
 from ralph_tui.tui.widgets.row_list import Key, Row, SearchableRows
@@ -36,6 +38,8 @@ class Stream(SearchableRows):
         self._is_behind = False
         self._follow_text = ""
         self.entry_filter = EntryFilter.ALL
+        self._unfolded: set[int] = set()
+        """Numbers of the refused claims whose checks are shown."""
 
     def on_mount(self) -> None:
         """Name the pane."""
@@ -68,7 +72,61 @@ class Stream(SearchableRows):
             return [Span(bullet, Tone.ACCENT), Span(text)]
         number, part = self._rows[y]
         entry = self.timeline.entry(number)
+        if isinstance(entry, NoteEntry) and entry.hides:
+            entry = replace(entry, right=self._fold_sign(entry))
         return entry_lines.line(entry, part, width, glyphs) if entry else []
+
+    # Refused claims.
+
+    def _fold_sign(self, entry: NoteEntry) -> str:
+        """Return how many lines a verdict hides or shows."""
+        lines = plural(len(entry.hides), "line")
+        return (
+            lines if entry.number in self._unfolded else f"{self.app.glyphs.chevron} {lines} hidden"
+        )
+
+    def _is_hidden(self, number: int) -> bool:
+        """Return whether an entry is folded into a verdict; a filter shows what it lets through."""
+        verdict = self.timeline.folded.get(number)
+        return (
+            verdict is not None
+            and verdict not in self._unfolded
+            and self.entry_filter is EntryFilter.ALL
+        )
+
+    def fold(self) -> bool:
+        """Hide or show the checks of the refused claim under the cursor; return False where there is none."""
+        here = self.selected
+        if here is None:
+            return False
+        number = self.timeline.folded.get(here.number, here.number)
+        verdict = self.timeline.entry(number)
+        if not isinstance(verdict, NoteEntry) or not verdict.hides:
+            return False
+        following = self.following
+        self._unfolded ^= {number}
+        self._rows, self._laid_out = [], 0
+        self._strips.clear()
+        self._lay_out()
+        if not following:
+            self.move_cursor(number)
+        return True
+
+    def _fold_refused(self) -> None:
+        """Take the rows of checks away that were summed up since, unless the person reads them."""
+        for verdict in self.timeline.refused:
+            if not self.following and self.timeline.folded.get(self._cursor_number()) == verdict:
+                self._unfolded.add(verdict)
+        if self.timeline.refused:
+            top = self.scroll_offset.y
+            above = sum(self._is_hidden(number) for number, _ in self._rows[:top])
+            self._rows = [row for row in self._rows if not self._is_hidden(row[0])]
+            if above and not self.following:
+                self.set_scroll(None, max(0, top - above))
+        self.timeline.refused.clear()
+
+    def _cursor_number(self) -> int:
+        return self.cursor if isinstance(self.cursor, int) else -1
 
     # Events.
 
@@ -97,6 +155,7 @@ class Stream(SearchableRows):
             self._rows, self._laid_out = [], 0
             self._strips.clear()
         self._drop_old()
+        self._fold_refused()
         self._append_new(width)
         self._redraw_changed()
         live = self.timeline.live_text.strip()
@@ -119,7 +178,11 @@ class Stream(SearchableRows):
     def _append_new(self, width: int) -> None:
         for number in range(self._laid_out, self.timeline.end):
             entry = self.timeline.entry(number)
-            if entry is not None and passes(entry, self.entry_filter):
+            if (
+                entry is not None
+                and passes(entry, self.entry_filter)
+                and not self._is_hidden(number)
+            ):
                 self._rows.extend((number, i) for i in range(entry_lines.height(entry, width)))
         self._laid_out = self.timeline.end
 
@@ -167,6 +230,12 @@ class Stream(SearchableRows):
 
     def keys_holding(self, words: str) -> list[int]:
         """Return the shown entries whose text, input or output has the words."""
+        folded = self.timeline.folded
+        if any(
+            holds(e, words) for n in folded if self._is_hidden(n) and (e := self.timeline.entry(n))
+        ):
+            self._unfolded.update(folded[n] for n in folded)
+            self.filter_entries(self.entry_filter)
         numbers = dict.fromkeys(number for number, _ in self._rows)
         entries = ((number, self.timeline.entry(number)) for number in numbers)
         return [number for number, entry in entries if entry is not None and holds(entry, words)]
