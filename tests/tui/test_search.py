@@ -61,7 +61,7 @@ async def test_the_footer_says_what_the_keys_do_while_somebody_searches(
         await until(pilot, lambda: foot() == "enter keep the words  esc end the search")
         await click_on(pilot, "enter keep")
         await until(pilot, lambda: foot().startswith(">  < step  esc end the search  "))
-        assert foot().endswith("^p more")
+        assert foot().endswith("^p commands  ? help")
         assert " of " in screen_text(app).splitlines()[-2]
         first = screen_text(app).splitlines()[-2]
         await click_on(pilot, "< step")

@@ -130,10 +130,10 @@ async def test_a_file_that_is_being_written_is_said_calmly_and_taken_back(open_a
         assert "is being written" not in screen_text(app)
 
 
-async def test_the_foot_offers_no_stop_where_nothing_runs(open_app: Open) -> None:
+async def test_the_foot_offers_no_pause_where_nothing_runs(open_app: Open) -> None:
     script = script_of(feed.running())
     async with open_app(script, autostart=False) as pilot:
         app = ralph(pilot)
-        assert "x stop" not in screen_text(app).splitlines()[-1]
+        assert "p pause" not in screen_text(app).splitlines()[-1]
         await pilot.press("b")
-        await until(pilot, lambda: "x stop" in screen_text(app).splitlines()[-1])
+        await until(pilot, lambda: "p pause" in screen_text(app).splitlines()[-1])

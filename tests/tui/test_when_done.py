@@ -18,7 +18,7 @@ async def test_a_finished_project_offers_what_was_built_and_the_next_request(
         await until(pilot, lambda: not app.bridge.running and app.request is not None)
         await until(pilot, lambda: "new request" in screen_text(app).splitlines()[-1])
         foot = screen_text(app).splitlines()[-1]
-        assert "n new request  4 iterations  6 memory" in foot
+        assert "n new request  4 iterations" in foot
         assert "build" not in foot
         assert "skip" not in foot
         said = " ".join(screen_text(app).replace("│", " ").split())

@@ -1,6 +1,7 @@
 """The footers of dashboard, pages and dialogs: what the keys do."""
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Literal, NamedTuple
 
 from textual.content import Content
@@ -32,14 +33,21 @@ _PRESS = "press "
 Link = tuple[str, Line]
 
 
-def more(keys: Keys) -> Line:
-    """Return the link to all other commands."""
-    label = keys.label("palette").replace("ctrl+", "^")
-    return (Span(label, Tone.ACCENT), Span(" more", Tone.MUTED))
+MOST = 3
+"""Commands in a footer; all others are behind the two keys that follow them."""
+
+
+def rest(keys: Keys) -> Sequence[Link]:
+    """Return the links to everything else: the list of commands, and the help."""
+    palette = keys.label("palette").replace("ctrl+", "^")
+    return (
+        ("palette", (Span(palette, Tone.ACCENT), Span(" commands", Tone.MUTED))),
+        ("help", (Span(keys.label("help"), Tone.ACCENT), Span(" help", Tone.MUTED))),
+    )
 
 
 class FooterLine(LinkLine):
-    """A line of keys with whole labels; the least important go first when there is no room."""
+    """A line with the few keys that matter now, with whole labels; the least important goes first."""
 
     can_jump = False
 
@@ -55,14 +63,14 @@ class FooterLine(LinkLine):
         shown = [_key(key, said) for key, said in KEYS_OF_STAGE[self.stage]]
         if self.stage == "typing":
             return shown
-        palette = more(self.app.keys)
-        room = width - width_of(palette) - sum(map(self._cells, shown))
-        for link in self.commands():
+        others = rest(self.app.keys)
+        room = width - sum(map(self._cells, (*shown, *others)))
+        for link in islice(self.commands(), MOST):
             room -= self._cells(link)
             if room < 0:
                 break
             shown.append(link)
-        return [*shown, ("palette", palette)]
+        return [*shown, *others]
 
     def _cells(self, link: Link) -> int:
         return width_of(link[1]) + len(self.GAP)
@@ -90,20 +98,15 @@ class DashboardFooter(FooterLine):
         return super().links(width) if self.situation is not None else []
 
     def commands(self) -> Iterable[Link]:
-        """Return the commands that matter now."""
+        """Return the commands that matter now and do something."""
         now = self.situation
         if now is None:
             return
         for command in _offered(now):
-            if command.footer_label(now):
-                yield command.name, self._line(command, now)
-
-    def _line(self, command: Command, now: CommandContext) -> Line:
-        usable = not command.disabled(now)
-        return (
-            Span(self.app.keys.label(command.name), Tone.ACCENT if usable else Tone.FAINT),
-            Span(f" {command.footer_label(now)}", Tone.TEXT if usable else Tone.FAINT),
-        )
+            label = command.footer_label(now)
+            if label and command.name != "help" and not command.disabled(now):
+                key = self.app.keys.label(command.name)
+                yield command.name, (Span(key, Tone.ACCENT), Span(f" {label}", Tone.TEXT))
 
 
 def _offered(now: CommandContext) -> list[Command]:
@@ -131,13 +134,8 @@ class PageFooter(FooterLine):
     def commands(self) -> Iterable[Link]:
         """Return the commands as the page has ranked them."""
         for item in self.items:
-            yield (
-                item.name,
-                (
-                    Span(item.key, Tone.ACCENT if item.usable else Tone.FAINT),
-                    Span(f" {item.label}", Tone.TEXT if item.usable else Tone.FAINT),
-                ),
-            )
+            if item.usable and item.name != "help":
+                yield item.name, (Span(item.key, Tone.ACCENT), Span(f" {item.label}", Tone.TEXT))
 
 
 class DialogFooter(StyledWidget):
