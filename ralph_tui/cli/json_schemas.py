@@ -35,12 +35,31 @@ def json_schema(name: str) -> dict[str, Any]:
     head = {"$schema": GenerateJsonSchema.schema_dialect, "title": title}
     # Who reads a description in an editor sees first which file it is about.
     made["description"] = f"{title}: {file}."
+    if name == "config":
+        made["properties"] |= _flat(made)
     if name == "plan":
         made["properties"]["$schema"] = {
             "type": "string",
             "description": "Where this schema is, for editors; ralph keeps it.",
         }
     return {**head, **{key: value for key, value in made.items() if key != "title"}}
+
+
+def _flat(made: dict[str, Any]) -> dict[str, JsonSchemaValue]:
+    """Return the settings by their dotted names, which a file may use instead of sections."""
+    from ralph_tui.config.setting_names import known_keys
+
+    flat: dict[str, JsonSchemaValue] = {}
+    for key in known_keys():
+        place = "#"
+        for part in key.split("."):
+            node = made
+            for step in place.split("/")[1:]:
+                node = node[step]
+            place = f"{node.get('$ref', place)}/properties/{part}"
+        if "." in key:
+            flat[key] = {"$ref": place}
+    return flat
 
 
 def schema_text(name: str) -> str:

@@ -132,23 +132,36 @@ def _changed(text: str, root: object, path: list[str], value: str) -> str:
 
     if not isinstance(root, yaml.MappingNode):
         return _appended(text, path, value)
-    node: yaml.MappingNode = root
-    for depth, name in enumerate(path):
-        key_node, found = next(
-            ((k, v) for k, v in node.value if k.value == name),
-            (None, None),
-        )
-        if key_node is None or found is None:
-            return _added(text, node, path[depth:], value, whole=depth == 0)
-        last = depth == len(path) - 1
-        if last:
-            return _replaced(text, found, value)
-        if not isinstance(found, yaml.MappingNode):  # `models:` with nothing in it yet
-            indent = INDENT * (key_node.start_mark.column // len(INDENT) + 1)
-            lines = _block(path[depth + 1 :], value, indent)
-            return _insert(text, _line_end(text, key_node.end_mark.index), lines)
-        node = found
-    return text
+    key_node, found, left = _nearest(root, path)
+    if found is None:
+        return _added(text, root, path, value, whole=True)
+    if not left:
+        return _replaced(text, found, value)
+    if isinstance(found, yaml.MappingNode):
+        return _added(text, found, left, value, whole=False)
+    assert isinstance(key_node, yaml.Node)  # `models:` with nothing in it yet
+    indent = INDENT * (key_node.start_mark.column // len(INDENT) + 1)
+    return _insert(text, _line_end(text, key_node.end_mark.index), _block(left, value, indent))
+
+
+def _nearest(node: object, path: list[str]) -> tuple[object, object, list[str]]:
+    """Return the name and the value that lead to a setting or the deepest section of it, and what is left.
+
+    A name may stand for several levels: `models.primary` is `primary` below `models`.
+    """
+    import yaml
+
+    best: tuple[object, object, list[str]] = (None, None, path)
+    for key_node, value in node.value if isinstance(node, yaml.MappingNode) else ():
+        parts = str(key_node.value).split(".")
+        if path[: len(parts)] != parts:
+            continue
+        here = (key_node, value, path[len(parts) :])
+        below = _nearest(value, path[len(parts) :]) if here[2] else here
+        found = here if below[1] is None else below
+        if best[1] is None or len(found[2]) < len(best[2]):
+            best = found
+    return best
 
 
 def _replaced(text: str, found: object, value: str) -> str:
@@ -208,8 +221,19 @@ def _above_comments(text: str, start: int) -> int:
 
 
 def _appended(text: str, path: list[str], value: str) -> str:
+    if (at := _below_template_line(text, ".".join(path))) is not None:
+        return _insert(text, at, _block([".".join(path)], value, ""))
     end = "" if not text or text.endswith("\n") else "\n"
     return text + end + _block(path, value, "")
+
+
+def _below_template_line(text: str, key: str) -> int | None:
+    """Return the place below the commented line of a setting, where no section surrounds it."""
+    found = re.search(rf"^# {re.escape(key)}: .*(?:\n|\Z)", text, re.MULTILINE)
+    if found is None:
+        return None
+    after = next((line for line in text[found.end() :].splitlines() if line.strip()), "")
+    return None if after[:1].isspace() else found.end()
 
 
 def _block(path: list[str], value: str, indent: str) -> str:

@@ -10,11 +10,12 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from ralph_tui.config.env_vars import environment_entries
+from ralph_tui.config.retired import notice_of
 from ralph_tui.config.setting_names import description, is_mapping, known_keys
 from ralph_tui.config.settings import Settings
 from ralph_tui.config.step_settings import StepBreaker, StepSettings
 from ralph_tui.config.variables import expanded
-from ralph_tui.config.yaml_reader import Entry, read_entries, unknown_setting
+from ralph_tui.config.yaml_reader import Entry, read_entries, read_old, unknown_setting
 from ralph_tui.domain.documents.extensions import McpServer
 from ralph_tui.domain.errors import ConfigError
 from ralph_tui.domain.sanitize import one_line
@@ -93,6 +94,27 @@ def as_written(root: Path) -> Mapping[str, object]:
     """Return the values that refer to variables as their file has them, by dotted key."""
     chosen = _chosen(root, _NOTHING, None, None)
     return {key: entry.written for key, entry in chosen.items() if entry.written is not None}
+
+
+def old_settings_notice(root: Path) -> str:
+    """Say which lines of the settings files are no settings any more; empty where none is.
+
+    Raises:
+        ConfigError: A settings file is wrong.
+    """
+    found = [old for path in dict.fromkeys(config_paths(root)) for old in read_old(path)]
+    return notice_of(found, lambda where: short_source(where, root))
+
+
+def short_source(source: str, root: Path) -> str:
+    """Return a source for a person: which layer it is, and where in it; files by their short names."""
+    if source in (DEFAULT, COMMAND_LINE):
+        return source
+    for path, word in zip(config_paths(root)[::-1], ("project", "user"), strict=False):
+        if source.startswith(f"{path}:"):
+            short = ".ralph/config.yaml" if word == "project" else "~/.ralph/config.yaml"
+            return f"{word} {short}{source.removeprefix(str(path))}"
+    return f"variable {source}"
 
 
 def _home() -> Path | None:

@@ -8,6 +8,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from ralph_tui.config.settings import Settings
+from ralph_tui.config.topics import Topic, by_topic
 
 COST_DESCRIPTIONS = {
     "safety.cost_limits.per_iteration": "US dollars one iteration may cost; 0: no limit.",
@@ -28,8 +29,15 @@ def _leaves(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, Fie
 
 @cache
 def known_keys() -> dict[str, FieldInfo]:
-    """Return every setting by its dotted name, in the order of the documentation."""
-    return dict(_leaves(Settings))
+    """Return every setting by its dotted name, in the order of the topics."""
+    found = dict(_leaves(Settings))
+    return {key: found[key] for key in by_topic(found)}
+
+
+@cache
+def topics() -> dict[str, Topic]:
+    """Return the topic of every setting, in the same order."""
+    return by_topic(known_keys())
 
 
 @cache

@@ -5,7 +5,6 @@ The descriptions are what `ralph init` writes into the template and what the tab
 
 import re
 from collections.abc import Mapping
-from pathlib import PurePosixPath
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
@@ -39,13 +38,6 @@ def _on_one_line(value: str) -> str:
     return value
 
 
-def _the_project(value: str) -> str:
-    if PurePosixPath(value) != PurePosixPath("."):
-        msg = "is always `.`: put .ralph into the directory the agent is to work in"
-        raise ValueError(msg)
-    return value
-
-
 def _read_only_git(names: tuple[str, ...]) -> tuple[str, ...]:
     for name in names:
         if name not in (EVERY_READING, *GIT_READ_ONLY):
@@ -57,25 +49,15 @@ def _read_only_git(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-def _git_stays_read_only(value: bool) -> bool:  # noqa: FBT001  (pydantic calls it with the value)
-    if not value:
-        msg = "cannot be switched off: an agent never writes to git; commit its work yourself"
-        raise ValueError(msg)
-    return value
-
-
 def _one_word_as_a_list(value: object) -> object:
     """Let `detected` stand without brackets."""
     return (value,) if value == DETECTED else value
 
 
 class ProjectSettings(Model):
-    """What the project is called and where it is."""
+    """What the project is called and which Python it gets."""
 
     name: str = Field("", description="Shown in the header; empty: the directory's name.")
-    root: Annotated[str, AfterValidator(_the_project)] = Field(
-        ".", description="Always `.`: the agent works in the directory that holds .ralph."
-    )
     python_version: str = Field(
         "", description="The Python `ralph init` asks uv for; empty: uv decides."
     )
@@ -84,7 +66,6 @@ class ProjectSettings(Model):
 class BuildSettings(Model):
     """The commands that check the project; `ralph test`, `ralph lint` and `ralph typecheck` run them."""
 
-    tool: Literal["uv"] = Field("uv", description="Only uv is supported; it runs Python projects.")
     test_command: Text = Field(
         DETECTED,
         description="Runs the tests; `detected`: what the project's files show, see `ralph doctor`.",
@@ -222,7 +203,6 @@ class SafetySettings(Model):
         "auto",
         description="The operating system's sandbox: off, auto (where it works) or required.",
     )
-    sandbox_enabled: bool = Field(default=True, description="False is `sandbox: off`.")
     sandbox_domains: tuple[Text, ...] = Field(
         ("pypi.org", "files.pythonhosted.org"),
         description="Hosts that commands in the sandbox may reach.",
@@ -243,18 +223,6 @@ class SafetySettings(Model):
         description="Commands, such as npm publish, and tools, such as WebFetch, that need your yes each time.",
     )
     cost_limits: CostLimits = CostLimits()
-
-    @model_validator(mode="after")
-    def _one_sandbox(self) -> Self:
-        if self.sandbox == "required" and not self.sandbox_enabled:
-            msg = "sandbox is required but sandbox_enabled is false; remove one of them"
-            raise ValueError(msg)
-        return self
-
-    @property
-    def sandbox_mode(self) -> Literal["off", "auto", "required"]:
-        """What is meant by `sandbox` and the older `sandbox_enabled` together."""
-        return self.sandbox if self.sandbox_enabled else "off"
 
 
 class BreakerSettings(Model):
@@ -346,9 +314,6 @@ MESSAGE_PARTS = ("task.id", "task.title", "task.group", "iteration")
 class GitSettings(Model):
     """What an agent may ask git, and what ralph itself commits."""
 
-    read_only: Annotated[bool, AfterValidator(_git_stays_read_only)] = Field(
-        default=True, description="Always true: an agent never writes to git."
-    )
     allowed_operations: Annotated[tuple[str, ...], AfterValidator(_read_only_git)] = Field(
         (EVERY_READING,),
         description="Git commands an agent may run, such as `log`, in forms that only read; `all` is each.",

@@ -5,13 +5,14 @@ from collections.abc import Iterator, Mapping
 from pydantic import BaseModel
 
 from ralph_tui.config.env_vars import VARIABLES
-from ralph_tui.config.setting_names import description, known_keys
+from ralph_tui.config.setting_names import description, known_keys, topics
 
 _HEADER = """\
 # Settings of this project. Every line that is commented out shows its default.
 # Order: defaults < ~/.ralph/config.yaml < this file < RALPH_* variables < command line.
 # ${NAME} and ${NAME:-default} in a value stand for an environment variable, $${ for a plain ${.
 # `ralph config show` prints each value and where it comes from.
+# A name may also be written as sections: `models.primary: opus` is the same as `models:` with `primary: opus` indented below it.
 # So that an editor completes this file: `ralph schema config > .ralph/config.schema.json`, and above everything else the line
 # `# yaml-language-server: $schema=config.schema.json`
 """
@@ -23,19 +24,13 @@ def template() -> str:
 
 
 def _template_lines() -> Iterator[str]:
-    written: set[str] = set()
-    for key, field in known_keys().items():
-        *path, name = key.split(".")
-        for depth, section in enumerate(path):
-            whole = ".".join(path[: depth + 1])
-            if whole not in written:
-                written.add(whole)
-                if depth == 0:
-                    yield ""
-                yield f"# {'  ' * depth}{section}:"
-        default = field.get_default(call_default_factory=True)
-        indent = "  " * len(path)
-        yield f"# {indent}{name}: {yaml_value(default)}  # {description(key)}"
+    last = None
+    for key, topic in topics().items():
+        if topic is not last:
+            last = topic
+            yield from ("", f"## {topic.name}: {topic.about}")
+        default = known_keys()[key].get_default(call_default_factory=True)
+        yield f"# {key}: {yaml_value(default)}  # {description(key)}"
 
 
 def plain_value(value: object) -> object:
@@ -65,12 +60,20 @@ def yaml_value(value: object) -> str:
     return short if not isinstance(value, float) or float(short) == value else repr(value)
 
 
-def markdown_table() -> str:
-    """Return every setting with its default, its variable and its meaning."""
+def markdown_tables() -> str:
+    """Return every setting with its default, its variable and its meaning, in a table for each topic."""
     variables = {key: name for name, key in VARIABLES.items()}
-    rows = ["| Setting | Default | Variable | Meaning |", "| --- | --- | --- | --- |"]
-    for key, field in known_keys().items():
-        default = yaml_value(field.get_default(call_default_factory=True))
+    lines: list[str] = []
+    last = None
+    for key, topic in topics().items():
+        if topic is not last:
+            last = topic
+            lines += [
+                *([""] if lines else []),
+                *(f"## {topic.name}", "", topic.about, ""),
+                *("| Setting | Default | Variable | Meaning |", "| --- | --- | --- | --- |"),
+            ]
+        default = yaml_value(known_keys()[key].get_default(call_default_factory=True))
         variable = f"`{variables[key]}`" if key in variables else ""
-        rows.append(f"| `{key}` | `{default}` | {variable} | {description(key)} |")
-    return "\n".join(rows)
+        lines.append(f"| `{key}` | `{default}` | {variable} | {description(key)} |")
+    return "\n".join(lines)

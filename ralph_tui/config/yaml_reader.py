@@ -11,6 +11,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ralph_tui.config.retired import (
+    RETIRED,
+    SANDBOX,
+    OldEntry,
+    check_retired,
+    switches_sandbox_off,
+)
 from ralph_tui.config.setting_names import children, is_mapping, known_keys, nearest, sections
 from ralph_tui.domain.errors import ConfigError
 from ralph_tui.domain.sanitize import one_line
@@ -37,6 +44,8 @@ class Entry:
 
 def unknown_setting(key: str, where: str) -> ConfigError:
     """Make the error for a setting that does not exist, with the one that was probably meant."""
+    if gone := RETIRED.get(key):
+        return ConfigError(f"{where}: {key} is no longer a setting: {gone.why}.", gone.hint)
     found = nearest(key)
     section = key.rpartition(".")[0]
     if found:
@@ -64,6 +73,31 @@ def parse_entries(text: str, path: Path) -> tuple[Entry, ...]:
     Raises:
         ConfigError: It is not YAML, or holds an unknown setting.
     """
+    return _settled(_all_entries(text, path))
+
+
+def read_old(path: Path) -> tuple[OldEntry, ...]:
+    """Read the settings in a YAML file that are none any more.
+
+    Raises:
+        ConfigError: The file cannot be read, is not YAML, or holds an unknown setting.
+    """
+    return tuple(e for e in _all_entries(read_text(path), path) if isinstance(e, OldEntry))
+
+
+def _settled(entries: tuple[Entry | OldEntry, ...]) -> tuple[Entry, ...]:
+    """Return the settings, with what older ones stand for; a setting beside its older form counts."""
+    given = [entry for entry in entries if isinstance(entry, Entry)]
+    if all(entry.key != SANDBOX for entry in given):
+        given += [
+            Entry(SANDBOX, "off", old.where)
+            for old in entries
+            if isinstance(old, OldEntry) and switches_sandbox_off(old)
+        ]
+    return tuple(given)
+
+
+def _all_entries(text: str, path: Path) -> tuple[Entry | OldEntry, ...]:
     if not text.strip():
         return ()
     import yaml
@@ -83,7 +117,7 @@ def parse_entries(text: str, path: Path) -> tuple[Entry, ...]:
             f"{path}: this is not valid YAML: {one_line(why)}.", "Correct or delete the file."
         ) from error
     try:
-        return tuple(_section(node, "", path)) if node is not None else ()
+        return tuple(_section(node, "", path, {})) if node is not None else ()
     except ConfigError as error:
         if form := _foreign(text):
             hint = f"These look like the {form}: `ralph config import {path}` translates them."
@@ -137,8 +171,17 @@ def _unreadable(path: Path, why: str) -> ConfigError:
     )
 
 
-def _section(node: object, section: str, path: Path) -> Iterator[Entry]:
-    """Yield the entries under one mapping node; the known sections bound the depth."""
+def _section(
+    node: object, section: str, path: Path, seen: dict[str, int]
+) -> Iterator[Entry | OldEntry]:
+    """Yield the entries under one mapping node; the known sections bound the depth.
+
+    Args:
+        node: The node.
+        section: Its dotted name.
+        path: The file, named in errors.
+        seen: The line of each setting so far: `a.b` and `b` below `a` are the same one.
+    """
     import yaml
 
     assert isinstance(node, yaml.Node)
@@ -151,30 +194,40 @@ def _section(node: object, section: str, path: Path) -> Iterator[Entry]:
             f"{where}: {name} must hold settings, one `name: value` per line.",
             f"Known there: {', '.join(children(section))}.",
         )
-    seen: dict[str, int] = {}
+    here_seen: dict[str, int] = {}
     for key_node, value in node.value:
         line = key_node.start_mark.line + 1
         name = key_node.value if isinstance(key_node, yaml.ScalarNode) else "?"
         key = f"{section}.{name}" if section else str(name)
         here = f"{path}:{line}"
-        if key in seen:
+        known = here_seen if key in sections() else seen
+        if key in known:
             raise ConfigError(
-                f"{here}: {key!r} is set twice, first in line {seen[key]}.", "Remove one of them."
+                f"{here}: {key!r} is set twice, first in line {known[key]}.", "Remove one of them."
             )
-        seen[key] = line
+        known[key] = line
         if key in sections() and key:
-            yield from _section(value, key, path)
+            yield from _section(value, key, path, seen)
+        elif key in RETIRED:
+            yield check_retired(key, "" if _is_empty(value) else _plain(value, key, path), here)
         elif key not in known_keys():
             raise unknown_setting(key, here)
-        elif not _is_empty(value) and is_mapping(key):
-            places: dict[str, str] = {}
-            yield Entry(key, _tree(value, key, path, places), here, places)
-        elif not _is_empty(value) and key in NAMED_LISTS and isinstance(value, yaml.MappingNode):
-            named = _tree(value, key, path, {})
-            assert isinstance(named, dict)
-            yield Entry(key, tuple(named.values()), here)
         elif not _is_empty(value):
-            yield Entry(key, _plain(value, key, path), here)
+            yield _entry(value, key, path, here)
+
+
+def _entry(value: object, key: str, path: Path, here: str) -> Entry:
+    """Return the entry of a setting that has a value."""
+    import yaml
+
+    if is_mapping(key):
+        places: dict[str, str] = {}
+        return Entry(key, _tree(value, key, path, places), here, places)
+    if key in NAMED_LISTS and isinstance(value, yaml.MappingNode):
+        named = _tree(value, key, path, {})
+        assert isinstance(named, dict)
+        return Entry(key, tuple(named.values()), here)
+    return Entry(key, _plain(value, key, path), here)
 
 
 def _is_empty(node: object) -> bool:

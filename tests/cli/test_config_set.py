@@ -24,7 +24,12 @@ def test_a_setting_is_written_and_holds(root: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == f"phases.building.max_iterations = 7  ({path})\n"
     assert load_settings(root, environ={}).phases.building.max_iterations == 7
-    assert path.read_text(encoding="utf-8").startswith(template())
+    written = path.read_text(encoding="utf-8").splitlines()
+    assert [line for line in written if line not in template().splitlines()] == [
+        "phases.building.max_iterations: 7"
+    ]
+    at = written.index("phases.building.max_iterations: 7")
+    assert written[at - 1].startswith("# phases.building.max_iterations: 100"), "in its topic"
 
 
 def test_a_file_is_made_where_there_is_none(root: Path) -> None:
@@ -45,7 +50,7 @@ def test_a_list_is_a_list(root: Path, value: str) -> None:
         ("models.primry", "x", "Did you mean 'models.primary'?"),
         ("models", "x", "unknown setting 'models'"),
         ("phases.building.max_iterations", "many", "must be a whole number, not 'many'"),
-        ("git.read_only", "false", "cannot be switched off"),
+        ("git.read_only", "false", "is no longer a setting: an agent never writes to git"),
         ("context.budget_percent", "76", "must be below"),
         ("phases.building.backpressure", "[a", "is not a list"),
         ("phases.building.backpressure", "[[a]]", "phases.building.backpressure"),

@@ -50,7 +50,7 @@ def entries(text: str) -> dict[str, object]:
             "context: {handoff_threshold_percent: 70, budget_percent: 50}   # flow",
         ),
         ("safety.cost_limits.total", 9.0, "    total: 9"),
-        ("git.read_only", True, "git: {read_only: true}"),
+        ("git.trailers", True, "git: {trailers: true}"),
         ("agent.max_turns", 5, "  max_turns: 5"),
         ("phases.building.backpressure", ("a", "b"), '    backpressure: ["a", "b"]'),
     ],

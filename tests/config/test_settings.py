@@ -10,10 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_tui.config.env_vars import VARIABLES
-from ralph_tui.config.load import config_paths, load_settings, provenance
-from ralph_tui.config.setting_names import description, known_keys
+from ralph_tui.config.load import (
+    config_paths,
+    load_settings,
+    old_settings_notice,
+    provenance,
+    short_source,
+)
+from ralph_tui.config.retired import RETIRED
+from ralph_tui.config.setting_names import description, known_keys, topics
 from ralph_tui.config.settings import Settings
-from ralph_tui.config.template import markdown_table, template
+from ralph_tui.config.template import markdown_tables, template
+from ralph_tui.config.topics import TOPICS
 from ralph_tui.domain.errors import ConfigError
 from ralph_tui.domain.variable_references import Reference
 
@@ -121,7 +129,9 @@ def test_every_key_of_the_seeds_example_is_known() -> None:
             found += leaves(value, f"{prefix}{name}.") if inner else [prefix + name]  # type: ignore[arg-type]  # narrowed by inner
         return found
 
-    assert set(leaves(yaml.safe_load(SEEDS.read_text(encoding="utf-8")))) <= set(known_keys())
+    assert set(leaves(yaml.safe_load(SEEDS.read_text(encoding="utf-8")))) <= set(
+        known_keys()
+    ) | set(RETIRED)
 
 
 @pytest.mark.parametrize("variable", VARIABLES)
@@ -163,9 +173,9 @@ def test_a_plain_version_keeps_its_zero(tmp_path: Path) -> None:
         ("phases:\n  bulding:\n    x: 1\n", 2, "phases.bulding", "'phases.building'"),
         ("\nmax_iteration: 3\n", 2, "'max_iteration'", "'phases.building.max_iterations'"),
         ("context:\n  budget_percnt: 3\n", 2, "budget_percnt", "'context.budget_percent'"),
-        ("zzz: 1\n", 1, "unknown setting 'zzz'", "project, build"),
-        ("5: 1\n", 1, "unknown setting '5'", "project, build"),
-        ("? [a]\n: 1\n", 1, "unknown setting", "project, build"),
+        ("zzz: 1\n", 1, "unknown setting 'zzz'", "project, phases"),
+        ("5: 1\n", 1, "unknown setting '5'", "project, phases"),
+        ("? [a]\n: 1\n", 1, "unknown setting", "project, phases"),
         ("context:\n  budget_percent: abc\n", 2, "whole number, not 'abc'", "default is 60"),
         ("context:\n  budget_percent: 77\n", 2, "must be below handoff", "config show"),
         ("context:\n  handoff_threshold_percent: 80\n", 2, "less than 80", "default is 75"),
@@ -175,11 +185,12 @@ def test_a_plain_version_keeps_its_zero(tmp_path: Path) -> None:
         ("safety:\n  cost_limits:\n    total: 1e999\n", 3, "a finite number", "200"),
         ("safety:\n  cost_limits:\n    total: -1\n", 3, "not '-1'", "200"),
         ("safety:\n  cost_limits: 5\n", 2, "must hold settings", "per_iteration"),
-        ("git:\n  read_only: no\n", 2, "cannot be switched off", "Always true"),
+        ("git:\n  read_only: no\n", 2, "no longer a setting", "git.commit"),
+        ("models: {primary: a}\nmodels.primary: b\n", 2, "set twice, first in line 1", "Remove"),
         ("git:\n  allowed_operations: [log, push]\n", 2, "used for reading", "all"),
-        ("build:\n  tool: poetry\n", 2, "must be 'uv', not 'poetry'", "Only uv"),
-        ("project:\n  root: ../other\n", 2, "is always `.`", "holds .ralph"),
-        ("project:\n  root: src\n", 2, "put .ralph into the directory", "holds .ralph"),
+        ("build:\n  tool: poetry\n", 2, "ralph finds the tools", "build.test_command"),
+        ("project:\n  root: ../other\n", 2, "that holds .ralph", "`ralph init`"),
+        ("safety:\n  sandbox_enabled: maybe\n", 2, "safety.sandbox says", "Delete the line"),
         ("phases:\n  building:\n    backpressure: x\n", 3, "must be a list", "gate runs"),
         ("agent:\n  setting_sources: [usr]\n", 2, "not 'usr'", "hooks"),
         ("agent:\n  standby_session: 2\n", 2, "true or false, not '2'", "default is true"),
@@ -305,20 +316,79 @@ def test_the_template_with_every_line_switched_on_is_the_defaults(tmp_path: Path
     live = [
         line.removeprefix("# ")
         for line in template().splitlines()
-        if re.match(r"# +[a-z_]+:( |$)", line)
+        if re.match(r"# [a-z_.]+: ", line)
     ]
     write(tmp_path, "\n".join(live))
     assert load_settings(tmp_path, environ={}, home=tmp_path / "nobody") == Settings()
-    assert len(live) > len(known_keys())
+    assert [line.partition(":")[0] for line in live] == list(known_keys())
 
 
 def test_every_setting_is_described() -> None:
     assert all(description(key).endswith(".") for key in known_keys())
 
 
-def test_the_table_of_settings_is_fresh() -> None:
+def test_the_tables_of_settings_are_fresh() -> None:
     page = Path(__file__).parents[2] / "docs/settings.md"
-    assert markdown_table() in page.read_text(encoding="utf-8")
+    assert markdown_tables() in page.read_text(encoding="utf-8")
+
+
+def test_each_topic_has_settings_that_stand_together() -> None:
+    found = list(topics().values())
+    runs = [topic for at, topic in enumerate(found) if not at or found[at - 1] is not topic]
+    assert runs == list(TOPICS), "a topic comes once, and every setting has one"
+    assert {key for topic in TOPICS for key in topic.keys if "*" not in key} <= set(known_keys())
+    assert all(topic.about.endswith(".") for topic in TOPICS)
+    text = template()
+    assert [line for line in text.splitlines() if line.startswith("## ")] == [
+        f"## {topic.name}: {topic.about}" for topic in TOPICS
+    ]
+
+
+def test_settings_that_are_gone_load_with_one_notice(isolated: Path, tmp_path: Path) -> None:
+    write(tmp_path, SEEDS.read_text(encoding="utf-8"))
+    write(isolated, "git.read_only: true\n")
+    assert old_settings_notice(tmp_path) == (
+        "git.read_only (user ~/.ralph/config.yaml:1), project.root (project .ralph/config.yaml:3), "
+        "build.tool (project .ralph/config.yaml:7), safety.sandbox_enabled (project .ralph/config.yaml:33)"
+        " and git.read_only (project .ralph/config.yaml:45) are no longer settings. Delete the lines."
+    )
+    assert load_settings(tmp_path, environ={}).safety.sandbox == "auto"
+
+
+@pytest.mark.parametrize(
+    ("text", "mode"),
+    [
+        ("safety: {sandbox_enabled: false}", "off"),
+        ("safety.sandbox_enabled: no", "off"),
+        ("safety: {sandbox_enabled: true}", "auto"),
+        ("safety: {sandbox_enabled: false, sandbox: required}", "required"),
+        ("safety: {sandbox: auto, sandbox_enabled: false}", "auto"),
+        ("safety: {sandbox_enabled: }", "auto"),
+    ],
+)
+def test_the_old_switch_of_the_sandbox_never_opens_what_the_new_one_closes(
+    tmp_path: Path, text: str, mode: str
+) -> None:
+    write(tmp_path, text)
+    assert load_settings(tmp_path, environ={}, home=tmp_path / "n").safety.sandbox == mode
+    said = old_settings_notice(tmp_path)
+    assert said.startswith("safety.sandbox_enabled (project .ralph/config.yaml:1) is no longer")
+    assert ("write `safety.sandbox: off` instead" in said) == ("false" in text or "no" in text[-2:])
+
+
+def test_a_source_names_its_layer(isolated: Path, tmp_path: Path) -> None:
+    write(isolated, iterations(1))
+    write(tmp_path, "models.primary: haiku\n")
+    environ = {"RALPH_PLANNING_MODEL": "opus"}
+    found = provenance(tmp_path, environ=environ, overrides={"git.commit": "task"})
+    keys = (ITERATIONS, "models.primary", "models.planning", "git.commit", "git.branch")
+    assert [short_source(found[key], tmp_path) for key in keys] == [
+        "user ~/.ralph/config.yaml:3",
+        "project .ralph/config.yaml:1",
+        "variable RALPH_PLANNING_MODEL",
+        "command line",
+        "default",
+    ]
 
 
 SERVERS = """\

@@ -672,9 +672,14 @@ async def test_a_setting_is_changed_in_the_file_and_a_wrong_value_is_said(
         app = ralph(pilot)
         page = await open_page(pilot, "8", "iterations of this run")
         await see(pilot, "from default")
-        await pilot.press("v", "slash", *"human_in")
-        await see(pilot, "1 of 1")
-        await pilot.press("escape", "v", "v")
+        await pilot.press("v", "slash", *"ask PERSON disc")
+        await see(pilot, "1 of ", "phases.discovery.human_in_loop", "Questions and approval")
+        assert "models.primary" not in screen_text(app)
+        await pilot.press("backspace", "backspace", *"zz")
+        await see(pilot, "0 of ", "No setting has these words.")
+        await pilot.press("escape")
+        await see(pilot, "project.name")
+        await pilot.press("v", "v")
         await see(pilot, "dollars in total")
         await pilot.press("g", "enter")
         await until(pilot, lambda: isinstance(app.screen, ValueDialog))
@@ -684,7 +689,7 @@ async def test_a_setting_is_changed_in_the_file_and_a_wrong_value_is_said(
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, ValueDialog))
         await pilot.press("backspace", "backspace", "backspace", *"7", "enter")
-        await see(pilot, "from .ralph/config.yaml:")
+        await see(pilot, "from project .ralph/config.yaml:")
         assert load_settings(root, environ={}).phases.building.max_iterations == 7
 
 

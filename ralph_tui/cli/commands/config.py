@@ -21,23 +21,45 @@ app = typer.Typer(name="config", help="Show and change the settings.", rich_mark
 
 @app.command(epilog=examples("ralph config show"))
 def show(*, project_root: ProjectRoot = None, as_json: AsJson = False) -> None:
-    """Print every setting, its value and where that comes from.
+    """Print every setting by topic, its value and where that comes from.
 
     A value that refers to an environment variable is shown as it is written.
     """
-    from ralph_tui.config.load import as_written, load_settings, provenance
-    from ralph_tui.config.setting_names import known_keys
+    from itertools import groupby
+
+    from ralph_tui.config.load import (
+        as_written,
+        load_settings,
+        old_settings_notice,
+        provenance,
+        short_source,
+    )
+    from ralph_tui.config.setting_names import known_keys, topics
     from ralph_tui.config.template import plain_value, yaml_value
     from ralph_tui.engine.control.change_settings import value_of
 
     root = project_directory(project_root)
     settings, sources, written = load_settings(root), provenance(root), as_written(root)
     values = {key: written.get(key, value_of(settings, key)) for key in known_keys()}
+    if old := old_settings_notice(root):
+        note(old)
     if as_json:
-        out_json({k: {"value": plain_value(v), "source": sources[k]} for k, v in values.items()})
-    else:
-        rows = ((key, yaml_value(value), sources[key]) for key, value in values.items())
-        out_table(("SETTING", "VALUE", "FROM"), rows)
+        out_json(
+            {
+                key: {
+                    "value": plain_value(value),
+                    "source": sources[key],
+                    "topic": topics()[key].name,
+                }
+                for key, value in values.items()
+            }
+        )
+        return
+    rows: list[tuple[str, ...]] = []
+    for name, keys in groupby(topics(), lambda key: topics()[key].name):
+        rows += [("", "", ""), (name, "", "")]
+        rows += [(key, yaml_value(values[key]), short_source(sources[key], root)) for key in keys]
+    out_table(("SETTING", "VALUE", "FROM"), rows)
 
 
 @app.command(epilog=examples("ralph config path"))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from ralph_tui.cli.console import no_screen
+from ralph_tui.cli.console import no_screen, note
 from ralph_tui.cli.options import BuildOptions, RunOptions, examples, takes_run_options
 from ralph_tui.cli.project_lookup import find_project
 from ralph_tui.cli.run.mode import may_prompt, show_run
@@ -100,9 +100,12 @@ def _start(words: list[str] | None, only: str | None, options: RunOptions) -> No
     def launch(*, interactive: bool) -> "Launch":
         from ralph_tui.cli.composition import launch_project
         from ralph_tui.cli.run.background import background_starter
+        from ralph_tui.config.load import old_settings_notice
 
         request = _request(words, only, options, interactive=interactive)
         root = find_project(options.project_root).root
+        if old := old_settings_notice(root):
+            note(old)
         launched = launch_project(root, _overrides(only, options), request)
         starter = background_starter(root, command, _again(options), _building_again(options))
         return replace(launched, go_on=starter)

@@ -13,7 +13,7 @@ from ralph_tui.cli.console import no_screen
 from ralph_tui.cli.doctor.finding import Finding
 from ralph_tui.cli.doctor.guard_layers import check_layers
 from ralph_tui.cli.doctor.preflight import LOGIN_HINT, login, plan_of_another, uv_version
-from ralph_tui.config.load import config_paths, load_settings
+from ralph_tui.config.load import config_paths, load_settings, old_settings_notice
 from ralph_tui.domain.documents.agents_md import MAX_LINES, lines_of
 from ralph_tui.domain.errors import RalphError, SetupError, StoreError
 from ralph_tui.domain.events import Notice
@@ -184,7 +184,7 @@ def _project_root(start: Path) -> Path | None:
 
 def _sandbox_mode(root: Path) -> str:
     try:
-        return load_settings(root).safety.sandbox_mode
+        return load_settings(root).safety.sandbox
     except RalphError:
         return "auto"  # the finding about the settings says what is wrong with them
 
@@ -205,7 +205,8 @@ def _config(root: Path) -> str:
         project, known = Project(root, ""), StepLog()
     check_steps(project, settings, known)
     used = [str(path) for path in config_paths(root) if path.exists()]
-    return ", ".join(used) if used else "defaults"
+    old = old_settings_notice(root)
+    return (", ".join(used) if used else "defaults") + (f". {old}" if old else "")
 
 
 def _plan(root: Path | None) -> Finding:
@@ -295,7 +296,7 @@ def _commits(root: Path) -> Finding | None:
         git = settings.git
         if git.commit == git.branch == "off":
             return None
-        sandboxed = settings.safety.sandbox_mode != "off" and not why_no_sandbox()
+        sandboxed = settings.safety.sandbox != "off" and not why_no_sandbox()
         docs = Project(root).load()
         place = work_place(docs, settings, root, asked="", builds=True, sandboxed=sandboxed)
         branch = one_line(place.require_ready(Committer(root, None), docs), 80)
@@ -359,6 +360,8 @@ def readiness(root: Path) -> Iterator[Notice]:
     if commands := gate_commands(checks_of(root, settings), settings):
         listed = ", ".join(f"`{command}`" for command in commands)
         yield Notice(text=f"The gate runs {listed} for every task.")
+    if old := old_settings_notice(root):
+        yield Notice(level="warning", text=old)
     wrong = [f for f in found if not f.ok and f.name not in SEEN]
     for finding in wrong:
         advice = f" {finding.advice}" if finding.advice else ""

@@ -11,6 +11,7 @@ from ralph_tui.config.load import (
     as_written,
     load_settings,
     provenance,
+    short_source,
 )
 from ralph_tui.config.setting_names import description, is_mapping, known_keys
 from ralph_tui.config.template import yaml_value
@@ -31,18 +32,17 @@ class SettingChange(NamedTuple):
 
 
 def effective(root: Path) -> tuple[Effective, ...]:
-    """List every setting with its value and source; files of the project by their short names.
+    """List every setting with its value and source, in the order of the topics.
 
     Raises:
         ConfigError: A settings file is wrong.
     """
     settings, sources, written = load_settings(root), provenance(root), as_written(root)
-    here = f"{root}/"
     return tuple(
         Effective(
             key,
             _plain(written.get(key, value_of(settings, key))),
-            sources[key].removeprefix(here),
+            short_source(sources[key], root),
             description(key),
         )
         for key in known_keys()

@@ -196,7 +196,7 @@ class _Ahead:
             self._before.append(text)
 
     def _branch(self) -> str:
-        confined = self._settings.safety.sandbox_mode != "off" and not why_no_sandbox()
+        confined = self._settings.safety.sandbox != "off" and not why_no_sandbox()
         _, name = place_to_work(self._project, self._settings, self._request, sandboxed=confined)
         owed = owed_commits(self._docs.plan)
         if name and self._settings.git.commit == "task" and owed:

@@ -57,9 +57,9 @@ def confine(root: Path, safety: SafetySettings, environ: Mapping[str, str]) -> C
     Raises:
         SetupError: It is required and does not.
     """
-    if safety.sandbox_mode == "off":
+    if safety.sandbox == "off":
         return Confinement()
-    required = safety.sandbox_mode == "required"
+    required = safety.sandbox == "required"
     if required and sys.platform == "darwin":
         raise SetupError(
             f"The sandbox is required (safety.sandbox), but {ON_MACOS}.", _MACOS_SWITCH

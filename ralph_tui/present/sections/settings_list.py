@@ -3,7 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ralph_tui.config.load import Effective
+from ralph_tui.config.load import DEFAULT, Effective
+from ralph_tui.config.setting_names import topics
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.project_state import Adjusted
 from ralph_tui.domain.view.loop_view import LoopView
@@ -122,21 +123,33 @@ def live_blocks(
     return blocks
 
 
+def with_words(settings: Sequence[Effective], words: str) -> list[Effective]:
+    """Return the settings that have every one of the words, in any place that is shown and in any case."""
+    wanted = words.casefold().split()
+
+    def text(setting: Effective) -> str:
+        topic = topics()[setting.key]
+        return " ".join((*setting, topic.name, topic.about)).casefold()
+
+    return [setting for setting in settings if all(word in text(setting) for word in wanted)]
+
+
 def setting_blocks(settings: Sequence[Effective]) -> list[LineBlock]:
-    """List every setting under its section; what is not the default stands out."""
+    """List settings under their topics; what is not the default stands out."""
+    if not settings:
+        return [LineBlock(None, [[Span("No setting has these words.", Tone.MUTED)]])]
     blocks: list[LineBlock] = []
-    section = ""
-    width = max((len(s.key.rpartition(".")[2]) for s in settings), default=0)
+    last = None
+    width = max(len(setting.key) for setting in settings)
     for setting in settings:
-        place, _, name = setting.key.rpartition(".")
-        if place != section:
-            section = place
-            blocks.append(
-                LineBlock(None, [*([[]] if blocks else []), [Span(place or name, Tone.INFO)]])
-            )
-        own = setting.source != "default"
+        topic = topics()[setting.key]
+        if topic is not last:
+            last = topic
+            head: Line = [Span(topic.name, Tone.INFO), Span(f"   {topic.about}", Tone.MUTED)]
+            blocks.append(LineBlock(None, [*([[]] if blocks else []), head]))
+        own = setting.source != DEFAULT
         first: Line = [
-            Span(f"{name.ljust(width)}  ", Tone.TEXT),
+            Span(f"{setting.key.ljust(width)}  ", Tone.TEXT),
             Span(setting.value or "(empty)", Tone.ACCENT if own else Tone.TITLE),
             Span(f"   {setting.source}", Tone.WARN if own else Tone.MUTED),
         ]

@@ -21,11 +21,13 @@ from ralph_tui.present.sections.settings_list import (
     parsed,
     setting_blocks,
     theme_blocks,
+    with_words,
 )
 from ralph_tui.present.text.parts import LineBlock
 from ralph_tui.present.text.spans import Span, Tone
 from ralph_tui.store.journal.journal_library import JournalLibrary
 from ralph_tui.store.project import Project
+from ralph_tui.tui.commands.command import Command
 from ralph_tui.tui.screens.dialogs.text_input import ValueDialog
 from ralph_tui.tui.screens.pages.page import Handler, Page
 from ralph_tui.tui.widgets.blocks import Blocks
@@ -64,6 +66,8 @@ class SettingsPage(Page):
         self._trouble = ""
         self._drawn: list[LineBlock] = []
         self._shown: object = None
+        self._words = ""
+        """What the settings that are shown have to have."""
 
     def body(self) -> Iterable[Widget]:
         """Views and their list."""
@@ -127,7 +131,7 @@ class SettingsPage(Page):
         if self._known is None:
             return [LineBlock(None, [[Span("reading", Tone.MUTED)]])]
         if self.tabs.active == "all settings":
-            return setting_blocks(self._known.settings)
+            return setting_blocks(with_words(self._known.settings, self._words))
         by_key = {setting.key: setting for setting in self._known.settings}
         return live_blocks(by_key, self._known.adjusted, self.app.view, running=self._under_way)
 
@@ -145,6 +149,9 @@ class SettingsPage(Page):
         """Show another list, and drop a theme that was only previewed."""
         self.app.theme = self.app.kept_theme
         self.text.cursor = None
+        self._words = ""
+        if self.search_line.display:
+            self.search_line.leave()
         self._show(self.app.kept_theme if message.view == "themes" else None)
         self.text.focus()
 
@@ -153,9 +160,38 @@ class SettingsPage(Page):
         if self.tabs.active == "themes" and message.key in self.app.available_themes:
             self.app.theme = str(message.key)
 
+    # Finding: in the list of all settings, the words that are typed leave only the settings that have them.
+
+    @property
+    def _filters(self) -> bool:
+        return self.tabs.active == "all settings"
+
+    def label(self, command: Command) -> str:
+        """Say that searching filters the settings."""
+        return "filter" if command.name == "search" and self._filters else super().label(command)
+
     def searched_in(self) -> TextView:
         """Return the list."""
         return self.text
+
+    def searched(self, words: str) -> None:
+        """Show the settings that have these words; in the other lists, go to the next match."""
+        if not self._filters:
+            self._words = ""
+            super().searched(words)
+            return
+        self._words = words
+        self._show()
+        if not self.search_line.display:
+            self.text.focus()
+
+    def search_again(self) -> None:
+        """Search or filter again, because what is shown has changed."""
+        if not self._filters:
+            super().search_again()
+        elif self._known is not None and self._words:
+            settings = self._known.settings
+            self.search_line.say(f"{len(with_words(settings, self._words))} of {len(settings)}")
 
     # Changing.
 

@@ -1,0 +1,160 @@
+"""Groups the settings by the topics that a person thinks in; every list of settings has this order."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+
+class Topic(NamedTuple):
+    """A group of settings.
+
+    Attributes:
+        name: Its heading.
+        about: What it decides, in one sentence.
+        keys: The settings in their order; `*` stands for any part of a name.
+    """
+
+    name: str
+    about: str
+    keys: Sequence[str]
+
+
+TOPICS = (
+    Topic(
+        "Project",
+        "What the project is called and which Python it gets.",
+        ("project.*",),
+    ),
+    Topic(
+        "Loop and limits",
+        "How long a run may work, and when it stops because nothing improves.",
+        (
+            "phases.building.max_iterations",
+            "phases.building.iteration_timeout_seconds",
+            "limits.max_attempts_per_task",
+            "limits.max_iterations_per_task",
+            "phases.validation.max_rounds",
+            "circuit_breaker.*",
+        ),
+    ),
+    Topic(
+        "Cost",
+        "What an iteration, a run and the project may spend.",
+        ("safety.cost_limits.*", "limits.stop_at_allowance_percent"),
+    ),
+    Topic(
+        "Usage limits and outages",
+        "What a run does when the service refuses, slows down or is not there.",
+        (
+            "limits.on_usage_limit",
+            "limits.max_wait_minutes",
+            "limits.fallback_wait_minutes",
+            "limits.rate_limit_per_hour",
+            "limits.backoff_seconds",
+            "limits.max_outage_minutes",
+            "agent.max_api_retries",
+            "agent.api_timeout_seconds",
+            "agent.idle_timeout_seconds",
+        ),
+    ),
+    Topic(
+        "Model and context",
+        "Which models work, and how full their context may get.",
+        ("models.*", "context.*"),
+    ),
+    Topic(
+        "Checks",
+        "What has to pass before a task counts as complete.",
+        (
+            "phases.building.backpressure",
+            "build.test_command",
+            "build.lint_command",
+            "build.typecheck_command",
+            "phases.building.gate_timeout_seconds",
+            "phases.building.baseline",
+            "phases.building.recheck_finished",
+            "phases.building.review",
+            "phases.building.allow_unverified",
+            "phases.building.promise",
+            "build.*",
+        ),
+    ),
+    Topic(
+        "Safety and permissions",
+        "What an agent may run, reach and write.",
+        (
+            "safety.sandbox",
+            "safety.sandbox_domains",
+            "safety.sandbox_writable",
+            "safety.sandbox_exceptions",
+            "safety.blocked_commands",
+            "safety.ask_commands",
+            "git.allowed_operations",
+            "agent.setting_sources",
+            "safety.*",
+        ),
+    ),
+    Topic(
+        "Questions and approval",
+        "When ralph asks you, and how long a run waits for the answer.",
+        (
+            "phases.discovery.human_in_loop",
+            "phases.discovery.max_questions",
+            "phases.validation.require_human_approval",
+            "limits.ask_timeout_seconds",
+        ),
+    ),
+    Topic(
+        "Plan and features",
+        "How plans are made, and what is kept of them.",
+        ("phases.planning.task_size_tokens", "phases.planning.dependency_analysis", "archive.*", "exports"),
+    ),
+    Topic(
+        "Git",
+        "Which branch ralph works on, and what it commits.",
+        ("git.branch", "git.branch_prefix", "git.protected_branches", "git.commit", "git.*"),
+    ),
+    Topic(
+        "Steps, servers and skills",
+        "What you add to the work: your own steps, MCP servers and skills.",
+        ("steps", "phases.*.mcp_servers", "phases.*.skills", "phases.*.without_tools"),
+    ),
+    Topic(
+        "Notifications",
+        "How ralph reaches you when you are elsewhere.",
+        ("notify.*", "screen.notifications"),
+    ),
+    Topic(
+        "Display and keys",
+        "How the screen looks, and which keys it takes.",
+        ("screen.theme", "screen.keys", "screen.*"),
+    ),
+    Topic(
+        "Advanced",
+        "How sessions are run. The defaults fit most projects.",
+        ("agent.*", "limits.*", "phases.*"),
+    ),
+)  # fmt: skip
+"""In the order of the screen, of `ralph config show`, of the template and of the documentation.
+
+The patterns at the end of a topic catch settings that are new in a section.
+"""
+
+
+def by_topic(keys: Iterable[str]) -> dict[str, Topic]:
+    """Return the topic of each setting, in the order of the topics and within them."""
+    exact = {
+        key: (at, place) for at, topic in enumerate(TOPICS) for place, key in enumerate(topic.keys)
+    }
+    found = {key: exact.get(key) or _pattern(key) for key in keys}
+    return {key: TOPICS[found[key][0]] for key in sorted(found, key=lambda key: found[key])}
+
+
+def _pattern(key: str) -> tuple[int, int]:
+    """Return the topic and the place in it of the first pattern that fits."""
+    for at, topic in enumerate(TOPICS):
+        for place, pattern in enumerate(topic.keys):
+            start, star, end = pattern.partition("*")
+            if star and key.startswith(start) and key.endswith(end):
+                return at, place
+    msg = f"no topic has the setting {key}"
+    raise LookupError(msg)
