@@ -11,9 +11,9 @@ from ralph_tui.config.settings import Settings
 from ralph_tui.config.topics import Topic, by_topic
 
 COST_DESCRIPTIONS = {
-    "safety.cost_limits.per_iteration": "US dollars one iteration may cost; 0: no limit.",
-    "safety.cost_limits.per_session": "US dollars one run of the loop may cost; 0: no limit.",
-    "safety.cost_limits.total": "US dollars the project may cost, all runs together; 0: no limit.",
+    "safety.cost_limits.per_iteration": "Maximum cost of an iteration in US dollars. 0: no limit.",
+    "safety.cost_limits.per_session": "Maximum cost of a run in US dollars. 0: no limit.",
+    "safety.cost_limits.total": "Maximum cost of all runs of the project in US dollars. 0: no limit.",
 }
 """The limits are the domain's model, which knows nothing of documentation."""
 

@@ -57,9 +57,9 @@ def _one_word_as_a_list(value: object) -> object:
 class ProjectSettings(Model):
     """What the project is called and which Python it gets."""
 
-    name: str = Field("", description="Shown in the header; empty: the directory's name.")
+    name: str = Field("", description="Name in the header. Empty: the name of the directory.")
     python_version: str = Field(
-        "", description="The Python `ralph init` asks uv for; empty: uv decides."
+        "", description="Python version that `ralph init` asks uv for. Empty: uv decides."
     )
 
 
@@ -68,11 +68,11 @@ class BuildSettings(Model):
 
     test_command: Text = Field(
         DETECTED,
-        description="Runs the tests; `detected`: what the project's files show, see `ralph doctor`.",
+        description="Command that runs the tests. `detected`: the one that the project's files show, see `ralph doctor`.",
     )
-    lint_command: Text = Field(DETECTED, description="Runs the linter; `detected` as above.")
+    lint_command: Text = Field(DETECTED, description="Command that runs the linter, or `detected`.")
     typecheck_command: Text = Field(
-        DETECTED, description="Runs the type checker; `detected` as above."
+        DETECTED, description="Command that runs the type checker, or `detected`."
     )
 
 
@@ -81,38 +81,38 @@ class PhaseExtras(Model):
 
     mcp_servers: McpServers = Field(
         default_factory=dict,
-        description="Extra MCP servers of this phase by name; secrets in env and headers as ${NAME}.",
+        description="Extra MCP servers of this phase by name. Write secrets in env and headers as ${NAME}.",
     )
     skills: tuple[Text, ...] = Field(
         (), description="Extra skills of this phase: directories that hold a SKILL.md."
     )
     without_tools: tuple[Text, ...] = Field(
         (),
-        description="Built-in tools that this phase goes without, such as WebSearch; none can be added.",
+        description="Built-in tools that this phase may not use, such as WebSearch.",
     )
 
 
 class DiscoverySettings(PhaseExtras):
     """The discovery phase."""
 
-    human_in_loop: bool = Field(default=True, description="Ask the person during discovery.")
-    max_questions: Positive = Field(10, description="Most questions in one discovery.")
+    human_in_loop: bool = Field(default=True, description="Ask you questions during discovery.")
+    max_questions: Positive = Field(10, description="Maximum number of questions in one discovery.")
 
 
 class PlanningSettings(PhaseExtras):
     """The planning phase."""
 
-    task_size_tokens: Positive = Field(30_000, description="Target size of one task in tokens.")
+    task_size_tokens: Positive = Field(30_000, description="Target size of a task in tokens.")
     dependency_analysis: bool = Field(
         default=True,
-        description="Plans say which task builds on which; without, priorities alone order them.",
+        description="Plan dependencies between tasks. Without them, only priorities order the tasks.",
     )
 
 
 class BuildingSettings(PhaseExtras):
     """The building phase."""
 
-    max_iterations: Positive = Field(100, description="Most iterations in one run.")
+    max_iterations: Positive = Field(100, description="Maximum number of iterations in one run.")
     backpressure: Annotated[
         tuple[Text, ...],
         BeforeValidator(
@@ -121,46 +121,54 @@ class BuildingSettings(PhaseExtras):
     ] = Field(
         (DETECTED,),
         description=(
-            "Commands the gate runs before it believes that a task is complete: shell commands, tests,"
-            " typecheck, lint, format_check, all, or `detected`: tests, types and lint as found."
+            "Checks that the gate runs before it accepts a task: shell commands, tests, typecheck, lint,"
+            " format_check, all, or `detected` for the tests, types and lint that were found."
         ),
     )
     allow_unverified: bool = Field(
         default=False,
-        description="Build tasks that no check can verify; they complete as unverified.",
+        description="Build tasks that no check can verify. They complete as unverified.",
     )
     baseline: bool = Field(
         default=True,
-        description="Run the project's checks once before the first task: what is red then is not held "
-        "against a task that has a passing check of its own, unless it gets worse.",
+        description="Run the project's checks once before the first task. A check that fails then blocks no task "
+        "that has a passing check of its own, unless the check gets worse.",
     )
     recheck_finished: bool = Field(
         default=True,
-        description="Run the checks of finished tasks again at the end of a run and before validation.",
+        description="Run the checks of completed tasks again at the end of a run and before validation.",
     )
     review: ReviewPolicy = Field(
         "prose",
         description=(
-            "When a second, read-only session reviews a claim: off, prose (criteria that no command"
-            " checks), always."
+            "When a second, read-only session reviews a claim: off, prose (only criteria without a command)"
+            " or always."
         ),
     )
     promise: Annotated[str, Field(max_length=200), AfterValidator(_on_one_line)] = Field(
         "<promise>COMPLETE</promise>",
         description=(
-            "As the last line of the model's last message it claims the task, like the tool for that, and the"
-            " checks decide; empty: off."
+            "Line with which the model can claim a task as complete at the end of its last message. The checks"
+            " decide as usual. Empty: off."
         ),
     )
-    gate_timeout_seconds: Seconds = Field(600, description="Longest one gate command may take.")
-    iteration_timeout_seconds: Seconds = Field(900, description="Longest one iteration may take.")
+    gate_timeout_seconds: Seconds = Field(
+        600, description="Timeout of each command that the gate runs, in seconds."
+    )
+    iteration_timeout_seconds: Seconds = Field(
+        900, description="Timeout of an iteration, in seconds."
+    )
 
 
 class ValidationSettings(PhaseExtras):
     """The validation phase."""
 
-    require_human_approval: bool = Field(default=True, description="Ask before calling it done.")
-    max_rounds: Positive = Field(2, description="Most rounds of validation and repair.")
+    require_human_approval: bool = Field(
+        default=True, description="Ask for your approval before the plan counts as done."
+    )
+    max_rounds: Positive = Field(
+        2, description="Maximum number of rounds of validation and repair."
+    )
 
 
 class PhasesSettings(Model):
@@ -176,13 +184,15 @@ class ContextSettings(Model):
     """How full the context window may get."""
 
     budget_percent: Percent = Field(
-        60, description="From here on no further work starts in a session: it hands off."
+        60,
+        description="Fill level of the context, in percent, from which a session starts no more work and hands off.",
     )
     handoff_threshold_percent: Percent = Field(
-        75, description="From here on a working model is asked to wrap up; at 80 it is interrupted."
+        75,
+        description="Fill level, in percent, at which the model is asked to wrap up. At 80 it is interrupted.",
     )
     capacity_tokens: Annotated[int, Field(ge=1_000)] | Literal["auto"] = Field(
-        200_000, description="Size of the window in tokens, or auto: what the CLI reports."
+        200_000, description="Size of the context window in tokens. auto: as the CLI reports it."
     )
 
     @model_validator(mode="after")
@@ -201,7 +211,7 @@ class SafetySettings(Model):
 
     sandbox: Literal["off", "auto", "required"] = Field(
         "auto",
-        description="The operating system's sandbox: off, auto (where it works) or required.",
+        description="Sandbox of the operating system: off, auto (used where it works) or required.",
     )
     sandbox_domains: tuple[Text, ...] = Field(
         ("pypi.org", "files.pythonhosted.org"),
@@ -209,18 +219,18 @@ class SafetySettings(Model):
     )
     sandbox_exceptions: SandboxExceptions = Field(
         default_factory=dict,
-        description="What a check may use beyond the sandbox, by its exact command: ports, writable, sockets, network.",
+        description="What a check may use outside the sandbox, by its exact command: ports, writable, sockets, network.",
     )
     sandbox_writable: tuple[Text, ...] = Field(
         (), description="Directories outside the project that commands in the sandbox may write to."
     )
     blocked_commands: tuple[Text, ...] = Field(
         ("rm -rf", "docker rm", "pip install", "python -m venv"),
-        description="Commands an agent may never run; these four where the guard finds them harmful.",
+        description="Commands that an agent may never run. The four defaults are blocked only where the guard finds them harmful.",
     )
     ask_commands: tuple[Text, ...] = Field(
         (),
-        description="Commands, such as npm publish, and tools, such as WebFetch, that need your yes each time.",
+        description="Commands, such as npm publish, and tools, such as WebFetch, that need your approval each time.",
     )
     cost_limits: CostLimits = CostLimits()
 
@@ -232,24 +242,27 @@ class BreakerSettings(Model):
     """
 
     max_consecutive_failures: Count = Field(
-        3, description="Tasks that fail in a row; failures that no task causes count each."
+        3, description="Failed tasks in a row. A failure without a task counts as one."
     )
     max_stagnation_iterations: Count = Field(
-        5, description="Iterations in a row without a finished task; a blocked task counts as one."
+        5,
+        description="Iterations in a row without a completed task. A blocked task counts as one iteration.",
     )
     max_same_error: Count = Field(
         5,
-        description="Iterations in a row that failed in the same way, whatever the numbers and paths.",
+        description="Iterations in a row with the same error. Numbers and paths in it may differ.",
     )
-    max_denied: Count = Field(5, description="Iterations with the same denied command.")
-    max_collapses: Count = Field(3, description="Iterations with 70 % less output than usual.")
+    max_denied: Count = Field(5, description="Iterations in which the same command is denied.")
+    max_collapses: Count = Field(
+        3, description="Iterations with at least 70 % less output than usual."
+    )
     max_tests_only: Count = Field(3, description="Iterations that only ran or wrote tests.")
     max_refused_claims: Count = Field(
-        3, description="Tasks in a row whose claims the checks refused."
+        3, description="Tasks in a row whose claims the checks reject."
     )
     cooldown_minutes: Annotated[float, Field(ge=0, le=WEEK_MINUTES, allow_inf_nan=False)] = Field(
         30,
-        description="While it is open and waits for a person: minutes until one iteration may try; 0: never.",
+        description="Minutes after which an open breaker that waits for you allows one more iteration. 0: never.",
     )
 
 
@@ -257,44 +270,47 @@ class LimitSettings(Model):
     """How much goes into one task, and what happens at a usage limit and when the service is busy."""
 
     max_attempts_per_task: Count = Field(
-        3, description="Failed attempts after which a task is blocked; 0: no limit."
+        3, description="Failed attempts after which a task is blocked. 0: no limit."
     )
     max_iterations_per_task: Count = Field(
         10,
-        description="Iterations after which an unfinished task is blocked, hand-offs included; 0: no limit.",
+        description="Iterations after which an unfinished task is blocked, including hand-offs. 0: no limit.",
     )
     on_usage_limit: Literal["wait", "exit", "ask"] = Field(
         "wait",
-        description="Wait until a usage limit resets, exit with status 2, or ask which (nobody there: exit).",
+        description="At a usage limit: wait until it resets, exit with status 2, or ask you (and exit when nobody is there).",
     )
     ask_timeout_seconds: Annotated[
         float, Field(ge=0, le=WEEK_MINUTES * 60, allow_inf_nan=False)
     ] = Field(
         0,
         description=(
-            "Seconds without an answer after which a run ends with status 4 (with 2 where it asked about a usage"
-            " limit); 0: never."
+            "Seconds that a run waits for your answer before it ends with status 4, or with 2 at a usage limit."
+            " 0: no limit."
         ),
     )
     rate_limit_per_hour: Count = Field(
-        0, description="Most model requests in an hour, then the loop waits; 0 is no limit."
+        0,
+        description="Maximum number of model requests in an hour. Then the loop waits. 0: no limit.",
     )
     stop_at_allowance_percent: Annotated[int, Field(ge=0, le=100)] = Field(
         0,
-        description="Stop with status 2 when so much of the 5-hour or weekly allowance is used; 0: never.",
+        description="Stop with status 2 at this percentage of the 5-hour or weekly allowance. 0: never.",
     )
     max_wait_minutes: Seconds = Field(
-        360, description="Longest wait for a usage limit; the run ends where it would be longer."
+        360,
+        description="Maximum wait for a usage limit, in minutes. A run that would wait longer ends.",
     )
     fallback_wait_minutes: Seconds = Field(
-        30, description="Wait for a limit that does not say when it resets."
+        30, description="Minutes to wait at a limit without a known reset time."
     )
     backoff_seconds: Seconds = Field(
-        15, description="Pause after a busy service or a lost network; doubles each time."
+        15,
+        description="Seconds to wait when the service is busy or the network is lost. Doubles each time.",
     )
     max_outage_minutes: Annotated[float, Field(ge=0, le=WEEK_MINUTES, allow_inf_nan=False)] = Field(
         120,
-        description="Longest outage of the API or the network to wait out; after that the run ends with status 3.",
+        description="Maximum outage of the API or the network, in minutes. After that the run ends with status 3.",
     )
 
 
@@ -316,14 +332,14 @@ class GitSettings(Model):
 
     allowed_operations: Annotated[tuple[str, ...], AfterValidator(_read_only_git)] = Field(
         (EVERY_READING,),
-        description="Git commands an agent may run, such as `log`, in forms that only read; `all` is each.",
+        description="Git commands that an agent may run in forms that only read, such as `log`, or `all`.",
     )
     branch: Literal["off", "feature"] = Field(
         "off",
-        description="feature: check out a branch of the plan's own before any work; off: stay on the current one.",
+        description="feature: check out a branch for the plan before any work. off: stay on the current branch.",
     )
     branch_prefix: str = Field(
-        "feature/", description="Begins the name of that branch, such as feature/habit-tracker."
+        "feature/", description="Prefix of that branch, as in feature/habit-tracker."
     )
     commit: Literal["off", "task", "feature"] = Field(
         "off",
@@ -331,7 +347,7 @@ class GitSettings(Model):
     )
     message: Annotated[Text, AfterValidator(_known_placeholders)] = Field(
         "feat: {task.id} - {task.title}",
-        description="Message of a task's commit; may use {task.id}, {task.title}, {task.group} and {iteration}.",
+        description="Message of a task's commit. It may use {task.id}, {task.title}, {task.group} and {iteration}.",
     )
     trailers: bool = Field(
         default=True,
@@ -339,11 +355,11 @@ class GitSettings(Model):
     )
     hooks: Literal["run", "skip"] = Field(
         "run",
-        description="run: the repository's commit hooks run in the sandbox before each commit; skip: none runs.",
+        description="run: run the repository's commit hooks in the sandbox before each commit. skip: run none.",
     )
     protected_branches: tuple[Text, ...] = Field(
         ("main", "master", "develop", "trunk"),
-        description="Branches that ralph never commits to; use `branch: feature` to work beside them.",
+        description="Branches that ralph never commits to. Use `git.branch: feature` to work beside them.",
     )
 
     @property
@@ -369,11 +385,11 @@ class NotifySettings(Model):
     )
     commands: tuple[Text, ...] = Field(
         (),
-        description="Shell commands that read the notification as JSON on standard input; in the sandbox, at most 30 s.",
+        description="Shell commands that get the notification as JSON on standard input. They run in the sandbox for at most 30 s.",
     )
     webhook: str = Field(
         "",
-        description="Address that gets the same JSON in a POST request: https, or http to this machine; secrets as ${NAME}.",
+        description="URL that gets the same JSON in a POST request: https, or http to this machine. Write secrets as ${NAME}.",
     )
 
 
@@ -382,22 +398,29 @@ class ModelSettings(Model):
 
     primary: Text = Field("sonnet", description="Model for building and validation.")
     planning: Text = Field("opus", description="Model for discovery and planning.")
-    review: str = Field("", description="Model for reviews of claims; empty: the primary model.")
+    review: str = Field("", description="Model for reviews of claims. Empty: the primary model.")
 
 
 class AgentSettings(Model):
     """How the Claude Code CLI is driven."""
 
     setting_sources: tuple[Literal["user", "project", "local"], ...] = Field(
-        (), description="Claude settings files to load; they can run hooks, so none by default."
+        (),
+        description="Claude settings files to load. None by default, because they can run hooks.",
     )
     include_claude_md: bool = Field(
         default=True, description="Put the project's CLAUDE.md into the prompt."
     )
-    max_api_retries: Count = Field(10, description="Times the CLI asks an overloaded API again.")
-    api_timeout_seconds: Seconds = Field(600, description="Longest wait for one API answer.")
-    idle_timeout_seconds: Seconds = Field(300, description="Longest silence of the CLI.")
-    max_turns: Positive = Field(200, description="Most model responses in one iteration.")
+    max_api_retries: Count = Field(
+        10, description="Number of times the CLI retries an overloaded API."
+    )
+    api_timeout_seconds: Seconds = Field(600, description="Timeout of an API response, in seconds.")
+    idle_timeout_seconds: Seconds = Field(
+        300, description="Seconds without output after which the CLI counts as stuck."
+    )
+    max_turns: Positive = Field(
+        200, description="Maximum number of model responses in one iteration."
+    )
     standby_session: bool = Field(
         default=True, description="Connect the next session while the gate runs."
     )
@@ -420,11 +443,11 @@ class ScreenSettings(Model):
     )
     notifications: Literal["never", "blur", "always"] = Field(
         "blur",
-        description="Desktop notification when it waits for you or ends: never, when unfocused, always.",
+        description="Desktop notification when ralph waits for you or ends: never, blur (while you are in another window) or always.",
     )
     keys: Mapping[str, str] = Field(
         default_factory=dict,
-        description="Other keys for commands, such as {pause: space, skip: 'z,f5'}; names as in docs/keys.md.",
+        description="Your own keys for commands, such as {pause: space, skip: 'z,f5'}. docs/keys.md has the names.",
     )
 
 
@@ -442,8 +465,8 @@ class Settings(Model):
     steps: Steps = Field(
         default_factory=dict,
         description=(
-            "Steps around the work, in order, such as {work: {}, docs: {type: command, run: make docs}};"
-            " empty: work and commit. See docs/steps.md."
+            "Steps around the work, in order, such as {work: {}, docs: {type: command, run: make docs}}."
+            " Empty: work and commit. See docs/steps.md."
         ),
     )
     exports: tuple[Literal["prd.json", "run_state.json", "aggregate.json"], ...] = Field(

@@ -76,7 +76,7 @@ async def test_a_search_in_the_settings_takes_the_cursor_along(
     async with open_app(script, autostart=False) as pilot:
         app = ralph(pilot)
         await pilot.press("8", "v")
-        await until(pilot, lambda: "lint_command" in screen_text(app))
+        await until(pilot, lambda: "phases.building.max_iterations" in screen_text(app))
         await pilot.press("slash", *"typecheck_comm")
         await until(pilot, lambda: "1 of " in screen_text(app))
         assert isinstance(app.screen, SettingsPage)
