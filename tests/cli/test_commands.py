@@ -581,13 +581,25 @@ def test_settings_are_shown_with_their_source(project: Path, isolated: Path) -> 
     assert shown["models.primary"] == {
         "value": "haiku",
         "source": f"{Layout(project).config}:2",
+        "topic": "Model and context",
     }
     assert shown["phases.building.max_iterations"]["source"] == "RALPH_MAX_ITERATIONS"
-    assert shown["models.planning"] == {"value": "opus", "source": "default"}
+    assert shown["models.planning"]["source"] == "default"
     lines = inside("config", "show", cwd=project).stdout.splitlines()
-    assert any(line.split()[:2] == ["models.primary", '"haiku"'] for line in lines)
+    at = lines.index("Model and context")
+    assert lines[at + 1].split() == ["models.primary", '"haiku"', "project", ".ralph/config.yaml:2"]
     paths = inside("config", "path", cwd=project).stdout.splitlines()
     assert paths == [f"{isolated}/.ralph/config.yaml (not there)", str(Layout(project).config)]
+
+
+def test_a_setting_that_is_gone_is_named_once_beside_the_data(project: Path) -> None:
+    Layout(project).config.write_text("build: {tool: uv}\n", encoding="utf-8")
+    said = "ralph: build.tool (project .ralph/config.yaml:1) is no longer a setting. Delete the line.\n"
+    for command in (("config", "show"), ("run", "--dry-run")):
+        done = inside(*command, cwd=project)
+        assert done.stderr.count(said) == 1, done.stderr
+    found = json.loads(inside("doctor", "--json", cwd=project).stdout)
+    assert "build.tool" in next(f["text"] for f in found if f["name"] == "config")
 
 
 @pytest.mark.long

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
@@ -100,12 +101,10 @@ def _start(words: list[str] | None, only: str | None, options: RunOptions) -> No
     def launch(*, interactive: bool) -> "Launch":
         from ralph_tui.cli.composition import launch_project
         from ralph_tui.cli.run.background import background_starter
-        from ralph_tui.config.load import old_settings_notice
 
         request = _request(words, only, options, interactive=interactive)
         root = find_project(options.project_root).root
-        if old := old_settings_notice(root):
-            note(old)
+        _tell_old_settings(root)
         launched = launch_project(root, _overrides(only, options), request)
         starter = background_starter(root, command, _again(options), _building_again(options))
         return replace(launched, go_on=starter)
@@ -123,6 +122,14 @@ def _start(words: list[str] | None, only: str | None, options: RunOptions) -> No
     )
 
 
+def _tell_old_settings(root: Path) -> None:
+    """Say before the run which lines of the settings files are no settings any more."""
+    from ralph_tui.config.load import old_settings_notice
+
+    if old := old_settings_notice(root):
+        note(old)
+
+
 def _look_ahead(words: list[str] | None, only: str | None, options: RunOptions) -> int:
     """Show what the same run without --dry-run and --show-prompt would do first."""
     from ralph_tui.cli.run.dry_run_report import show_next_run
@@ -130,8 +137,10 @@ def _look_ahead(words: list[str] | None, only: str | None, options: RunOptions) 
     on_screen = not (options.headless or options.as_json) and no_screen() is None
     prompts = may_prompt(as_json=options.as_json, may_ask=not options.no_input)
     request = _request(words, only, options, interactive=on_screen or prompts)
+    root = find_project(options.project_root).root
+    _tell_old_settings(root)
     return show_next_run(
-        find_project(options.project_root).root,
+        root,
         _overrides(only, options),
         request,
         facts=options.dry_run,
