@@ -92,6 +92,10 @@ class SnapshotStore:
         """Watch the project at `root` and keep its snapshots in `git_dir`; write nothing before the first."""
         self._root = root
         self._git_dir = git_dir
+        self._last: tuple[tuple[int, ...], str] | None = None
+        """The index as the last snapshot left it, and that snapshot's tree."""
+        self._begun: dict[int, tuple[str, str]] | None = None
+        """Task and run of each iteration that is kept. Only the loop's own process writes them during a run."""
 
     @property
     def exists(self) -> bool:
@@ -105,18 +109,37 @@ class SnapshotStore:
             SetupError: Git is missing or cannot read the project.
         """
         self._prepare()
-        large = [f":(exclude,literal,top){path}" for path in self._large()]
+        changed = self._changed()
+        index = self._index()
+        if not changed and self._last is not None and self._last[0] == index:
+            return self._last[1]
+        large = [f":(exclude,literal,top){path}" for path in self._large(changed)]
         self.git("add", "--all", "--", ".", *large)
-        return self.git("write-tree").strip()
+        tree = self.git("write-tree").strip()
+        index = self._index()
+        self._last = (index, tree) if index else None
+        return tree
 
-    def _large(self) -> list[str]:
+    def _changed(self) -> list[str]:
+        """Return the paths that differ from the index, deleted ones included."""
+        listed = self.git("ls-files", "--others", "--modified", "--exclude-standard", "-z")
+        return [path for path in listed.split("\0") if path]
+
+    def _index(self) -> tuple[int, ...]:
+        """Return what differs when anyone wrote the index; git replaces the file."""
+        try:
+            found = (self._git_dir / "index").stat()
+        except FileNotFoundError:
+            return ()
+        return found.st_ino, found.st_size, found.st_mtime_ns
+
+    def _large(self, changed: Iterable[str]) -> list[str]:
         """Return the changed files that are not kept.
 
         Raises:
             SetupError: The others need more room than snapshots may take.
         """
-        listed = self.git("ls-files", "--others", "--modified", "--exclude-standard", "-z")
-        sizes = {path: self._size(path) for path in listed.split("\0") if path}
+        sizes = {path: self._size(path) for path in changed}
         large = [path for path, size in sizes.items() if size > LARGEST_FILE]
         room = min(MOST_KIB * 1024, shutil.disk_usage(self._git_dir).free // 2)
         if sum(sizes.values()) - sum(sizes[path] for path in large) > room:
@@ -141,13 +164,16 @@ class SnapshotStore:
             SetupError: Git is missing or cannot read the project.
         """
         tree = self.take()
-        known = self._point(iteration)
-        if known is not None and (known.task_id, known.run) == (task_id, run):
+        known = self._known()
+        if known.get(iteration) == (task_id, run):
             return
         about = json.dumps({"iteration": iteration, "task": task_id, "run": run})
         place = f"{_POINTS}{iteration:08}"
-        self.git("update-ref", "-d", f"{place}/after")
-        self.git("update-ref", f"{place}/before", self._commit(tree, about))
+        commit = self.git("commit-tree", tree, "-m", about).strip()
+        lines = [f"delete {place}/after"] if iteration in known else []
+        lines.append(f"update {place}/before {commit}")
+        self.git("update-ref", "--stdin", stdin="\n".join([*lines, ""]))
+        known[iteration] = (task_id, run)
 
     def end(self, iteration: int) -> None:
         """Remember the project after an iteration that was begun.
@@ -155,22 +181,20 @@ class SnapshotStore:
         Raises:
             SetupError: Git is missing or cannot read the project.
         """
-        if self._point(iteration) is not None:
-            self.git(
-                "update-ref", f"{_POINTS}{iteration:08}/after", self._commit(self.take(), "{}")
-            )
+        if iteration in self._known():
+            self.git("update-ref", f"{_POINTS}{iteration:08}/after", self.take())
 
     def points(self) -> tuple[Point, ...]:
         """Return what is known of past iterations, the oldest first."""
-        return self._listed(_POINTS) if self.exists else ()
-
-    def _point(self, iteration: int) -> Point | None:
-        return next(iter(self._listed(f"{_POINTS}{iteration:08}")), None)
-
-    def _listed(self, place: str) -> tuple[Point, ...]:
-        form = "--format=%(refname)%00%(tree)%00%(committerdate:unix)%00%(contents:subject)"
+        if not self.exists:
+            return ()
+        # A beginning is a commit, whose message tells the task; an end is a tree, and was a commit in older versions.
+        form = (
+            "--format=%(refname)%00%(if)%(tree)%(then)%(tree)%(else)%(objectname)%(end)"
+            "%00%(committerdate:unix)%00%(contents:subject)"
+        )
         found: dict[int, dict[str, tuple[str, str, str]]] = {}
-        for line in self.git("for-each-ref", form, place).splitlines():
+        for line in self.git("for-each-ref", form, _POINTS).splitlines():
             name, tree, time, about = line.split("\0")
             number, _, when = name.removeprefix(_POINTS).partition("/")
             found.setdefault(int(number), {})[when] = (tree, time, about)
@@ -183,8 +207,10 @@ class SnapshotStore:
                 points.append(Point(iteration, about["task"], about["run"], tree, after, int(time)))
         return tuple(points)
 
-    def _commit(self, tree: str, about: str) -> str:
-        return self.git("commit-tree", tree, "-m", about).strip()
+    def _known(self) -> dict[int, tuple[str, str]]:
+        if self._begun is None:
+            self._begun = _tasks_of(self.points())
+        return self._begun
 
     def forget_old(self) -> None:
         """Drop the oldest iterations where there are many, or where they take much room."""
@@ -196,12 +222,15 @@ class SnapshotStore:
             dropped = points[:-_FEW_POINTS]
         else:
             dropped = points[:-KEPT_POINTS] if len(points) > MOST_POINTS else ()
+        self._begun = _tasks_of(points)
         if dropped:
             self.forget(point.iteration for point in dropped)
             self.git("prune", "--expire=now")
+            self._last = None
 
     def forget(self, iterations: Iterable[int]) -> None:
         """Drop what is known of these iterations."""
+        self._begun = None
         places = (f"{_POINTS}{n:08}/{when}" for n in iterations for when in ("before", "after"))
         self.git("update-ref", "--stdin", stdin="".join(f"delete {place}\n" for place in places))
 
@@ -331,6 +360,10 @@ class SnapshotStore:
 
 
 _HINT = "Run `ralph doctor`; it looks for git."
+
+
+def _tasks_of(points: Iterable[Point]) -> dict[int, tuple[str, str]]:
+    return {point.iteration: (point.task_id, point.run) for point in points}
 
 
 class _TemporaryIndex:

@@ -137,6 +137,77 @@ def test_an_iteration_that_is_tried_again_began_once(store: SnapshotStore) -> No
     assert store.points()[0].before != first
 
 
+def commands_of(store: SnapshotStore, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The git commands that the store starts from now on, filled as they start."""
+    started: list[str] = []
+    git = store.git
+
+    def counted(*words: str, **given: str) -> str:
+        started.append(words[0])
+        return git(*words, **given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(store, "git", counted)
+    return started
+
+
+def test_an_iteration_needs_few_processes(
+    store: SnapshotStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.begin(1, "a", "run")
+    store.end(1)
+    started = commands_of(store, monkeypatch)
+    store.begin(2, "b", "run")
+    assert started == ["ls-files", "commit-tree", "update-ref"]
+    started.clear()
+    (root_of(store) / "new").write_text("1")
+    store.end(2)
+    assert started == ["ls-files", "add", "write-tree", "update-ref"]
+    assert set(store.contents(store.points()[1].after)) == {"new"}
+
+
+def test_a_snapshot_that_another_took_meanwhile_is_no_reason_to_return_the_last_one(
+    store: SnapshotStore,
+) -> None:
+    root = root_of(store)
+    (root / "a").write_text("1")
+    first = store.take()
+    (root / "a").write_text("2")
+    second = SnapshotStore(root, store._git_dir).take()
+    assert first != second
+    assert store.take() == second
+
+
+@pytest.mark.parametrize("change", ["content", "mode", "gone", "directory", "link", "new"])
+def test_each_kind_of_change_makes_another_snapshot(store: SnapshotStore, change: str) -> None:
+    file = root_of(store) / "a"
+    file.write_text("1")
+    first = store.take()
+    assert store.take() == first
+    if change == "content":
+        file.write_text("2")
+    elif change == "mode":
+        file.chmod(0o755)
+    elif change == "new":
+        (root_of(store) / "b").write_text("1")
+    else:
+        file.unlink()
+        if change == "directory":
+            file.mkdir()
+            (file / "b").write_text("1")
+        elif change == "link":
+            file.symlink_to("b")
+    assert store.take() != first
+
+
+def test_an_end_that_an_older_version_wrote_is_known(store: SnapshotStore) -> None:
+    store.begin(1, "a", "run")
+    (root_of(store) / "a").write_text("1")
+    tree = store.take()
+    commit = store.git("commit-tree", tree, "-m", "{}").strip()
+    store.git("update-ref", "refs/undo/00000001/after", commit)
+    assert store.points()[0].after == tree
+
+
 @pytest.mark.long
 def test_twenty_thousand_unchanged_files_take_milliseconds(store: SnapshotStore) -> None:
     root = root_of(store)

@@ -52,6 +52,8 @@ class WorkSnapshots:
     def __init__(self, root: Path) -> None:
         """Watch the project at `root`; write nothing before the first snapshot."""
         self._store = snapshots_of(root)
+        self._kept: set[str] | None = None
+        """The references of tasks that have a snapshot. Only this object writes them during a run."""
 
     def begin(self, task_id: str) -> None:
         """Snapshot the files when work on a task begins, unless there is a snapshot already.
@@ -60,12 +62,15 @@ class WorkSnapshots:
             SetupError: Git is missing or cannot read the project.
         """
         if not self._tree_at(task_id):
-            self._store.git("update-ref", _ref(task_id), self.take())
+            tree = self.take()
+            self._store.git("update-ref", _ref(task_id), tree)
+            self._refs().add(_ref(task_id))
 
     def forget(self, task_id: str) -> None:
         """Drop a task's snapshot."""
-        if self._store.exists:
+        if _ref(task_id) in self._refs():
             self._store.git("update-ref", "-d", _ref(task_id))
+            self._refs().discard(_ref(task_id))
 
     def take(self) -> str:
         """Snapshot the current files; return the id of the tree.
@@ -95,9 +100,15 @@ class WorkSnapshots:
         self._store.copy_to(tree, directory)
 
     def _tree_at(self, task_id: str) -> str:
-        if not self._store.exists:
+        if _ref(task_id) not in self._refs():
             return ""
         return self._store.git("for-each-ref", "--format=%(objectname)", _ref(task_id)).strip()
+
+    def _refs(self) -> set[str]:
+        if self._kept is None and self._store.exists:
+            listed = self._store.git("for-each-ref", "--format=%(refname)", "refs/tasks/")
+            self._kept = set(listed.split())
+        return set() if self._kept is None else self._kept
 
 
 def _ref(task_id: str) -> str:
