@@ -1,5 +1,6 @@
 """Composes a run, real or demo: the one place where settings, agent and engine meet."""
 
+import gc
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -37,9 +38,7 @@ def launch_project(
     project = Project(root)
 
     def make_agent() -> "Agent":
-        from ralph_tui.agent.agent import ClaudeAgent
-
-        return ClaudeAgent(log=project.log_path("claude-cli.log"))
+        return _claude(None, project.log_path("claude-cli.log"))
 
     services = RunServices(make_agent, settings, preflight=check_machine, warm_up=import_agent)
     return make_launch(project.root, services, request)
@@ -58,7 +57,19 @@ def preview_services(root: Path, overrides: Mapping[str, object]) -> "RunService
 
 def import_agent() -> None:
     """Import the SDK, which takes seconds; the screen does it after its first paint."""
+    from ralph_tui.agent.lean_import import import_sdk
+
+    import_sdk()
     import ralph_tui.agent.agent  # noqa: F401  (asked for its effect)
+
+
+def _claude(environment: Mapping[str, str] | None, log: Path) -> "Agent":
+    import_agent()
+    from ralph_tui.agent.agent import ClaudeAgent
+
+    # Imports make 200,000 objects that all stay: the collector needs a tenth of a second to find that out.
+    gc.freeze()
+    return ClaudeAgent(environment, log=log)
 
 
 MAX_SPEED = 1000.0
@@ -115,10 +126,8 @@ def launch_demo(
         with TemporaryDirectory(prefix="ralph-demo-cli-", ignore_cleanup_errors=True) as directory:
 
             def make_agent() -> "Agent":
-                from ralph_tui.agent.agent import ClaudeAgent
-
                 environment = server.environment(Path(directory))
-                return ClaudeAgent(environment, log=project.log_path("claude-cli.log"))
+                return _claude(environment, project.log_path("claude-cli.log"))
 
             services = RunServices(
                 make_agent,
