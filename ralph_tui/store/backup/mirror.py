@@ -9,6 +9,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 
 from ralph_tui.domain.errors import StoreError
@@ -56,6 +57,13 @@ def is_copy(name: str) -> bool:
 
 def mirror_of(root: Path) -> Path:
     """Return the directory that holds the copy of a project's state."""
+    # Asked about thirty times in every transaction.
+    return _place_of(root, os.environ.get("XDG_STATE_HOME"), os.environ.get("HOME"))
+
+
+@lru_cache(maxsize=64)
+def _place_of(root: Path, *_: str | None) -> Path:
+    """Form the path once for each root and each value of the variables that `state_home` reads."""
     digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
     name = "".join(c if c.isalnum() or c in "-_." else "-" for c in root.name)[:40].lstrip(".")
     return state_home() / "ralph" / f"{name or 'project'}-{digest}"

@@ -51,6 +51,8 @@ class DocumentGuard:
         self._clock = clock
         self._undone = undone
         self._copies: dict[str, tuple[tuple[int, int, int], bytes]] = {}
+        self._paths = {path: copy_name(layout, path) for path in _guarded(layout)}
+        """Each guarded document with the name of its copy."""
 
     def differs(self) -> bool:
         """Return whether a document differs from what ralph wrote; takes no lock."""
@@ -80,7 +82,7 @@ class DocumentGuard:
 
     def may_copy(self, path: Path, data: bytes) -> bool:
         """Return whether a document's current content may become ralph's own copy."""
-        if path not in self._paths():
+        if path not in self._paths:
             return True
         known = self._copy(path)
         return (
@@ -101,12 +103,9 @@ class DocumentGuard:
         """Return what tells a document from those of other features."""
         return path.relative_to(self._layout.dot).as_posix()
 
-    def _paths(self) -> tuple[Path, ...]:
-        return tuple(getattr(self._layout, name) for name in GUARDED)
-
     def _changed(self) -> Iterator[tuple[Path, bytes | None, bytes]]:
         """Yield the documents that differ from ralph's own copy, with both contents."""
-        for path in self._paths():
+        for path in self._paths:
             copy = self._copy(path)
             if copy is None:
                 continue
@@ -157,7 +156,7 @@ class DocumentGuard:
     def _copy(self, path: Path) -> bytes | None:
         """Return ralph's own copy of a document, or None."""
         try:
-            copy = mirror_of(self._layout.root) / copy_name(self._layout, path)
+            copy = mirror_of(self._layout.root) / self._paths[path]
             info = os.stat(copy)  # noqa: PTH116 - asked at every transaction
             signature = (info.st_mtime_ns, info.st_size, info.st_ino)
             known = self._copies.get(path.name)
@@ -170,6 +169,10 @@ class DocumentGuard:
             return None
         self._copies[path.name] = (signature, data)
         return data
+
+
+def _guarded(layout: Layout) -> tuple[Path, ...]:
+    return tuple(getattr(layout, name) for name in GUARDED)
 
 
 def _digest(data: bytes) -> str:

@@ -11,6 +11,7 @@ import pytest
 from ralph_tui.config.load import load_settings
 from ralph_tui.config.settings import Settings
 from ralph_tui.domain.verification.check_commands import CheckKind, ProjectChecks
+from ralph_tui.engine.verification.detection import project_checks
 from ralph_tui.engine.verification.detection.project_checks import (
     ChecksOfRun,
     checks_of,
@@ -293,6 +294,27 @@ def test_during_a_run_checks_are_added_and_never_lost(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").unlink()
     assert checks.rules().commands == ("npm test", "npm run lint")
     assert checks.rules().checks.named["tests"] == "npm test"
+
+
+def test_files_that_say_the_same_are_not_parsed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = ChecksOfRun(tmp_path, project(tmp_path, "", NPM))
+    parsed: list[object] = []
+    monkeypatch.setattr(project_checks, "detect_checks", parsed.append)
+    assert run.rules().commands == ("npm test", "npm run lint")
+    assert parsed == []
+
+
+def test_a_file_whose_time_and_size_are_put_back_is_read_all_the_same(tmp_path: Path) -> None:
+    text = package({"test": "jest", "linx": "eslint"})
+    run = ChecksOfRun(tmp_path, project(tmp_path, "", {"package.json": text}))
+    assert run.rules().commands == ("npm test",)
+    file = tmp_path / "package.json"
+    before = file.stat()
+    file.write_text(text.replace("linx", "lint"))
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert run.rules().commands == ("npm test", "npm run lint")
 
 
 def test_what_an_agent_removed_stays_required_in_later_runs(tmp_path: Path) -> None:

@@ -28,7 +28,11 @@ from ralph_tui.domain.verification.check_commands import (
     PythonManager,
 )
 from ralph_tui.engine.verification.detection.node_checks import node_checks
-from ralph_tui.engine.verification.detection.project_files import DirectoryFiles, ProjectFiles
+from ralph_tui.engine.verification.detection.project_files import (
+    DirectoryFiles,
+    NotedFiles,
+    ProjectFiles,
+)
 from ralph_tui.engine.verification.detection.python_checks import python_checks
 from ralph_tui.engine.verification.detection.python_declarations import PythonProject
 from ralph_tui.store.backup.check_store import CheckStore, RequiredChecks
@@ -90,7 +94,10 @@ MOST_SUB_PROJECTS = 20
 
 def checks_of(root: Path, settings: Settings) -> ProjectChecks:
     """Return the checks of the project at `root`: those in the settings, else those its files show."""
-    detected = detect_checks(DirectoryFiles(root))
+    return _with_settings(detect_checks(DirectoryFiles(root)), settings)
+
+
+def _with_settings(detected: ProjectChecks, settings: Settings) -> ProjectChecks:
     own = tuple(_configured(settings))
     kinds = {command.kind for command in own}
     found = (command for command in detected.commands if command.kind not in kinds)
@@ -136,7 +143,9 @@ class ChecksOfRun:
         """Remember the project's current checks. Blocks while a few files are read."""
         self._root, self._settings = root, settings
         self._store = CheckStore(root)
-        found = checks_of(root, settings)
+        self._last: tuple[NotedFiles, ProjectChecks] | None = None
+        """What the last look read, and what it found."""
+        found = self._found()
         self._lost = self._store.required().still({command.kind for command in found.commands})
         self._first = found.model_copy(update={"commands": (*found.commands, *self._lost)})
 
@@ -155,20 +164,29 @@ class ChecksOfRun:
 
     def end(self) -> None:
         """Store the required checks for later runs. Blocks on the disk."""
-        found = {command.kind for command in checks_of(self._root, self._settings).commands}
+        found = {command.kind for command in self._found().commands}
         commands = self.now().commands
         lost = tuple(dict.fromkeys(one.kind for one in commands if one.kind not in found))
         self._store.save_required(RequiredChecks(commands=commands, lost=lost))
 
     def now(self) -> ProjectChecks:
         """Return the checks that apply now. Blocks while a few files are read."""
-        found = checks_of(self._root, self._settings)
+        found = self._found()
         kinds = {command.kind for command in found.commands}
         gone = tuple(command for command in self._first.commands if command.kind not in kinds)
         commands = (*found.commands, *gone)
         return found.model_copy(
             update={"commands": commands, "python": found.python or self._first.python}
         )
+
+    def _found(self) -> ProjectChecks:
+        """Return the checks that the settings and the files show; files that say the same are not parsed again."""
+        if self._last is not None and self._last[0].still_so():
+            return self._last[1]
+        files = NotedFiles(DirectoryFiles(self._root))
+        found = _with_settings(detect_checks(files), self._settings)
+        self._last = files, found
+        return found
 
     def rules(self) -> GateRules:
         """Return the gate's rules as of now. Blocks while a few files are read."""

@@ -27,13 +27,13 @@ class DirectoryFiles:
 
     def __init__(self, root: Path) -> None:
         """Read files below `root`."""
-        self._root = root
+        self._root = os.fspath(root)
 
     def read(self, path: str) -> str | None:
         """Return the text of a regular file, truncated when huge, or None."""
         try:
             # Without O_NONBLOCK, opening a named pipe waits for a writer.
-            descriptor = os.open(self._root / path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            descriptor = os.open(f"{self._root}/{path}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except (OSError, ValueError):
             return None
         try:
@@ -48,8 +48,36 @@ class DirectoryFiles:
     def names(self, directory: str = ".") -> tuple[str, ...]:
         """Return the sorted names in a directory, or none without such a directory."""
         try:
-            with os.scandir(self._root / directory) as entries:
+            with os.scandir(f"{self._root}/{directory}") as entries:
                 found = [entry.name for entry, _ in zip(entries, range(LISTED_NAMES), strict=False)]
         except (OSError, ValueError):
             return ()
         return tuple(sorted(found))
+
+
+class NotedFiles:
+    """The files of a project with a note of everything that was asked, and of the answers."""
+
+    def __init__(self, files: ProjectFiles) -> None:
+        """Ask `files` once for each file and directory."""
+        self._files = files
+        self._texts: dict[str, str | None] = {}
+        self._listed: dict[str, tuple[str, ...]] = {}
+
+    def read(self, path: str) -> str | None:
+        """Return the text of a file as it was when first asked."""
+        if path not in self._texts:
+            self._texts[path] = self._files.read(path)
+        return self._texts[path]
+
+    def names(self, directory: str = ".") -> tuple[str, ...]:
+        """Return the names in a directory as they were when first asked."""
+        if directory not in self._listed:
+            self._listed[directory] = self._files.names(directory)
+        return self._listed[directory]
+
+    def still_so(self) -> bool:
+        """Return whether every answer would be the same now. Times of files are not trusted; all is read again."""
+        return all(
+            self._files.names(directory) == names for directory, names in self._listed.items()
+        ) and all(self._files.read(path) == text for path, text in self._texts.items())
