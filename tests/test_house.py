@@ -12,7 +12,7 @@ from tests.tools.where_is_what import PAGE, page
 MOST_MODULES = 22
 """In one folder, without its door: about 20, and a command of its own is found sooner than one in a neighbor."""
 
-MOST_FILES = 557
+MOST_FILES = 560
 MOST_REPEATED_CLASSES = 6
 """What was reached. Lower a number when you can, and say why when you raise one.
 

@@ -550,6 +550,9 @@ DIALOGS: dict[str, Picture] = {
         None, told(waiting.permitting), ("3", *"only from main"), "only from main", opens=True
     ),
     "plan_approval": Picture(SMALL, PLANNED, ("j",), opens=True),
+    "request_changes": Picture(
+        MEDIUM, PLANNED, ("ctrl+r", *"Too big.", "tab", "down", "down", "enter"), "> ", opens=True
+    ),
     "plan_approval_graph": Picture(None, PLANNED, ("v",), opens=True),
     "specs_approval": Picture(MEDIUM, specified, shows="An empty title", opens=True),
     "limit_approval": Picture(

@@ -10,6 +10,7 @@ import pytest
 from textual.events import AppBlur, AppFocus
 from textual.pilot import Pilot
 from textual.strip import Strip
+from textual.widgets import TextArea
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.project_state import ApprovalKind
@@ -21,13 +22,16 @@ from ralph_tui.tui.screens.dialogs.approval import ApprovalDialog
 from ralph_tui.tui.screens.dialogs.confirm import Confirm
 from ralph_tui.tui.screens.dialogs.edit_task import EditTask
 from ralph_tui.tui.screens.dialogs.plan_review import PlanApproval
-from ralph_tui.tui.screens.dialogs.text_input import RequestChangesDialog, RequestDialog
+from ralph_tui.tui.screens.dialogs.request_changes import RequestChangesDialog
+from ralph_tui.tui.screens.dialogs.text_input import RequestDialog
+from ralph_tui.tui.widgets.dialog_frame import DialogFrame
 from ralph_tui.tui.widgets.text_view import TextView
 from tests.tui import feed, waiting
 from tests.tui.conftest import (
     Moment,
     Opened,
     click_on,
+    drained,
     screen_text,
     script_of,
     through_the_menu,
@@ -114,6 +118,44 @@ async def test_a_rejection_needs_a_reason_and_keeps_its_draft(open_app: Open) ->
         await until(pilot, lambda: isinstance(app.screen, RequestChangesDialog))
         await pilot.press(*" first", "ctrl+s")
         await until(pilot, lambda: script.controls.asked == ["reject: tests first by screen"])
+
+
+async def test_changes_are_requested_beside_the_text_with_comments_on_its_lines(
+    open_app: Open,
+) -> None:
+    moment, script = Moment(), script_of(PLAN)
+    async with open_app(script, clock=moment) as pilot:
+        app = await asks(pilot, moment)
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: isinstance(app.screen, RequestChangesDialog))
+        assert "Turn titles into slugs" in screen_text(app), "the plan is beside the box"
+        await pilot.press(*"Too big.", "tab")
+        await until(pilot, lambda: "enter comment on the line" in screen_text(app))
+        text = app.screen.query_one(TextView)
+        while "uv run pytest" not in text.chosen_text():
+            await pilot.press("down")
+        await pilot.press("enter", *"Why this?")
+        await until(pilot, lambda: isinstance(app.focused, TextArea))
+        await pilot.press("ctrl+s")
+        wanted = "reject: Too big.\n\n> demo-02: uv run pytest\nWhy this? by screen"
+        await until(pilot, lambda: script.controls.asked == [wanted])
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 16)])
+async def test_in_little_room_the_box_is_below_the_text_and_both_are_seen(
+    open_app: Open, size: tuple[int, int]
+) -> None:
+    moment, script = Moment(), script_of(PLAN)
+    async with open_app(script, clock=moment, size=size) as pilot:
+        app = await asks(pilot, moment)
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: isinstance(app.screen, RequestChangesDialog))
+        await drained(pilot)
+        text, box = app.screen.query_one(TextView), app.screen.query_one(TextArea)
+        assert text.region.bottom <= box.region.y
+        assert text.size.height >= 3
+        assert box.size.height >= 2
+        assert app.screen.query_one(DialogFrame).region.bottom <= size[1]
 
 
 async def test_later_is_later_and_a_reopens(open_app: Open) -> None:

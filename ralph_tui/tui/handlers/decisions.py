@@ -9,10 +9,15 @@ from ralph_tui.domain.events import ApprovalRequested
 from ralph_tui.domain.project_state import REASONED, ApprovalKind
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.view.loop_view import LoopView
-from ralph_tui.present.sections.approval_parts import approval_heading, report_parts, spec_parts
+from ralph_tui.present.sections.approval_parts import (
+    approval_heading,
+    plan_blocks,
+    report_parts,
+    spec_parts,
+)
 from ralph_tui.present.sections.breaker_signals import breaker_parts
 from ralph_tui.present.sections.question_options import Draft
-from ralph_tui.present.text.parts import Part
+from ralph_tui.present.text.parts import LineBlock, Part, parts_blocks
 from ralph_tui.tui.data.attention import Attention, PendingDecision, approval_key, waits
 from ralph_tui.tui.data.project_files import read_report, read_specs
 from ralph_tui.tui.handlers.command_host import CommandHost
@@ -21,7 +26,7 @@ from ralph_tui.tui.screens.dialogs.approval import ApprovalDialog
 from ralph_tui.tui.screens.dialogs.permission import PermissionDialog
 from ralph_tui.tui.screens.dialogs.plan_review import PlanApproval
 from ralph_tui.tui.screens.dialogs.question import QuestionDialog
-from ralph_tui.tui.screens.dialogs.text_input import RequestChangesDialog
+from ralph_tui.tui.screens.dialogs.request_changes import RequestChangesDialog
 
 CONTEXT_LINES = 3
 """Lines of the model's text that are shown above its question."""
@@ -107,12 +112,17 @@ class DecisionHandlers:
                 return
             reason, needs_one = "", verdict == "reject" and approval.kind in REASONED
             if needs_one:
-                dialog = RequestChangesDialog(approval.kind, self._reason)
+                dialog = RequestChangesDialog(approval.kind, self._reason, self._about(parts))
                 reason = await self._app.push_screen_wait(dialog) or ""
                 self._reason = dialog.draft
             if reason or not needs_one:
                 await self._send(approval, approved=verdict == "approve", reason=reason)
                 return
+
+    def _about(self, parts: list[Part]) -> list[LineBlock]:
+        """Return the text that is rejected; the plan is as the view has it now."""
+        app = self._app
+        return parts_blocks(parts) if parts else plan_blocks(app.view.tasks, app.glyphs)
 
     async def _send(self, approval: ApprovalRequested, *, approved: bool, reason: str) -> None:
         key = approval_key(approval)

@@ -10,7 +10,6 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 
-from ralph_tui.domain.project_state import ApprovalKind
 from ralph_tui.present.text.spans import flat
 from ralph_tui.tui.screens.dialogs.dialog import Dialog
 
@@ -130,19 +129,6 @@ class ReplanDialog(TextDialog):
     )
     KEYS = "ctrl+s plan again, esc keep the draft"
     MAY_BE_EMPTY = True
-
-
-class RequestChangesDialog(TextDialog):
-    """Asks why specs, plan or result are rejected."""
-
-    HINT = "The model gets these words and works on them next."
-    EMPTY = "A rejection needs a reason; esc goes back."
-    KEYS = "ctrl+s send back, esc keep the draft"
-
-    def __init__(self, kind: ApprovalKind, draft: str) -> None:
-        """Ask about the specs, the plan or the result."""
-        super().__init__(draft)
-        self.HEADING = f"{kind}: what should be different?"
 
 
 class RequestDialog(TextDialog):
