@@ -104,7 +104,15 @@ def script(*turns: str) -> str:
     return "scripts:\n  - when: go\n    turns:\n" + "".join(f"      - {t}\n" for t in turns)
 
 
-@pytest.mark.parametrize("phase", Phase)
+@pytest.mark.parametrize(
+    "phase",
+    [
+        phase
+        if phase in {Phase.PLANNING, Phase.BUILDING}
+        else pytest.param(phase, marks=pytest.mark.long)
+        for phase in Phase
+    ],
+)
 async def test_the_cli_offers_exactly_the_tools_of_the_phase(phase: Phase, tmp_path: Path) -> None:
     async with serving(script("say: hi")) as server:
         agent = ClaudeAgent(cli_environment(server, tmp_path))

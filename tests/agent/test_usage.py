@@ -36,7 +36,14 @@ async def charged(client: ClaudeSDKClient, prompt: str) -> float:
     raise AssertionError("no result")
 
 
-@pytest.mark.parametrize("model", ["sonnet", "opus", "haiku"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        "sonnet",
+        pytest.param("opus", marks=pytest.mark.long),
+        pytest.param("haiku", marks=pytest.mark.long),
+    ],
+)
 async def test_the_estimate_is_what_the_cli_charges(model: str, tmp_path: Path) -> None:
     scripts = [
         f"\n  - when: pay {kind}\n    turns:{TURN.format(kind=kind, usage=usage)}"

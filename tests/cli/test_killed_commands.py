@@ -85,11 +85,11 @@ def state(root: Path) -> dict[str, object]:
 @pytest.mark.parametrize(
     "words",
     [
-        "feature new third",
+        pytest.param("feature new third", marks=pytest.mark.long),
         "feature use login",
-        "feature rename search find",
+        pytest.param("feature rename search find", marks=pytest.mark.long),
         "archive login",
-        "archive --complete",
+        pytest.param("archive --complete", marks=pytest.mark.long),
     ],
 )
 def test_what_a_killed_command_leaves_is_old_or_new(

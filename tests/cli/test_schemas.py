@@ -1,5 +1,6 @@
 """`ralph schema`: what ralph reads and writes fits its own schemas, and what it refuses does not."""
 
+import functools
 import json
 import re
 from pathlib import Path
@@ -23,8 +24,14 @@ from tests.harness.projects import make_project, plan_of
 from tests.tools.write_schemas import FOLDER
 
 
+@functools.cache
+def validator(name: str) -> Draft202012Validator:
+    """A schema as something that judges values; the one of events takes half a second to make."""
+    return Draft202012Validator(json_schema(name))
+
+
 def errors(name: str, value: object) -> list[str]:
-    return [error.message for error in Draft202012Validator(json_schema(name)).iter_errors(value)]
+    return [error.message for error in validator(name).iter_errors(value)]
 
 
 def descriptions(node: Any) -> list[str]:

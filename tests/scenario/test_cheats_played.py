@@ -103,7 +103,8 @@ async def test_no_cheat_is_accepted_and_the_work_is(
     assert task_of(project, "a").begun is None
 
 
-@pytest.mark.parametrize("sandbox", [pytest.param("off", marks=pytest.mark.long), "auto"])
+@pytest.mark.long
+@pytest.mark.parametrize("sandbox", ["off", "auto"])
 async def test_a_check_script_that_the_work_ends_is_refused(tmp_path: Path, sandbox: str) -> None:
     files, command = MORE_KINDS["pyscript"]
     config = {"safety": {"sandbox": sandbox}}

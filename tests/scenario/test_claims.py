@@ -111,6 +111,7 @@ TWICE = """
 """
 
 
+@pytest.mark.long
 async def test_the_next_attempt_knows_which_tests_failed(tmp_path: Path) -> None:
     project = make_project(
         tmp_path, [task("a")], ["uv run python -m unittest"], files={"test_sums.py": SUMS}

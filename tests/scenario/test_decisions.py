@@ -110,6 +110,7 @@ async def test_planning_again_drops_open_tasks_and_hears_the_rejection(tmp_path:
     assert run.end.exit_code == 4
 
 
+@pytest.mark.long
 async def test_an_approved_result_is_done_without_another_session(tmp_path: Path) -> None:
     state = {"request": REQUEST, "current_phase": "validation"}
     project = make_project(

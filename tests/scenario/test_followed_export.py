@@ -42,6 +42,7 @@ def ticked(*names: str) -> str:
     return text
 
 
+@pytest.mark.long
 async def test_a_followed_file_is_current_during_a_run(tmp_path: Path) -> None:
     project = make_project(tmp_path, files={"prd.json": PRD})
     prd = project / "prd.json"

@@ -337,6 +337,7 @@ async def test_a_question_of_a_session_that_died_is_taken_back(tmp_path: Path) -
 CHECKED = task("a", verification_criteria=["$ touch gate.made"])
 
 
+@pytest.mark.long
 async def test_a_check_on_the_list_is_asked_about_like_any_call(tmp_path: Path) -> None:
     """Denied with a reason, then allowed from another terminal; the answer for the session holds for both."""
     config = {"safety": {"ask_commands": ["touch"]}}

@@ -125,6 +125,7 @@ async def test_tests_in_an_extra_are_what_runs(
     assert f"prefix {project / '.venv'}" in heard, "python say.py went through uv run"
 
 
+@pytest.mark.long
 async def test_an_npm_project_is_checked_by_its_own_script(tmp_path: Path) -> None:
     script = "node -e \"process.exit(require('fs').existsSync('a.txt') ? 0 : 3)\""
     package = json.dumps({"name": "x", "scripts": {"test": script, "lint": "exit 0"}})

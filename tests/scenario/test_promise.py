@@ -53,6 +53,7 @@ async def test_a_promise_alone_completes_the_task_through_the_gate(tmp_path: Pat
     assert run.of(ev.GateStarted)[0].notes == "It is written."
 
 
+@pytest.mark.long
 async def test_a_refused_promise_is_told_and_counted_like_a_refused_claim(tmp_path: Path) -> None:
     read = '{when: {user: "NOT YET:"}, say: "It was not there.", write: {path: b.txt, content: b}}'
     ends = ("say: I give up.", "say: Yes.")

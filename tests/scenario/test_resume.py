@@ -137,6 +137,7 @@ async def test_a_phase_without_the_person(tmp_path: Path, phase: Phase) -> None:
     assert Project(project).load().state.iteration_count == 2
 
 
+@pytest.mark.long
 async def test_headless_ends_with_4_on_an_open_question_and_continues_with_its_answer(
     tmp_path: Path,
 ) -> None:

@@ -249,6 +249,7 @@ def stops_in_the_step(project: Path, pids: list[int]) -> Act:
     return person
 
 
+@pytest.mark.long
 async def test_stopping_at_once_ends_the_steps_command(tmp_path: Path) -> None:
     waits = "echo $$ > pid.new; mv pid.new pid; sleep 600"
     steps: dict[str, Step] = {
@@ -289,6 +290,7 @@ async def test_pausing_at_once_runs_the_step_again_afterwards(tmp_path: Path) ->
     assert outcomes(run) == [("before", "interrupted"), ("before", "done")]
 
 
+@pytest.mark.long
 async def test_an_installed_package_brings_a_type_of_step(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

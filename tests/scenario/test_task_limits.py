@@ -15,6 +15,7 @@ from tests.scenario.running import play
 pytestmark = pytest.mark.real_cli
 
 
+@pytest.mark.long
 async def test_hand_offs_count_and_block_the_task_at_the_limit(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a"), task("b")])
     overrides = {"limits.max_iterations_per_task": 1}

@@ -54,6 +54,7 @@ def leaves_a_stray(task_id: str) -> str:
     """
 
 
+@pytest.mark.long
 async def test_an_overloaded_api_is_asked_again(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")])
     script = finishes("a").replace(
@@ -85,11 +86,12 @@ async def test_an_overloaded_api_is_asked_again(tmp_path: Path) -> None:
             3,
             marks=pytest.mark.long,
         ),
-        (
+        pytest.param(
             "status, status: 429, retry_after: 3600",
             FailureClass.USAGE_LIMIT,
             LoopStatus.USAGE_LIMIT,
             2,
+            marks=pytest.mark.long,
         ),
     ],
 )

@@ -44,7 +44,7 @@ class Faults:
     "number",
     [
         errno.EIO,
-        errno.ENOSPC,
+        pytest.param(errno.ENOSPC, marks=pytest.mark.long),
         pytest.param(errno.EACCES, marks=pytest.mark.long),
         pytest.param(errno.EINTR, marks=pytest.mark.long),
     ],
@@ -263,7 +263,10 @@ while True:
 """
 
 
-@pytest.mark.parametrize("enough", [1, 7, 40])
+@pytest.mark.parametrize(
+    "enough",
+    [pytest.param(1, marks=pytest.mark.long), 7, pytest.param(40, marks=pytest.mark.long)],
+)
 def test_killing_a_writer_leaves_whole_documents(project: Project, enough: int) -> None:
     with_tasks(project, "a", *(f"task-{n}" for n in range(300)))
     with process(project.root, WRITER) as child:
