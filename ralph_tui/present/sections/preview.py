@@ -60,6 +60,17 @@ def preview_of(selected: Task | Entry, view: LoopView, glyphs: Glyphs) -> Previe
     return Preview(one_line(detail.title), (*facts, *map(_section, detail.sections)))
 
 
+OF_THE_VIEW = ("tasks", "iterations", "checks", "receipts", "gate_task_id", "task_id", "why")
+"""What a task's preview reads of the view; `task_parts` may read nothing else."""
+
+
+def preview_made_of(selected: Task | Entry | None, view: LoopView) -> tuple[object, ...]:
+    """Return the frozen objects that a preview is made of; with the same ones it would be the same."""
+    if isinstance(selected, Task):
+        return selected, *(getattr(view, name) for name in OF_THE_VIEW)
+    return (selected,)
+
+
 def _section(section: Section) -> Part:
     texts = head(section.body, _LONGEST).splitlines()
     plain = _KINDS.get(section.kind, Tone.TEXT)

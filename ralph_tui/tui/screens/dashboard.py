@@ -9,6 +9,7 @@ DashboardFooter         keys from the registry
 """
 
 from collections.abc import Sequence
+from operator import is_
 from typing import TYPE_CHECKING
 
 from textual import getters
@@ -31,7 +32,7 @@ from ralph_tui.present.sections.banner import (
     waiting_banner,
     with_findings,
 )
-from ralph_tui.present.sections.preview import preview_of
+from ralph_tui.present.sections.preview import preview_made_of, preview_of
 from ralph_tui.present.timeline.changed_files import ChangedFiles
 from ralph_tui.present.timeline.entries import Entry
 from ralph_tui.present.timeline.timeline import Timeline
@@ -115,6 +116,8 @@ class Dashboard(Screen[None], Picking):
     _search_line: "SearchLine | None" = None
 
     _columns = ""
+    _previewed: tuple[object, ...] = ()
+    """What the preview that stands there was made of."""
     """How the width is shared now."""
     _chosen = False
     """Whether the person has chosen a pane."""
@@ -277,6 +280,11 @@ class Dashboard(Screen[None], Picking):
             return
         chosen = self.board.selected if self.board.has_focus else self.stream.selected
         glyphs = self.app.glyphs
+        made_of = (glyphs, *preview_made_of(chosen, self.app.view))
+        # Called with every batch that is drawn; mostly what is under the cursor is as it was.
+        if len(made_of) == len(self._previewed) and all(map(is_, made_of, self._previewed)):
+            return
+        self._previewed = made_of
         self.preview.known = True
         self.preview.preview = preview_of(chosen, self.app.view, glyphs) if chosen else None
 
