@@ -1,7 +1,10 @@
 """Reads the project's texts for the screens: specs, report, request, memory. Blocks; call it in a thread."""
 
+import os
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 
 from ralph_tui.domain.documents.archive import ArchiveSummary
@@ -187,3 +190,33 @@ def _report(project: Project) -> list[MemoryDocument]:
         return [MemoryDocument("report", "Validation", "", "Nothing was validated yet.")]
     note = f"round {report.round}, {'passed' if report.passed else 'not passed'}"
     return [MemoryDocument("report", "Validation", "", note, path, report)]
+
+
+MOST_PATHS = 50_000
+"""Files of a project that are offered by name."""
+
+
+def project_paths(root: Path) -> tuple[str, ...]:
+    """Return the project's files, relative to its root, without what git ignores; at most `MOST_PATHS`.
+
+    A name with signs that are not shown, such as a newline or a turn of direction, is left out.
+    """
+    from ralph_tui.vcs.git import Git, GitError  # not before somebody completes a name
+
+    try:
+        listed = Git(root).output("ls-files", "-z", "--cached", "--others", "--exclude-standard")
+        paths: Iterable[str] = os.fsdecode(listed).split("\0")
+    except GitError:
+        paths = _walked(root)
+    return tuple(
+        sorted({path for path in islice(paths, MOST_PATHS) if path and path.isprintable()})
+    )
+
+
+def _walked(root: Path) -> Iterator[str]:
+    """Yield the files of a folder that is no repository; hidden folders and those of tools are left out."""
+    from ralph_tui.vcs.snapshots import NOT_THE_PROJECT
+
+    for place, folders, names in os.walk(root):
+        folders[:] = [f for f in folders if not f.startswith(".") and f not in NOT_THE_PROJECT]
+        yield from (os.path.relpath(os.path.join(place, name), root) for name in names)  # noqa: PTH118 - names have no Path yet

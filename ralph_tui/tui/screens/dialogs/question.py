@@ -32,20 +32,21 @@ from ralph_tui.tui.host.widget_host import Host
 from ralph_tui.tui.screens.dialogs.auto_dialog import AutoDialog
 from ralph_tui.tui.widgets.blocks import Blocks
 from ralph_tui.tui.widgets.dialog_frame import SCROLLS, DialogFrame
+from ralph_tui.tui.widgets.file_completion import WritingLine
 from ralph_tui.tui.widgets.links import LinkLine
 from ralph_tui.tui.widgets.row_list import Key, RowList
 from ralph_tui.tui.widgets.styled import StyledWidget
 from ralph_tui.tui.widgets.text_view import TextView
 
 
-class FreeTextInput(Input):
+class FreeTextInput(WritingLine):
     """A field for free text; hidden at first by the style sheet."""
 
     app = getters.app(Host)
 
     def __init__(self, placeholder: str) -> None:
         """Show what it is for while it is empty."""
-        super().__init__(placeholder=placeholder, select_on_focus=False, id="words")
+        super().__init__(placeholder, "words")
         self.cursor_blink = self.app.animation_level == "full"
 
     @property

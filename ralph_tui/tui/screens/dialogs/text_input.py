@@ -12,6 +12,7 @@ from textual.widgets import Input, Static, TextArea
 
 from ralph_tui.present.text.spans import flat
 from ralph_tui.tui.screens.dialogs.dialog import Dialog
+from ralph_tui.tui.widgets.file_completion import WritingBox
 
 
 class TextDialog(Dialog[str]):
@@ -61,9 +62,9 @@ class TextDialog(Dialog[str]):
             self.app.say(self.EMPTY)
 
 
-def editor(text: str, name: str, *, blinks: bool) -> TextArea:
+def editor(text: str, name: str, *, blinks: bool) -> WritingBox:
     """Return a plain editor."""
-    area = TextArea(text, id=name, classes="editor", show_line_numbers=False, soft_wrap=True)
+    area = WritingBox(text, name)
     area.cursor_blink = blinks
     return area
 

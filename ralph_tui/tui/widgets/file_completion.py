@@ -1,0 +1,230 @@
+"""Completes `@` and the beginning of a file's name in a text box, from the files of the project.
+
+The box keeps the focus: it asks the list which keys it takes while it is open. What is completed stays in the
+text as `@path`; the model reads it as a name.
+"""
+
+import asyncio
+import re
+from collections.abc import Sequence
+from heapq import nsmallest
+
+from textual import events
+from textual.content import Content
+from textual.geometry import Offset
+from textual.reactive import reactive
+from textual.widgets import Input, TextArea
+
+from ralph_tui.present.text.spans import Line, Span, Tone
+from ralph_tui.tui.data.project_files import project_paths
+from ralph_tui.tui.widgets.styled import StyledWidget
+
+MOST = 8
+"""Files that are offered at once."""
+
+WIDEST = 60
+"""Cells of the list."""
+
+KEYS = frozenset({"up", "down", "tab", "enter", "escape"})
+"""Keys that the list takes while it is open."""
+
+_AT = re.compile(r"(?:^|[\s(\"'`])@([^\s@]*)$")
+"""An `@` at the beginning of a word, and what was typed of the name; an address has letters before it."""
+
+
+def matching_paths(paths: Sequence[str], typed: str, most: int = MOST) -> list[str]:
+    """Return the paths that fit what was typed, the best first.
+
+    A name that begins with it is better than one that contains it, and a short path better than a long one;
+    letters in the same order anywhere in the path come last.
+
+    Args:
+        paths: The files of the project, relative to its root.
+        typed: What was typed after the `@`, in any case.
+        most: How many are wanted.
+    """
+    wanted = typed.casefold()
+    if not wanted:
+        return nsmallest(most, paths, key=lambda path: (path.count("/"), path))
+    ranked = []
+    for path in paths:
+        folded = path.casefold()
+        at = folded.find(wanted)
+        if at >= 0:
+            name = folded.rpartition("/")[2]
+            rank = 0 if name.startswith(wanted) else 1 if wanted in name else 2
+            ranked.append((rank, len(path), path))
+    if len(ranked) < most:
+        loose = re.compile(".*?".join(map(re.escape, wanted)))
+        known = {path for *_, path in ranked}
+        ranked += [
+            (3, len(path), path)
+            for path in paths
+            if path not in known and loose.search(path.casefold())
+        ]
+    return [path for *_, path in nsmallest(most, ranked)]
+
+
+class FileCompletion(StyledWidget):
+    """The list below the cursor of a box; hidden unless a name is being typed."""
+
+    offered: reactive[tuple[str, ...]] = reactive((), layout=True)
+    at: reactive[int] = reactive(0)
+    _paths: Sequence[str] | None = None
+    _left: str | None = None
+    """What was typed when Escape closed the list; it stays closed until that changes."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is something to choose."""
+        return bool(self.offered)
+
+    async def follow(self, before: str, cursor: Offset) -> None:
+        """Offer what fits the text before the cursor, or close.
+
+        Args:
+            before: The text of the line up to the cursor.
+            cursor: The cursor's place on the screen.
+        """
+        found = _AT.search(before)
+        if found is None or found[1] == self._left:
+            self.offered = ()
+        else:
+            if self._paths is None:
+                self._paths = await asyncio.to_thread(project_paths, self.app.launch.root)
+            self._left = None
+            self.at = 0
+            self.offered = tuple(matching_paths(self._paths, found[1]))
+            self.absolute_offset = cursor + Offset(-len(found[0]), 1)
+        self.display = self.is_open
+
+    def press(self, key: str, before: str) -> str | None:
+        """Move or close, or return what replaces the typed beginning of a name.
+
+        Args:
+            key: One of `KEYS`.
+            before: The text of the line up to the cursor.
+        """
+        if key in ("up", "down"):
+            self.at = (self.at + (1 if key == "down" else -1)) % len(self.offered)
+            return None
+        chosen, found = self.offered[self.at], _AT.search(before)
+        self._left = found[1] if found is not None and key == "escape" else None
+        self.offered, self.display = (), False
+        if key == "escape" or found is None:
+            return None
+        self._left = chosen
+        return chosen
+
+    def render(self) -> Content:
+        """Return a line per file; the chosen one has a sign."""
+        return self.content([self._row(number) for number in range(len(self.offered))])
+
+    def _row(self, number: int) -> Line:
+        is_here = number == self.at
+        sign = self.app.glyphs.arrow if is_here else " "
+        path = self.offered[number]
+        room = min(WIDEST, self.app.size.width - 8)
+        shown = path if len(path) <= room else f"{self.app.glyphs.ellipsis}{path[1 - room :]}"
+        return [
+            Span(f" {sign} ", Tone.ACCENT),
+            Span(f"{shown} ", Tone.TITLE if is_here else Tone.TEXT),
+        ]
+
+
+class WritingBox(TextArea):
+    """A box for many lines in which `@` completes file names."""
+
+    def __init__(self, text: str, name: str) -> None:
+        """Begin with a text.
+
+        Args:
+            text: What is in the box.
+            name: Its id.
+        """
+        super().__init__(text, id=name, classes="editor", show_line_numbers=False, soft_wrap=True)
+        self.completion = FileCompletion()
+
+    def on_mount(self) -> None:
+        """Put the list over everything else."""
+        self.screen.mount(self.completion)
+
+    @property
+    def before(self) -> str:
+        """The text of the cursor's line up to the cursor."""
+        row, column = self.cursor_location
+        return self.document.get_line(row)[:column]
+
+    def check_consume_key(self, key: str, character: str | None = None) -> bool:
+        """Claim the keys of the open list, so that nothing waits for what they would open."""
+        return (self.completion.is_open and key in KEYS) or super().check_consume_key(
+            key, character
+        )
+
+    def on_key(self, event: events.Key) -> None:
+        """Give the open list its keys."""
+        if not (self.completion.is_open and event.key in KEYS):
+            return
+        event.stop()
+        event.prevent_default()
+        before = self.before
+        if chosen := self.completion.press(event.key, before):
+            row, column = self.cursor_location
+            start = before.rindex("@") + 1
+            self.replace(f"{chosen} ", (row, start), (row, column))
+
+    async def on_text_area_changed(self) -> None:
+        """Look for a name being typed."""
+        await self.completion.follow(self.before, self.cursor_screen_offset)
+
+    def on_blur(self) -> None:
+        """Close the list."""
+        self.completion.offered, self.completion.display = (), False
+
+
+class WritingLine(Input):
+    """A box for one line in which `@` completes file names."""
+
+    def __init__(self, placeholder: str, name: str) -> None:
+        """Show what it is for while it is empty.
+
+        Args:
+            placeholder: What it is for.
+            name: Its id.
+        """
+        super().__init__(placeholder=placeholder, select_on_focus=False, id=name)
+        self.completion = FileCompletion()
+
+    def on_mount(self) -> None:
+        """Put the list over everything else."""
+        self.screen.mount(self.completion)
+
+    @property
+    def before(self) -> str:
+        """The text up to the cursor."""
+        return self.value[: self.cursor_position]
+
+    def check_consume_key(self, key: str, character: str | None) -> bool:
+        """Claim the keys of the open list, so that nothing waits for what they would open."""
+        return (self.completion.is_open and key in KEYS) or super().check_consume_key(
+            key, character
+        )
+
+    def on_key(self, event: events.Key) -> None:
+        """Give the open list its keys."""
+        if not (self.completion.is_open and event.key in KEYS):
+            return
+        event.stop()
+        event.prevent_default()
+        before = self.before
+        if chosen := self.completion.press(event.key, before):
+            start = before.rindex("@") + 1
+            self.replace(f"{chosen} ", start, self.cursor_position)
+
+    async def on_input_changed(self) -> None:
+        """Look for a name being typed."""
+        await self.completion.follow(self.before, self.cursor_screen_offset)
+
+    def on_blur(self) -> None:
+        """Close the list."""
+        self.completion.offered, self.completion.display = (), False
