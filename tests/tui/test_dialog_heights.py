@@ -3,37 +3,72 @@
 from pathlib import Path
 
 import pytest
+from textual.pilot import Pilot
+from textual.widget import Widget
 from textual.widgets import Button
 
-from ralph_tui.tui.widgets.dialog_frame import SCROLLS, DialogFrame
-from tests.tui.pictures import PICTURES
+from ralph_tui.tui.widgets.dialog_frame import SCROLLS
+from ralph_tui.tui.widgets.footer import DialogFooter
+from tests.tui.conftest import drained
+from tests.tui.pictures import DIALOGS, PICTURES
 from tests.tui.test_pictures import staged
 
-DIALOGS = (
-    "question", "multiple", "permission", "plan_approval", "validation_approval", "edit", "undo", "import",
-)  # fmt: skip
+ROOMY = (160, 50)
+SIZES = (ROOMY, (80, 24), (100, 30), (120, 40), (200, 60), (72, 24))
+"""Each dialog opens at the first and is then resized: that is quicker than to open it again."""
+
+RARE = frozenset(
+    {
+        *("preview", "permission_denied", "plan_approval_graph", "limit_approval", "plan_list"),
+        *("call_rewritten", "call_side_by_side", "import_small", "undo_small"),
+        *("quit", "specs_approval", "answers"),
+    }
+)
+"""Dialogs of which another with the same parts is in the short run."""
+
+NAMES = [
+    pytest.param(name, marks=[pytest.mark.long] if name in RARE else [])
+    for name in sorted({*DIALOGS, "limits", "export", "request"} - {"palette", "call_searched"})
+]
 
 
-@pytest.mark.parametrize("size", [(80, 24), (160, 50)], ids=str)
-@pytest.mark.parametrize("name", DIALOGS)
-async def test_a_dialog_is_as_tall_as_its_contents(
-    tmp_path: Path, name: str, size: tuple[int, int]
+@pytest.mark.parametrize("name", NAMES)
+async def test_a_dialog_is_as_tall_as_its_contents_and_nothing_is_cut(
+    tmp_path: Path, name: str
 ) -> None:
     app, look = staged(PICTURES[name], tmp_path)
-    async with app.run_test(size=size, notifications=True) as pilot:
+    async with app.run_test(size=ROOMY, notifications=True) as pilot:
         await look(pilot)
-        frame = app.screen.query_one(DialogFrame)
-        inside = frame.content_region
-        shown = [child for child in frame.children if child.display]
-        for child in shown:
-            assert inside.contains_region(child.region), child
-        for button in frame.query(Button):
-            assert inside.contains_region(button.region), button
-        rows = sum(child.outer_size.height for child in shown)
-        gaps = sum(max(child.styles.margin.top, child.styles.margin.bottom) for child in shown)
-        assert inside.height <= rows + gaps, "a frame has no empty rows"
-        scrolling = [child for child in shown if child.has_class(SCROLLS)]
-        if any(child.max_scroll_y for child in scrolling):
-            assert frame.outer_size.height >= size[1] * 9 // 10 - 2, (
-                "it scrolls though there is room"
-            )
+        for size in SIZES:
+            await pilot.resize_terminal(*size)
+            await drained(pilot)
+            _check(pilot, size)
+
+
+def _check(pilot: Pilot[int], size: tuple[int, int]) -> None:
+    screen = pilot.app.screen
+    frame = screen.query(".dialog").first()
+    assert screen.region.contains_region(frame.region), size
+    for footer in screen.query(DialogFooter):
+        assert not footer.region.overlaps(frame.region), (size, "the keys are covered")
+    inside = frame.content_region
+    for button in frame.query(Button):
+        assert inside.contains_region(button.region), (size, button)
+    if frame.max_scroll_y:  # all of it scrolls: then it is as tall as it may be
+        assert frame.outer_size.height >= size[1] * 9 // 10 - 3, size
+        return
+    shown = [child for child in frame.children if child.display]
+    for child in shown:
+        assert inside.contains_region(child.region), (size, child)
+    assert inside.height <= _rows(shown), (size, "a frame has no empty rows")
+    if any(child.max_scroll_y for child in shown if child.has_class(SCROLLS)):
+        assert frame.outer_size.height >= size[1] * 9 // 10 - 2, (
+            size,
+            "it scrolls though there is room",
+        )
+
+
+def _rows(shown: list[Widget]) -> int:
+    """Return the rows that the parts of a frame take, with what is between them."""
+    gaps = sum(max(child.styles.margin.top, child.styles.margin.bottom) for child in shown)
+    return sum(child.outer_size.height for child in shown) + gaps
