@@ -9,8 +9,8 @@ from pydantic import JsonValue
 from ralph_tui.domain.formatting import shortlist
 from ralph_tui.domain.plan.plan import DEFAULT_PRIORITY, ImplementationPlan, Task
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.interop.entries import Listing, PlanEntry, imported, tasks_by_foreign_id
-from ralph_tui.interop.formats import Imported, LeftOut, Source, Wanted
+from ralph_tui.interop.foreign_tasks import Listing, PlanEntry, imported, tasks_by_foreign_id
+from ralph_tui.interop.formats import Imported, ImportOptions, LeftOut, Source
 from ralph_tui.interop.issue_text import read_prose
 from ralph_tui.interop.json_document import JsonDocument, literal, outline
 from ralph_tui.interop.json_fields import (
@@ -51,7 +51,7 @@ class Beads:
         named = source.name.endswith((".jsonl", ".beads")) and {"id", "title", "status"} <= keys
         return 50 if named else 0
 
-    def read(self, source: Source, wanted: Wanted) -> Imported:
+    def read(self, source: Source, wanted: ImportOptions) -> Imported:
         """Read the issues.
 
         Raises:

@@ -49,7 +49,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ImportOptions:
     """What the person asked an importer for.
 
     Attributes:
@@ -109,7 +109,7 @@ class Importer(Protocol):
         """Say from 0 (no) to 100 (certainly) whether this is its format, from the name and `source.head`."""
         ...
 
-    def read(self, source: Source, wanted: Wanted) -> Imported:
+    def read(self, source: Source, wanted: ImportOptions) -> Imported:
         """Read the tasks.
 
         Raises:

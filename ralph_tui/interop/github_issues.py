@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ralph_tui.domain.formatting import shortlist
 from ralph_tui.domain.plan.plan import DEFAULT_PRIORITY
-from ralph_tui.interop.entries import Listing, PlanEntry, imported, priority_of
-from ralph_tui.interop.formats import Imported, LeftOut, Source, Wanted
+from ralph_tui.interop.foreign_tasks import Listing, PlanEntry, imported, priority_of
+from ralph_tui.interop.formats import Imported, ImportOptions, LeftOut, Source
 from ralph_tui.interop.issue_text import read_prose
 from ralph_tui.interop.json_document import JsonDocument, outline
 from ralph_tui.interop.json_fields import first_text
@@ -30,7 +30,7 @@ class GithubIssues:
                 return 85 if telling else 40
         return 0
 
-    def read(self, source: Source, wanted: Wanted) -> Imported:
+    def read(self, source: Source, wanted: ImportOptions) -> Imported:
         """Read the issues.
 
         Raises:

@@ -7,7 +7,7 @@ from ralph_tui.domain.formatting import shortlist
 from ralph_tui.domain.plan.plan import DEFAULT_PRIORITY, Task, TaskStatus
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.verification.verification import CommandCriterion, Criterion
-from ralph_tui.interop.entries import priority_of, stands_for_many
+from ralph_tui.interop.foreign_tasks import priority_of, stands_for_many
 from ralph_tui.interop.formats import InteropError
 from ralph_tui.interop.json_document import JsonDocument
 from ralph_tui.interop.json_reader import Node, quoted

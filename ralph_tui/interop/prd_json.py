@@ -6,8 +6,8 @@ from pydantic import JsonValue
 
 from ralph_tui.domain.plan.plan import DEFAULT_PRIORITY, ImplementationPlan, Task
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.interop.entries import Listing, PlanEntry, imported, tasks_by_foreign_id
-from ralph_tui.interop.formats import Imported, Source, Wanted
+from ralph_tui.interop.foreign_tasks import Listing, PlanEntry, imported, tasks_by_foreign_id
+from ralph_tui.interop.formats import Imported, ImportOptions, Source
 from ralph_tui.interop.json_document import JsonDocument, outline, pretty
 from ralph_tui.interop.json_fields import (
     BLOCKED,
@@ -62,7 +62,7 @@ class Prd:
             return 95
         return 70 if "userStories" in keys else 0
 
-    def read(self, source: Source, wanted: Wanted) -> Imported:
+    def read(self, source: Source, wanted: ImportOptions) -> Imported:
         """Read the stories.
 
         Raises:
@@ -237,7 +237,7 @@ class Wiggum:
         named = source.name.replace("\\", "/").rpartition("/")[2] == "prd.json"
         return 90 if named and telling else 75 if named or telling else 50
 
-    def read(self, source: Source, wanted: Wanted) -> Imported:
+    def read(self, source: Source, wanted: ImportOptions) -> Imported:
         """Read the tasks.
 
         Raises:

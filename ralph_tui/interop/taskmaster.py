@@ -8,8 +8,8 @@ from pydantic import JsonValue
 from ralph_tui.domain.formatting import shortlist
 from ralph_tui.domain.plan.plan import DEFAULT_PRIORITY, ImplementationPlan, Task
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.interop.entries import Listing, PlanEntry, imported, tasks_by_foreign_id
-from ralph_tui.interop.formats import Imported, LeftOut, Source, Wanted
+from ralph_tui.interop.foreign_tasks import Listing, PlanEntry, imported, tasks_by_foreign_id
+from ralph_tui.interop.formats import Imported, ImportOptions, LeftOut, Source
 from ralph_tui.interop.json_document import JsonDocument, outline, pretty
 from ralph_tui.interop.json_fields import (
     BLOCKED,
@@ -83,7 +83,7 @@ class Taskmaster:
         tag = tagged[0].removesuffix("id")
         return 90 if any(tag + key in keys for key in own) else 70
 
-    def read(self, source: Source, wanted: Wanted) -> Imported:
+    def read(self, source: Source, wanted: ImportOptions) -> Imported:
         """Read the tasks of one tag.
 
         Raises:

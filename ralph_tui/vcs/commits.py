@@ -12,9 +12,9 @@ from ralph_tui.domain.formatting import plural, shortlist
 from ralph_tui.domain.redaction import holds_key
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.vcs.branches import Head, read_head, require_unprotected
+from ralph_tui.vcs.commit_hooks import RunHook, found_hooks, run_hooks
 from ralph_tui.vcs.commit_message import after_hooks, with_trailers
 from ralph_tui.vcs.git import Git
-from ralph_tui.vcs.hooks import RunHook, found_hooks, run_hooks
 
 PROJECT = ("--", ".", ":(exclude).ralph")
 """What a commit may hold: the project without ralph's own directory."""

@@ -4,7 +4,7 @@ import asyncio
 import time
 from pathlib import Path
 
-from ralph_tui.engine.verification.command import run_command
+from ralph_tui.engine.verification.check_command import run_command
 from tests.engine.verification.evidence.projects import (
     PYTEST,
     RIGHT,

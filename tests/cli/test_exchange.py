@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain.plan.plan import Task, TaskStatus
-from ralph_tui.interop.registry import formats
+from ralph_tui.interop.format_registry import formats
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Project

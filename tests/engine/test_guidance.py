@@ -20,7 +20,7 @@ from ralph_tui.engine.core.usage_meter import UsageMeter
 from ralph_tui.engine.limits.run_limits import RunLimits
 from ralph_tui.engine.phases.building import BuildLoop
 from ralph_tui.engine.run.startup import begin_run
-from ralph_tui.engine.session.guidance import with_guidance_taken
+from ralph_tui.engine.session.iteration_guidance import with_guidance_taken
 from ralph_tui.engine.session.iteration_result import (
     IterationResult,
     with_phase_iteration,

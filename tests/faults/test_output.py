@@ -6,7 +6,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ralph_tui.engine.verification.command import run_command
+from ralph_tui.engine.verification.check_command import run_command
 
 FLOODS = {
     "one endless line": "head -c 300M /dev/zero | tr '\\0' x",

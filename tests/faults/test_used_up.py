@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain.plan.plan import TaskStatus
-from ralph_tui.engine.verification.command import run_command
+from ralph_tui.engine.verification.check_command import run_command
 from tests.harness.model import serving
 from tests.harness.processes import marked_processes, ralph_running, run_ralph
 from tests.harness.projects import event_types, make_project, plan_of, task

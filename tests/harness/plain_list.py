@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from unittest import mock
 
-from ralph_tui.interop.registry import formats
+from ralph_tui.interop.format_registry import formats
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "importer"
 

@@ -7,8 +7,8 @@ import pytest
 
 from ralph_tui.domain.plan.plan import ImplementationPlan, TaskStatus
 from ralph_tui.interop.beads import Beads
-from ralph_tui.interop.formats import Imported, InteropError, Source, Wanted
-from ralph_tui.interop.registry import detect
+from ralph_tui.interop.format_registry import detect
+from ralph_tui.interop.formats import Imported, ImportOptions, InteropError, Source
 
 NAME = ".beads/issues.jsonl"
 
@@ -25,7 +25,7 @@ def text(*issues: dict[str, Any]) -> str:
 
 def read(*issues: dict[str, Any]) -> Imported:
     source = Source(NAME, text(*issues))
-    return detect(source).read(source, Wanted())
+    return detect(source).read(source, ImportOptions())
 
 
 EPIC = issue("bd-1", title="Login", issue_type="epic")
@@ -84,7 +84,7 @@ def test_criteria_are_bullets_or_lines_or_a_section_of_the_description() -> None
 def test_the_status_of_one_issue_is_written_and_nothing_else() -> None:
     before = text(*FILE).replace("\n", "\r\n")
     source = Source(NAME, before)
-    plan = ImplementationPlan(tasks=Beads().read(source, Wanted()).tasks)
+    plan = ImplementationPlan(tasks=Beads().read(source, ImportOptions()).tasks)
     assert Beads().write(plan, source) == before
     closed = Beads().write(plan.with_task("bd-2", status=TaskStatus.COMPLETE), source)
     assert closed == before.replace('"in_progress"', '"closed"')
@@ -94,7 +94,7 @@ def test_a_list_is_read_and_written_as_well() -> None:
     source = Source("list.json", json.dumps([issue("a"), issue("b", ("blocks", "a"))], indent=1))
     importer = detect(source)
     assert importer.name == "beads"
-    plan = ImplementationPlan(tasks=importer.read(source, Wanted()).tasks)
+    plan = ImplementationPlan(tasks=importer.read(source, ImportOptions()).tasks)
     told = Beads().write(plan.with_task("a", status=TaskStatus.COMPLETE), source)
     assert [each["status"] for each in json.loads(told)] == ["closed", "open"]
 
@@ -128,7 +128,7 @@ def test_a_list_is_read_and_written_as_well() -> None:
 def test_a_broken_line_is_named(broken: str, line: int, what: str) -> None:
     source = Source(NAME, broken)
     with pytest.raises(InteropError) as told:
-        detect(source).read(source, Wanted())
+        detect(source).read(source, ImportOptions())
     assert what in told.value.what
     assert told.value.line == line
 
@@ -140,7 +140,7 @@ def test_a_new_file_is_read_back() -> None:
     )
     source = Source(NAME, Beads().write(plan, Source(NAME, "")))
     assert detect(source).name == "beads"
-    again = Beads().read(source, Wanted())
+    again = Beads().read(source, ImportOptions())
     for before, after in zip(got.tasks, again.tasks, strict=True):
         assert (before.id, before.description, before.status) == (
             after.id,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ralph_tui.domain.plan.plan import ImplementationPlan, TaskStatus
 from ralph_tui.domain.plan.plan_validation import odd_id
 from ralph_tui.domain.verification.check_commands import runnable_command
-from ralph_tui.interop.entries import (
+from ralph_tui.interop.foreign_tasks import (
     MAX_TITLE,
     Listing,
     PlanEntry,
@@ -20,7 +20,14 @@ from ralph_tui.interop.entries import (
     slug,
     tasks_by_foreign_id,
 )
-from ralph_tui.interop.formats import MAX_TASKS, Imported, InteropError, LeftOut, Source, Wanted
+from ralph_tui.interop.formats import (
+    MAX_TASKS,
+    Imported,
+    ImportOptions,
+    InteropError,
+    LeftOut,
+    Source,
+)
 
 SOURCE = Source("plan.json", "")
 
@@ -33,7 +40,7 @@ def entry(id_: str, *waits: str, line: int = 1, **more: object) -> PlanEntry:
 def read(
     entries: Sequence[PlanEntry], left_out: Sequence[LeftOut] = (), by: str = "task"
 ) -> Imported:
-    wanted = Wanted(by="group" if by == "group" else "task")
+    wanted = ImportOptions(by="group" if by == "group" else "task")
     return imported(Listing("x", entries, left_out=left_out), SOURCE, wanted)
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from ralph_tui.domain.plan.plan import TaskStatus
-from ralph_tui.interop.formats import Imported, InteropError, Source, Wanted
+from ralph_tui.interop.format_registry import detect, is_exporter
+from ralph_tui.interop.formats import Imported, ImportOptions, InteropError, Source
 from ralph_tui.interop.issue_text import read_prose
-from ralph_tui.interop.registry import detect, is_exporter
 
 BODY = """<!-- Thank you for the report -->
 Search finds nothing.
@@ -32,7 +32,7 @@ def read(value: object) -> Imported:
     importer = detect(source)
     assert importer.name == "github"
     assert not is_exporter(importer)
-    return importer.read(source, Wanted())
+    return importer.read(source, ImportOptions())
 
 
 def test_one_issue_of_gh() -> None:

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_tui.domain.plan.plan import ImplementationPlan
-from ralph_tui.interop.formats import Imported, Importer, InteropError, Source, Wanted
-from ralph_tui.interop.registry import built_in, is_exporter
+from ralph_tui.interop.format_registry import built_in, is_exporter
+from ralph_tui.interop.formats import Imported, Importer, ImportOptions, InteropError, Source
 from tests.interop.samples import words
 
 JSON_FORMATS = {"prd", "wiggum", "taskmaster", "beads", "github"}
@@ -66,7 +66,7 @@ def plans() -> st.SearchStrategy[Any]:
 def test_every_json_ends_in_tasks_or_in_a_sentence(
     importer: Importer, value: Any, by: Any, tag: str
 ) -> None:
-    must_end_well(importer, Source("plan.json", json.dumps(value)), Wanted(by=by, tag=tag))
+    must_end_well(importer, Source("plan.json", json.dumps(value)), ImportOptions(by=by, tag=tag))
 
 
 PIECES = (
@@ -84,10 +84,10 @@ PIECES = (
 def test_every_text_ends_in_tasks_or_in_a_sentence(
     importer: Importer, parts: list[str], by: Any
 ) -> None:
-    must_end_well(importer, Source("tasks.md", "".join(parts)), Wanted(by=by))
+    must_end_well(importer, Source("tasks.md", "".join(parts)), ImportOptions(by=by))
 
 
-def must_end_well(importer: Importer, source: Source, wanted: Wanted) -> None:
+def must_end_well(importer: Importer, source: Source, wanted: ImportOptions) -> None:
     assert importer.sniff(source) in range(101)
     try:
         got = importer.read(source, wanted)

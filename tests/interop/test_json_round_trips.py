@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.interop.beads import Beads
-from ralph_tui.interop.formats import Source, Wanted, Writable
+from ralph_tui.interop.format_registry import detect
+from ralph_tui.interop.formats import ImportOptions, Source, Writable
 from ralph_tui.interop.prd_json import Prd, Wiggum
-from ralph_tui.interop.registry import detect
 from ralph_tui.interop.taskmaster import Taskmaster
 from tests.interop.samples import json_texts, values, words
 
@@ -129,7 +129,7 @@ def files(draw: st.DrawFn) -> tuple[str, str]:
 def read(name: str, text: str) -> tuple[Source, ImplementationPlan]:
     source = Source(NAME, text)
     assert detect(source).name == name
-    return source, ImplementationPlan(tasks=FORMATS[name].read(source, Wanted()).tasks)
+    return source, ImplementationPlan(tasks=FORMATS[name].read(source, ImportOptions()).tasks)
 
 
 @given(files())
@@ -137,7 +137,7 @@ def test_what_was_read_is_written_back_byte_for_byte(file: tuple[str, str]) -> N
     name, text = file
     source, plan = read(name, text)
     assert FORMATS[name].write(plan, source) == text
-    grouped = FORMATS[name].read(source, Wanted(by="group")).tasks
+    grouped = FORMATS[name].read(source, ImportOptions(by="group")).tasks
     assert FORMATS[name].write(ImplementationPlan(tasks=grouped), source) == text
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from ralph_tui.domain.plan.plan import DEFAULT_PRIORITY, ImplementationPlan, Task, TaskStatus
-from ralph_tui.interop.formats import Imported, InteropError, Source, Wanted, Writable
-from ralph_tui.interop.registry import built_in, detect, is_exporter, named
+from ralph_tui.interop.format_registry import built_in, detect, is_exporter, named
+from ralph_tui.interop.formats import Imported, ImportOptions, InteropError, Source, Writable
 from tests.interop import markdown_samples
 from tests.interop.markdown_samples import Sample
 
@@ -21,7 +21,7 @@ ELSEWHERE = {
 
 def read(sample: Sample, by: str = "task") -> Imported:
     source = Source(sample.path, sample.text)
-    return detect(source).read(source, Wanted(by="group" if by == "group" else "task"))
+    return detect(source).read(source, ImportOptions(by="group" if by == "group" else "task"))
 
 
 def tasks(sample: Sample, by: str = "task") -> dict[str, Task]:
@@ -356,7 +356,7 @@ def test_a_bad_file_is_one_sentence_with_its_line(
     format_: str, text: str, line: int, what: str
 ) -> None:
     with pytest.raises(InteropError) as told:
-        named(format_).read(Source("a.md", text), Wanted())
+        named(format_).read(Source("a.md", text), ImportOptions())
     assert told.value.line == line
     assert what in told.value.what
     assert told.value.hint
@@ -406,7 +406,7 @@ def test_a_new_file_is_in_its_format_and_is_read_as_the_same_tasks(name: str) ->
     importer = named(name)
     assert is_exporter(importer)
     new = Source("new.md", importer.write(PLAN, Source("new.md", "")))
-    imported = importer.read(new, Wanted())
+    imported = importer.read(new, ImportOptions())
     assert detect(new).name == name
     assert {task.id for task in imported.tasks} == {task.id for task in PLAN.tasks}
     assert [task.id for task in imported.tasks if task.held] == (["1.1"] if name == "kiro" else [])

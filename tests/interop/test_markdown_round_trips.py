@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.plan.plan_validation import odd_id
-from ralph_tui.interop.formats import InteropError, Source, Wanted, Writable
-from ralph_tui.interop.registry import is_exporter, named
+from ralph_tui.interop.format_registry import is_exporter, named
+from ralph_tui.interop.formats import ImportOptions, InteropError, Source, Writable
 from tests.interop import markdown_samples
 
 NAME = "tasks.md"
@@ -97,7 +97,7 @@ def writer(name: str) -> Writable:
 
 
 def plan_of(name: str, text: str, by_group: bool = False) -> ImplementationPlan:
-    wanted = Wanted(by="group" if by_group else "task")
+    wanted = ImportOptions(by="group" if by_group else "task")
     return ImplementationPlan(tasks=named(name).read(Source(NAME, text), wanted).tasks)
 
 
@@ -129,7 +129,7 @@ def test_completing_one_task_changes_exactly_its_box(
     assert len(changed) == len(text)
     (at,) = [index for index, (a, b) in enumerate(zip(text, changed, strict=True)) if a != b]
     assert (text[at - 1], text[at + 1]) == ("[", "]")
-    line = named(name).read(Source(NAME, text), Wanted()).lines[chosen.id]
+    line = named(name).read(Source(NAME, text), ImportOptions()).lines[chosen.id]
     assert text.count("\n", 0, at) + 1 == line
     for old, new in zip(plan.tasks, plan_of(name, changed).tasks, strict=True):
         assert new.status is (turned(chosen) if old.id == chosen.id else old.status)

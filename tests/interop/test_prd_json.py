@@ -4,9 +4,9 @@ import pytest
 
 from ralph_tui.domain.plan.plan import DEFAULT_PRIORITY, ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.verification.verification import CommandCriterion
-from ralph_tui.interop.formats import Imported, InteropError, Source, Wanted
+from ralph_tui.interop.format_registry import detect
+from ralph_tui.interop.formats import Imported, ImportOptions, InteropError, Source
 from ralph_tui.interop.prd_json import Prd, Wiggum
-from ralph_tui.interop.registry import detect
 
 SNARKTANK = """{
   "project": "Bookshelf",
@@ -69,7 +69,7 @@ GO = """{
 
 def read(text: str) -> Imported:
     source = Source(".ralph/prd.json", text)
-    return detect(source).read(source, Wanted())
+    return detect(source).read(source, ImportOptions())
 
 
 def write(text: str, got: Imported, **changes: TaskStatus) -> str:
@@ -177,7 +177,7 @@ def test_a_new_file_says_what_the_plan_says(text: str) -> None:
     plan = ImplementationPlan(tasks=bare, title=got.title, description=got.description)
     writer = Wiggum() if text == GO else Prd()
     made = writer.write(plan, Source("prd.json", ""))
-    again = writer.read(Source("prd.json", made), Wanted())
+    again = writer.read(Source("prd.json", made), ImportOptions())
     assert (again.title if text != GO else "") == got.title
     for task, told in zip(bare, again.tasks, strict=True):
         assert (task.id, task.description, task.status) == (told.id, told.description, told.status)
@@ -186,7 +186,7 @@ def test_a_new_file_says_what_the_plan_says(text: str) -> None:
     finished = writer.write(
         plan.with_task(bare[-1].id, status=TaskStatus.COMPLETE), Source("prd.json", "")
     )
-    told = writer.read(Source("prd.json", finished), Wanted()).tasks[-1]
+    told = writer.read(Source("prd.json", finished), ImportOptions()).tasks[-1]
     assert told.status is TaskStatus.COMPLETE
 
 

@@ -6,9 +6,9 @@ from importlib.metadata import EntryPoint, EntryPoints
 import pytest
 
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task
-from ralph_tui.interop import registry
-from ralph_tui.interop.formats import Imported, InteropError, Source, Wanted
-from ralph_tui.interop.registry import Formats, formats, is_exporter
+from ralph_tui.interop import format_registry
+from ralph_tui.interop.format_registry import Formats, formats, is_exporter
+from ralph_tui.interop.formats import Imported, ImportOptions, InteropError, Source
 
 
 class Fits:
@@ -20,7 +20,7 @@ class Fits:
     def sniff(self, source: Source) -> int:
         return self.sure if self.word in source.head else 0
 
-    def read(self, source: Source, wanted: Wanted) -> Imported:
+    def read(self, source: Source, wanted: ImportOptions) -> Imported:
         return Imported(self.name, (Task(id="1"),))
 
 
@@ -30,7 +30,7 @@ class Installed(Fits):
     def __init__(self) -> None:
         super().__init__("installed", "zebra")
 
-    def read(self, source: Source, wanted: Wanted) -> Imported:
+    def read(self, source: Source, wanted: ImportOptions) -> Imported:
         raise KeyError("stripes")
 
     def write(self, plan: ImplementationPlan, before: Source) -> str:
@@ -48,9 +48,9 @@ def fresh() -> Iterator[None]:
 
 
 def install(monkeypatch: pytest.MonkeyPatch, **points: str) -> None:
-    group = registry.ENTRY_POINTS
+    group = format_registry.ENTRY_POINTS
     found = EntryPoints(EntryPoint(name, value, group) for name, value in points.items())
-    monkeypatch.setattr(registry, "entry_points", lambda *, group: found.select(group=group))
+    monkeypatch.setattr(format_registry, "entry_points", lambda *, group: found.select(group=group))
 
 
 FORMATS = Formats((Fits("a", "apple"), Fits("b", "berry"), Fits("c", "berry")), ("One is broken.",))
@@ -89,10 +89,10 @@ def test_an_installed_importer_is_loaded_and_its_faults_are_sentences(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     install(monkeypatch, mine=f"{__name__}:Installed")
-    importer = registry.detect(Source("f", "zebra"))
+    importer = format_registry.detect(Source("f", "zebra"))
     assert importer.name == "installed"
     with pytest.raises(InteropError, match="the installed importer 'installed' failed: KeyError"):
-        importer.read(Source("f", "zebra"), Wanted())
+        importer.read(Source("f", "zebra"), ImportOptions())
     assert is_exporter(importer)
     with pytest.raises(InteropError, match="ValueError: no ink"):
         importer.write(ImplementationPlan(), Source("f", ""))
@@ -137,7 +137,7 @@ def test_a_broken_one_is_told_and_the_others_work(monkeypatch: pytest.MonkeyPatc
 )
 def test_files_that_are_no_plans_are_nobodys(name: str, text: str) -> None:
     with pytest.raises(InteropError, match="no format fits this file"):
-        registry.detect(Source(name, text))
+        format_registry.detect(Source(name, text))
 
 
 @pytest.mark.parametrize(
@@ -145,4 +145,4 @@ def test_files_that_are_no_plans_are_nobodys(name: str, text: str) -> None:
     [("snarktank", "prd"), ("Hybrid", "prd"), ("go", "wiggum"), ("gh", "github"), ("bd", "beads")],
 )
 def test_a_format_has_the_names_under_which_people_know_it(alias: str, name: str) -> None:
-    assert registry.named(alias).name == name
+    assert format_registry.named(alias).name == name

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from ralph_tui.domain.plan.plan import ImplementationPlan, TaskStatus
-from ralph_tui.interop.formats import Imported, InteropError, Source, Wanted
-from ralph_tui.interop.registry import detect
+from ralph_tui.interop.format_registry import detect
+from ralph_tui.interop.formats import Imported, ImportOptions, InteropError, Source
 from ralph_tui.interop.taskmaster import Taskmaster
 
 NAME = ".taskmaster/tasks/tasks.json"
@@ -26,7 +26,7 @@ def task(id_: object, **more: Any) -> dict[str, Any]:
 
 def read(value: object, tag: str = "") -> Imported:
     source = Source(NAME, json.dumps(value, indent=2))
-    return detect(source).read(source, Wanted(tag=tag))
+    return detect(source).read(source, ImportOptions(tag=tag))
 
 
 def write(value: object, got: Imported, **changes: TaskStatus) -> Any:
@@ -79,7 +79,7 @@ def test_a_task_is_its_subtasks() -> None:
 
 def test_by_group_a_task_is_one_task() -> None:
     source = Source(NAME, json.dumps(TREE))
-    got = Taskmaster().read(source, Wanted(by="group"))
+    got = Taskmaster().read(source, ImportOptions(by="group"))
     assert [made.id for made in got.tasks] == ["1", "2-second", "3", "4", "5"]
     plan = ImplementationPlan(tasks=got.tasks)
     assert Taskmaster().write(plan, source) == source.text
@@ -139,7 +139,7 @@ def test_a_dotted_number_keeps_its_zero() -> None:
         '{"id": 2, "title": "b", "status": "pending", "dependencies": [], "subtasks": ['
         '{"id": 1, "title": "c", "status": "pending"}, {"id": 10, "title": "d", "status": "pending"}]}]}',
     )
-    got = Taskmaster().read(source, Wanted())
+    got = Taskmaster().read(source, ImportOptions())
     assert got.tasks[0].dependencies == ("2.10",)
 
 
@@ -208,7 +208,7 @@ def test_a_new_file_is_read_back() -> None:
         tasks=tuple(made.model_copy(update={"origin": None}) for made in got.tasks)
     )
     made = Taskmaster().write(plan, Source(NAME, ""))
-    again = Taskmaster().read(Source(NAME, made), Wanted())
+    again = Taskmaster().read(Source(NAME, made), ImportOptions())
     for before, after in zip(got.tasks, again.tasks, strict=True):
         assert (before.id, before.title, before.status) == (
             after.id,

@@ -8,9 +8,9 @@ import pytest
 
 from ralph_tui.domain.plan.plan import ImplementationPlan, TaskStatus
 from ralph_tui.domain.verification.check_commands import NO_CHECKS
-from ralph_tui.interop.formats import InteropError, Source, Wanted
+from ralph_tui.interop.format_registry import built_in, detect, is_exporter
+from ralph_tui.interop.formats import ImportOptions, InteropError, Source
 from ralph_tui.interop.merge import Incoming, Merged, merge
-from ralph_tui.interop.registry import built_in, detect, is_exporter
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -76,7 +76,7 @@ SAMPLES = {
 
 def taken_in(plan: ImplementationPlan, path: str, text: str) -> Merged:
     source = Source(path, text)
-    read = detect(source).read(source, Wanted())
+    read = detect(source).read(source, ImportOptions())
     return merge(plan, [Incoming(path, path, read)], verdicts={}, checks=NO_CHECKS, at=AT)
 
 
@@ -121,6 +121,6 @@ def test_a_new_file_holds_the_plan(form: str) -> None:
         return
     text = written(own, form, Source("new/file", ""))
     reader = next(one for one in built_in() if one.name == form)
-    read = reader.read(Source("new/file", text), Wanted())
+    read = reader.read(Source("new/file", text), ImportOptions())
     found = {task.title: task.status is TaskStatus.COMPLETE for task in read.tasks}
     assert found == {"Add a cart": True, "Pay": False}

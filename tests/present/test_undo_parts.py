@@ -2,7 +2,7 @@
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan.plan import Task, TaskCommit, TaskStatus
-from ralph_tui.domain.run.undo import Undone, UndoneFile, UndoneHow, UndoPreview
+from ralph_tui.domain.run.undo_result import Undone, UndoneFile, UndoneHow, UndoPreview
 from ralph_tui.domain.verification.verification import TaskVerification, VerificationOutcome
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.run_history import Chronicler

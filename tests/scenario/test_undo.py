@@ -8,7 +8,7 @@ import pytest
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.events import EVENT, LoopStatus, WorkUndone
 from ralph_tui.domain.plan.plan import TaskStatus
-from ralph_tui.domain.run.undo import UndoneHow
+from ralph_tui.domain.run.undo_result import UndoneHow
 from ralph_tui.engine.control.controls import Controls
 from tests.cli.processes import inside
 from tests.harness.model import serving

@@ -16,7 +16,7 @@ from ralph_tui.domain.project_state import Approval, ApprovalKind, Injection, Ph
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.run.context_budget import TokenUsage
 from ralph_tui.domain.run.steps import StepOutcome
-from ralph_tui.domain.run.undo import Undone, UndoneFile, UndoneHow, UndoPreview
+from ralph_tui.domain.run.undo_result import Undone, UndoneFile, UndoneHow, UndoPreview
 from ralph_tui.domain.verification.verification import (
     CommandCriterion,
     Receipt,

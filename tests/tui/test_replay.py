@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ralph_tui.domain.events import AssistantText, Event
 from ralph_tui.tui.app.app import RalphApp
-from ralph_tui.tui.data.replay import LONGEST_SILENCE, Player, times_of
+from ralph_tui.tui.data.event_player import LONGEST_SILENCE, Player, times_of
 from ralph_tui.tui.host.workers import do
 from tests.tui import feed
 from tests.tui.conftest import drained, screen_text, until

@@ -16,9 +16,9 @@ from ralph_tui.vcs.branches import (
     require_clean,
     require_settled,
 )
+from ralph_tui.vcs.commit_hooks import HookCall, HookEnd, HookError
 from ralph_tui.vcs.commits import CommitRefusedError, Committer, CommitWanted
 from ralph_tui.vcs.git import Git
-from ralph_tui.vcs.hooks import HookCall, HookEnd, HookError
 
 
 def git(root: Path, *words: str) -> str:

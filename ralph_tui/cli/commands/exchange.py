@@ -82,14 +82,14 @@ def import_plan(  # noqa: PLR0913 - an option of the command for each
     """
     from ralph_tui.config.load import load_settings
     from ralph_tui.engine.run.plan_import import PlanImport
-    from ralph_tui.interop.formats import Wanted
+    from ralph_tui.interop.formats import ImportOptions
 
     target = _Into(into, project_root)
     with target.before():
         controls = controls_of(project_root)
         settings = load_settings(controls.root)
         importing = PlanImport(controls, settings, into_new=target.is_new)
-        preview = importing.look(source, form, Wanted(by=by, tag=tag))
+        preview = importing.look(source, form, ImportOptions(by=by, tag=tag))
     if not as_json:
         show(preview)
     if dry_run or not preview.changes_plan:

@@ -428,7 +428,7 @@ def _python_to_make(root: Path, *, asked: bool) -> tuple[str, ...] | None:
     Raises:
         SetupError: A Python project was asked for where another tool already has one.
     """
-    from ralph_tui.engine.verification.detection.project_files import DirectoryFiles
+    from ralph_tui.engine.verification.detection.directory_files import DirectoryFiles
     from ralph_tui.engine.verification.detection.python_declarations import workspace_above
 
     here = _names(root)

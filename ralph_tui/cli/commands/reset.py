@@ -12,7 +12,7 @@ from ralph_tui.cli.project_lookup import controls_of, find_project, start_direct
 from ralph_tui.domain.errors import ExitCode, RalphError
 
 if TYPE_CHECKING:
-    from ralph_tui.domain.run.undo import Undone, UndoPreview
+    from ralph_tui.domain.run.undo_result import Undone, UndoPreview
     from ralph_tui.store.layout import Layout
 
 app = typer.Typer()

@@ -149,8 +149,8 @@ def _git(start: Path) -> Finding:
 
 def _is_python(root: Path) -> bool:
     """Return whether uv's Python matters here; in a project of another language it does not."""
+    from ralph_tui.engine.verification.detection.directory_files import DirectoryFiles
     from ralph_tui.engine.verification.detection.project_checks import detect_checks
-    from ralph_tui.engine.verification.detection.project_files import DirectoryFiles
 
     checks = detect_checks(DirectoryFiles(root))
     return bool(checks.python) or not checks.commands

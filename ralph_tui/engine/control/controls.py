@@ -36,7 +36,7 @@ from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Documents, Outcome, Project
 
 if TYPE_CHECKING:
-    from ralph_tui.domain.run.undo import Undone, UndoPreview
+    from ralph_tui.domain.run.undo_result import Undone, UndoPreview
     from ralph_tui.engine.control.undo import Undo
 
 Change = Callable[[ImplementationPlan], ImplementationPlan]

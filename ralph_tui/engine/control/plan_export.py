@@ -9,8 +9,8 @@ from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.plan.plan import ImplementationPlan
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.control.source_files import load_file, name_in, place_of
+from ralph_tui.interop.format_registry import formats, is_exporter
 from ralph_tui.interop.formats import InteropError, Source, Writable
-from ralph_tui.interop.registry import formats, is_exporter
 from ralph_tui.store.feature_choice import layout_of
 from ralph_tui.store.followed_exports import (
     FollowedFile,

@@ -9,7 +9,7 @@ from ralph_tui.domain.errors import LockedError, RalphError
 from ralph_tui.domain.events import WorkUndone
 from ralph_tui.domain.formatting import plural, shortlist
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
-from ralph_tui.domain.run.undo import Undone, UndoneFile, UndoneHow, UndoPreview
+from ralph_tui.domain.run.undo_result import Undone, UndoneFile, UndoneHow, UndoPreview
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.control.plan_edits import NOTHING_CHANGED, find
 from ralph_tui.store.backup.mirror import mirror_of, work_name

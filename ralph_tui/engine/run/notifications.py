@@ -29,7 +29,7 @@ from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.run.webhook import Webhook, WebhookError
 from ralph_tui.engine.safety.command_sandbox import CommandSandbox
 from ralph_tui.engine.session.spec import guard_policy
-from ralph_tui.engine.verification.command import run_command
+from ralph_tui.engine.verification.check_command import run_command
 from ralph_tui.engine.verification.gate import gate_environment
 from ralph_tui.guard.sandbox.environment import agent_environment
 from ralph_tui.guard.sandbox.os_sandbox import Sandbox

@@ -20,9 +20,9 @@ from ralph_tui.engine.control.source_files import LoadedFile, load_sources
 from ralph_tui.engine.session.spec import guard_policy
 from ralph_tui.engine.verification.detection.project_checks import checks_of
 from ralph_tui.guard.worker import judging
-from ralph_tui.interop.formats import Importer, InteropError, Wanted
+from ralph_tui.interop.format_registry import FITS, formats
+from ralph_tui.interop.formats import Importer, ImportOptions, InteropError
 from ralph_tui.interop.merge import Incoming, Merged, commands_in, merge, with_evidence
-from ralph_tui.interop.registry import FITS, formats
 from ralph_tui.store.followed_exports import read_followed
 from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.project import Project
@@ -61,7 +61,9 @@ class PlanImport:
         self._at = utc_now()
         self._checks = checks_of(self._project.root, settings)
 
-    def look(self, given: str, form: str = "", wanted: Wanted | None = None) -> ImportPreview:
+    def look(
+        self, given: str, form: str = "", wanted: ImportOptions | None = None
+    ) -> ImportPreview:
         """Read a file and return what an import of it would do; blocks, and writes nothing.
 
         Args:
@@ -79,7 +81,9 @@ class PlanImport:
         chosen, importer = choose(files, given, form)
         _require_foreign(self._project, chosen)
         self._incoming = tuple(
-            Incoming(file.source.name, file.path, importer.read(file.source, wanted or Wanted()))
+            Incoming(
+                file.source.name, file.path, importer.read(file.source, wanted or ImportOptions())
+            )
             for file in chosen
         )
         left = len(files) - len(chosen)

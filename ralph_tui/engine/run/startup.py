@@ -10,7 +10,7 @@ from ralph_tui.domain.costs import CostMeter
 from ralph_tui.domain.project_state import Phase, StopMode
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.run.context_budget import ContextBudget
-from ralph_tui.engine.session.guidance import with_guidance_used
+from ralph_tui.engine.session.iteration_guidance import with_guidance_used
 from ralph_tui.store.feature_choice import checked_out
 from ralph_tui.store.project import Documents, Outcome, Project
 

@@ -21,7 +21,7 @@ from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.outcome import failure_event
 from ralph_tui.engine.core.ports import Failure
-from ralph_tui.engine.session.guidance import (
+from ralph_tui.engine.session.iteration_guidance import (
     Injections,
     emit_consumed,
     with_guidance_taken,

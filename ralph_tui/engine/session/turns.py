@@ -26,7 +26,7 @@ from ralph_tui.engine.core.usage_meter import UsageMeter
 from ralph_tui.engine.limits.backoff import wait_until
 from ralph_tui.engine.limits.cost_limits import cost_limit_reached
 from ralph_tui.engine.prompts.prompts import wrap_up_note
-from ralph_tui.engine.session.guidance import with_guidance_taken
+from ralph_tui.engine.session.iteration_guidance import with_guidance_taken
 from ralph_tui.engine.session.iteration_result import IterationResult
 from ralph_tui.engine.session.supervisor import SessionSupervisor
 from ralph_tui.store.last_prompt import write_last_prompt

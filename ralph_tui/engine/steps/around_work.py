@@ -16,8 +16,8 @@ from ralph_tui.engine.context import RunContext, SpecFor
 from ralph_tui.engine.control.step_records import COMMITS_OFF
 from ralph_tui.engine.core.outcome import End
 from ralph_tui.engine.limits.run_limits import RunLimits
-from ralph_tui.engine.steps.registry import step_types
 from ralph_tui.engine.steps.step_runner import StepPlace, StepRunner
+from ralph_tui.engine.steps.step_types import step_types
 from ralph_tui.store.project import Documents, Project
 from ralph_tui.store.text_files import inside
 

@@ -23,7 +23,7 @@ from ralph_tui.domain.verification.verification import (
 from ralph_tui.engine.core.ports import CommandWatch
 from ralph_tui.engine.safety.command_sandbox import NOT_HELD, Prefix, require_held, unconfined
 from ralph_tui.engine.verification.baseline import Baseline
-from ralph_tui.engine.verification.command import CommandResult, run_command
+from ralph_tui.engine.verification.check_command import CommandResult, run_command
 from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.engine.verification.evidence.allowed_changes import diff_of
 from ralph_tui.engine.verification.evidence.check_files import CheckChanges, CheckFiles

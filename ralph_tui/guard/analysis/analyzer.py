@@ -20,9 +20,9 @@ from ralph_tui.guard.core.constants import (
     sets_up_shell,
     shifts_parameters,
 )
-from ralph_tui.guard.core.context import Invocation, Scope, base_of, directed, unreadable_part
 from ralph_tui.guard.core.paths import printed_names
 from ralph_tui.guard.core.policy import Policy
+from ralph_tui.guard.core.rule_context import Invocation, Scope, base_of, directed, unreadable_part
 from ralph_tui.guard.core.verdicts import DeniedError
 from ralph_tui.guard.core.working_dirs import WorkingDirs
 from ralph_tui.guard.rules.assignments import (

@@ -6,9 +6,9 @@ from types import MappingProxyType
 from typing import NoReturn
 
 from ralph_tui.guard.core.arguments import names
-from ralph_tui.guard.core.context import Invocation, Rule, Rules
 from ralph_tui.guard.core.paths import names_guarded
 from ralph_tui.guard.core.policy import RULED
+from ralph_tui.guard.core.rule_context import Invocation, Rule, Rules
 from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.rules import (
     copy_move,

@@ -4,7 +4,7 @@ import re
 from typing import NoReturn
 
 from ralph_tui.guard.core.arguments import Spec, names, parse
-from ralph_tui.guard.core.context import Invocation
+from ralph_tui.guard.core.rule_context import Invocation
 from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.rules.git import MUTATING, judge_git_variable
 from ralph_tui.guard.rules.inline_code import COMMAND_TEXT, judge_possible_command

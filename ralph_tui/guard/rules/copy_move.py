@@ -6,7 +6,13 @@ from types import MappingProxyType
 from typing import NoReturn
 
 from ralph_tui.guard.core.arguments import Arguments, Spec, names, parse
-from ralph_tui.guard.core.context import Invocation, Rules, check_all, last_operand, unreadable_part
+from ralph_tui.guard.core.rule_context import (
+    Invocation,
+    Rules,
+    check_all,
+    last_operand,
+    unreadable_part,
+)
 from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.shell.nodes import Simple, Word
 

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import NoReturn
 
 from ralph_tui.guard.core.arguments import Spec, names, parse
-from ralph_tui.guard.core.context import Invocation, Rule, Rules
+from ralph_tui.guard.core.rule_context import Invocation, Rule, Rules
 from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.shell.nodes import Word, anything, literal
 

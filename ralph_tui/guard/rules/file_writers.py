@@ -6,8 +6,8 @@ from types import MappingProxyType
 
 from ralph_tui.guard.core.arguments import NO_VALUES, Spec, names, parse
 from ralph_tui.guard.core.constants import just_made
-from ralph_tui.guard.core.context import Invocation, Rule, Rules, check_all, last_operand
 from ralph_tui.guard.core.paths import names_guarded
+from ralph_tui.guard.core.rule_context import Invocation, Rule, Rules, check_all, last_operand
 from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.shell.nodes import UNKNOWN, Word, literal
 

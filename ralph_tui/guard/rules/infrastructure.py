@@ -6,8 +6,8 @@ from types import MappingProxyType
 from typing import NoReturn
 
 from ralph_tui.guard.core.arguments import Spec, names, parse
-from ralph_tui.guard.core.context import Invocation, Rules
 from ralph_tui.guard.core.paths import names_guarded
+from ralph_tui.guard.core.rule_context import Invocation, Rules
 from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.rules.package_managers import PYTHON, is_manager, judge_module, refuse_manager
 from ralph_tui.guard.shell.nodes import Word, literal

@@ -5,7 +5,7 @@ import re
 from types import MappingProxyType
 
 from ralph_tui.guard.core.arguments import Spec, names, parse
-from ralph_tui.guard.core.context import Invocation, Rules, unreadable_part
+from ralph_tui.guard.core.rule_context import Invocation, Rules, unreadable_part
 from ralph_tui.guard.core.verdicts import DeniedError, deny
 from ralph_tui.guard.rules.copy_move import judge_copies_in_code
 from ralph_tui.guard.rules.git import MUTATING

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from ralph_tui.guard.core.arguments import Spec, names, parse
-from ralph_tui.guard.core.context import Invocation, Rule, Rules, unreadable_part
+from ralph_tui.guard.core.rule_context import Invocation, Rule, Rules, unreadable_part
 from ralph_tui.guard.rules.assignments import is_prose, judge_make_shell
 from ralph_tui.guard.rules.copy_move import looked_up
 from ralph_tui.guard.rules.inline_code import (

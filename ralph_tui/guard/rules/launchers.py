@@ -9,8 +9,8 @@ from itertools import pairwise
 from types import MappingProxyType
 
 from ralph_tui.guard.core.arguments import NO_VALUES, Spec, names, parse
-from ralph_tui.guard.core.context import Invocation, Rules, check_all, moved, unreadable_part
 from ralph_tui.guard.core.paths import names_guarded
+from ralph_tui.guard.core.rule_context import Invocation, Rules, check_all, moved, unreadable_part
 from ralph_tui.guard.rules.assignments import judge_removal
 from ralph_tui.guard.rules.read_only import check_outputs
 from ralph_tui.guard.rules.shells import joined

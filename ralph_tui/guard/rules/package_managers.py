@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import NamedTuple, NoReturn
 
 from ralph_tui.guard.core.arguments import Spec, names, parse
-from ralph_tui.guard.core.context import Invocation, Rules
+from ralph_tui.guard.core.rule_context import Invocation, Rules
 from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.rules.ralph_cli import MODULE, judge_ralph
 from ralph_tui.guard.rules.read_only import check_named, check_outputs

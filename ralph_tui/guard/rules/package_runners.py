@@ -6,7 +6,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from ralph_tui.guard.core.arguments import Spec, names, parse
-from ralph_tui.guard.core.context import Invocation, Rules, unreadable_part
+from ralph_tui.guard.core.rule_context import Invocation, Rules, unreadable_part
 from ralph_tui.guard.rules.assignments import judge_script_shell
 from ralph_tui.guard.rules.inline_code import judge_possible_command
 from ralph_tui.guard.rules.read_only import judge_other

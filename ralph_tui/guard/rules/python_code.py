@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ralph_tui.guard.core.arguments import names
-from ralph_tui.guard.core.context import Invocation, moved, unreadable_part
+from ralph_tui.guard.core.rule_context import Invocation, moved, unreadable_part
 from ralph_tui.guard.core.verdicts import DeniedError, deny
 from ralph_tui.guard.rules.git import RULE as GIT_RULE
 from ralph_tui.guard.rules.package_managers import refuse_manager

@@ -1,7 +1,7 @@
 """Lets an agent look at its loop, not steer it or decide for the person."""
 
 from ralph_tui.guard.core.arguments import names, parse
-from ralph_tui.guard.core.context import Invocation
+from ralph_tui.guard.core.rule_context import Invocation
 from ralph_tui.guard.core.verdicts import deny
 
 RALPH = names("ralph ralph-tui ralph-agent")

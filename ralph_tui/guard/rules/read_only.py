@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from ralph_tui.guard.core.arguments import names
-from ralph_tui.guard.core.context import Invocation
 from ralph_tui.guard.core.paths import EXCLUDES, names_guarded
+from ralph_tui.guard.core.rule_context import Invocation
 from ralph_tui.guard.shell.nodes import Word, literal
 
 READERS = names(

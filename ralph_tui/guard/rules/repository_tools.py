@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from ralph_tui.guard.core.arguments import Arguments, Spec, names, parse
-from ralph_tui.guard.core.context import Invocation, unreadable_part
+from ralph_tui.guard.core.rule_context import Invocation, unreadable_part
 from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.rules.git import RULE
 

@@ -11,8 +11,8 @@ from typing import NoReturn
 
 from ralph_tui.domain.tool_calls import Verdict
 from ralph_tui.guard.core.arguments import names
-from ralph_tui.guard.core.context import Invocation
 from ralph_tui.guard.core.policy import SECRETS, Policy
+from ralph_tui.guard.core.rule_context import Invocation
 from ralph_tui.guard.core.verdicts import DeniedError, denial
 from ralph_tui.guard.core.working_dirs import NOWHERE, WorkingDirs
 from ralph_tui.guard.shell.nodes import UNKNOWN, Simple, Word

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 
 from ralph_tui.guard.core.arguments import Spec, names, parse
-from ralph_tui.guard.core.context import Invocation, Rules, unreadable_part
+from ralph_tui.guard.core.rule_context import Invocation, Rules, unreadable_part
 from ralph_tui.guard.rules.inline_code import STDIN, judge_possible_command
 from ralph_tui.guard.rules.signals import judge_signals_in_code
 from ralph_tui.guard.shell.nodes import UNKNOWN, Word, literal

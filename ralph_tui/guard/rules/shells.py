@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from types import MappingProxyType
 
 from ralph_tui.guard.core.arguments import Spec, names, parse
-from ralph_tui.guard.core.context import Invocation, Rules, check_all, unreadable_part
+from ralph_tui.guard.core.rule_context import Invocation, Rules, check_all, unreadable_part
 from ralph_tui.guard.rules.inline_code import STDIN
 from ralph_tui.guard.shell.nodes import UNKNOWN, Word
 

@@ -6,9 +6,9 @@ from types import MappingProxyType
 from typing import NoReturn
 
 from ralph_tui.guard.core.arguments import Arguments, Spec, names, parse
-from ralph_tui.guard.core.context import Invocation, Rules
 from ralph_tui.guard.core.paths import names_guarded
 from ralph_tui.guard.core.policy import Policy
+from ralph_tui.guard.core.rule_context import Invocation, Rules
 from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.shell.nodes import UNKNOWN, Simple, Word
 

@@ -8,8 +8,8 @@ from functools import cached_property
 from ralph_tui.domain.formatting import shortlist
 from ralph_tui.domain.plan.plan import ImplementationPlan
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.interop.entries import Listing, PlanEntry, imported, tasks_by_foreign_id
-from ralph_tui.interop.formats import Imported, InteropError, Source, Wanted
+from ralph_tui.interop.foreign_tasks import Listing, PlanEntry, imported, tasks_by_foreign_id
+from ralph_tui.interop.formats import Imported, ImportOptions, InteropError, Source
 from ralph_tui.interop.markdown.box_plans import (
     file_name,
     half_box,
@@ -127,7 +127,7 @@ class Bmad:
             return 92 if has_criteria else 75 if has_status else 0
         return 80 if has_criteria and has_status and _FILE.search(file_name(source)) else 0
 
-    def read(self, source: Source, wanted: Wanted) -> Imported:
+    def read(self, source: Source, wanted: ImportOptions) -> Imported:
         """Read the stories.
 
         Raises:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from ralph_tui.domain.formatting import shortlist
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.interop.entries import (
+from ralph_tui.interop.foreign_tasks import (
     Listing,
     PlanEntry,
     imported,
@@ -18,7 +18,7 @@ from ralph_tui.interop.entries import (
     stands_for_many,
     tasks_by_foreign_id,
 )
-from ralph_tui.interop.formats import Imported, InteropError, LeftOut, Source, Wanted
+from ralph_tui.interop.formats import Imported, ImportOptions, InteropError, LeftOut, Source
 from ralph_tui.interop.markdown.boxes import (
     OPEN,
     Box,
@@ -73,7 +73,7 @@ class BoxFormat(ABC):
     def new(self, plan: ImplementationPlan) -> str:
         """Return a plan as a new file."""
 
-    def read(self, source: Source, wanted: Wanted) -> Imported:
+    def read(self, source: Source, wanted: ImportOptions) -> Imported:
         """Read the tasks.
 
         Raises:

@@ -3,7 +3,7 @@
 import re
 
 from ralph_tui.domain.plan.plan import ImplementationPlan
-from ralph_tui.interop.entries import PlanEntry
+from ralph_tui.interop.foreign_tasks import PlanEntry
 from ralph_tui.interop.formats import LeftOut, Source
 from ralph_tui.interop.markdown.box_plans import (
     BoxFormat,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from ralph_tui.domain.formatting import shortlist
 from ralph_tui.domain.plan.plan import ImplementationPlan
-from ralph_tui.interop.entries import PlanEntry
+from ralph_tui.interop.foreign_tasks import PlanEntry
 from ralph_tui.interop.formats import Source
 from ralph_tui.interop.markdown.box_plans import (
     BoxFormat,

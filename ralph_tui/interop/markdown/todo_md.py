@@ -1,7 +1,7 @@
 """A TODO.md, and any other list of boxes that no format claims: boxes under headings."""
 
 from ralph_tui.domain.plan.plan import ImplementationPlan
-from ralph_tui.interop.entries import PlanEntry
+from ralph_tui.interop.foreign_tasks import PlanEntry
 from ralph_tui.interop.formats import LeftOut, Source
 from ralph_tui.interop.markdown.box_plans import (
     BoxFormat,

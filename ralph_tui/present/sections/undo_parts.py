@@ -3,7 +3,7 @@
 from rich.cells import cell_len
 
 from ralph_tui.domain.formatting import plural
-from ralph_tui.domain.run.undo import Undone, UndoneFile, UndoneHow, UndoPreview
+from ralph_tui.domain.run.undo_result import Undone, UndoneFile, UndoneHow, UndoPreview
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.present.text.parts import Part
 from ralph_tui.present.text.spans import Line, Span, Tone

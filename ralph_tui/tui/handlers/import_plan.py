@@ -30,7 +30,7 @@ class ImportHandler:
     async def import_plan(self) -> None:
         """Ask for a file until one can be read or the person leaves, show what it would change, and do it."""
         # Not before the first paint.
-        from ralph_tui.tui.screens.dialogs.import_plan import ImportDialog, ImportFileDialog
+        from ralph_tui.tui.screens.dialogs.import_report import ImportDialog, ImportFileDialog
 
         make, app = self._app.launch.importer, self._app
         if make is None:

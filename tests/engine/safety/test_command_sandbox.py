@@ -15,7 +15,7 @@ from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.tool_calls import ALLOW, ToolCall, Verdict
 from ralph_tui.domain.verification.check_commands import SandboxException, SandboxExceptions
 from ralph_tui.engine.safety.command_sandbox import NO_EXCEPTIONS, CommandSandbox
-from ralph_tui.engine.verification.command import CommandResult, run_command
+from ralph_tui.engine.verification.check_command import CommandResult, run_command
 from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.engine.verification.gate import Gate
 from ralph_tui.guard.sandbox.os_sandbox import sandbox_for, why_no_sandbox

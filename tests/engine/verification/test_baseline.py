@@ -6,7 +6,7 @@ import pytest
 
 from ralph_tui.domain.verification.verification import GateResult, Receipt, ReceiptStatus
 from ralph_tui.engine.verification.baseline import Baseline, RedBefore
-from ralph_tui.engine.verification.command import CommandResult
+from ralph_tui.engine.verification.check_command import CommandResult
 from ralph_tui.engine.verification.evidence.check_files import CheckChanges
 from ralph_tui.engine.verification.evidence.examine import Examined, Inspection
 

@@ -16,7 +16,7 @@ from ralph_tui.domain.verification.verification import (
     Receipt,
     ReceiptStatus,
 )
-from ralph_tui.engine.verification.command import KEPT_BYTES, run_command
+from ralph_tui.engine.verification.check_command import KEPT_BYTES, run_command
 from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.engine.verification.gate import (
     Gate,

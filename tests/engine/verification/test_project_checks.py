@@ -12,13 +12,13 @@ from ralph_tui.config.load import load_settings
 from ralph_tui.config.settings import Settings
 from ralph_tui.domain.verification.check_commands import CheckKind, ProjectChecks
 from ralph_tui.engine.verification.detection import project_checks
+from ralph_tui.engine.verification.detection.directory_files import READ_BYTES, DirectoryFiles
 from ralph_tui.engine.verification.detection.project_checks import (
     ChecksOfRun,
     checks_of,
     detect_checks,
     gate_commands,
 )
-from ralph_tui.engine.verification.detection.project_files import READ_BYTES, DirectoryFiles
 
 
 class Written:

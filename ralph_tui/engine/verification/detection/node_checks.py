@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from ralph_tui.domain.verification.check_commands import CheckCommand, CheckKind
-from ralph_tui.engine.verification.detection.project_files import ProjectFiles
+from ralph_tui.engine.verification.detection.directory_files import ProjectFiles
 from ralph_tui.engine.verification.detection.python_declarations import table
 
 PACKAGE = "package.json"

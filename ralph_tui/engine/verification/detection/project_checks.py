@@ -27,12 +27,12 @@ from ralph_tui.domain.verification.check_commands import (
     ProjectChecks,
     PythonManager,
 )
-from ralph_tui.engine.verification.detection.node_checks import node_checks
-from ralph_tui.engine.verification.detection.project_files import (
+from ralph_tui.engine.verification.detection.directory_files import (
     DirectoryFiles,
     NotedFiles,
     ProjectFiles,
 )
+from ralph_tui.engine.verification.detection.node_checks import node_checks
 from ralph_tui.engine.verification.detection.python_checks import python_checks
 from ralph_tui.engine.verification.detection.python_declarations import PythonProject
 from ralph_tui.store.backup.check_store import CheckStore, RequiredChecks

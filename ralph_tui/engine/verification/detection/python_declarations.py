@@ -11,7 +11,7 @@ from functools import cached_property
 from posixpath import dirname, join, normpath
 
 from ralph_tui.domain.verification.check_commands import PythonManager
-from ralph_tui.engine.verification.detection.project_files import ProjectFiles
+from ralph_tui.engine.verification.detection.directory_files import ProjectFiles
 
 PYPROJECT = "pyproject.toml"
 VENVS = (".venv", "venv", "env")

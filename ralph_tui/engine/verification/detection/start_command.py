@@ -3,9 +3,9 @@
 import shlex
 from collections.abc import Iterator
 
+from ralph_tui.engine.verification.detection.directory_files import ProjectFiles
 from ralph_tui.engine.verification.detection.node_checks import start_script
 from ralph_tui.engine.verification.detection.project_checks import target_named
-from ralph_tui.engine.verification.detection.project_files import ProjectFiles
 from ralph_tui.engine.verification.detection.python_declarations import PythonProject, table
 
 _TARGETS = ("run", "start", "serve", "dev")

@@ -15,7 +15,7 @@ from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.verification.test_counts import RunnerKind, TestCounts
 from ralph_tui.domain.verification.verification import Inputs, Place, criterion_text
 from ralph_tui.engine.core.project_tree import NOT_THE_PROJECT
-from ralph_tui.engine.verification.command import CommandResult
+from ralph_tui.engine.verification.check_command import CommandResult
 from ralph_tui.engine.verification.evidence import report_judge
 from ralph_tui.engine.verification.evidence.allowed_changes import allowed_changes
 from ralph_tui.engine.verification.evidence.check_files import CheckChanges, CheckFiles

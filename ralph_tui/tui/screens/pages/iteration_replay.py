@@ -10,7 +10,7 @@ from ralph_tui.domain.formatting import duration, plural
 from ralph_tui.present.sections.bars import bar
 from ralph_tui.present.text.spans import Line, Span, Tone, width_of
 from ralph_tui.present.timeline.entries import EntryFilter
-from ralph_tui.tui.data.replay import Player
+from ralph_tui.tui.data.event_player import Player
 from ralph_tui.tui.widgets.stream import Transcript
 from ralph_tui.tui.widgets.styled import StyledWidget
 

@@ -30,7 +30,7 @@ from ralph_tui.present.timeline.timeline import Timeline
 from ralph_tui.store.journal.event_scanner import Progress
 from ralph_tui.store.journal.journal_library import MAX_EVENTS, JournalLibrary
 from ralph_tui.tui.commands.command import Command
-from ralph_tui.tui.data.replay import Player
+from ralph_tui.tui.data.event_player import Player
 from ralph_tui.tui.screens.dialogs.details import ToolDetail
 from ralph_tui.tui.screens.pages.iteration_replay import ReplayLine
 from ralph_tui.tui.screens.pages.page import Handler, ListDetailPage

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ralph_tui.domain.plan.plan import Task
-from ralph_tui.engine.verification.command import CommandResult, run_command
+from ralph_tui.engine.verification.check_command import CommandResult, run_command
 from ralph_tui.engine.verification.evidence.check_files import CheckFiles
 from ralph_tui.engine.verification.evidence.examine import (
     CommandRun,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain.verification.test_counts import RunnerKind, TestCounts
-from ralph_tui.engine.verification.command import run_command
+from ralph_tui.engine.verification.check_command import run_command
 from ralph_tui.engine.verification.evidence.report_judge import weaker
 from ralph_tui.engine.verification.evidence.reports import TestReport, go_text, read_reports
 from ralph_tui.engine.verification.evidence.runners import (

@@ -4,7 +4,7 @@ import hashlib
 import re
 
 from ralph_tui.domain.plan.plan import ImplementationPlan, Origin, Task, TaskStatus
-from ralph_tui.interop.formats import Imported, InteropError, Source, Wanted
+from ralph_tui.interop.formats import Imported, ImportOptions, InteropError, Source
 
 _LINE = re.compile(
     r"- \[(?P<box>[ x])\] (?P<id>[\w.-]+): (?P<title>[^`]+?)(?: `(?P<check>[^`]+)`)?\s*"
@@ -22,7 +22,7 @@ class PlainList:
             return 0
         return 90 if _LINE.match(source.head) else 50
 
-    def read(self, source: Source, wanted: Wanted) -> Imported:
+    def read(self, source: Source, wanted: ImportOptions) -> Imported:
         """Read one task from each line."""
         del wanted  # the format has neither groups nor tags
         tasks: list[Task] = []

@@ -28,7 +28,14 @@ from ralph_tui.domain.verification.verification import (
     CommandCriterion,
     Criterion,
 )
-from ralph_tui.interop.formats import MAX_TASKS, Imported, InteropError, LeftOut, Source, Wanted
+from ralph_tui.interop.formats import (
+    MAX_TASKS,
+    Imported,
+    ImportOptions,
+    InteropError,
+    LeftOut,
+    Source,
+)
 
 MAX_TITLE = 300
 MAX_TEXT = 20_000
@@ -98,7 +105,7 @@ class Listing:
     unread: frozenset[str] = frozenset()
 
 
-def imported(listing: Listing, source: Source, wanted: Wanted) -> Imported:
+def imported(listing: Listing, source: Source, wanted: ImportOptions) -> Imported:
     """Check a listing and make its tasks.
 
     Raises:

@@ -12,9 +12,9 @@ from ralph_tui.interop.formats import (
     Exporter,
     Imported,
     Importer,
+    ImportOptions,
     InteropError,
     Source,
-    Wanted,
     Writable,
 )
 
@@ -183,7 +183,7 @@ class _Guarded:
         except Exception:  # noqa: BLE001 - it does not know the file, and `--as` shows why
             return 0
 
-    def read(self, source: Source, wanted: Wanted) -> Imported:
+    def read(self, source: Source, wanted: ImportOptions) -> Imported:
         try:
             return self._importer.read(source, wanted)
         except InteropError:
