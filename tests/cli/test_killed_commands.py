@@ -28,6 +28,11 @@ STEP = 1 if os.environ.get("RALPH_LONG") else 29
 
 def is_killed(words: str, root: Path, nth: int) -> bool:
     """Run a command in a child that dies before its nth call that changes the disk; whether it did."""
+    return dies(lambda: inside(*words.split(), cwd=root).returncode, nth)
+
+
+def dies(run: Callable[[], int], nth: int) -> bool:
+    """Run a function in a child that dies before its nth call that changes the disk; whether it did."""
     child = os.fork()
     if child == 0:
         left = nth
@@ -46,7 +51,7 @@ def is_killed(words: str, root: Path, nth: int) -> bool:
             setattr(os, name, dying(getattr(os, name)))
         status = 1
         try:
-            status = inside(*words.split(), cwd=root).returncode
+            status = run()
         finally:
             os._exit(status)
     status = os.waitpid(child, 0)[1]

@@ -1,43 +1,170 @@
-"""A folder that is no project yet: the screen says what is here, takes a request and writes nothing itself."""
+"""A folder that is no project yet: the screen says what is here, takes a choice and writes nothing itself."""
+
+from collections.abc import Awaitable, Callable
 
 import pytest
+from textual.pilot import Pilot
 from textual.widgets import Input
 
-from ralph_tui.tui.app.start_screen import StartFacts, StartScreen
+from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.plan.import_preview import (
+    ImportChange,
+    ImportedCommand,
+    ImportPreview,
+    ImportRow,
+)
+from ralph_tui.tui.app.start_screen import (
+    ForeignPlan,
+    PlanPreview,
+    StartChoice,
+    StartFacts,
+    StartScreen,
+)
 from tests.tui.test_pictures import Compare
 
-FOUND = StartFacts(
-    "~/code/habits",
-    {
-        "Checks": "npm test, npm run lint",
-        "Models": "opus plans, sonnet builds, at most $50 a run",
-        "Plan": "TODO.md is a plan of another tool. Import it: `ralph import TODO.md`",
-    },
-    (".ralph/config.yaml", "AGENTS.md"),
-    "A run needs a login, and there is none. Set ANTHROPIC_API_KEY.",
+PREVIEW = ImportPreview(
+    source="prd.json",
+    format="snarktank",
+    rows=(
+        ImportRow(change=ImportChange.NEW, id="US-001", title="Add a habit"),
+        ImportRow(
+            change=ImportChange.NEW,
+            id="US-002",
+            title="Mark a habit as done",
+            detail="complete in the file, not verified",
+        ),
+    ),
+    commands=(
+        ImportedCommand(task_id="US-001", command="npm test"),
+        ImportedCommand(
+            task_id="US-002", command="rm -rf /", verdict="deny", reason="It deletes everything."
+        ),
+    ),
+    remarks=("The file has no priorities, so its order counts.",),
 )
+
+
+def found(look: Callable[[], ImportPreview] = lambda: PREVIEW) -> StartFacts:
+    return StartFacts(
+        "~/code/habits",
+        {
+            "Checks": "npm test, npm run lint",
+            "Models": "opus plans, sonnet builds, at most $50 a run",
+            "Plan": "prd.json, from another tool (^o shows what is in it)",
+        },
+        (".ralph/config.yaml", "AGENTS.md"),
+        "A run needs a login, and there is none. Set ANTHROPIC_API_KEY.",
+        ForeignPlan("prd.json", look),
+        offers_git=True,
+    )
 
 
 @pytest.fixture
 def screen(monkeypatch: pytest.MonkeyPatch) -> StartScreen:
     monkeypatch.setattr(Input, "cursor_blink", False)
-    return StartScreen(FOUND)
+    return StartScreen(found())
+
+
+async def previewed(pilot: Pilot[StartChoice]) -> None:
+    """Open the preview, and wait until it is there."""
+    await pilot.press("ctrl+o")
+    await pilot.app.workers.wait_for_complete()
+    await pilot.pause()
+    assert isinstance(pilot.app.screen, PlanPreview)
+
+
+def below(screen: StartScreen) -> str:
+    return str(screen.query_one("#next").render())
 
 
 async def test_enter_takes_the_request(screen: StartScreen) -> None:
     async with screen.run_test(size=(80, 24)) as pilot:
         await pilot.press("enter")
         assert screen.return_value is None
-        assert "Say what to build first" in str(screen.query_one("#next").render())
+        assert "Say what to build first" in below(screen)
         await pilot.press(*"A q tracker", "enter")
-    assert screen.return_value == "A q tracker"
+    assert screen.return_value == StartChoice("A q tracker", makes_git=True)
 
 
-@pytest.mark.parametrize(("key", "ended"), [("ctrl+s", ""), ("escape", None), ("ctrl+c", None)])
-async def test_other_keys_send_nothing(screen: StartScreen, key: str, ended: str | None) -> None:
+@pytest.mark.parametrize(
+    ("key", "ended"),
+    [("ctrl+s", StartChoice(makes_git=True)), ("escape", None), ("ctrl+c", None)],
+)
+async def test_a_typed_request_is_dropped_only_when_asked_twice(
+    screen: StartScreen, key: str, ended: StartChoice | None
+) -> None:
     async with screen.run_test(size=(80, 24)) as pilot:
         await pilot.press(*"words", key)
+        assert "not sent yet" in below(screen)
+        assert screen.query_one(Input).value == "words"
+        await pilot.press("x")
+        assert "not sent yet" not in below(screen)
+        await pilot.press(key, key)
+    assert not screen.is_running
     assert screen.return_value == ended
+
+
+@pytest.mark.parametrize(
+    ("key", "ended"), [("ctrl+s", StartChoice(makes_git=True)), ("escape", None)]
+)
+async def test_nothing_is_asked_while_nothing_is_typed(
+    screen: StartScreen, key: str, ended: StartChoice | None
+) -> None:
+    async with screen.run_test(size=(80, 24)) as pilot:
+        await pilot.press(key)
+    assert not screen.is_running
+    assert screen.return_value == ended
+
+
+async def test_a_repository_can_be_left_out(screen: StartScreen) -> None:
+    async with screen.run_test(size=(80, 24)) as pilot:
+        assert "runs `git init`" in below(screen)
+        await pilot.press("ctrl+g")
+        assert "git init" not in below(screen)
+        assert "none will be made" in str(screen.query_one("#git").render())
+        await pilot.press(*"go", "enter")
+    assert screen.return_value == StartChoice("go")
+
+
+async def test_a_plan_is_looked_at_before_it_is_imported(screen: StartScreen) -> None:
+    async with screen.run_test(size=(80, 24)) as pilot:
+        await pilot.press(*"words")
+        await previewed(pilot)
+        shown = "".join(str(line.render()) for line in screen.screen.query("Static"))
+        assert "Mark a habit as done" in shown
+        assert "rm -rf /" in shown
+        assert "The request you typed is not sent" in shown
+        await pilot.press("ctrl+s", "ctrl+g", "ctrl+o")
+        assert isinstance(screen.screen, PlanPreview)
+        await pilot.press("escape")
+        assert screen.query_one(Input).value == "words"
+        await previewed(pilot)
+        await pilot.press("enter")
+    assert screen.return_value == StartChoice(plan=PREVIEW, makes_git=True)
+
+
+async def test_a_plan_that_cannot_be_read_is_said_and_the_rest_goes_on() -> None:
+    def look() -> ImportPreview:
+        raise RalphError("prd.json:3: this is no JSON.", "Repair it.")
+
+    screen = StartScreen(found(look))
+    async with screen.run_test(size=(80, 24)) as pilot:
+        await pilot.press("ctrl+o")
+        await screen.workers.wait_for_complete()
+        await pilot.pause()
+        assert below(screen) == "prd.json:3: this is no JSON. Repair it."
+        await pilot.press(*"go", "enter")
+    assert screen.return_value == StartChoice("go", makes_git=True)
+
+
+async def test_a_plan_without_tasks_is_not_imported() -> None:
+    screen = StartScreen(found(lambda: ImportPreview(source="prd.json", format="snarktank")))
+    async with screen.run_test(size=(80, 24)) as pilot:
+        await previewed(pilot)
+        await pilot.press("enter", "ctrl+y")
+        assert isinstance(screen.screen, PlanPreview)
+        await pilot.press("escape", "escape")
+    assert screen.return_value is None
 
 
 async def test_hostile_names_are_inert() -> None:
@@ -51,8 +178,16 @@ async def test_hostile_names_are_inert() -> None:
     assert not {"\x1b", "\x07"} & set(shown)
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+@pytest.mark.parametrize("size", [(80, 24), (100, 30), (40, 10)])
 def test_the_start_screen(
     snap_compare: Compare, screen: StartScreen, size: tuple[int, int]
 ) -> None:
     assert snap_compare(screen, terminal_size=size)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (100, 30)])
+def test_the_plan_before_it_is_imported(
+    snap_compare: Compare, screen: StartScreen, size: tuple[int, int]
+) -> None:
+    look: Callable[[Pilot[StartChoice]], Awaitable[None]] = previewed
+    assert snap_compare(screen, terminal_size=size, run_before=look)

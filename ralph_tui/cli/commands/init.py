@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from ralph_tui.cli.run.beginning import Beginning
     from ralph_tui.domain.verification.check_commands import ProjectChecks
     from ralph_tui.store.layout import Layout
-    from ralph_tui.tui.app.start_screen import StartFacts
 
 app = typer.Typer()
 
@@ -256,50 +255,29 @@ def begin_here(directory: Path) -> int:
     Raises:
         RalphError: The directory cannot be made a project; nothing was changed.
     """
+    from ralph_tui.cli.run.first_start import FirstStart, keeping
     from ralph_tui.cli.run.mode import open_project
-    from ralph_tui.tui.app.start_screen import StartScreen
+    from ralph_tui.store.foreign_files import foreign_plans
 
     _refuse_home(directory)
     wanted = WantedFiles(prompts=False, template="")
     adoption = _adoption(directory, wanted, python=False)
-    found, theme = _found(adoption)
-    request = StartScreen(found, theme).run()
-    if request is None:
+    made = ["a Python project"] if adoption.uv_init is not None else []
+    new = [path.relative_to(directory).as_posix() for path, _ in adoption.new]
+    start = FirstStart(directory, adoption.checks, (*made, *new), foreign_plans(directory))
+    choice = start.ask()
+    if choice is None:
         note("nothing was changed; `ralph demo` shows how ralph works.")
         return 0
-    _carry_out(adoption, wanted, None, goes_on=True)
-    return open_project(directory, request)
-
-
-def _found(adoption: Adoption) -> "tuple[StartFacts, str]":
-    """Return what the start screen says about a directory, and the theme to say it in."""
-    from ralph_tui.cli.doctor.preflight import LOGIN_HINT, login
-    from ralph_tui.config.load import load_settings
-    from ralph_tui.domain.verification.check_commands import CheckKind
-    from ralph_tui.present.text.figures import limit
-    from ralph_tui.tui.app.start_screen import StartFacts
-
-    settings = load_settings(adoption.root)
-    models, costs = settings.models, settings.safety.cost_limits
-    checks = [one.command for kind in _KINDS for one in adoption.checks.of(CheckKind(kind))]
-    most = f", at most {limit(costs.per_session)} a run" if costs.per_session else ""
-    facts = {
-        "Checks": ", ".join(checks) or "none found; ralph looks again while it builds",
-        "Models": f"{models.planning} plans, {models.primary} builds{most}",
-        "Plan": plan_of_another(adoption.root),
-    }
-    made = ["a Python project"] if adoption.uv_init is not None else []
-    new = [path.relative_to(adoption.root).as_posix() for path, _ in adoption.new]
-    missing = "" if login() else f"A run needs a login, and there is none. {LOGIN_HINT}"
-    home = os.path.expanduser("~")  # noqa: PTH111 - without a home it stays as it is
-    place = str(adoption.root)
-    shown = f"~{place[len(home) :]}" if place.startswith(f"{home}{os.sep}") else place
-    return (
-        StartFacts(
-            shown, {label: text for label, text in facts.items() if text}, (*made, *new), missing
-        ),
-        settings.screen.theme,
-    )
+    with keeping(choice.request):
+        if adoption.uv_init is not None and not choice.makes_git:
+            adoption = replace(adoption, uv_init=(*adoption.uv_init, "--vcs", "none"))
+        elif choice.makes_git and adoption.uv_init is None:  # uv makes the repository itself
+            start.make_repository()
+        _carry_out(adoption, wanted, None, goes_on=True)
+        if choice.plan is not None:
+            start.import_plan(choice.plan)
+    return open_project(directory, choice.request)
 
 
 def _preview_further(name: str | None, beginning: "Beginning | None") -> None:
@@ -387,14 +365,21 @@ def _say_next(adoption: Adoption, layout: "Layout") -> None:
 
 
 def _adoption(root: Path, asked: WantedFiles, *, python: bool) -> Adoption:
-    """Work out what there is to do; change nothing."""
+    """Work out what there is to do; change nothing.
+
+    Raises:
+        RalphError: `.ralph` is something else than a directory, or a Python project cannot be made here.
+    """
     from ralph_tui.config.edit import template_of
     from ralph_tui.config.load import load_settings
     from ralph_tui.config.template import template
     from ralph_tui.engine.verification.detection.project_checks import checks_of
     from ralph_tui.store.layout import Layout
+    from ralph_tui.store.project_dir import require
 
     layout = Layout(root)
+    if os.path.lexists(layout.dot):
+        require(layout)
     uv_init = _python_to_make(root, asked=python)
     checks = checks_of(root, load_settings(root))
     if uv_init is not None and not checks.python:
@@ -551,10 +536,11 @@ def _uv(root: Path, *words: str) -> "subprocess.CompletedProcess[str]":
 
 def _write_new(path: Path, text: str, root: Path) -> None:
     """Write a file unless something of that name exists, whatever it is."""
+    from ralph_tui.store.io.files import write_new
+
     name = path.relative_to(root)
     try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
+        write_new(path, text.encode())
     except FileExistsError:
         out(f"kept     {name}")
     except OSError as error:

@@ -31,9 +31,12 @@ def open_here(project_root: Path | None, begin: "Callable[[Path], int]") -> int:
 
         print_status(project.root)
         return 0
+    from ralph_tui.store.project_root import nearest
+
     directory = start_directory(project_root)
     if not _is_set_up(directory, exactly=project_root is not None):
         return begin(directory)
+    _refuse_other_kinds(directory if project_root is not None else nearest(directory) or directory)
     return open_project(project_root)
 
 
@@ -47,6 +50,21 @@ def _is_set_up(directory: Path, *, exactly: bool) -> bool:
 
     places = (directory,) if exactly else upwards(directory)
     return any(missing_state(place) is not None for place in places)
+
+
+def _refuse_other_kinds(place: Path) -> None:
+    """Refuse a file where `.ralph` should be; a screen could only wait for somebody to move it away.
+
+    Raises:
+        StoreError: `.ralph` is there and no directory.
+    """
+    from ralph_tui.store.project_root import DOT
+
+    if os.path.lexists(place / DOT) and not (place / DOT).is_dir():
+        from ralph_tui.store.layout import Layout
+        from ralph_tui.store.project_dir import require
+
+        require(Layout(place))
 
 
 def open_project(project_root: Path | None, request: str = "") -> int:

@@ -102,6 +102,31 @@ def replace_file(target: Path, data: bytes) -> None:
     _swap_in(stage(target, data, durable=False), target)
 
 
+def write_new(path: Path, data: bytes, *, mode: int = 0o666) -> None:
+    """Write a file that does not exist yet; a process killed meanwhile leaves the whole file or none.
+
+    Args:
+        path: The file; a link of that name counts as existing.
+        data: The whole content.
+        mode: The permissions, less those that the umask takes away.
+
+    Raises:
+        FileExistsError: Something has that name already; it was left alone.
+        OSError: The file could not be written.
+    """
+    if os.path.lexists(path):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+    temp = stage(path, data, mode=mode)
+    try:
+        path.hardlink_to(temp)
+    except OSError as error:
+        if error.errno == errno.EEXIST:
+            raise
+        temp.rename(path)  # the file system has no hard links
+    finally:
+        temp.unlink(missing_ok=True)
+
+
 def _swap_in(temp: Path, target: Path) -> None:
     try:
         temp.replace(target)

@@ -1,23 +1,54 @@
-"""The screen of a folder that is no project yet: what is here, one input, and what enter will do."""
+"""The screen of a folder that is no project yet: what is here, one input, and what each key will do."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from textual import work
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
+from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
+from textual.screen import Screen
 from textual.widgets import Input, Static
+from textual.worker import get_current_worker
 
+from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.plan.import_preview import ImportPreview
 from ralph_tui.domain.sanitize import inert
+from ralph_tui.present.sections.import_parts import import_heading, import_parts
+from ralph_tui.present.text.parts import parts_blocks
+from ralph_tui.present.text.spans import Line, Tone
 from ralph_tui.tui.theme.stylesheets import STYLES
 from ralph_tui.tui.theme.themes import RALPH_DARK, THEMES, shown_as
 
-_LABEL = 10
-"""Columns of a fact's label."""
+_MOST_ROWS = 60
+"""Tasks of each kind that a preview lists."""
 
 _EMPTY = "Say what to build first, or press ctrl+s to only set ralph up."
+_TYPED = "Your request is not sent yet. Press {key} again to {what}."
+_UNUSED = "The request you typed is not sent: the plan says what to build."
+_TONES = {
+    Tone.OK: "$text-success",
+    Tone.WARN: "$text-warning",
+    Tone.BAD: "$text-error",
+    Tone.INFO: "bold $text-primary",
+    Tone.TITLE: "bold $text-primary",
+    Tone.MUTED: "$foreground 60%",
+}
+
+
+@dataclass(frozen=True)
+class ForeignPlan:
+    """Another tool's plan in the folder.
+
+    Attributes:
+        name: Its file, relative to the folder.
+        look: Reads it and returns what an import would do; blocks and writes nothing. Raises `RalphError`.
+    """
+
+    name: str
+    look: Callable[[], ImportPreview]
 
 
 @dataclass(frozen=True)
@@ -29,22 +60,44 @@ class StartFacts:
         facts: What is here and what a run would use, by label.
         files: Files that are written.
         missing: What a run needs and does not have; empty when nothing is missing.
+        plan: Another tool's plan that can be imported; None where there is none.
+        offers_git: Whether the folder is in no repository and `git init` could make one.
     """
 
     place: str
     facts: Mapping[str, str]
     files: tuple[str, ...]
     missing: str = ""
+    plan: ForeignPlan | None = None
+    offers_git: bool = False
 
 
-class StartScreen(App[str]):
-    """Asks for a request; ends with it, with an empty text to only set ralph up, or with None to do nothing."""
+@dataclass(frozen=True)
+class StartChoice:
+    """What the person wants: ralph set up, and what comes with it.
+
+    Attributes:
+        request: What to build; empty to start nothing.
+        plan: The import that was looked at and agreed to; None for none.
+        makes_git: Whether `git init` makes a repository.
+    """
+
+    request: str = ""
+    plan: ImportPreview | None = None
+    makes_git: bool = False
+
+
+class StartScreen(App[StartChoice]):
+    """Asks what to build; ends with the person's choice, or with None to change nothing."""
 
     TITLE = "ralph"
     CSS_PATH = STYLES / "start.tcss"
     ENABLE_COMMAND_PALETTE = False
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (16, "-tall")]  # noqa: RUF012 - as Textual declares it
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "only_set_up", priority=True),
+        Binding("ctrl+o", "look_at_plan", priority=True),
+        Binding("ctrl+g", "toggle_git", priority=True),
         Binding("escape,ctrl+q,ctrl+c", "leave", priority=True),
     ]
 
@@ -57,6 +110,8 @@ class StartScreen(App[str]):
         """
         super().__init__()
         self._found = found
+        self._makes_git = found.offers_git
+        self._asked = ""
         for one in THEMES:
             self.register_theme(one)
         known = theme if theme in self.available_themes else RALPH_DARK.name
@@ -69,43 +124,190 @@ class StartScreen(App[str]):
             yield Static(Content("Set up ralph here?"), id="headline")
             yield Static(Content(inert(found.place)), id="place")
             for label, text in found.facts.items():
-                line = Content(f"{label:<{_LABEL}}{inert(text)}").stylize(
-                    "$foreground 60%", 0, _LABEL
-                )
-                yield Static(line, classes="fact")
+                yield from _fact(label, text)
+            if found.offers_git:
+                yield from _fact("Git", self._git(), "git")
             if found.missing:
                 yield Static(Content(inert(found.missing)), id="missing")
             yield Input(placeholder="What should be built?", id="request")
             yield Static(Content(self._next()), id="next")
-        yield Static(self._keys(), id="keys")
+        yield Static(self._keys(), classes="keys")
+
+    def _git(self) -> str:
+        if self._makes_git:
+            return "no repository yet; `git init` makes one (^g leaves it out)"
+        return "no repository, and none will be made (^g makes one)"
 
     def _next(self) -> str:
         return (
-            f"Enter writes {', '.join(self._found.files)} and begins: the model reads the project and asks "
+            f"Enter {_listed([*self._sets_up(), 'begins'])}: the model reads the project and asks "
             "what is unclear. You approve the specs and the plan before anything is built."
         )
 
+    def _sets_up(self) -> list[str]:
+        """Return what setting up does, as phrases."""
+        git = ["runs `git init`"] if self._makes_git else []
+        files = self._found.files
+        return [*git, f"writes {' and '.join(files)}"] if files else git
+
     def _keys(self) -> Content:
-        keys = (("enter", "set up and begin"), ("^s", "only set up"), ("esc", "leave"))
-        return Content("   ").join(
-            Content.assemble((key, "bold $text-primary"), f" {words}") for key, words in keys
-        )
+        plan = (("^o", "import the plan"),) if self._found.plan else ()
+        return _keys(("enter", "set up and begin"), ("^s", "only set up"), *plan, ("esc", "leave"))
 
     def on_mount(self) -> None:
         """Wait for the request."""
-        self.query_one("#request", Input).focus()
+        self._input.focus()
+
+    @property
+    def _input(self) -> Input:
+        return self.screen_stack[0].query_one("#request", Input)
+
+    def say(self, text: str) -> None:
+        """Show a sentence below the input; an empty one shows what enter does."""
+        self.screen_stack[0].query_one("#next", Static).update(Content(inert(text) or self._next()))
+
+    def on_input_changed(self) -> None:
+        """Take back a question about the text, now that the person goes on typing."""
+        if self._asked:
+            self._asked = ""
+            self.say("")
 
     def on_input_submitted(self, message: Input.Submitted) -> None:
         """End with the request; an empty one costs money for nothing."""
         if request := message.value.strip():
-            self.exit(request)
+            self.exit(StartChoice(request, makes_git=self._makes_git))
         else:
-            self.query_one("#next", Static).update(Content(_EMPTY))
+            self.say(_EMPTY)
 
     def action_only_set_up(self) -> None:
         """End without a request."""
-        self.exit("")
+        if not self._looks and self._may_drop("ctrl+s", "set ralph up without it"):
+            self.exit(StartChoice(makes_git=self._makes_git))
+
+    def action_toggle_git(self) -> None:
+        """Make a repository, or do not."""
+        if self._found.offers_git and not self._looks:
+            self._makes_git = not self._makes_git
+            self.query_one("#git", Static).update(self._git())
+            self.say("")
+
+    def action_look_at_plan(self) -> None:
+        """Show what an import of the plan would do."""
+        plan = self._found.plan
+        if plan is not None and not self._looks:
+            self.say(f"Reading {plan.name}…")
+            self._look(plan)
+
+    @work(thread=True, exclusive=True)
+    def _look(self, plan: ForeignPlan) -> None:
+        try:
+            preview = plan.look()
+        except RalphError as error:
+            if not get_current_worker().is_cancelled:
+                self.call_from_thread(self.say, f"{error.message} {error.hint}")
+            return
+        if not get_current_worker().is_cancelled:
+            self.call_from_thread(self._show, preview)
+
+    def _show(self, preview: ImportPreview) -> None:
+        self.say("")
+        told = _UNUSED if self._input.value.strip() else ""
+
+        self.push_screen(PlanPreview(preview, self._sets_up(), told), self._decided)
+
+    def _decided(self, plan: ImportPreview | None) -> None:
+        if plan is not None:
+            self.exit(StartChoice(plan=plan, makes_git=self._makes_git))
+
+    @property
+    def _looks(self) -> bool:
+        return isinstance(self.screen, PlanPreview)
 
     def action_leave(self) -> None:
-        """End and change nothing."""
-        self.exit(None)
+        """Close the preview, or end and change nothing."""
+        if isinstance(self.screen, PlanPreview):
+            self.screen.dismiss(None)
+        elif self._may_drop("esc", "leave without it"):
+            self.exit(None)
+
+    def _may_drop(self, key: str, what: str) -> bool:
+        """Return whether the typed text may be dropped: there is none, or the person was asked."""
+        if not self._input.value.strip() or self._asked == key:
+            return True
+        self._asked = key
+        self.say(_TYPED.format(key=key, what=what))
+        return False
+
+
+class PlanPreview(Screen[ImportPreview | None]):
+    """Shows what an import would do; returns it when the person wants it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter,ctrl+y", "agree")]
+
+    def __init__(self, preview: ImportPreview, sets_up: list[str], told: str) -> None:
+        """Show this preview.
+
+        Args:
+            preview: What would happen.
+            sets_up: What setting up ralph does, as phrases.
+            told: What else the person must know; empty for nothing.
+        """
+        super().__init__()
+        self._preview = preview
+        self._sets_up = sets_up
+        self._told = told
+
+    def compose(self) -> ComposeResult:
+        """Lay out the tables and the keys."""
+        preview = self._preview
+        lines = [
+            _content(line)
+            for block in parts_blocks(import_parts(preview, _MOST_ROWS))
+            for line in block.lines
+        ]
+        with VerticalScroll():
+            yield Static(Content(f"Import {inert(import_heading(preview))}?"), id="headline")
+            yield Static(Content(inert(self._what())), id="place")
+            yield Static(Content("\n").join(lines))
+        agree = (("enter", "set up and import"),) if preview.changes_plan else ()
+        yield Static(_keys(*agree, ("↑↓", "scroll"), ("esc", "back")), classes="keys")
+
+    def _what(self) -> str:
+        if not self._preview.changes_plan:
+            return "There is nothing to import in it."
+        does = _listed([*self._sets_up, "imports these tasks"])
+        return (
+            f"Enter {does}. The file stays as it is, and no model is called. {self._told}".strip()
+        )
+
+    def on_mount(self) -> None:
+        """Scroll with the keys."""
+        self.query_one(VerticalScroll).focus()
+
+    def action_agree(self) -> None:
+        """Import, where there is anything to import."""
+        if self._preview.changes_plan:
+            self.dismiss(self._preview)
+
+
+def _fact(label: str, text: str, name: str | None = None) -> ComposeResult:
+    """Lay out a label and its text, which is folded beside it."""
+    with Horizontal(classes="fact"):
+        yield Static(Content(label), classes="label")
+        yield Static(Content(inert(text)), id=name)
+
+
+def _listed(does: list[str]) -> str:
+    *most, last = does
+    return f"{', '.join(most)}, and {last}" if most else last
+
+
+def _keys(*keys: tuple[str, str]) -> Content:
+    """Return the line of keys."""
+    return Content("   ").join(
+        Content.assemble((key, "bold $text-primary"), f" {words}") for key, words in keys
+    )
+
+
+def _content(line: Line) -> Content:
+    return Content.assemble(*((inert(text), _TONES.get(tone, "")) for text, tone in line))
