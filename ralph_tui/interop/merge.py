@@ -204,8 +204,6 @@ def with_evidence(
 def _remarks(incoming: Sequence[Incoming]) -> Iterator[str]:
     for one in incoming:
         yield from one.imported.remarks
-        if one.imported.branch:
-            yield f"{one.name} wants the work done on the branch {one.imported.branch}; ralph does not switch to it."
 
 
 def _key(origin: Origin) -> Key:

@@ -88,7 +88,7 @@ def import_plan(  # noqa: PLR0913 - an option of the command for each
     with target.before():
         controls = controls_of(project_root)
         settings = load_settings(controls.root)
-        importing = PlanImport(controls, settings, into_new=target.is_new)
+        importing = PlanImport(controls, settings, into_new=target.name if target.is_new else None)
         preview = importing.look(source, form, ImportOptions(by=by, tag=tag))
     if not as_json:
         show(preview)

@@ -86,7 +86,7 @@ class FirstStart:
             from ralph_tui.engine.control.controls import Controls
             from ralph_tui.engine.run.plan_import import PlanImport
 
-            importing = PlanImport(Controls(self.root), settings, self.root, into_new=True)
+            importing = PlanImport(Controls(self.root), settings, self.root, into_new="")
             return importing.look(self.plans[0])
 
         return ForeignPlan(self.plans[0], look)

@@ -52,6 +52,8 @@ class ImportPreview(Model):
     rows: tuple[ImportRow, ...] = ()
     commands: tuple[ImportedCommand, ...] = ()
     remarks: tuple[str, ...] = ()
+    branch: str = ""
+    """The branch that the feature gets from the file; empty when it keeps its own."""
 
     @property
     def counts(self) -> Counter[ImportChange]:
@@ -62,7 +64,7 @@ class ImportPreview(Model):
     def effect(self) -> tuple[object, ...]:
         """What the import writes: what a person agrees to, whatever else happens to the plan meanwhile."""
         written = (ImportChange.NEW, ImportChange.CHANGED)
-        return *(row for row in self.rows if row.change in written), *self.commands
+        return *(row for row in self.rows if row.change in written), *self.commands, self.branch
 
     @property
     def changes_plan(self) -> bool:

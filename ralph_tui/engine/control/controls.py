@@ -332,13 +332,18 @@ class Controls:
         before, after = self._replanned("you split it", lambda plan: split(plan, task_id, parts))
         return tuple(task for task in after.tasks if before.task(task.id) is None)
 
-    def replace_plan(self, words: str, change: Change) -> ImplementationPlan:
-        """Replace the plan by what `change` makes of it; `words` say what the person did. Returns the new plan.
+    def replace_plan(self, words: str, change: Change, *, branch: str = "") -> ImplementationPlan:
+        """Replace the plan by what a function makes of it, and return the new plan.
+
+        Args:
+            words: What the person did.
+            change: Makes the new plan.
+            branch: The branch that the feature gets; empty to keep its own.
 
         Raises:
             RalphError: The change is refused, or cannot be written; nothing was changed.
         """
-        return self._replanned(words, change)[1]
+        return self._replanned(words, change, branch)[1]
 
     def _changed(self, task_id: str, words: str, change: TaskChange) -> Task:
         """Change one task on disk; return it as it is now."""
@@ -346,18 +351,22 @@ class Controls:
         return find(plan, task_id)
 
     def _replanned(
-        self, words: str, change: Change
+        self, words: str, change: Change, branch: str = ""
     ) -> tuple[ImplementationPlan, ImplementationPlan]:
         """Change the plan on disk; return it as it was and as it is now.
 
-        `words` say what the person did to the task.
+        `words` say what the person did to the task; a `branch` becomes that of the feature.
         """
 
         def replan(docs: Documents) -> Outcome[ImplementationPlan]:
             after = change(docs.plan)
             for known in (self.attribution, self.journal_attribution):
                 known.note(docs.plan, after, words)
-            return Outcome(docs.replacing(plan=after), docs.plan)
+            changed = docs.replacing(plan=after)
+            if branch and docs.feature:
+                record = docs.project.of(docs.feature).model_copy(update={"branch": branch})
+                changed = changed.replacing(project=docs.project.replacing(docs.feature, record))
+            return Outcome(changed, docs.plan)
 
         docs, before = self._project.transact_returning(replan)
         if not self.is_followed:  # a loop follows the plan by itself

@@ -17,12 +17,14 @@ from ralph_tui.domain.tool_calls import Verdict
 from ralph_tui.domain.verification.verification import GateResult, TaskVerification
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.source_files import LoadedFile, load_sources
+from ralph_tui.engine.run.imported_branch import branch_for
 from ralph_tui.engine.session.spec import guard_policy
 from ralph_tui.engine.verification.detection.project_checks import checks_of
 from ralph_tui.guard.worker import judging
 from ralph_tui.interop.format_registry import FITS, formats
 from ralph_tui.interop.formats import Importer, ImportOptions, InteropError
 from ralph_tui.interop.merge import Incoming, Merged, commands_in, merge, with_evidence
+from ralph_tui.store.documents.documents import Documents
 from ralph_tui.store.followed_exports import read_followed
 from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.project import Project
@@ -44,11 +46,16 @@ class PlanImport:
         settings: Settings,
         base: Path | None = None,
         *,
-        into_new: bool = False,
+        into_new: str | None = None,
     ) -> None:
-        """Import into the project of these controls; names are relative to `base`, or the current directory.
+        """Import into the project of these controls.
 
-        With `into_new` the plan is that of a feature that does not exist yet; `made` says when it does.
+        Args:
+            controls: The project's controls.
+            settings: The project's settings.
+            base: What names of files are relative to; None for the current directory.
+            into_new: The feature whose plan does not exist yet, empty for a plan without a name; `made` says
+                when it does. None for the plan that is there.
         """
         self._base = base
         self._into_new = into_new
@@ -58,6 +65,7 @@ class PlanImport:
         self._incoming: tuple[Incoming, ...] = ()
         self._verdicts: dict[str, ImportedCommand] = {}
         self._told: list[str] = []
+        self._branch = ""
         self._at = utc_now()
         self._checks = checks_of(self._project.root, settings)
 
@@ -89,14 +97,22 @@ class PlanImport:
         left = len(files) - len(chosen)
         if left:
             self._told.append(f"Other files in the directory that are not {importer.name}: {left}.")
-        plan = ImplementationPlan() if self._into_new else self._project.load().plan
+        docs = self._project.load() if self._project.layout.dot.is_dir() else Documents()
+        feature = docs.feature
+        if self._into_new is not None:
+            docs, feature = Documents(project=docs.project), self._into_new
+        plan = docs.plan
+        self._branch, told = branch_for(
+            feature, self._incoming, docs, self._settings.git, self._project.root
+        )
+        self._told += told
         self._judge(plan)
         return self._merged(plan).preview
 
     def made(self, controls: Controls) -> None:
         """Import into the feature of these controls from now on; it was made after the preview."""
         self._controls, self._project = controls, Project(controls.root)
-        self._into_new = False
+        self._into_new = None
 
     def write(
         self, shown: ImportPreview, evidence: Mapping[str, TaskVerification | None] | None = None
@@ -131,7 +147,7 @@ class PlanImport:
                 raise RalphError(CHANGED_MEANWHILE, "Import again to see what would change now.")
             return _reopened(with_evidence(now.plan, rests), failed)
 
-        self._controls.replace_plan("you imported it", change)
+        self._controls.replace_plan("you imported it", change, branch=shown.branch)
         return shown
 
     def claimed(self, shown: ImportPreview) -> tuple[Task, ...]:
@@ -150,7 +166,8 @@ class PlanImport:
             plan, self._incoming, verdicts=self._verdicts, checks=self._checks, at=self._at
         )
         remarks = (*made.preview.remarks, *self._told)
-        return replace(made, preview=made.preview.model_copy(update={"remarks": remarks}))
+        told = {"remarks": remarks, "branch": self._branch}
+        return replace(made, preview=made.preview.model_copy(update=told))
 
     def _judge(self, plan: ImplementationPlan) -> None:
         """Ask the guard about every command in the file, as it would be asked about an agent's."""
