@@ -20,7 +20,7 @@ MEANS = {
     "decide(False)": "leave",
     **dict.fromkeys(("sift", "filter"), "filter"),
     **dict.fromkeys(("send", "save", "only_set_up"), "send"),
-    **dict.fromkeys(("decide('approve')", "decide(True)"), "yes"),
+    **dict.fromkeys(("decide('approve')", "decide(True)", "agree"), "yes"),
     **dict.fromkeys(("search", "do_search"), "search"),
     "new": "add",
     "match(1)": "next_match",

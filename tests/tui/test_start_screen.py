@@ -50,7 +50,7 @@ def found(look: Callable[[], ImportPreview] = lambda: PREVIEW) -> StartFacts:
         {
             "Checks": "npm test, npm run lint",
             "Models": "opus plans, sonnet builds, at most $50 a run",
-            "Plan": "prd.json, from another tool (^o shows what is in it)",
+            "Plan": "prd.json, from another tool (^t shows what is in it)",
         },
         (".ralph/config.yaml", "AGENTS.md"),
         "A run needs a login, and there is none. Set ANTHROPIC_API_KEY.",
@@ -67,7 +67,7 @@ def screen(monkeypatch: pytest.MonkeyPatch) -> StartScreen:
 
 async def previewed(pilot: Pilot[StartChoice]) -> None:
     """Open the preview, and wait until it is there."""
-    await pilot.press("ctrl+o")
+    await pilot.press("ctrl+t")
     await pilot.app.workers.wait_for_complete()
     await pilot.pause()
     assert isinstance(pilot.app.screen, PlanPreview)
@@ -134,7 +134,7 @@ async def test_a_plan_is_looked_at_before_it_is_imported(screen: StartScreen) ->
         assert "Mark a habit as done" in shown
         assert "rm -rf /" in shown
         assert "The request you typed is not sent" in shown
-        await pilot.press("ctrl+s", "ctrl+g", "ctrl+o")
+        await pilot.press("ctrl+s", "ctrl+g", "ctrl+t")
         assert isinstance(screen.screen, PlanPreview)
         await pilot.press("escape")
         assert screen.query_one(Input).value == "words"
@@ -149,7 +149,7 @@ async def test_a_plan_that_cannot_be_read_is_said_and_the_rest_goes_on() -> None
 
     screen = StartScreen(found(look))
     async with screen.run_test(size=(80, 24)) as pilot:
-        await pilot.press("ctrl+o")
+        await pilot.press("ctrl+t")
         await screen.workers.wait_for_complete()
         await pilot.pause()
         assert below(screen) == "prd.json:3: this is no JSON. Repair it."

@@ -96,7 +96,7 @@ class StartScreen(App[StartChoice]):
     VERTICAL_BREAKPOINTS = [(0, "-short"), (16, "-tall")]  # noqa: RUF012 - as Textual declares it
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "only_set_up", priority=True),
-        Binding("ctrl+o", "look_at_plan", priority=True),
+        Binding("ctrl+t", "look_at_plan", priority=True),
         Binding("ctrl+g", "toggle_git", priority=True),
         Binding("escape,ctrl+q,ctrl+c", "leave", priority=True),
     ]
@@ -151,7 +151,7 @@ class StartScreen(App[StartChoice]):
         return [*git, f"writes {' and '.join(files)}"] if files else git
 
     def _keys(self) -> Content:
-        plan = (("^o", "import the plan"),) if self._found.plan else ()
+        plan = (("^t", "import the plan"),) if self._found.plan else ()
         return _keys(("enter", "set up and begin"), ("^s", "only set up"), *plan, ("esc", "leave"))
 
     def on_mount(self) -> None:
