@@ -16,6 +16,7 @@ from ralph_tui.domain.documents.extensions import McpServers
 from ralph_tui.domain.git_commands import EVERY_READING, GIT_READ_ONLY
 from ralph_tui.domain.verification.check_commands import SandboxExceptions
 from ralph_tui.domain.verification.review import ReviewPolicy
+from ralph_tui.domain.web_addresses import why_not_written
 
 INTERRUPT_PERCENT = 80
 """The turn is interrupted here whatever the settings say; both thresholds stay below it."""
@@ -376,6 +377,13 @@ Happening = Literal["waiting", "stopped", "done", "failed"]
 HAPPENINGS: tuple[Happening, ...] = ("waiting", "stopped", "done", "failed")
 
 
+def _postable(value: str) -> str:
+    """Refuse an address that nothing would be posted to; variables in it are filled in when a run starts."""
+    if reason := why_not_written(value):
+        raise ValueError(reason)
+    return value
+
+
 class NotifySettings(Model):
     """Notifications for a person who is not there."""
 
@@ -387,7 +395,7 @@ class NotifySettings(Model):
         (),
         description="Shell commands that get the notification as JSON on standard input. They run in the sandbox for at most 30 s.",
     )
-    webhook: str = Field(
+    webhook: Annotated[str, AfterValidator(_postable)] = Field(
         "",
         description="URL that gets the same JSON in a POST request: https, or http to this machine. Write secrets as ${NAME}.",
     )

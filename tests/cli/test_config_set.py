@@ -54,6 +54,10 @@ def test_a_list_is_a_list(root: Path, value: str) -> None:
         ("context.budget_percent", "76", "must be below"),
         ("phases.building.backpressure", "[a", "is not a list"),
         ("phases.building.backpressure", "[[a]]", "phases.building.backpressure"),
+        ("notify.webhook", "http://example.org/hook", "is not encrypted and leads to another"),
+        ("notify.webhook", "http://example.org/${KEY}", "is not encrypted and leads to another"),
+        ("notify.webhook", "example.org", "is no web address"),
+        ("notify.webhook", "https://${HOST/hook", "has no closing brace"),
     ],
 )
 def test_what_is_wrong_is_refused_and_nothing_is_written(
@@ -124,3 +128,28 @@ def test_a_reference_to_an_unset_variable_is_not_written(root: Path) -> None:
     assert "NOBODY_SETS_THIS is not set" in done.stderr
     assert "${NAME:-default}" in done.stderr
     assert not Project(root).layout.config.exists()
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://example.org/hook",
+        "http://127.0.0.1:8080/hook",
+        "http://[::1]/hook",
+        "https://example.org/${HOOK_KEY}",
+        "http://${HOST}/hook",
+        "${HOOK}",
+        "",
+    ],
+)
+def test_an_address_that_may_be_posted_to_is_written(root: Path, address: str) -> None:
+    """What a variable stands for is not known yet; it is checked when a run starts."""
+    done = inside("config", "set", "notify.webhook", address, cwd=root)
+    assert done.returncode == 0, done.stderr
+    assert load_settings(root, environ={}).notify.webhook == address
+
+
+def test_a_refused_address_is_not_repeated(root: Path) -> None:
+    done = inside("config", "set", "notify.webhook", "http://example.org/s3cr3t-path", cwd=root)
+    assert done.returncode == 3
+    assert "s3cr3t" not in done.stdout + done.stderr

@@ -1,7 +1,6 @@
 """Post a notification to a web address: encrypted or to this machine, in bounded time, without following redirects."""
 
 import asyncio
-import ipaddress
 import ssl
 from collections.abc import Mapping, Sequence
 from urllib.parse import SplitResult, urlsplit
@@ -19,6 +18,7 @@ from ralph_tui.domain.variable_references import (
     references,
     value_of,
 )
+from ralph_tui.domain.web_addresses import why_not_posted
 
 SECONDS = 10.0
 """Longest a post may take."""
@@ -135,7 +135,7 @@ def webhook_of(written: str, environ: Mapping[str, str]) -> Webhook | None:
         raise ConfigError(
             f"{_SETTING}: {error}.", "Set it, or take the webhook out of the settings."
         ) from error
-    if reason := _why_not(address):
+    if reason := why_not_posted(address):
         named = references(written)
         about = f" (from ${{{named[0].name}}})" if named else ""
         raise ConfigError(
@@ -143,30 +143,3 @@ def webhook_of(written: str, environ: Mapping[str, str]) -> Webhook | None:
             "Give an address such as https://hooks.example.org/path; http is for this machine only.",
         )
     return Webhook(address, values)
-
-
-def _why_not(address: str) -> str:
-    """Say why nothing is posted to an address, in words that do not repeat it; empty where it may be."""
-    if not (address.isascii() and address.isprintable()) or " " in address:
-        return "holds a space or a character that no address may have"
-    try:
-        parts = urlsplit(address)
-        port = parts.port
-    except ValueError:
-        return "is no web address"
-    if port == 0 or not parts.hostname or parts.scheme not in ("http", "https"):
-        return "is no web address"
-    if parts.username is not None or parts.password is not None:
-        return "holds a user name or a password before the host"
-    if parts.scheme == "http" and not _is_this_machine(parts.hostname):
-        return "is not encrypted and leads to another machine"
-    return ""
-
-
-def _is_this_machine(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
