@@ -2,9 +2,11 @@
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import ValidationError
 
@@ -29,6 +31,44 @@ _SUMMARY_BYTES = 1024 * 1024
 _PROGRESS_BYTES = 32 * 1024 * 1024
 
 
+class Staged(NamedTuple):
+    """An archive that is written and has no name yet: what it says of itself, where it is, and where it belongs."""
+
+    summary: ArchiveSummary
+    source: Path
+    target: Path
+
+
+@contextmanager
+def staged_archive(
+    layout: Layout, name: str, summary: ArchiveSummary, files: Mapping[str, bytes]
+) -> Iterator[Staged]:
+    """Write one archive under a temporary name; what nobody has moved by the end is removed.
+
+    Args:
+        layout: The project's paths.
+        name: The wanted name of the folder; a number is added when it is taken.
+        summary: What the archive says about itself.
+        files: The content by path, with slashes.
+
+    Raises:
+        StoreError: The disk does not allow it; nothing was archived.
+    """
+    temp = layout.archive / f".{name}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
+    try:
+        with explained("write to", layout.archive):
+            layout.archive.mkdir(mode=0o700, exist_ok=True)
+            _remove_stale(layout)
+            names = (name if number == 1 else f"{name}-{number}" for number in count(1))
+            final = next(one for one in names if not os.path.lexists(layout.archive / one))
+            named = summary.model_copy(update={"name": final})
+            _write_all(temp, {**files, SUMMARY: json_text(named).encode() + b"\n"})
+        yield Staged(named, temp, layout.archive / final)
+    finally:
+        if not layout.commit.exists():  # else the move is decided, and is still to be done
+            shutil.rmtree(temp, ignore_errors=True)
+
+
 def write_archive(
     layout: Layout, name: str, summary: ArchiveSummary, files: Mapping[str, bytes]
 ) -> ArchiveSummary:
@@ -46,21 +86,11 @@ def write_archive(
     Raises:
         StoreError: The disk does not allow it; nothing was archived.
     """
-    with explained("write to", layout.archive):
-        layout.archive.mkdir(mode=0o700, exist_ok=True)
-        _remove_stale(layout.archive)
-        temp = layout.archive / f".{name}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
-        try:
-            names = (name if number == 1 else f"{name}-{number}" for number in count(1))
-            final = next(one for one in names if not os.path.lexists(layout.archive / one))
-            named = summary.model_copy(update={"name": final})
-            _write_all(temp, {**files, SUMMARY: json_text(named).encode() + b"\n"})
-            temp.rename(layout.archive / final)
-        except BaseException:
-            shutil.rmtree(temp, ignore_errors=True)
-            raise
-        sync_directory(layout.archive)
-    return named
+    with staged_archive(layout, name, summary, files) as staged:
+        with explained("write to", layout.archive):
+            staged.source.rename(staged.target)
+            sync_directory(layout.archive)
+        return staged.summary
 
 
 def read_archives(layout: Layout) -> tuple[tuple[ArchiveSummary, ...], tuple[str, ...]]:
@@ -112,9 +142,11 @@ def _write_all(folder: Path, files: Mapping[str, bytes]) -> None:
         sync_directory(directory)
 
 
-def _remove_stale(archive: Path) -> None:
-    """Remove what a writer left that died before its rename."""
-    for temp in archive.glob(".*.tmp"):
+def _remove_stale(layout: Layout) -> None:
+    """Remove what a writer left that died before its rename, unless that is decided."""
+    if layout.commit.exists():
+        return
+    for temp in layout.archive.glob(".*.tmp"):
         pid = temp.name.rsplit(".", 2)[-2].split("-")[0]
         if pid.isdecimal() and int(pid) != os.getpid() and not process_exists(int(pid)):
             shutil.rmtree(temp)

@@ -111,8 +111,6 @@ def test_what_a_killed_command_leaves_is_old_or_new(
     while True:
         died = is_killed(words, root, nth)
         found = state(root)
-        if words == "archive --complete" and found["tasks"] == old["tasks"]:
-            found["archives"] = old["archives"]  # written first: a copy too many loses nothing
         if found not in seen:
             seen.append(found)
         if not died:

@@ -10,7 +10,14 @@ from ralph_tui.domain.errors import RalphError, StoreError
 from ralph_tui.domain.plan.plan import ImplementationPlan, TaskStatus
 from ralph_tui.interop.formats import Source
 from ralph_tui.interop.prd_json import Prd
-from ralph_tui.store.archive import PLAN, PROGRESS, read_archives, write_archive
+from ralph_tui.store.archive import (
+    PLAN,
+    PROGRESS,
+    read_archives,
+    staged_archive,
+    write_archive,
+)
+from ralph_tui.store.documents.multi_file_commit import Move
 from ralph_tui.store.io.files import DamagedError, explained, read_regular
 from ralph_tui.store.io.rotation import older
 from ralph_tui.store.io.strict_json import json_text
@@ -97,16 +104,19 @@ def retire_complete(project: Project, now: datetime) -> ArchiveSummary:
         )
     only_done = docs.plan.model_copy(update={"tasks": done})
     summary = _summary(project.layout, docs, only_done, now)
-    # Before the plan changes: a process that dies in between leaves one copy too many.
-    written = write_archive(
+    ids = frozenset(task.id for task in done)
+    with staged_archive(
         project.layout,
         f"{now:%Y-%m-%d}-{_stem(project, docs)}-complete",
         summary.model_copy(update={"is_retirement": True}),
         _plan_files(only_done),
-    )
-    ids = frozenset(task.id for task in done)
-    project.transact(lambda docs: docs.replacing(plan=docs.plan.retiring(ids)))
-    return written
+    ) as staged:
+        # In one step: the tasks are in the plan or in the archive, never in both.
+        project.transact_moving(
+            lambda docs: docs.replacing(plan=docs.plan.retiring(ids)),
+            (Move(staged.source, staged.target),),
+        )
+        return staged.summary
 
 
 def _summary(

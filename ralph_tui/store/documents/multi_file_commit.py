@@ -205,12 +205,13 @@ def finish(layout: Layout, tell: Tell) -> None:
 
 
 def _is_ours(layout: Layout, rename: _Rename) -> bool:
-    """Return whether a rename is of a file in `.ralph` or a feature's folder, or of such a folder or its specs."""
+    """Return whether a rename is of a file in `.ralph` or a feature's folder, or of such a folder, specs or an archive."""
     dot, specs = layout.dot.resolve(), layout.root.resolve() / SPECS
+    archive = dot / layout.archive.name
     features = dot / layout.features.name
     parents = {rename.temp.parent.resolve(), rename.target.parent.resolve()}
     if rename.temp.is_dir():
-        return parents in ({features}, {specs})
+        return parents in ({features}, {specs}, {archive})
     return all(parent == dot or parent.parent == features for parent in parents)
 
 
