@@ -142,8 +142,12 @@ class Features:
         made.transact(lambda docs: docs)  # from now on there are copies of it
         return chosen
 
-    def use(self, name: str) -> None:
+    def use(self, name: str, *, prefix: str) -> None:
         """Choose the feature that commands work on; an empty name is the plan without one.
+
+        Args:
+            name: The feature.
+            prefix: Begins the branch of a feature that is missing in the list, which was damaged.
 
         Raises:
             StoreError: A loop runs, there is no such feature, or the branch of another one is checked out.
@@ -158,10 +162,19 @@ class Features:
                 return docs  # a project with one plan stays one
             for other in ("", *self.names):  # the list may be new: the one before was damaged
                 if other not in known.features:
-                    known = known.replacing(other, FeatureRecord(branch=other))
+                    branch = self._begun_on(other) or f"{prefix}{other}" if other else ""
+                    known = known.replacing(other, FeatureRecord(branch=branch))
             return docs.replacing(project=known.model_copy(update={"active": name}))
 
         self._project.transact(change)
+
+    def _begun_on(self, name: str) -> str:
+        """Return the branch that a feature was worked on; empty when there is none, or it cannot be read."""
+        try:
+            begun = Project(self._layout.root, name).look().state.branch
+        except StoreError:
+            return ""  # another command says what is wrong with the feature
+        return begun.name if begun is not None else ""
 
     def rename(self, old: str, new: str) -> None:
         """Give a feature another name, with its folder and its specs; its branch stays.

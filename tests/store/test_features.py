@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from ralph_tui.domain.errors import LockedError, StoreError
 from ralph_tui.domain.features import FeatureRecord, ProjectFeatures, is_name
+from ralph_tui.domain.project_state import WorkBranch
 from ralph_tui.domain.run.rate_limit import RequestRate
 from ralph_tui.domain.verification.verification import TaskVerification, VerificationOutcome
 from ralph_tui.store.backup.restore import restore_from_mirror
@@ -114,19 +115,19 @@ def test_what_decides_which_feature_is_meant(root: Path) -> None:
         assert layout_of(root).feature == "login"
         with working_on(""):
             assert layout_of(root).feature == ""
-    Features(root).use("")
+    Features(root).use("", prefix="feature/")
     assert layout_of(root).feature == ""
     check_out(root, "feature/login")
     assert layout_of(root).feature == "login", "nothing was chosen, so the branch decides"
     check_out(root, "main")
-    Features(root).use("search")
+    Features(root).use("search", prefix="feature/")
     check_out(root, "feature/login")
     with pytest.raises(StoreError) as refused:
         layout_of(root)
     for words in ("login", "search", "ralph feature use login", "git switch feature/search"):
         assert words in str(refused.value)
     with pytest.raises(StoreError, match="is checked out"):
-        Features(root).use("")
+        Features(root).use("", prefix="feature/")
     with working_on("search"):
         assert layout_of(root).feature == "search"
 
@@ -140,7 +141,7 @@ def test_a_loop_decides_while_it_runs_and_nothing_is_chosen_or_renamed(root: Pat
         assert layout_of(root).feature == "login"
         assert make(root, "third") is False
         with pytest.raises(LockedError, match="A loop works on login"):
-            Features(root).use("")
+            Features(root).use("", prefix="feature/")
         with pytest.raises(LockedError, match="A loop works on login"):
             Features(root).rename("login", "x")
     finally:
@@ -274,3 +275,19 @@ def test_a_reset_of_one_feature_leaves_the_others_and_can_be_undone(
     Project(root, "").transact(lambda docs: docs)
     state = json.loads(Layout(root).state.read_bytes())
     assert state["schema_version"] == 2, "an older ralph still refuses"
+
+
+def test_a_list_that_is_written_again_gives_each_feature_its_branch(root: Path) -> None:
+    """The list and its copy are damaged: a branch is the one that work has begun on, or prefix and name."""
+    make(root, "login")
+    make(root, "search")
+    begun = WorkBranch(name="work/search")
+    Project(root, "search").transact(
+        lambda docs: docs.replacing(state=docs.state.model_copy(update={"branch": begun}))
+    )
+    for path in Layout(root).dot.glob("project.json*"):
+        path.unlink()
+    with working_on(""):
+        Features(root).use("login", prefix="ours/")
+    found = {one.name: one.branch for one in Features(root).summaries()}
+    assert found == {"": "", "login": "ours/login", "search": "work/search"}

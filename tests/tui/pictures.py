@@ -23,9 +23,8 @@ from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.project_state import ApprovalKind
 from ralph_tui.domain.view.run_history import Chronicle
 from ralph_tui.engine.control.archiving import archive_plan
-from ralph_tui.engine.control.feature_control import make_feature
+from ralph_tui.engine.control.feature_control import choose_feature, make_feature
 from ralph_tui.engine.control.launch import Launch
-from ralph_tui.store.feature_folders import Features
 from ralph_tui.store.journal.event_scanner import Progress
 from ralph_tui.store.journal.journal_library import JournalLibrary
 from ralph_tui.store.project import Documents, Project
@@ -124,7 +123,7 @@ def featured(directory: Path) -> Script:
     for name, cost, tasks in (("", 1.25, (done,)), ("sign-in", 0.41, (done, left))):
         plan = ImplementationPlan(tasks=tasks)
         Project(root, name, clock=lambda: feed.START).transact(partial(_with_plan, plan, cost))
-    Features(root).use("sign-in")
+    choose_feature(root, "sign-in")
     listed = root / ".ralph/project.json"
     text = re.sub(
         r'"created_at": "[^"]+"', '"created_at": "2026-01-26T09:15:00Z"', listed.read_text()

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from ralph_tui.config.settings import Settings
-from ralph_tui.engine.control.feature_control import make_feature
+from ralph_tui.engine.control.feature_control import choose_feature, make_feature
 from ralph_tui.engine.core.ports import Agent
 from ralph_tui.engine.core.services import RunServices
 from ralph_tui.engine.run.launch_factory import make_launch
@@ -33,7 +33,7 @@ async def test_choosing_and_making_a_feature_turns_the_screen_to_it(tmp_path: Pa
     make_feature(root, "login")
     worked(root, "", "root-task", "root-task")
     worked(root, "login", "login-task")
-    Features(root).use("")
+    choose_feature(root, "")
     app = app_on(root)
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: "root-task" in app.view.tasks)
@@ -95,3 +95,21 @@ async def test_what_cannot_be_chosen_is_said(tmp_path: Path) -> None:
             pilot, lambda: any("cannot be the name" in n.message for n in app._notifications)
         )
         assert Features(root).names == ("login",)
+
+
+async def test_a_feature_renamed_in_another_terminal_stays_on_the_screen(tmp_path: Path) -> None:
+    root = make_project(tmp_path)
+    make_feature(root, "login")
+    worked_on = make_project(tmp_path / "other", [task("form")])
+    plan = Project(worked_on).load().plan
+    Project(root, "login").transact(lambda docs: docs.replacing(plan=plan))
+    app = app_on(root)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: "form" in app.view.tasks)
+        Features(root).rename("login", "sign-in")
+        Features(root).rename("sign-in", "sign-up")
+        await until(pilot, lambda: app.view.feature == "sign-up" and "form" in app.view.tasks)
+        await until(pilot, lambda: "called sign-up now" in screen_text(app))
+        app.launch.controls.inject("to the renamed one")
+        assert len(Project(root, "sign-up").load().pending) == 1
+        assert not app.view.trouble

@@ -80,11 +80,11 @@ def use(
 
     Refused while a loop runs, and while another feature's branch is checked out.
     """
+    from ralph_tui.engine.control.feature_control import choose_feature
     from ralph_tui.store.feature_choice import named_feature
-    from ralph_tui.store.feature_folders import Features
 
     chosen = named_feature(name)
-    Features(_root(context, project_root)).use(chosen)
+    choose_feature(_root(context, project_root), chosen)
     out(
         f"Commands work on {chosen} from now on."
         if chosen

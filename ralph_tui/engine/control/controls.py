@@ -62,8 +62,13 @@ class Controls:
         self._tell: Callable[[str], None] = tell or (lambda _: None)
         self._own = self._project = Project(root, tell=tell)
 
+    @property
+    def own_feature(self) -> str:
+        """The feature that is controlled while no other process runs a loop; empty for the plan without a name."""
+        return self._own.layout.feature
+
     def keep_to(self, feature: str) -> None:
-        """Control another feature from now on, because the person chose it."""
+        """Control another feature from now on, because the person chose it or it got another name."""
         self._own = self._project = Project(self.root, feature, tell=self._tell)
 
     def turn_to(self, feature: str | None) -> None:

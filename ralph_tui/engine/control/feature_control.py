@@ -26,6 +26,16 @@ def make_feature(root: Path, name: str, texts: tuple[tuple[str, str], ...] = ())
     return Features(root).new(name, files, branch=f"{prefix}{name}")
 
 
+def choose_feature(root: Path, name: str) -> None:
+    """Choose the feature that commands work on; an empty name is the plan without one.
+
+    Raises:
+        RalphError: A loop runs, there is no such feature, the branch of another one is checked out, or a
+            setting is wrong.
+    """
+    Features(root).use(name, prefix=load_settings(root).git.branch_prefix)
+
+
 def adopt_specs(root: Path, source: str, name: str) -> tuple[str, ...]:
     """Copy the specs of a feature folder of Ralph Hybrid into a feature; return the new files.
 

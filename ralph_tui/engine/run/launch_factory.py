@@ -6,12 +6,21 @@ from dataclasses import replace
 from pathlib import Path
 
 from ralph_tui.config.settings import Settings
-from ralph_tui.domain.events import Event, EventSink, LoopFinished, LoopLost, LoopStarted
+from ralph_tui.domain.events import (
+    Event,
+    EventSink,
+    LoopFinished,
+    LoopLost,
+    LoopStarted,
+    Notice,
+    ProjectRead,
+)
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.launch import Launch, PlanImporter
 from ralph_tui.engine.control.request import REPLAN, RunRequest
 from ralph_tui.engine.core.services import RunServices
+from ralph_tui.store.feature_choice import keep_to
 
 
 def make_launch(root: Path, services: RunServices, request: RunRequest | None = None) -> Launch:
@@ -35,15 +44,7 @@ def make_launch(root: Path, services: RunServices, request: RunRequest | None = 
 
     async def watch(sink: EventSink) -> None:
         follow_project = await asyncio.to_thread(_follower)
-
-        def told(event: Event) -> None:
-            if isinstance(event, LoopStarted):
-                controls.turn_to(event.feature)
-            elif isinstance(event, LoopLost):
-                controls.turn_to(None)
-            sink(event)
-
-        await follow_project(root, told, services.settings)
+        await follow_project(root, _turning(controls, sink), services.settings)
 
     def warm_up() -> None:
         _runner()
@@ -66,6 +67,24 @@ def make_launch(root: Path, services: RunServices, request: RunRequest | None = 
         run_replan=run_replan,
         importer=importer,
     )
+
+
+def _turning(controls: Controls, sink: EventSink) -> EventSink:
+    """Return a sink that turns the controls to the feature that is watched."""
+
+    def told(event: Event) -> None:
+        if isinstance(event, LoopStarted):
+            controls.turn_to(event.feature)
+        elif isinstance(event, LoopLost):
+            controls.turn_to(None)
+        sink(event)
+        before = controls.own_feature
+        if isinstance(event, ProjectRead) and event.feature != before:
+            keep_to(event.feature)
+            controls.keep_to(event.feature)
+            sink(Notice(text=f"The feature {before} is called {event.feature} now."))
+
+    return told
 
 
 def _runner() -> Callable[[Path, RunServices, RunRequest, EventSink], Awaitable[LoopFinished]]:

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -25,6 +26,7 @@ from ralph_tui.domain.events import (
 )
 from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.run.startup import project_read
+from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.journal.event_scanner import Scan
 from ralph_tui.store.journal.journal import last_run, read_events, tail_events
 from ralph_tui.store.lock import LoopLock, Owner
@@ -73,15 +75,39 @@ async def follow_project(root: Path, sink: EventSink, settings: Settings | None 
 
     A loop of another process is emitted from its start; `LoopFound` says that its past has been emitted, and
     `LoopLost` that it ended or died. `ProjectUnreadable` says once what is wrong; what was told before
-    is not told again when it is right.
+    is not told again when it is right. A feature that gets another name meanwhile is followed under that name.
     """
-    seen = _Seen(Project(root), sink, settings or Settings())
+    begun = utc_now()
+    project = Project(root)
+    seen = _Seen(project, sink, settings or Settings())
     while True:
         try:
             await seen.follow()
         except StoreError as error:
+            renamed = await asyncio.to_thread(_renamed, project, begun)
+            if renamed is not None:
+                project = renamed
+                seen = _Seen(project, sink, settings or Settings())
+                continue
             seen.complain(str(error))
             await asyncio.sleep(AGAIN_SECONDS)
+
+
+def _renamed(project: Project, begun: datetime) -> Project | None:
+    """Return the project as the feature that this one is called since a time; None when it has its name."""
+    feature = project.layout.feature
+    if not feature or project.layout.home.is_dir():
+        return None
+    try:
+        renamings = Project(project.root, "").look().project.renamed
+    except StoreError:
+        return None  # what is wrong is said already
+    name = feature
+    for one in renamings:
+        if one.old == name and one.at >= begun:
+            name = one.new
+    found = Project(project.root, name)
+    return found if name != feature and found.layout.home.is_dir() else None
 
 
 @dataclass

@@ -10,7 +10,7 @@ from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.features import NAME_RULE, FeatureSummary, shown_name
 from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.view.loop_view import LoopView
-from ralph_tui.engine.control.feature_control import make_feature
+from ralph_tui.engine.control.feature_control import choose_feature, make_feature
 from ralph_tui.present.sections.feature_rows import ONE_PLAN, feature_blocks
 from ralph_tui.present.text.parts import LineBlock
 from ralph_tui.present.text.spans import Span, Tone
@@ -132,7 +132,7 @@ class FeaturesPage(Page):
             self.app.say(f"{shown_name(name)} is the one you see.")
             return
         try:
-            await asyncio.to_thread(Features(self.app.launch.root).use, name)
+            await asyncio.to_thread(choose_feature, self.app.launch.root, name)
         except RalphError as error:
             self.app.say(str(error), error=True)
             return
