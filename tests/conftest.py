@@ -1,5 +1,6 @@
 """Isolation for every test: no personal settings, no terminal quirks, no animation."""
 
+import gc
 import os
 import re
 import sys
@@ -59,6 +60,22 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("long")])
     items[:] = [item for item in items if not item.get_closest_marker("long")]
+
+
+_SWEEP_EVERY = 100
+"""Tests of a worker between two sweeps, which take a third of a second."""
+
+_ended = 0
+
+
+def pytest_runtest_teardown() -> None:
+    """Collect what ended apps left: each froze all objects, as it may where it lives as long as its process."""
+    global _ended  # noqa: PLW0603 - a hook has no object to keep it in
+    _ended += 1
+    if _ended % _SWEEP_EVERY == 0:
+        gc.unfreeze()
+        gc.collect()
+        gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -2,8 +2,10 @@
 
 import json
 import time
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
+from itertools import accumulate
 from typing import Any
 
 from claude_agent_sdk import (
@@ -182,10 +184,11 @@ class Translator:
     def _user(self, message: UserMessage) -> list[AgentItem]:
         if isinstance(message.content, str):
             return []
+        results = [block for block in message.content if isinstance(block, ToolResultBlock)]
+        patch = patch_text(message.tool_use_result) if len(results) == 1 else ""
         return [
-            self._finish(block.tool_use_id, self._outcome(block), result_text(block.content))
-            for block in message.content
-            if isinstance(block, ToolResultBlock)
+            self._finish(block.tool_use_id, self._outcome(block), result_text(block.content), patch)
+            for block in results
         ]
 
     def _outcome(self, block: ToolResultBlock) -> ev.ToolOutcome:
@@ -196,7 +199,9 @@ class Translator:
         ended = block.tool_use_id in self._interrupted
         return ev.ToolOutcome.INTERRUPTED if ended else ev.ToolOutcome.ERROR
 
-    def _finish(self, tool_id: str, outcome: ev.ToolOutcome, output: str) -> ev.ToolFinished:
+    def _finish(
+        self, tool_id: str, outcome: ev.ToolOutcome, output: str, patch: str = ""
+    ) -> ev.ToolFinished:
         name, started, parent = self._running.pop(tool_id, ("", self._clock(), None))
         return ev.ToolFinished(
             tool_id=tool_id,
@@ -204,6 +209,7 @@ class Translator:
             outcome=outcome,
             seconds=max(0.0, self._clock() - started),
             output=head(output, TEXT_LIMIT),
+            patch=patch,
             parent_id=parent,
         )
 
@@ -305,6 +311,34 @@ def _bounded(value: JsonValue) -> JsonValue:
         text = json.dumps(value, ensure_ascii=False)
         return json.loads(inert(text)) if len(text) <= TEXT_LIMIT else head(text, TEXT_LIMIT)
     return value
+
+
+def patch_text(result: Mapping[str, Any] | None) -> str:
+    """Return what a call changed in a file as a unified diff; empty if the CLI reported no change of a file.
+
+    The CLI's text for the model has no line numbers; its structured result has the hunks of the whole file.
+
+    Args:
+        result: The `tool_use_result` of the message: `{"type"?, "structuredPatch": [{"oldStart", "lines", …}], …}`.
+    """
+    hunks = result.get("structuredPatch") if isinstance(result, Mapping) else None
+    if not isinstance(hunks, list):
+        return ""
+    if not hunks:
+        return "@@ nothing changed @@" if result and result.get("type") == "update" else ""
+    lines: list[str] = []
+    for hunk in hunks:
+        if isinstance(hunk, Mapping) and isinstance(hunk.get("lines"), list):
+            was, now = (f"{hunk.get(f'{age}Start')},{hunk.get(f'{age}Lines')}" for age in _AGES)
+            lines += [f"@@ -{was} +{now} @@", *(inert(str(line)) for line in hunk["lines"])]
+    ends = list(accumulate(len(line) + 1 for line in lines))
+    kept = bisect_right(ends, TEXT_LIMIT)
+    rest = [line[:1] for line in lines[kept:]]
+    more = [f"@@ +{rest.count('+')} -{rest.count('-')} more @@"] if rest else []
+    return "\n".join([*lines[:kept], *more])
+
+
+_AGES = ("old", "new")
 
 
 def result_text(content: str | Iterable[Mapping[str, Any]] | None) -> str:

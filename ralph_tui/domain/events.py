@@ -296,6 +296,8 @@ class ToolFinished(EventBase):
     outcome: ToolOutcome
     seconds: Amount = 0.0
     output: str = ""
+    patch: str = ""
+    """What it changed in a file, as a unified diff with the file's line numbers; bounded and inert."""
     parent_id: str | None = None
 
 

@@ -166,6 +166,31 @@ async def test_hooks_see_allow_rewrite_and_end(tmp_path: Path) -> None:
     assert rewriting.stops == ["bye"]
 
 
+async def test_an_edit_and_a_write_over_a_file_tell_their_lines(tmp_path: Path) -> None:
+    text = "".join(f"line {n}\n" for n in range(1, 41))
+    (tmp_path / "f.txt").write_text(text)
+    turns = (
+        "read: f.txt",
+        "edit: {path: f.txt, old: line 30, new: line thirty}",
+        'write: {path: f.txt, content: "line 1\\n"}',
+        'write: {path: new.txt, content: "new\\n"}',
+        "say: bye",
+    )
+    async with serving(script(*turns)) as server:
+        agent = ClaudeAgent(cli_environment(server, tmp_path))
+        session = await agent.open(spec(tmp_path), Recorder())
+        items = await turn(session, "go")
+        await session.close()
+        await agent.close()
+    ended = [i for i in items if isinstance(i, ev.ToolFinished)]
+    assert {i.outcome for i in ended} == {ev.ToolOutcome.OK}
+    read, edited, written, new = (item.patch for item in ended)
+    assert (read, new) == ("", ""), "neither is a change of a file that was there"
+    assert edited.splitlines()[0] == "@@ -27,7 +27,7 @@"
+    assert {"-line 30", "+line thirty", " line 29"} <= set(edited.splitlines())
+    assert "-line thirty" in written.splitlines()
+
+
 async def test_a_turn_can_be_ended_after_a_tool(tmp_path: Path) -> None:
     claim = "ralph: {mark_task_complete: {task_id: a, verification_notes: done}}"
     async with serving(script(claim, "say: never asked")) as server:

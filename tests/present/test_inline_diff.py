@@ -29,17 +29,16 @@ def test_the_line_before_stands_above_what_was_removed_and_added() -> None:
     assert texts(call) == ["def f():", "-     return 1", "+     return 2"]
 
 
-def test_only_the_words_that_differ_have_the_color_of_the_change() -> None:
-    call = edit("return days[:30]", "return days[:last]", state=CallState.OK)
-    removed, added = lines(call)
-    assert [s.text for s in removed if s.tone is Tone.BAD] == ["- ", "30"]
-    assert [s.text for s in added if s.tone is Tone.OK] == ["+ ", "last"]
-
-
 def test_the_numbers_are_those_of_the_file_where_the_tool_tells_them() -> None:
-    output = "The file a.py has been updated.\n    11\tdef f():\n    12\t    return 2\n"
-    call = edit("def f():\n    return 1", "def f():\n    return 2", output=output)
+    patch = "@@ -11,2 +11,2 @@\n def f():\n-    return 1\n+    return 2"
+    call = edit("    return 1", "    return 2", patch=patch)
     assert texts(call) == ["11   def f():", "12 -     return 1", "12 +     return 2"]
+
+
+def test_a_file_written_over_shows_what_changed() -> None:
+    patch = "@@ -1,2 +1,2 @@\n a\n-b\n+c"
+    call = Call("t1", "Write", {"file_path": "a", "content": "a\nc\n"}, patch=patch)
+    assert texts(call) == ["1   a", "2 - b", "2 + c"]
 
 
 def test_a_long_change_counts_what_it_does_not_show() -> None:
@@ -60,7 +59,7 @@ def test_a_long_replacement_shows_both_sides() -> None:
 @pytest.mark.parametrize("state", [CallState.DENIED, CallState.FAILED, CallState.INTERRUPTED])
 def test_a_change_that_was_not_made_has_no_colors(state: CallState) -> None:
     tones = {s.tone for line in lines(edit("a", "b", state=state)) for s in line}
-    assert not tones & {Tone.OK, Tone.BAD}
+    assert tones <= {Tone.TEXT, Tone.FAINT, Tone.MUTED}
 
 
 def test_a_call_that_changes_nothing_has_no_lines() -> None:

@@ -144,6 +144,7 @@ def tool(
     seconds: float = 0.1,
     outcome: ev.ToolOutcome = ev.ToolOutcome.OK,
     parent: str | None = None,
+    patch: str = "",
     **data: str | int,
 ) -> list[ev.Event]:
     """A call and its end."""
@@ -155,6 +156,7 @@ def tool(
             outcome=outcome,
             seconds=seconds,
             output=output,
+            patch=patch,
             parent_id=parent,
         ),
     ]
@@ -246,6 +248,9 @@ def work() -> list[ev.Event]:
             "t6",
             "Edit",
             "done",
+            patch="@@ -8,4 +8,5 @@\n \n \n-def slugify(title):\n"
+            '-    return title.lower().replace(" ", "-")\n+def slugify(title: str) -> str:\n'
+            '+    words = re.findall(r"[a-z0-9]+", title.lower())\n+    return "-".join(words)',
             file_path="src/slugs.py",
             old_string='def slugify(title):\n    return title.lower().replace(" ", "-")\n',
             new_string='def slugify(title: str) -> str:\n    words = re.findall(r"[a-z0-9]+", '

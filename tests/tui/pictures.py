@@ -456,7 +456,7 @@ def _edit_row(offset: int) -> tuple[str, ...]:
     return ("k",) * offset
 
 
-CALL = {"denied": 9, "failed": 10, "diff": 11}
+CALL = {"denied": 5, "failed": 6, "diff": 7}
 """How far above the end of `failed_gate` some calls are."""
 
 _IMPORT = ("O", *"prd.json", "enter")

@@ -334,7 +334,7 @@ async def test_each_iteration_shows_what_it_changed_and_its_figures(
     async with open_app(past, autostart=False) as pilot:
         await open_page(pilot, "4", "every check passed")
         await pilot.press("v")
-        await see(pilot, "src/slugs.py  +3 -2", '-    return title.lower().replace(" ", "-")')
+        await see(pilot, "src/slugs.py  +3 -2", '11 -     return title.lower().replace(" ", "-")')
         await see(pilot, "Other files", "tests/test_slugs.py")
         await pilot.press("v")
         await see(pilot, "88.2k of 200k (44 %)", "why       priority 2", "s-1", "denied    1 call")

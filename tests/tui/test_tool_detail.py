@@ -8,26 +8,19 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from textual.content import Content
 from textual.widget import AwaitMount, Widget
 
 from ralph_tui.domain import events as ev
+from ralph_tui.present.text import diffs
 from ralph_tui.present.text.glyphs import UNICODE
-from ralph_tui.present.text.long_text import (
-    CHARACTERS,
-    LINES,
-    diff_lines,
-    diff_rows,
-    text_chunks,
-    texts_before_and_after,
-)
+from ralph_tui.present.text.long_text import CHARACTERS, LINES, text_chunks
+from ralph_tui.present.text.spans import Line, Tone
 from ralph_tui.present.timeline.entries import CallEntry
 from ralph_tui.present.timeline.entry_detail import MAX_DIFF, detail_of
 from ralph_tui.present.tools.calls import Call, SectionKind
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.dialogs.details import ToolDetail
-from ralph_tui.tui.widgets import code
-from ralph_tui.tui.widgets.code import DiffView
+from ralph_tui.tui.widgets.diff_view import DiffView
 from ralph_tui.tui.widgets.scroll_text import ScrollText
 from tests.tui import feed
 from tests.tui.conftest import Opened, drained, screen_text, script_of, until
@@ -47,19 +40,6 @@ def edited(path: str = "src/totals.py", old: str = OLD, new: str = NEW) -> list[
     ]
 
 
-@given(st.lists(st.text(" +-@x", max_size=3), max_size=30))
-def test_no_line_is_lost_or_made_up(lines: list[str]) -> None:
-    sides = diff_lines(lines)
-    pairs = diff_rows(sides)
-    for sign, column in (("-", 0), ("+", 1)):
-        assert [p[column] for p in pairs if p[column].sign == sign] == [
-            side for side in sides if side.sign == sign
-        ]
-    before, after = (text.split("\n") for text in texts_before_and_after(sides))
-    assert all(before[s.number] == s.text for s in sides if s.sign == "-")
-    assert all(after[s.number] == s.text for s in sides if s.sign in ("+", " "))
-
-
 def test_of_a_huge_diff_so_many_lines_are_shown_and_the_rest_is_counted() -> None:
     new = "".join(f"{n}\n" for n in range(9_000))
     call = Call(tool_id="e", name="Write", input={"file_path": "a.py", "content": new})
@@ -67,7 +47,9 @@ def test_of_a_huge_diff_so_many_lines_are_shown_and_the_rest_is_counted() -> Non
     (diff,) = (s for s in detail_of(entry, UNICODE).sections if s.kind is SectionKind.DIFF)
     shown = diff.body.splitlines()
     assert len(shown) == MAX_DIFF + 1
-    assert shown[-1] == "@@ 7,000 more lines are not shown @@"
+    assert shown[-1] == "@@ 7,001 more lines are not shown @@", (
+        "the header is one of those that are"
+    )
 
 
 async def test_v_turns_a_diff_side_by_side_and_back(open_app: Open) -> None:
@@ -84,8 +66,8 @@ async def test_v_turns_a_diff_side_by_side_and_back(open_app: Open) -> None:
         assert "v one column" in screen_text(app)
         assert "│ + # done" in _rows(app)
         view = app.screen.query_one(DiffView)
-        words = {view.render().plain[s.start : s.end]: str(s.style) for s in view.render().spans}
-        assert "$text-accent" in words["def"]
+        assert view.split
+        assert has_tone(app, "def", Tone.CODE_KEYWORD)
         await pilot.press("v", "y")
         await until(pilot, lambda: "-    count = 0\n" in app.clipboard)
 
@@ -183,13 +165,14 @@ async def test_a_long_diff_is_coloured_beside_the_loop_of_the_screen(
     open_app: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads: list[threading.Thread] = []
-    real = code.coloured
+    real = diffs.code_lines
 
-    def watched(text: str, language: str) -> Content:
-        threads.append(threading.current_thread())
-        return real(text, language)
+    def watched(text: str, path: str) -> tuple[Line, ...]:
+        if len(text) > diffs.AT_ONCE:
+            threads.append(threading.current_thread())
+        return real(text, path)
 
-    monkeypatch.setattr(code, "coloured", watched)
+    monkeypatch.setattr(diffs, "code_lines", watched)
     lines = "".join(f"def number_{n}() -> int:\n    return {n}\n" for n in range(300))
     async with open_app(script_of(edited(old="", new=lines))) as pilot:
         app = pilot.app
@@ -198,10 +181,11 @@ async def test_a_long_diff_is_coloured_beside_the_loop_of_the_screen(
         await pilot.press("G", "enter")
         await until(pilot, lambda: isinstance(app.screen, ToolDetail))
         await until(pilot, lambda: any("return 299" in text for text in texts_of(app)))
-        await until(pilot, lambda: "$text-accent" in styles_of(app, "def"))
+        await until(pilot, lambda: has_tone(app, "def", Tone.CODE_KEYWORD))
+        assert threads
         assert threading.main_thread() not in threads
         sizes = [len(view.render().plain.split("\n")) for view in app.screen.query(DiffView)]
-        assert sum(sizes) == 1 + 600
+        assert sum(sizes) == 600
         assert max(sizes) == LINES
         await pilot.press("v")
         await until(pilot, lambda: any("│ +" in row for row in _rows(app)))
@@ -229,7 +213,10 @@ async def test_a_change_is_compared_once_however_often_its_row_is_drawn(
         assert len(compared) == 1
 
 
-def styles_of(app: RalphApp, word: str) -> set[str]:
-    """How the first diff in the frame shows a word."""
-    shown = app.screen.query(DiffView).first().render()
-    return {str(s.style) for s in shown.spans if shown.plain[s.start : s.end] == word}
+def has_tone(app: RalphApp, word: str, tone: Tone) -> bool:
+    """Whether the first diff in the frame shows a word in a tone."""
+    view = app.screen.query(DiffView).first()
+    shown = view.render()
+    seen = [s.style for s in shown.spans if shown.plain[s.start : s.end] == word]
+    wanted = {view.visual(tone, None, ground) for ground in (None, Tone.ADDED, Tone.REMOVED)}
+    return any(style in wanted for style in seen)

@@ -208,7 +208,7 @@ def _tool_finished(p: EventPrinter, e: ev.ToolFinished) -> Iterator[LogLine]:
     call = p.calls.pop(e.tool_id, None) or Call(e.tool_id, e.name, {})
     if call.denial is not None:
         return  # the denial has its own line
-    call = replace(call, state=STATE_OF[e.outcome], output=e.output)
+    call = replace(call, state=STATE_OF[e.outcome], output=e.output, patch=e.patch)
     look = LOOK_OF_CALL[call.state]
     is_ok = call.state is CallState.OK
     word = "" if is_ok else f" {look.word}"

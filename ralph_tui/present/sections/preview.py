@@ -7,6 +7,7 @@ from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.sanitize import head, one_line
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.present.sections.task_parts import task_parts
+from ralph_tui.present.text.diffs import Diff, read_diff
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.parts import Part
 from ralph_tui.present.text.spans import Line, Span, Tone, fold
@@ -20,7 +21,6 @@ MOST = 100
 _LONGEST = 8_000
 """Characters of one section."""
 
-_DIFF = {"+": Tone.OK, "-": Tone.BAD, "@": Tone.ACCENT}
 _KINDS = {SectionKind.ERROR: Tone.BAD, SectionKind.NOTE: Tone.MUTED, SectionKind.COMMAND: Tone.INFO}
 
 
@@ -57,7 +57,8 @@ def preview_of(selected: Task | Entry, view: LoopView, glyphs: Glyphs) -> Previe
         return Preview(one_line(f"{selected.id} {selected.title}"), tuple(parts))
     detail = detail_of(selected, glyphs)
     facts = [Part("", [[Span(detail.facts, Tone.MUTED)]])] if detail.facts else []
-    return Preview(one_line(detail.title), (*facts, *map(_section, detail.sections)))
+    sections = (_section(section, detail.path, glyphs) for section in detail.sections)
+    return Preview(one_line(detail.title), (*facts, *sections))
 
 
 OF_THE_VIEW = ("tasks", "iterations", "checks", "receipts", "gate_task_id", "task_id", "why")
@@ -71,14 +72,12 @@ def preview_made_of(selected: Task | Entry | None, view: LoopView) -> tuple[obje
     return (selected,)
 
 
-def _section(section: Section) -> Part:
+def _section(section: Section, path: str, glyphs: Glyphs) -> Part:
     texts = head(section.body, _LONGEST).splitlines()
-    plain = _KINDS.get(section.kind, Tone.TEXT)
-    is_diff = section.kind is SectionKind.DIFF
-    lines: list[Line] = [
-        [Span(text.expandtabs(4), _DIFF.get(text[:1], plain) if is_diff else plain)]
-        for text in texts[:MOST]
-    ]
+    tone = _KINDS.get(section.kind, Tone.TEXT)
+    lines: list[Line] = [[Span(text.expandtabs(4), tone)] for text in texts[:MOST]]
+    if section.kind is SectionKind.DIFF:
+        lines = Diff(read_diff(text.expandtabs(4) for text in texts[:MOST]), path).lines(glyphs)
     if more := len(texts) - MOST:
         lines += [[Span(f"{more:,} more lines in the detail", Tone.MUTED)]] if more > 0 else []
     return Part(section.title, lines)

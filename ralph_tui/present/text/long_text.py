@@ -1,8 +1,6 @@
-"""Cuts long texts into chunks that are laid out one by one, and reads unified diffs as two columns."""
+"""Cuts long texts into chunks that are laid out one by one."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import zip_longest
-from typing import NamedTuple
+from collections.abc import Iterator
 
 LINES = 100
 CHARACTERS = 5_000
@@ -36,68 +34,3 @@ def _short(text: str) -> Iterator[str]:
             yield line[at:end]
             at = end
         yield line[at:]
-
-
-class DiffLine(NamedTuple):
-    """A line of one column: its sign (` `, `-`, `+`, `@` or none) and its number in its own text."""
-
-    sign: str = ""
-    text: str = ""
-    number: int = -1
-
-
-class DiffRow(NamedTuple):
-    """The line before and the line after, beside each other."""
-
-    before: DiffLine
-    after: DiffLine
-
-
-def diff_lines(lines: Iterable[str]) -> list[DiffLine]:
-    """Read each line with its sign; its number counts the lines of its own text."""
-    was = now = 0
-    found: list[DiffLine] = []
-    for line in lines:
-        sign, text = line[:1], line[1:]
-        if sign == "-":
-            found.append(DiffLine(sign, text, was))
-        elif sign in ("+", " "):
-            found.append(DiffLine(sign, text, now))
-        else:
-            found.append(DiffLine("@", line))
-        was += sign in ("-", " ")
-        now += sign in ("+", " ")
-    return found
-
-
-def diff_rows(sides: Sequence[DiffLine]) -> list[DiffRow]:
-    """Put removed lines beside the added lines that replace them."""
-    pairs: list[DiffRow] = []
-    gone: list[DiffLine] = []
-    new: list[DiffLine] = []
-
-    def settle() -> None:
-        pairs.extend(DiffRow(*both) for both in zip_longest(gone, new, fillvalue=DiffLine()))
-        gone.clear()
-        new.clear()
-
-    for side in sides:
-        if side.sign == "-":
-            if new:
-                settle()
-            gone.append(side)
-        elif side.sign == "+":
-            new.append(side)
-        else:
-            settle()
-            pairs.append(DiffRow(side, side))
-    settle()
-    return pairs
-
-
-def texts_before_and_after(sides: Iterable[DiffLine]) -> tuple[str, str]:
-    """Rebuild the texts before and after, as far as the diff has them."""
-    sides = tuple(sides)
-    before = "\n".join(side.text for side in sides if side.sign in ("-", " "))
-    after = "\n".join(side.text for side in sides if side.sign in ("+", " "))
-    return before, after

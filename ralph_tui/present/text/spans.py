@@ -29,6 +29,21 @@ class Tone(StrEnum):
     INFO = "info"
     KEY = "key"
     """The name of a key in a sentence; a click on it is that key."""
+    ADDED = "added"
+    REMOVED = "removed"
+    """The sign of a line of a diff; what follows it has the background of the change, up to a faint span."""
+    ADDED_WORD = "added-word"
+    REMOVED_WORD = "removed-word"
+    """Words of a changed line that the line before or after the change lacks."""
+    CODE_COMMENT = "code-comment"
+    CODE_KEYWORD = "code-keyword"
+    CODE_NAME = "code-name"
+    CODE_NUMBER = "code-number"
+    CODE_STRING = "code-string"
+
+
+GROUNDS = frozenset({Tone.ADDED, Tone.REMOVED})
+"""Tones that give the rest of their line a background."""
 
 
 class Span(NamedTuple):

@@ -1,42 +1,42 @@
 """Collects which files an iteration changed, by how many lines, and how."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import NamedTuple
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.sanitize import inert
+from ralph_tui.present.text.diffs import Diff, read_diff
+from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.parts import Part
 from ralph_tui.present.text.spans import Line, Span, Tone
 from ralph_tui.present.tools.calls import (
     STATE_OF,
     Call,
     CallState,
-    SectionKind,
     bounded,
     with_relative_paths,
 )
-from ralph_tui.present.tools.file_tools import CHANGING, lines_changed
+from ralph_tui.present.tools.file_tools import CHANGING, change_of, lines_changed
 from ralph_tui.present.tools.renderers import renderer_for
 
 MAX_LINES = 2_000
 """Lines of one file's changes that are shown."""
 
-_TONES = {"+": Tone.OK, "-": Tone.BAD, "@": Tone.ACCENT}
 
+def change_parts(calls: Iterable[Call], changed: Iterable[str], glyphs: Glyphs) -> list[Part]:
+    """Show one part per file in the order they were first changed; then files without a diff.
 
-def change_parts(calls: Iterable[Call], changed: Iterable[str]) -> list[Part]:
-    """Show one part per file in the order they were first changed; then files without a diff."""
-    diffs: dict[str, list[str]] = {}
+    Args:
+        calls: The calls of an iteration.
+        changed: All files that it changed, however it did.
+        glyphs: The signs to draw with.
+    """
+    diffs: dict[str, list[Call]] = {}
     for call in calls:
         if call.name in CHANGING and call.state is CallState.OK:
-            renderer = renderer_for(call)
-            body = diffs.setdefault(renderer.argument(call), [])
-            for section in renderer.sections(call):
-                if section.kind is SectionKind.DIFF and section.body:
-                    body.extend(
-                        ["", *section.body.splitlines()] if body else section.body.splitlines()
-                    )
-    parts = [_file(path, lines) for path, lines in diffs.items()]
+            diffs.setdefault(renderer_for(call).argument(call), []).append(call)
+    parts = [_file(path, changes, glyphs) for path, changes in diffs.items()]
     rest = [path for path in changed if path not in diffs]
     if rest:
         why = (
@@ -47,17 +47,17 @@ def change_parts(calls: Iterable[Call], changed: Iterable[str]) -> list[Part]:
     return parts
 
 
-def _file(path: str, lines: list[str]) -> Part:
-    added = sum(1 for line in lines if line.startswith("+"))
-    removed = sum(1 for line in lines if line.startswith("-"))
-    shown: list[Line] = [_line(line) for line in lines[:MAX_LINES]]
-    if len(lines) > MAX_LINES:
-        shown.append([Span(f"{len(lines) - MAX_LINES:,} more lines", Tone.MUTED)])
+def _file(path: str, calls: list[Call], glyphs: Glyphs) -> Part:
+    added, removed = (sum(counts) for counts in zip(*map(lines_changed, calls), strict=True))
+    texts = [
+        inert(line).expandtabs(4)
+        for call in calls
+        for line in ["@@", *change_of(call).splitlines()]
+    ]
+    shown = Diff(read_diff(texts[:MAX_LINES]), path).lines(glyphs)
+    if len(texts) > MAX_LINES:
+        shown.append([Span(f"{len(texts) - MAX_LINES:,} more lines", Tone.MUTED)])
     return Part(f"{path}  +{added} -{removed}", shown)
-
-
-def _line(text: str) -> Line:
-    return [Span(inert(text).expandtabs(4), _TONES.get(text[:1], Tone.TEXT))]
 
 
 MAX_FILES = 200
@@ -99,6 +99,7 @@ class ChangedFiles:
                 self._open[event.tool_id] = Call(event.tool_id, event.name, data)
             case ev.ToolFinished() if call := self._open.pop(event.tool_id, None):
                 if STATE_OF[event.outcome] is CallState.OK:
+                    call = replace(call, patch=event.patch)
                     self._add(FileChange(renderer_for(call).argument(call), *lines_changed(call)))
             case ev.IterationStarted():
                 self._open.clear()

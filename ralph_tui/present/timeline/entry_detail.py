@@ -1,6 +1,6 @@
 """Shows one entry in full, on the detail screen."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ralph_tui.domain.formatting import took
 from ralph_tui.domain.sanitize import head
@@ -9,6 +9,7 @@ from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.status_labels import RECEIPT
 from ralph_tui.present.timeline.entries import CallEntry, CheckEntry, Entry, HeadingEntry, TextEntry
 from ralph_tui.present.tools.calls import Call, CallState, Section, SectionKind
+from ralph_tui.present.tools.file_tools import CHANGING
 from ralph_tui.present.tools.renderers import renderer_for
 
 MAX_BODY = 50_000
@@ -25,6 +26,8 @@ class Detail:
     title: str
     facts: str
     sections: tuple[Section, ...]
+    path: str = ""
+    """The file that a call changes, whose name tells the language; empty for anything else."""
 
     @property
     def text(self) -> str:
@@ -40,7 +43,7 @@ def detail_of(entry: Entry, glyphs: Glyphs) -> Detail:
         for s in detail.sections
         if s.body and not s.body.isspace()
     )
-    return Detail(detail.title, detail.facts, sections)
+    return replace(detail, sections=sections)
 
 
 def _bounded(section: Section) -> str:
@@ -96,7 +99,8 @@ def _call(call: Call, glyphs: Glyphs) -> Detail:
     sections += renderer.sections(call)
     if not call.trimmed:
         sections.append(_output(call))
-    return Detail(call.name or renderer.verb, facts, tuple(sections))
+    path = renderer.argument(call) if call.name in CHANGING else ""
+    return Detail(call.name or renderer.verb, facts, tuple(sections), path)
 
 
 _UNDER_WAY = {

@@ -331,13 +331,16 @@ class Timeline:
         denied = known is not None and known.call.state is CallState.DENIED
         state = CallState.DENIED if denied else STATE_OF[e.outcome]
         own = max(0.0, e.seconds - known.call.waited) if known is not None else e.seconds
-        entry = self._update(e.tool_id, e.name, state=state, seconds=own, output=e.output)
+        entry = self._update(
+            e.tool_id, e.name, state=state, seconds=own, output=e.output, patch=e.patch
+        )
         self._open.pop(e.tool_id, None)
         self._count_detail(entry)
 
     def _count_detail(self, entry: CallEntry) -> None:
         """Let the oldest inputs and outputs go when there are too many."""
-        size = len(entry.call.output) + sum(len(str(v)) for v in entry.call.input.values())
+        size = len(entry.call.output) + len(entry.call.patch)
+        size += sum(len(str(v)) for v in entry.call.input.values())
         self._details.append((entry.number, size))
         self._detail_chars += size
         while self._detail_chars > self._max_detail and len(self._details) > 1:

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from ralph_tui.domain.events import ToolAllowed, ToolDenied, ToolOutcome, ToolRewritten
 from ralph_tui.domain.sanitize import head, inert
-from ralph_tui.present.text.long_text import DiffLine
+from ralph_tui.present.text.diffs import DiffLine
 from ralph_tui.present.text.spans import Tone
 from ralph_tui.present.text.status_labels import Look
 
@@ -55,8 +55,6 @@ class Excerpt(NamedTuple):
     sides: tuple[DiffLine, ...] = ()
     more: int = 0
     """Changed lines that are not among them."""
-    first: int | None = None
-    """Lines of the file before the first one of the change; None where nobody said it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +67,8 @@ class Call:
     state: CallState = CallState.RUNNING
     seconds: float = 0.0
     output: str = ""
+    patch: str = ""
+    """What it changed in its file, as a unified diff; empty where the tool did not say."""
     denial: ToolDenied | None = None
     allowance: ToolAllowed | None = None
     rewrite: ToolRewritten | None = None
@@ -85,7 +85,7 @@ class Call:
     def trim(self, argument: str, excerpt: Excerpt | None = None) -> "Call":
         """Return a copy that keeps only what its lines in the stream show."""
         kept: Input = {"argument": argument}
-        return replace(self, input=kept, output="", trimmed=True, excerpt=excerpt)
+        return replace(self, input=kept, output="", patch="", trimmed=True, excerpt=excerpt)
 
 
 class SectionKind(StrEnum):

@@ -1,6 +1,7 @@
 """Shows calls that read, write and edit files, and counts the lines they changed."""
 
 import difflib
+import re
 from functools import lru_cache
 
 from pydantic import JsonValue
@@ -20,8 +21,14 @@ from ralph_tui.present.tools.calls import (
 _DIFF_INPUT = 20_000
 """Characters of each side that are compared; more would block the screen."""
 
-KEPT_DIFFS = 16
-"""Diffs that are cached: the row under the cursor is redrawn at every key, and a long diff takes a tenth of a second."""
+_COMPARED = 400
+"""Lines that are compared with each other; where more differ, all of them count as changed."""
+
+KEPT_DIFFS = 64
+"""Diffs that are cached: the row under the cursor is redrawn at every key."""
+
+_REST = re.compile(r"^@@ \+(\d+) -(\d+) more @@$", re.MULTILINE)
+"""Ends a patch that was cut; see `ralph_tui.agent.translate.patch_text`."""
 
 
 def _path(call: Call) -> str:
@@ -43,13 +50,13 @@ def _read_sections(call: Call) -> tuple[Section, ...]:
 
 
 def _write_note(call: Call) -> str:
-    content = text_of(call.input, "content")
-    return f"+{count_lines(content)}" if content else ""
+    added, removed = lines_changed(call)
+    return f"+{added} -{removed}" if removed else f"+{added}" if added else ""
 
 
 def _write_sections(call: Call) -> tuple[Section, ...]:
-    body = "\n".join(f"+{line}" for line in text_of(call.input, "content").splitlines())
-    return (Section("File", _path(call)), Section("Content", body, SectionKind.DIFF))
+    title = "Change" if call.patch else "Content"
+    return (Section("File", _path(call)), Section(title, change_of(call), SectionKind.DIFF))
 
 
 def _edit_note(call: Call) -> str:
@@ -58,12 +65,8 @@ def _edit_note(call: Call) -> str:
 
 
 def _edit_sections(call: Call) -> tuple[Section, ...]:
-    """Show the path and one diff for each replacement."""
-    diffs = (
-        Section("Change", "\n".join(_diff(old, new)), SectionKind.DIFF)
-        for old, new in replacements(call)
-    )
-    return (Section("File", _path(call)), *diffs)
+    """Show the path and the diff."""
+    return (Section("File", _path(call)), Section("Change", change_of(call), SectionKind.DIFF))
 
 
 READ = Renderer("read", _read_argument, _read_sections, _read_note)
@@ -75,11 +78,30 @@ CHANGING = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
 
 def lines_changed(call: Call) -> tuple[int, int]:
     """Count the lines that a call added to a file and removed from it."""
+    change = change_of(call)
+    signs = [line[:1] for line in change.splitlines()]
+    rest = _REST.search(change)
+    more = (int(rest[1]), int(rest[2])) if rest else (0, 0)
+    return signs.count("+") + more[0], signs.count("-") + more[1]
+
+
+def change_of(call: Call) -> str:
+    """Return what a call changes as a unified diff.
+
+    It has the numbers of the file's lines if the tool reported them, or if the file is new.
+    """
+    if call.patch:
+        return call.patch
     if call.name == "Write":
-        return count_lines(text_of(call.input, "content")), 0
-    lines = [line for old, new in replacements(call) for line in _diff(old, new)]
-    added = sum(1 for line in lines if line.startswith("+"))
-    return added, sum(1 for line in lines if line.startswith("-"))
+        return _written(text_of(call.input, "content"))
+    return "\n".join(_diff(old, new) for old, new in replacements(call))
+
+
+@lru_cache(maxsize=KEPT_DIFFS)
+def _written(content: str) -> str:
+    lines = content.splitlines()
+    header = f"@@ -0,0 +1,{len(lines)} @@"
+    return "\n".join([header, *(f"+{line}" for line in lines)]) if lines else ""
 
 
 def replacements(call: Call) -> list[tuple[str, str]]:
@@ -94,6 +116,10 @@ def replacements(call: Call) -> list[tuple[str, str]]:
 
 
 @lru_cache(maxsize=KEPT_DIFFS)
-def _diff(old: str, new: str) -> tuple[str, ...]:
+def _diff(old: str, new: str) -> str:
+    """Compare two texts; a header without numbers is where each hunk begins."""
     before, after = head(old, _DIFF_INPUT).splitlines(), head(new, _DIFF_INPUT).splitlines()
-    return tuple(difflib.unified_diff(before, after, lineterm="", n=3))[2:]
+    if max(len(before), len(after)) > _COMPARED:
+        return "\n".join(["@@", *(f"-{line}" for line in before), *(f"+{line}" for line in after)])
+    compared = list(difflib.unified_diff(before, after, lineterm="", n=3))[2:]
+    return "\n".join("@@" if line.startswith("@@") else line for line in compared)

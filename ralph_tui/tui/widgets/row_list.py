@@ -74,7 +74,7 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
         self._strips: LRUCache[Row, tuple[int, int, Strip]] = LRUCache(1024)
         """Finished lines, each with the index and the width it is for."""
         self._style: Style | None = None
-        self._styles_of_tones: dict[tuple[Tone, Color | None], Style] = {}
+        self._styles_of_tones: dict[tuple[Tone, Color | None, Tone | None], Style] = {}
 
     # What a list must say of itself.
 
@@ -190,12 +190,12 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
         line = self.adapted(self.row_line(index, width))
         return Strip(to_segments(line, partial(self._painted, background))).crop(0, width)
 
-    def _painted(self, background: Color | None, tone: Tone) -> Style:
+    def _painted(self, background: Color | None, tone: Tone, ground: Tone | None) -> Style:
         """Return the style of a tone on the list's own background, or on another."""
-        known = self._styles_of_tones.get((tone, background))
+        known = self._styles_of_tones.get((tone, background, ground))
         if known is None:
-            known = self._base + self.tone_style(tone, background)
-            self._styles_of_tones[tone, background] = known
+            known = self._base + self.tone_style(tone, background, ground)
+            self._styles_of_tones[tone, background, ground] = known
         return known
 
     def _marked(self, index: int, width: int, *, chosen: bool) -> Strip:

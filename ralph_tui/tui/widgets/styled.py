@@ -4,12 +4,12 @@ The classes are the app's and not each widget's: a style sheet is applied to eve
 widget whenever something changes, and nine for each of a dozen widgets was half the time to first paint.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from rich.segment import Segment
 from rich.style import Style as RichStyle
 from textual import getters
-from textual.color import Color
+from textual.color import TRANSPARENT, Color
 from textual.content import Content
 from textual.geometry import Size
 from textual.reactive import Reactive
@@ -17,7 +17,7 @@ from textual.style import Style
 from textual.widget import Widget
 
 from ralph_tui.present.text.key_hints import key_named
-from ralph_tui.present.text.spans import Line, Span, Tone, flat
+from ralph_tui.present.text.spans import GROUNDS, Line, Span, Tone, flat
 from ralph_tui.tui.host.widget_host import Host
 
 TEXT_CONTRAST = 4.5
@@ -66,22 +66,27 @@ class StyledWidget(Widget):
     auto_links: Reactive[bool] = Reactive(False)  # noqa: FBT003 - as Textual declares it
     """Off, so that keys that can be clicked look like keys, not like links."""
 
-    _tones: dict[tuple[Tone, Color | None], Style] | None = None
+    _tones: dict[tuple[Tone, Color | None, Tone | None], Style] | None = None
 
     def notify_style_update(self) -> None:
         """Forget the styles: the theme or the background changed."""
         self._tones = None
         super().notify_style_update()
 
-    def tone_style(self, tone: Tone, background: Color | None = None) -> RichStyle:
+    def tone_style(
+        self, tone: Tone, background: Color | None = None, ground: Tone | None = None
+    ) -> RichStyle:
         """Return a tone's style for the Line API, readable on what is behind it or on `background`."""
-        style = self.visual(tone, background)
+        style = self.visual(tone, background, ground)
         color = style.foreground.rich_color if style.foreground is not None else None
-        return RichStyle(color=color, bold=style.bold, dim=style.dim)
+        behind = style.background.rich_color if style.background is not None else None
+        return RichStyle(
+            color=color, bgcolor=behind, bold=style.bold, dim=style.dim, italic=style.italic
+        )
 
     def content(self, lines: Iterable[Line]) -> Content:
         """Return lines as content; their text is never markup."""
-        return to_content(map(self.adapted, lines), self.visual)
+        return to_content(map(self.adapted, lines), self._visual_on)
 
     def adapted(self, line: Line) -> Line:
         """Return the line as this terminal can show it; with ASCII glyphs everything is ASCII."""
@@ -89,25 +94,45 @@ class StyledWidget(Widget):
             return line
         return [Span(_ascii(text, self.app.glyphs.ellipsis), tone) for text, tone in line]
 
-    def visual(self, tone: Tone, background: Color | None = None) -> Style:
-        """Return a tone's style for content."""
+    def _visual_on(self, tone: Tone, ground: Tone | None) -> Style:
+        return self.visual(tone, None, ground)
+
+    def visual(
+        self, tone: Tone, background: Color | None = None, ground: Tone | None = None
+    ) -> Style:
+        """Return a tone's style for content.
+
+        Args:
+            tone: What the text means.
+            background: What is behind it, where that is not the widget's own background; a row with a cursor,
+                for one. No ground shows through it.
+            ground: The tone whose background the line has.
+        """
         if self._tones is None:
             self._tones = {}
-        known = self._tones.get((tone, background))
+        known = self._tones.get((tone, background, ground))
         if known is None:
-            behind = background or self.background_colors[1]
-            known = self._tones[tone, background] = self._style_on(behind, tone)
+            known = self._style_on(background, tone, ground)
+            self._tones[tone, background, ground] = known
         return known
 
-    def _style_on(self, background: Color, tone: Tone) -> Style:
+    def _style_on(self, background: Color | None, tone: Tone, ground: Tone | None) -> Style:
         """Return the tone blended with what is behind it, and readable there."""
         styles = self.app.get_component_styles(f"tone--{tone}")
-        color = background.get_contrast_text(styles.color.a) if styles.auto_color else styles.color
+        base = self.background_colors[1]
+        behind = background or base
+        if background is None and base.ansi is None:  # the terminal's own colors cannot be blended
+            under = self.app.get_component_styles(f"tone--{ground}").background if ground else None
+            behind += styles.background if styles.background.a else under or TRANSPARENT
+        color = behind.get_contrast_text(styles.color.a) if styles.auto_color else styles.color
         text = styles.text_style
         seen = readable(
-            background + color, background, SIGN_CONTRAST if tone is Tone.FAINT else TEXT_CONTRAST
+            behind + color, behind, SIGN_CONTRAST if tone is Tone.FAINT else TEXT_CONTRAST
         )
-        return Style(foreground=seen, bold=text.bold, dim=text.dim)
+        tint = behind if behind not in (background, base) else None
+        return Style(
+            background=tint, foreground=seen, bold=text.bold, dim=text.dim, italic=text.italic
+        )
 
 
 def _ascii(text: str, ellipsis: str) -> str:
@@ -176,15 +201,27 @@ class StyledLines(StyledWidget):
         return self.content(self._lines)
 
 
-def to_segments(line: Line, style_of: Callable[[Tone], RichStyle]) -> list[Segment]:
+def to_segments(line: Line, style_of: Callable[[Tone, Tone | None], RichStyle]) -> list[Segment]:
     """Return a line for the Line API."""
     return [
-        Segment(flat(text), _segment_style(text, tone, style_of)) for text, tone in line if text
+        Segment(flat(text), _segment_style(text, tone, style_of(tone, ground)))
+        for text, tone, ground in _grounded(line)
     ]
 
 
-def _segment_style(text: str, tone: Tone, style_of: Callable[[Tone], RichStyle]) -> RichStyle:
-    style = style_of(tone)
+def _grounded(line: Line) -> Iterator[tuple[str, Tone, Tone | None]]:
+    """Yield each text with its tone and the tone whose background it has."""
+    ground: Tone | None = None
+    for text, tone in line:
+        if tone in GROUNDS:
+            ground = tone
+        elif tone is Tone.FAINT:
+            ground = None
+        if text:
+            yield text, tone, ground
+
+
+def _segment_style(text: str, tone: Tone, style: RichStyle) -> RichStyle:
     return style + RichStyle.from_meta(pressing(text)) if tone is Tone.KEY else style
 
 
@@ -193,17 +230,19 @@ def pressing(label: str) -> dict[str, str]:
     return {"@click": f"app.press({key_named(label)!r})"}
 
 
-def to_content(lines: Iterable[Line], style_of: Callable[[Tone], Style]) -> Content:
+def to_content(lines: Iterable[Line], style_of: Callable[[Tone, Tone | None], Style]) -> Content:
     """Return lines for a widget's `render`; never parsed as markup."""
     rows = [
         Content.assemble(
-            *((flat(text), _content_style(text, tone, style_of)) for text, tone in line if text)
+            *(
+                (flat(text), _content_style(text, tone, style_of(tone, ground)))
+                for text, tone, ground in _grounded(line)
+            )
         )
         for line in lines
     ]
     return Content("\n").join(rows)
 
 
-def _content_style(text: str, tone: Tone, style_of: Callable[[Tone], Style]) -> Style:
-    style = style_of(tone)
+def _content_style(text: str, tone: Tone, style: Style) -> Style:
     return style + Style.from_meta(pressing(text)) if tone is Tone.KEY else style

@@ -16,6 +16,7 @@ from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.run_history import TaskPast
 from ralph_tui.present.sections.breaker_signals import breaker_parts
 from ralph_tui.present.sections.task_parts import task_parts
+from ralph_tui.present.text.diffs import Diff, read_diff
 from ralph_tui.present.text.long_text import text_chunks
 from ralph_tui.present.text.parts import Part
 from ralph_tui.present.text.spans import Span, Tone
@@ -24,7 +25,7 @@ from ralph_tui.present.tools.calls import Section, SectionKind
 from ralph_tui.store.journal.journal_library import JournalLibrary
 from ralph_tui.tui.host.workers import do
 from ralph_tui.tui.screens.dialogs.text_reader import ReaderPart, TextReader
-from ralph_tui.tui.widgets.code import DiffView, ParsedDiff
+from ralph_tui.tui.widgets.diff_view import DiffView, diff_views
 
 
 class BreakerDetail(TextReader):
@@ -129,11 +130,11 @@ class ToolDetail(TextReader):
     def _body(self, section: Section) -> Iterable[ReaderPart]:
         body, classes = inert(section.body).expandtabs(4), f"section -{section.kind}"
         if section.kind is SectionKind.DIFF:
-            diff = ParsedDiff(body, self._path())
-            if diff.is_plain:
-                do(self, self._colour(diff), "colours")
+            diff = Diff(read_diff(body.splitlines()), self._detail.path)
+            if not diff.is_colored:
+                do(self, self._color(diff), "colors")
             first = self.app.size.height
-            for view in diff.views(classes, first=first, split=self._split):
+            for view in diff_views(diff, classes, first=first, split=self._split):
                 yield ReaderPart(view, view.rows)
             return
         *before, last = text_chunks(body, self.app.size.height)
@@ -145,15 +146,11 @@ class ToolDetail(TextReader):
         rows = max(text.count("\n") + 1, len(text) // self.app.size.width)
         return ReaderPart(Static(Content(text), classes=classes), rows)
 
-    async def _colour(self, diff: ParsedDiff) -> None:
-        """Highlight the diff's language in a thread, while the text can be read already."""
-        await asyncio.to_thread(diff.colour)
+    async def _color(self, diff: Diff) -> None:
+        """Color the diff in a thread, while the text can be read already."""
+        await asyncio.to_thread(diff.color)
         for view in self.query(DiffView):
             view.refresh()
-
-    def _path(self) -> str:
-        """Return the name of the changed file, which tells the language."""
-        return next((s.body for s in self._detail.sections if s.title == "File"), "")
 
     def action_turn(self) -> None:
         """Switch between one column and side by side."""

@@ -20,16 +20,17 @@ from ralph_tui.present.sections.question_options import (
     permission_title,
     who_asks,
 )
+from ralph_tui.present.text.diffs import AT_ONCE, code_lines
 from ralph_tui.present.text.long_text import text_chunks
 from ralph_tui.present.text.spans import flat
 from ralph_tui.present.tools.calls import Section, SectionKind
 from ralph_tui.tui.screens.dialogs.auto_dialog import AutoDialog
 from ralph_tui.tui.screens.dialogs.question import ContextExcerpt, FreeTextInput, Reply
 from ralph_tui.tui.widgets.blocks import Blocks
-from ralph_tui.tui.widgets.code import AT_ONCE, coloured
 from ralph_tui.tui.widgets.dialog_frame import SCROLLS, DialogFrame
 from ralph_tui.tui.widgets.scroll_text import ScrollText
 from ralph_tui.tui.widgets.search import Searchable
+from ralph_tui.tui.widgets.styled import StyledLines
 
 
 class PermissionDialog(AutoDialog[tuple[Reply, ...] | None]):
@@ -177,7 +178,7 @@ def _bodies(sections: Iterable[Section]) -> Iterable[Widget]:
         yield Static(Content(inert(section.title)), classes="section-title")
         text, classes = inert(section.body).expandtabs(4), f"section -{section.kind}"
         if section.kind is SectionKind.COMMAND and len(text) <= AT_ONCE:
-            yield Static(coloured(text, "bash"), classes=classes)
+            yield StyledLines(code_lines(text, "command.sh"), classes=classes)
             continue
         *before, last = text_chunks(text)
         yield from (Static(Content(piece), classes=f"{classes} -goes-on") for piece in before)

@@ -207,7 +207,8 @@ class IterationsPage(ListDetailPage):
         events = self._library.events(iteration.start, iteration.end)
         timeline = self.transcript.folded(events)
         calls = [entry.call for entry in timeline.entries if isinstance(entry, CallEntry)]
-        return _Loaded(iteration, events, timeline, change_parts(calls, iteration.files))
+        parts = change_parts(calls, iteration.files, self.app.glyphs)
+        return _Loaded(iteration, events, timeline, parts)
 
     def _failed_to_load(self, text: str) -> None:
         self.text.show_blocks([LineBlock(None, [[Span(text, Tone.BAD)]])])
