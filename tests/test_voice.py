@@ -1,6 +1,10 @@
-"""The documentation speaks as the product does: none of the phrases of `tests/voice_phrases.txt`."""
+"""The product and its documentation have none of the phrases of `tests/voice_phrases.txt`."""
 
+import ast
+import io
 import re
+import tokenize
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,6 +26,38 @@ GENERATED = re.compile(r"<!-- (\w+) -->.*?(?:<!-- /\1 -->|\n\n)", re.DOTALL)
 def test_a_page_has_no_phrase_of_the_old_voice(page: str) -> None:
     text = GENERATED.sub("", (ROOT / page).read_text(encoding="utf-8"))
     assert old_voice(text) == []
+
+
+PRODUCT = sorted(
+    path
+    for folder in ("ralph_tui", "styles")
+    for kind in ("*.py", "*.md", "*.yaml", "*.tcss")
+    for path in (ROOT / folder).rglob(kind)
+)
+
+
+def said_in(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield every text of a file with its line: strings, docstrings and comments of a module, or the whole."""
+    source = path.read_text(encoding="utf-8")
+    if path.suffix != ".py":
+        yield 1, source
+        return
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.lineno, node.value
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+
+
+def test_nothing_in_the_product_has_a_phrase_of_the_old_voice() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: {phrase}"
+        for path in PRODUCT
+        for line, text in said_in(path)
+        for phrase in old_voice(text)
+    ]
+    assert found == []
 
 
 @pytest.mark.parametrize(

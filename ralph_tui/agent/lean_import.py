@@ -1,7 +1,7 @@
 """Import the SDK without the web server and the programs that its MCP library loads beside what the SDK uses.
 
 `mcp` loads its whole self when any part of it is imported: uvicorn, starlette, httpx's command line with rich and
-pygments. That is two fifths of the SDK's import, and it stands before the start of the first session.
+pygments. That is two fifths of the SDK's import, and it is before the start of the first session.
 """
 
 import sys

@@ -130,7 +130,7 @@ async def end_cli(client: "ClaudeSDKClient", mark: str, *, well: bool, tools_run
     Args:
         client: The SDK's client.
         mark: What the session's processes carry in their environment.
-        well: Whether the CLI still answers, so that it may end by itself.
+        well: Whether the CLI still answers, so that it may end on its own.
         tools_running: Whether tools run, which are interrupted first.
     """
     from claude_agent_sdk import ClaudeSDKError

@@ -101,7 +101,7 @@ class SessionUsage:
         self._tokens += usage.input_tokens + usage.cache_creation_tokens + usage.output_tokens
 
     def settle(self, total_cost_usd: float | None, models: Mapping[str, Any]) -> None:
-        """Use the CLI's figure; without a valid one the estimate stands, never zero."""
+        """Use the CLI's figure; without a valid one the estimate counts, never zero."""
         if total_cost_usd is not None and self._settled <= _micros(total_cost_usd):
             self._settled = _micros(total_cost_usd)
         else:

@@ -22,7 +22,7 @@ _TITLES: Mapping[str, tuple[str, str]] = {
 }
 
 _REFERENCE: JsonSchemaValue = {"type": "string", "pattern": r"\$\{"}
-"""A value that stands for an environment variable, allowed wherever a setting is no text."""
+"""A value that represents an environment variable, allowed wherever a setting is no text."""
 
 
 def json_schema(name: str) -> dict[str, Any]:

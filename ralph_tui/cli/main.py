@@ -95,7 +95,7 @@ QUICK: Mapping[tuple[str, ...], Callable[[], int]] = {
 
 
 COMPLETING = "_RALPH_COMPLETE"
-"""Set by a shell that wants to know how a command line could go on."""
+"""Set by a shell that wants to know how a command line could continue."""
 
 
 def _status(words: list[str]) -> int:

@@ -1,4 +1,4 @@
-"""Prints where a project stands: `ralph status`, and the tables of tasks and sessions."""
+"""Prints a project's status: `ralph status`, and the tables of tasks and sessions."""
 
 import sys
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ SHOWN_SESSIONS = 10
 
 
 def print_status(root: Path | None, *, verbose: bool = False, as_json: bool = False) -> None:
-    """Print where the project stands.
+    """Print the project's status.
 
     Args:
         root: The project; None for the one that contains the current directory.
@@ -73,7 +73,7 @@ def _elsewhere(project: Project) -> str:
 
 
 def status_facts(project: Project, documents: Documents, owner: Owner | None) -> dict[str, str]:
-    """Return where the project stands, as names and values; leave out what is empty."""
+    """Return the project's status, as names and values; leave out what is empty."""
     state, plan, breaker = documents.state, documents.plan, documents.breaker
     counts = plan.counts()
     by_status = ", ".join(
@@ -153,7 +153,7 @@ def status_json(
     owner: Owner | None,
     sessions: tuple[SessionRecord, ...],
 ) -> dict[str, JsonValue]:
-    """Return where the project stands, for programs.
+    """Return the project's status, for programs.
 
     Args:
         project: The project.

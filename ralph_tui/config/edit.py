@@ -127,7 +127,7 @@ def _bare(value: object) -> str:
 
 
 def _changed(text: str, root: object, path: list[str], value: str) -> str:
-    """Replace the value where it stands, or add it to the deepest section that is there."""
+    """Replace the value where it is, or add it to the deepest section that is there."""
     import yaml
 
     if not isinstance(root, yaml.MappingNode):
@@ -173,7 +173,7 @@ def _replaced(text: str, found: object, value: str) -> str:
     if value.startswith("\n"):  # it begins on the line below
         start, space = len(text[:start].rstrip(" \t")), ""
     if isinstance(found, yaml.CollectionNode) and not found.flow_style:
-        # A block begins on a line of its own, and its mark stands after the comments that follow
+        # A block begins on a line of its own, and its mark is after the comments that follow
         # it; the new value goes from the colon to the end of the last item.
         start, end = text.rindex(":", 0, start) + 1, _end_of(found)
         space = "" if value.startswith("\n") else " "

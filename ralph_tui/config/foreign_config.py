@@ -66,7 +66,7 @@ class Translation:
     markers: dict[str, tuple[str, ...]] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
     lines: Mapping[str, int] = field(default_factory=dict)
-    """Where each key stands."""
+    """Where each key is."""
 
     def take(self, source: str, key: str, value: Value) -> None:
         """Take a value over into the setting `key`, if there is one."""

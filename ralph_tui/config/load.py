@@ -195,7 +195,7 @@ def _bad_part(key: str, entry: Entry, below: list[str], detail: ErrorDetails) ->
 
 
 def _fields_of(key: str, below: list[str]) -> Collection[str]:
-    """Return the names that may stand where an unknown one stands inside a value that is a mapping."""
+    """Return the names that may stand where an unknown one is inside a value that is a mapping."""
     if key == "steps":
         return (StepBreaker if below[1:-1] == ["breaker"] else StepSettings).model_fields
     return (SandboxException if key.startswith("safety.") else McpServer).model_fields

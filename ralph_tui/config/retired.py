@@ -73,7 +73,7 @@ def check_retired(key: str, value: object, where: str) -> OldEntry:
 
 
 def switches_sandbox_off(old: OldEntry) -> bool:
-    """Return whether an old entry stands for `safety.sandbox: off`."""
+    """Return whether an old entry represents `safety.sandbox: off`."""
     return old.key == SANDBOX_SWITCH and old.value in _FALSE
 
 

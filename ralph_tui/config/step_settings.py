@@ -124,9 +124,7 @@ def _sound(steps: Mapping[str, StepSettings]) -> Mapping[str, StepSettings]:
         if (name == WORK) is not (step.type == WORK):
             raise ValueError("must have one step of type work, and its name is work")
     if WORK not in steps:
-        raise ValueError(
-            "must hold the step `work: {}` once: it stands where the task is worked on"
-        )
+        raise ValueError("must hold the step `work: {}` once: it is where the task is worked on")
     for name in before_work(steps):
         if steps[name].runs not in (StepWhen.ALWAYS, StepWhen.RUN_END):
             raise ValueError(

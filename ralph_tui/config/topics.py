@@ -10,7 +10,7 @@ class Topic(NamedTuple):
     Attributes:
         name: Its heading.
         about: What it decides, in one sentence.
-        keys: The settings in their order; `*` stands for any part of a name.
+        keys: The settings in their order; `*` represents any part of a name.
     """
 
     name: str

@@ -39,7 +39,7 @@ _REASONS = {
 _WORK_REASONS = {
     "max_retries": "a failed iteration is tried again until limits.max_attempts_per_task",
     "retry_delay": "a failed iteration is tried again at once",
-    "continue_on_error": "a failed iteration never ends the run by itself",
+    "continue_on_error": "a failed iteration never ends the run on its own",
     "circuit_breaker": "circuit_breaker watches the work of all iterations",
     "enabled": "the work cannot be switched off",
 }
@@ -79,7 +79,7 @@ def translate_wiggum(value: Mapping[str, object]) -> ForeignConfig:
         )
     if WORK not in made.steps:
         made.steps[WORK] = {}
-        made.remarks.append("No step of the file works on tasks, so the work stands last.")
+        made.remarks.append("No step of the file works on tasks, so the work is last.")
     return made.result
 
 
@@ -207,7 +207,7 @@ def _commit(made: Translation, place: str, step: Mapping[str, object]) -> None:
 def _leave_config(
     made: Translation, place: str, step: Mapping[str, object], taken: set[str]
 ) -> None:
-    """Leave out what else stands in a step."""
+    """Leave out what else is in a step."""
     for name in _config(step):
         if name not in taken:
             made.leave(f"{place}.config.{name}", _REASONS.get(name, _UNKNOWN))
@@ -229,7 +229,7 @@ def _add(
 
     Args:
         made: Where it is added.
-        place: Where it stands in the file.
+        place: Where it is in the file.
         step: What the file says.
         settings: What its type says already.
         timeout: A limit inside `config`, where the step itself has none.
@@ -277,7 +277,7 @@ def _seconds(
 
     Args:
         made: Where it is left out.
-        source: Where it stands in the file.
+        source: Where it is in the file.
         given: What the file says.
         settings: Where it is set.
         name: The setting.

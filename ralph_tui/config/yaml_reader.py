@@ -39,7 +39,7 @@ class Entry:
     places: Mapping[str, str] = field(default_factory=dict)
     """Where the parts of a value that is a mapping were written, by dotted name below the key."""
     written: object = None
-    """The value as it stands in the file, where that refers to variables."""
+    """The value as it is in the file, where that refers to variables."""
 
 
 def unknown_setting(key: str, where: str) -> ConfigError:

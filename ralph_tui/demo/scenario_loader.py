@@ -71,7 +71,7 @@ def parse_scenario(text: str, source: str = "scenario") -> Scenario:
 def _refuse_duplicates(node: yaml.Node, source: str, seen: set[yaml.Node] | None = None) -> None:
     """Refuse duplicate keys, of which YAML silently keeps the last and half a turn would be lost."""
     seen = set() if seen is None else seen
-    if node in seen:  # an alias, which may even lead back to where it stands
+    if node in seen:  # an alias, which may even lead back to where it is
         return
     seen.add(node)
     if isinstance(node, yaml.SequenceNode):

@@ -125,7 +125,7 @@ class ProjectFeatures(Record):
 
 
 class FeatureSummary(NamedTuple):
-    """Where one feature stands; `trouble` says why nothing else is known."""
+    """The state of one feature; `trouble` says why nothing else is known."""
 
     name: str
     active: bool = False

@@ -15,4 +15,4 @@ GIT_READ_ONLY = (
 """Subcommands with a reading form; the guard knows which of their options only read."""
 
 EVERY_READING = "all"
-"""Stands for all of them in the settings."""
+"""Represents all of them in the settings."""

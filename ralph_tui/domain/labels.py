@@ -35,4 +35,4 @@ FAILURES: Mapping[FailureClass, str] = MappingProxyType(
         FailureClass.UNKNOWN: "failed",
     }
 )
-"""Why the agent could not go on, in two words."""
+"""Why the agent could not continue, in two words."""

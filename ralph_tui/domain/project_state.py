@@ -78,7 +78,7 @@ DECIDERS: Mapping[str, str] = MappingProxyType(
         "screen": "the person, on the screen",
         "terminal": "the person, at the terminal",
         "command": "the person, with a command",
-        "demo": "the demo's own person",
+        "demo": "the demo",
         "--yes": "--yes, unseen",
         "cool-down": "the clock: the cool-down is over",
         "timeout": "the clock: nobody answered",

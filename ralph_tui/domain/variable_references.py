@@ -16,7 +16,7 @@ class Reference(NamedTuple):
 
     name: str
     default: str | None = None
-    """Stands in for a variable that is not set or empty; None: there is none."""
+    """Replaces a variable that is not set or empty; None: there is none."""
 
 
 class ReferenceSyntaxError(ValueError):
@@ -67,7 +67,7 @@ def references(text: str) -> tuple[Reference, ...]:
 
 
 def value_of(reference: Reference, environ: Mapping[str, str]) -> str:
-    """Return what a reference stands for.
+    """Return what a reference represents.
 
     Raises:
         UnsetVariableError: The variable is not set, and there is no default.

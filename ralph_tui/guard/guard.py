@@ -105,7 +105,7 @@ _OWN_TOOLS = f"mcp__{OWN_SERVER}__"
 
 
 def _server_of(name: str) -> tuple[str, ...]:
-    """Return an MCP tool's server, whose name stands for all its tools."""
+    """Return an MCP tool's server, whose name represents all its tools."""
     return ("__".join(name.split("__")[:2]),) if name.startswith("mcp__") else ()
 
 

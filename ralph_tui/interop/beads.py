@@ -116,7 +116,7 @@ class _Issues:
 
     def __init__(self, document: JsonDocument, nodes: Sequence[Node]) -> None:
         self.document = document
-        # A list of pairs, because an id that stands twice is told later.
+        # A list of pairs, because a duplicate id is reported later.
         self.by_id = [(required_id(document, node, "an issue"), node) for node in nodes]
         self.nodes: Mapping[str, Node] = dict(self.by_id)
         self.links = {id_: tuple(self._links(node)) for id_, node in self.by_id}
@@ -150,7 +150,7 @@ class _Issues:
         return next((to for to in found if to in self.nodes), "")
 
     def members(self, epic: str) -> tuple[str, ...]:
-        """Return the issues that an epic stands for, those of epics below it included."""
+        """Return the issues that an epic represents, those of epics below it included."""
         if epic in self._members:
             return self._members[epic]
         found: dict[str, None] = {}
@@ -169,7 +169,7 @@ class _Issues:
         return self._members[epic]
 
     def waits(self, id_: str) -> Mapping[str, int]:
-        """Return what must be closed first; an epic stands for its issues."""
+        """Return what must be closed first; an epic represents its issues."""
         waits: dict[str, int] = {}
         for link in self.links[id_]:
             if link.kind != "blocks" or link.to.startswith("external:"):

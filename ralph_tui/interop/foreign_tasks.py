@@ -47,7 +47,7 @@ MAX_DEPENDENCIES = 200_000
 """Of all tasks together; a group that waits for a group is as many as there are pairs."""
 
 MEMBERS = "members"
-"""Where a task that stands for a whole group keeps the ids of its entries in `Origin.foreign`."""
+"""Where a task that represents a whole group keeps the ids of its entries in `Origin.foreign`."""
 
 
 @dataclass(frozen=True)
@@ -66,11 +66,11 @@ class PlanEntry:
         blocked: Why it cannot be worked on; empty when it can.
         held: It is listed, but not to be worked on unless the person releases it.
         priority: The lowest number first; see `priority_of`.
-        group: The heading, phase, epic or parent that it stands under.
+        group: The heading, phase, epic or parent that it is under.
         labels: Words that sort it.
         notes: Remarks of the plan's author.
         foreign: Fields that a task does not have, to be kept.
-        members: The entries that it stands for, when it is a whole group.
+        members: The entries that it represents, when it is a whole group.
     """
 
     id: str
@@ -160,7 +160,7 @@ _WORDS: Mapping[str, int] = {
 
 
 def priority_of(word: str) -> int | None:
-    """Return the number that a word such as `high`, `P1`, `priority: low` or `p2-normal` stands for; None for others."""
+    """Return the number that a word such as `high`, `P1`, `priority: low` or `p2-normal` represents; None for others."""
     plain = word.strip().casefold()
     plain = re.sub(r"^(?:priority|prio)\s*[:/=_ -]\s*", "", plain)
     if found := re.fullmatch(r"p([0-4])(?:\W.*)?", plain):
@@ -228,7 +228,7 @@ def slug(text: str, limit: int = 60) -> str:
 
 
 def tasks_by_foreign_id(plan: ImplementationPlan, format_: str, path: str) -> Mapping[str, Task]:
-    """Return the tasks that came from a file, by the file's own ids; one that stands for a group has many.
+    """Return the tasks that came from a file, by the file's own ids; one that represents a group has many.
 
     Args:
         plan: The plan.
@@ -246,7 +246,7 @@ def tasks_by_foreign_id(plan: ImplementationPlan, format_: str, path: str) -> Ma
 
 
 def stands_for_many(task: Task) -> bool:
-    """Return whether a task stands for a whole group: while it is open, some of its entries may be done."""
+    """Return whether a task represents a whole group: while it is open, some of its entries may be done."""
     return task.origin is not None and MEMBERS in task.origin.foreign
 
 
@@ -480,7 +480,7 @@ def _task(entry: PlanEntry, format_: str, source: Source, names: Mapping[str, st
 
 
 def _hash(entry: PlanEntry) -> str:
-    """Return what stands for an entry's words: the same as long as only its state changes."""
+    """Return what represents an entry's words: the same as long as only its state changes."""
     if entry.members:
         # The text of a group says which of its members are done.
         return _digest([entry.title, *map(_hash, entry.members)])

@@ -124,7 +124,7 @@ def formats() -> Formats:
     for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda found: found.name):
         try:
             importer = _loaded(point)
-        except Exception as error:  # noqa: BLE001 - code of another package; its failure is told, ralph goes on
+        except Exception as error:  # noqa: BLE001 - code of another package; its failure is reported, ralph continues
             broken.append(
                 f"The installed importer {one_line(point.name, 60)!r} could not be loaded: {_reason(error)}."
             )

@@ -39,7 +39,7 @@ class Prose:
 
 @lru_cache(maxsize=8)
 def read_prose(text: str) -> Prose:
-    """Take a text apart; what stands in a code block is only text."""
+    """Take a text apart; what is in a code block is only text."""
     kept: list[str] = []
     criteria: dict[str, None] = {}
     fence, in_criteria = "", False

@@ -1,6 +1,6 @@
-"""Reads strict JSON and keeps where each value stands.
+"""Reads strict JSON and keeps where each value is.
 
-A key that stands twice, NaN, text behind the value or deep nesting is an error with its line. The reader keeps
+A duplicate key, NaN, text behind the value or deep nesting is an error with its line. The reader keeps
 its own stack, so that hostile nesting costs no recursion. The standard library gives no positions, and no
 maintained package does.
 """
@@ -170,7 +170,7 @@ class JsonReader:
         key = _scrubbed(str(self._decoded()))
         if key in top.keys:
             first = self.line(top.keys[key])
-            what = f"the key {quoted(key)} stands twice, first in line {first}"
+            what = f"the key {quoted(key)} occurs twice, first in line {first}"
             raise self.error(start, what, "Remove one of the two.")
         if self._next() != ":":
             raise self._syntax(self._at, "a colon is missing after a key")

@@ -167,7 +167,7 @@ def merge(
                 if now.verification_criteria != there.verification_criteria:
                     report.commands += commands
         _tell_rest(plan, one, named, report)
-    merged = ImplementationPlan(  # made anew, so that nothing waits for a retired task
+    merged = ImplementationPlan(  # made again, so that nothing waits for a retired task
         **{
             **dict(plan),
             "tasks": tuple(after.values()),

@@ -178,7 +178,7 @@ def _flags(document: JsonDocument, tasks: Mapping[str, Task]) -> Iterator[tuple[
 
 
 def _open_as(task: Task) -> str:
-    """Return the state that `passes: false` stands for: a blocked task is open there."""
+    """Return the state that `passes: false` represents: a blocked task is open there."""
     return BLOCKED if state_of(task) == BLOCKED else OPEN
 
 

@@ -67,7 +67,7 @@ class Features:
         return feature_names(self._layout)
 
     def summaries(self) -> tuple[FeatureSummary, ...]:
-        """Return where each feature stands; nothing for a project with one plan.
+        """Return the state of each feature; nothing for a project with one plan.
 
         Raises:
             StoreError: The list of features cannot be read.

@@ -172,8 +172,8 @@ class Project:
         """Return a snapshot without repairing anything: an unfinished file is left to its writer.
 
         Raises:
-            StoreError: There is no `.ralph`, a document needs a person, or it is not known what one said
-                before that is not whole.
+            StoreError: There is no `.ralph`, a document needs a person, or the previous content
+                of a damaged one is not known.
         """
         self._require_dot()
         return self._snapshots.load(math.inf).documents

@@ -41,7 +41,7 @@ _LEARNING = re.compile(rf"^(\[\d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d\] \w+: |{WRITTEN}
 
 
 def made_by_ralph(layout: Layout, *, keep_specs: bool) -> tuple[Path, ...]:
-    """Return everything a reset removes; a directory stands for all of its content."""
+    """Return everything a reset removes; a directory represents all of its content."""
     found: list[Path] = []
     shared = os.path.lexists(layout.project)
     kept = ("events", "commit") if shared else ()

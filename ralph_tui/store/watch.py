@@ -68,7 +68,7 @@ def watched_files(layout: Layout) -> Mapping[str, tuple[Path, ...]]:
 
 
 def signatures(watched: Mapping[str, tuple[Path, ...]]) -> dict[str, Signature]:
-    """Return what tells file contents apart without reading them; a directory stands for its files."""
+    """Return what tells file contents apart without reading them; a directory represents its files."""
     return {
         name: tuple(entry for path in paths for entry in _signature(path))
         for name, paths in watched.items()

@@ -48,7 +48,7 @@ def after_hooks(message: str, trailers: Mapping[str, str]) -> str:
 
 
 def branch_slug(text: str) -> str:
-    """Return the part of a branch's name that stands for this text; empty when nothing is left of it."""
+    """Return the part of a branch's name that represents this text; empty when nothing is left of it."""
     words = re.findall(r"[a-z0-9]+", one_line(text, 200).lower())
     slug = ""
     for word in words:

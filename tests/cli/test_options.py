@@ -57,7 +57,7 @@ def test_a_command_is_a_request(
 
 def test_a_plan_is_made_anew_without_being_told_why(tmp_path: Path, started: list[Started]) -> None:
     inside("regenerate-plan", "--headless", cwd=tmp_path)
-    assert started[0][1].text.startswith("Make the plan anew")
+    assert started[0][1].text.startswith("Make the plan again")
 
 
 @pytest.mark.parametrize(

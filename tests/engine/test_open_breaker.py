@@ -125,7 +125,7 @@ async def test_the_clock_lets_one_iteration_try_at_its_time_however_clocks_are_s
     stage = await opened(tmp_path)
     clocks = stage.clocks
     trying = asyncio.create_task(stage.gets_past())
-    assert "tries one at 2026-01-01 12:30:00 UTC" in (await stage.asks()).summary
+    assert "runs one at 2026-01-01 12:30:00 UTC" in (await stage.asks()).summary
     assert stage.breaker.half_open_at == NOON + HALF_AN_HOUR
 
     for jump in (timedelta(hours=1), timedelta(hours=-3)):  # neither skipped nor endless

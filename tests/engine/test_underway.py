@@ -269,7 +269,7 @@ async def test_a_claim_is_held_against_the_words_of_now_and_the_agent_hears_them
     await work.begin()
     await work.edited(lambda tasks: tasks[0].update(change))
     (notice,) = work.notices
-    assert notice.startswith(f"a was changed while it is worked ({what}): the agent is told")
+    assert notice.startswith(f"a was changed while it is worked on ({what}): the agent knows")
     refused = await work.claim()
     assert refused.text.startswith("NOT YET: The person changed your task meanwhile.")
     assert now in refused.text

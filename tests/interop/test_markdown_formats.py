@@ -70,7 +70,7 @@ def test_a_fix_plan_has_priorities_criteria_and_finished_tasks() -> None:
     assert [task.title for task in imported.tasks if task.held] == ["Colors (nice to have)"]
     assert not any(task.dependencies for task in imported.tasks)
     assert [(out.title, out.reason) for out in imported.left_out] == [
-        ("This is only a remark", "it stands under 'Notes'")
+        ("This is only a remark", "it is under 'Notes'")
     ]
     assert imported.title == "Ralph Fix Plan"
     assert list(imported.remarks) == [

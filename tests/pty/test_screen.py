@@ -80,7 +80,7 @@ def test_the_demo_in_a_small_terminal_answered_and_approved_by_keys_alone(
 
 def approve(shown: Terminal, project: Path, kind: ApprovalKind) -> None:
     """Approve by key what the demo waits for."""
-    shown.until_shown(f"{kind}: waits for your approval", 90)
+    shown.until_shown(f"{kind}: needs your approval", 90)
     shown.until_asked("ctrl+y approve")
     shown.press("\x19")
     shown.until(lambda: kind in approvals(project), f"approval of the {kind}")

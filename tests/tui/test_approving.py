@@ -62,7 +62,7 @@ async def test_the_plan_is_shown_with_everything_and_approved(open_app: Open) ->
         app = await asks(pilot, moment)
         text = screen_text(app)
         for part in (
-            "plan: waits for your approval",
+            "plan: needs your approval",
             "5 tasks to do",
             "Unicode letters are folded to ASCII.",
             "An empty title raises ValueError",
@@ -168,7 +168,7 @@ async def test_later_is_later_and_a_reopens(open_app: Open) -> None:
         moment.passes(1)
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, Dashboard))
-        assert "plan: waits for your approval (5 tasks to do)" in screen_text(app)
+        assert "plan: needs your approval (5 tasks to do)" in screen_text(app)
         await pilot.press("a")
         await asks(pilot, moment)
         assert script.controls.asked == []

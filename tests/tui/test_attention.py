@@ -80,7 +80,7 @@ def test_what_was_said_in_another_iteration_is_not_said_before_a_question() -> N
     [
         (ApprovalKind.RECOVERY, "breaker: shall one more iteration try?"),
         (ApprovalKind.LIMIT, "limit: shall the loop wait for it?"),
-        (ApprovalKind.PLAN, "plan: waits for your approval"),
+        (ApprovalKind.PLAN, "plan: needs your approval"),
     ],
 )
 def test_a_decision_is_called_by_what_is_asked(kind: ApprovalKind, said: str) -> None:

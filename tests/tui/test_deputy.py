@@ -13,7 +13,7 @@ from tests.tui import waiting
 from tests.tui.conftest import Moment, screen_text, script_of, until
 from tests.tui.feed import Script
 
-SOON = ": the demo answers in 3s, any key and it is yours"
+SOON = ": the demo answers in 3s"
 
 
 @dataclass

@@ -403,7 +403,7 @@ async def test_f12_saves_a_picture_or_says_why_not(tmp_path: Path) -> None:
     app = app_of(feed.Script(tmp_path, feed.running()), keys={"screenshot": "f12"})
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("f12")
-        await until(pilot, lambda: any("Something else stands there" in t for t in toasts(app)))
+        await until(pilot, lambda: any("Something else is there" in t for t in toasts(app)))
         exports.unlink()
         await pilot.press("f12")
         await until(

@@ -597,7 +597,7 @@ async def test_why_waiting(open_app: Open, past: Script) -> None:
     past.first = waiting.limited()
     async with open_app(past) as pilot:
         await open_page(pilot, "7", "Why waiting")
-        await see(pilot, "resets at 09:43, in 42m 05s", "w tries now; x gives up")
+        await see(pilot, "resets at 09:43, in 42m 05s", "w retries now; x gives up")
 
 
 async def test_the_breaker_is_shown_with_its_evidence_and_reset_with_a_reason(

@@ -140,7 +140,7 @@ async def test_a_field_says_what_is_wrong_as_it_is_typed_and_the_id_why_it_stays
         await pilot.press("1")
         app.dashboard.board.move_cursor("demo-02")
         await pilot.press("e")
-        await until(pilot, lambda: "the id stays" in screen_text(app))
+        await until(pilot, lambda: "the ID cannot change" in screen_text(app))
         assert "A task needs" not in screen_text(app)
         await pilot.press("tab", "tab", "tab", "x")
         await until(pilot, lambda: "A priority is a whole number" in screen_text(app))

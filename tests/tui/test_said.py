@@ -78,7 +78,7 @@ async def test_e_writes_the_pane_in_use(open_app: Open, tmp_path: Path) -> None:
         await pilot.press("3", "E")
         said = (
             "Cannot make the directory .ralph/exports: File exists. "
-            "Something else stands there, and must be moved away first."
+            "Something else is there, and must be moved away first."
         )
         await until(pilot, lambda: said in toasts(app))
 

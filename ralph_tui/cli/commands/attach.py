@@ -33,7 +33,7 @@ def attach(
 ) -> None:
     """Follow a loop that runs in another process.
 
-    Leaving it lets the loop go on. On a terminal it opens the screen, with every key working; else it prints lines until the loop ends.
+    Leaving it does not stop the loop. On a terminal it opens the screen, with every key working; else it prints lines until the loop ends.
     """
     import asyncio
 

@@ -22,7 +22,7 @@ def pause(project_root: ProjectRoot = None) -> None:
 
 @app.command(epilog=examples("ralph resume"))
 def resume(project_root: ProjectRoot = None) -> None:
-    """Go on after a pause, or withdraw it."""
+    """Resume after a pause, or withdraw it."""
     controls_of(project_root).resume()
     out("The loop continues.")
 

@@ -25,7 +25,7 @@ reports = typer.Typer()
 """`ralph report` alone."""
 
 _BEGINNING = 200
-"""The mark of a report stands in its first bytes."""
+"""The mark of a report is in its first bytes."""
 
 
 class Form(StrEnum):

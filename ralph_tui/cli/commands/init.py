@@ -299,7 +299,7 @@ def _confirm(adoption: Adoption) -> None:
 
 
 def _make_feature(root: Path, name: str, *, goes_on: bool) -> None:
-    """Make a feature with a template of its plan and of its prompt; say how to go on, unless this command does."""
+    """Make a feature with a template of its plan and of its prompt; say how to continue, unless this command does."""
     from ralph_tui.domain.project_state import Phase
     from ralph_tui.engine.control.feature_control import make_feature
     from ralph_tui.engine.prompts.prompts import builtin_template

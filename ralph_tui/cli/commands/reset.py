@@ -39,7 +39,7 @@ def reset(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     project_root: ProjectRoot = None,
 ) -> None:
-    """Remove plan, state, memory and journal, to begin anew.
+    """Remove plan, state, memory and journal, to start over.
 
     Your code, settings, prompts, AGENTS.md and files of other tools stay. `ralph restore` brings the plan,
     the state and the specs back. It is refused while a loop runs.

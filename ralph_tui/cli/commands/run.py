@@ -43,7 +43,7 @@ Feedback = Annotated[
 def run(request: Request = None, *, options: BuildOptions) -> None:
     """Discover, plan, build and validate a request.
 
-    Without a request it goes on where the project stands; a plan written by hand is built.
+    Without a request it continues from the project's state; a plan written by hand is built.
     """
     _start(request, None, options)
 
@@ -177,7 +177,7 @@ _COMMANDS = {
     "building": "build",
     "validation": "validate",
 }
-"""The command that goes on with a phase, or the whole way."""
+"""The command that continues with a phase, or the whole way."""
 
 
 def _overrides(only: str | None, options: RunOptions) -> Mapping[str, object]:

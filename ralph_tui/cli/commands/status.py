@@ -20,7 +20,7 @@ def status(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show where the project stands."""
+    """Show the project's status."""
     from ralph_tui.cli.status_report import print_status
 
     print_status(project_root, verbose=verbose, as_json=as_json)

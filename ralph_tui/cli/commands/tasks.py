@@ -56,7 +56,7 @@ Tokens = Annotated[
 
 @app.command(epilog=examples("ralph skip task-003"))
 def skip(task_id: TaskId, project_root: ProjectRoot = None) -> None:
-    """Block a task; the loop goes on with the next."""
+    """Block a task; the loop continues with the next."""
     task = controls_of(project_root).skip(task_id)
     out(f"Skipped {task.id}: {task.title}. `ralph retry {task.id}` puts it back.")
 
@@ -220,7 +220,7 @@ def add(  # noqa: PLR0913 - an option of the command for each
 ) -> None:
     """Put one more task into the plan, or have the model plan several.
 
-    A task gets an id that is free and, without `--priority`, is worked after all others. With `--plan` the model
+    A task gets an id that is free and, without `--priority`, comes after all others. With `--plan` the model
     reads TEXT, a file or an issue of GitHub (`12` or its address) and adds what is to be done. Tasks that exist
     stay as they are.
     """
@@ -254,7 +254,7 @@ def _fields(
     model: str | None,
     tokens: int | None,
 ) -> "TaskFields":
-    """Return what the options say; `none` stands for no dependency, and for the configured model."""
+    """Return what the options say; `none` represents no dependency, and for the configured model."""
     from ralph_tui.engine.control.plan_edits import TaskFields
 
     return TaskFields(

@@ -1,4 +1,4 @@
-"""Tries which layers of the guard hold on this machine."""
+"""Tests which layers of the guard hold on this machine."""
 
 import asyncio
 import os
@@ -56,7 +56,7 @@ class TrialProject:
 
     @property
     def tries(self) -> dict[str, str]:
-        """Return what the sandbox must prevent, in words, with the shell command that tries it."""
+        """Return what the sandbox must prevent, in words, with the shell command that attempts it."""
         home = shlex.quote(str(self.home))
         connect = f'"$RALPH_GUARD_PYTHON" -IS -c {shlex.quote(_CONNECT)} {self.port}'
         return {
@@ -83,7 +83,7 @@ def trial_project(directory: Path) -> Iterator[TrialProject]:
 def what_succeeds(
     here: TrialProject, prefix: Sequence[str], tries: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Return which of the tries succeed in a command that is started with `prefix`, as the agent's are.
+    """Return which of the attempts succeed in a command that is started with `prefix`, as the agent's are.
 
     Raises:
         UntriedError: The command did not run.

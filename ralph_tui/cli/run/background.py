@@ -115,7 +115,7 @@ def _last_words(log: Path, before: int) -> str:
 
 
 def limit_log(printer: "Printer", root: Path) -> "Printer":
-    """Return a printer that starts the background's log anew whenever it is full; other outputs are left alone.
+    """Return a printer that starts the background's log again whenever it is full; other outputs are left alone.
 
     A run of a week would fill the disk, and its process cannot be told to open another file.
     """

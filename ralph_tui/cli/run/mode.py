@@ -79,7 +79,7 @@ def open_project(project_root: Path | None, request: str = "") -> int:
         from ralph_tui.tui.app.entry import show
 
         root = find_project(project_root).root
-        # `b` continues from where the project stands, as `ralph run` does.
+        # `b` continues from the project's state, as `ralph run` does.
         launch = replace(
             launch_project(root, {}, RunRequest(text=request, interactive=True)),
             go_on=background_starter(root, "run"),

@@ -227,4 +227,4 @@ def figures(plan: ImplementationPlan, state: RalphState, task: Task | None) -> s
         f"- This run: {state.tasks_completed_this_session} tasks completed, "
         f"${state.session_cost_usd:.2f}, {state.session_tokens_used:,} tokens"
     )
-    return "# Where the plan stands\n\n" + "\n".join(lines)
+    return "# State of the plan\n\n" + "\n".join(lines)

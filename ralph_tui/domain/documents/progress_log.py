@@ -90,7 +90,7 @@ def learnings_in(lines: Iterable[str]) -> tuple[str, ...]:
 def compacted(lines: Sequence[str], taken: Iterable[str], instead: Sequence[str]) -> str:
     """Return the log with other learnings in the place of some; blocks keep everything else.
 
-    What is new stands above all blocks, so that no later block takes it for its own.
+    What is new is above all blocks, so that no later block takes it for its own.
 
     Args:
         lines: The lines of the log.
@@ -110,7 +110,7 @@ def compacted(lines: Sequence[str], taken: Iterable[str], instead: Sequence[str]
 
 
 class _Place(Enum):
-    """Where a line stands: a learning outside of blocks, one in a block, or anything else."""
+    """Where a line is: a learning outside of blocks, one in a block, or anything else."""
 
     OUTSIDE = "outside"
     BLOCK = "block"

@@ -14,7 +14,7 @@ from ralph_tui.domain.project_state import Phase
 QUESTIONS_SCHEMA_VERSION = 1
 
 Answerer = Literal["screen", "terminal", "command", "file", "demo", "nobody"]
-"""Where an answer came from; `nobody` is a run that was told not to ask."""
+"""Where an answer came from; `nobody` is a run that may not ask."""
 
 
 class Option(Record):

@@ -69,7 +69,7 @@ class _Section(Model):
 def parts_for(task: Task, specs: Sequence[Spec], *, most: int = CHARACTERS) -> tuple[SpecPart, ...]:
     """Return the parts of the specs that a task names, in the order of the files, within `most` characters.
 
-    A task names a section by `file.md#anchor`, by its heading, or by an id that stands in it. It names a whole
+    A task names a section by `file.md#anchor`, by its heading, or by an id that is in it. It names a whole
     file by `file.md` alone, unless something else already names a section of that file.
 
     Args:

@@ -66,7 +66,7 @@ _TELLING = (
     *((stem, STATUS) for stem in ("status", "state", "done", "complete", "pass")),
     ("depend", DEPENDENCIES),
 )
-"""What a name contains that stands for a criterion, a status or a dependency."""
+"""What a name contains that represents a criterion, a status or a dependency."""
 
 _INNOCENT = (
     "abandoned|attest|autocomplete|bypass|checkout|compass|contest|estate|fastest|greatest|latest"

@@ -139,7 +139,7 @@ class Task(Record):
     @model_validator(mode="before")
     @classmethod
     def _begins_with_its_title(cls, given: object) -> object:
-        """Put a title that stands in a hand-written plan above the description."""
+        """Put a title that is in a hand-written plan above the description."""
         if not isinstance(given, dict) or not isinstance(title := given.get("title"), str):
             return given
         fields = {name: value for name, value in given.items() if name != "title"}

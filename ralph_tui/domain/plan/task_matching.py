@@ -20,7 +20,7 @@ def found(plan: ImplementationPlan, began: Task) -> Task | None:
 
 
 def why_taken(plan: ImplementationPlan, began: Task) -> str:
-    """Return why work on the task must end; empty while it may go on."""
+    """Return why work on the task must end; empty while it may continue."""
     now = found(plan, began)
     if now is None:
         number = sum(task.id == began.id for task in plan.tasks)

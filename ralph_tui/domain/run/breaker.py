@@ -23,7 +23,7 @@ COLLAPSE = 0.30
 
 
 NOBODYS = ""
-"""Stands for a failure that no task is to blame for, such as a CLI that died."""
+"""Represents a failure that no task is to blame for, such as a CLI that died."""
 
 _ONE_PER_TASK = frozenset({"failures", "refused claims"})
 """Signals that count tasks, however often each fails; the others count iterations."""
@@ -58,7 +58,7 @@ class IterationVerdict(Model):
     cost_usd: Money = 0.0
     evidence: str = ""
     error: str = ""
-    """Stands for the failure itself: the same when it is the same, whatever its numbers and paths."""
+    """Represents the failure itself: the same when it is the same, whatever its numbers and paths."""
     denied: str = ""
     """The command that was denied last; empty when none was. The same one again is what counts."""
     output_tokens: Count | None = None
@@ -316,7 +316,7 @@ class CircuitBreaker(Record):
         return self.state is BreakerState.OPEN and self.half_open_at is not None
 
     def cooling(self, until: datetime | None) -> "CircuitBreaker":
-        """Return a copy that tries one iteration at `until`; None: not automatically."""
+        """Return a copy that attempts one iteration at `until`; None: not automatically."""
         return self.model_copy(update={"half_open_at": until})
 
     def half_open(self) -> "CircuitBreaker":

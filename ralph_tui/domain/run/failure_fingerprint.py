@@ -28,7 +28,7 @@ _VARYING: tuple[tuple[str, str], ...] = (
     (r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,}\b", "<id>"),
     (r"(?<![\w.])[-+]?\d[\d_,]*(?:\.\d+)?(?:[eE][-+]?\d+)?(?:\s?(?:ns|us|µs|ms|s|sec|seconds?|min|minutes?|h|kB|KB|MB|GB|KiB|MiB|GiB|bytes|%))?(?![\w])", "<n>"),
 )  # fmt: skip
-"""What varies, and what stands in its place; the first that fits goes first."""
+"""What varies, and what is in its place; the first that fits goes first."""
 
 _SAYS_WHY = re.compile(
     r"^E\s{2,}\S"  # pytest
@@ -66,7 +66,7 @@ def reasons(output: str) -> tuple[str, ...]:
 
 
 def fingerprint_of(parts: Iterable[str]) -> str:
-    """Return what stands for a failure: its first words for a person, and a hash of all of it."""
+    """Return what represents a failure: its first words for a person, and a hash of all of it."""
     given = [part for part in parts if part]
     if not given:
         return ""
@@ -75,5 +75,5 @@ def fingerprint_of(parts: Iterable[str]) -> str:
 
 
 def fingerprint(message: str) -> str:
-    """Return what stands for a failure that is told in one message; empty for an empty one."""
+    """Return what represents a failure that has only one message; empty for an empty one."""
     return fingerprint_of([steady(message)])

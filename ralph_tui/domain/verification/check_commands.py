@@ -138,7 +138,7 @@ _BACKTICKED = re.compile(r"^`([^`]+)`(?:\s+(?:passes|pass|succeeds|is green|exit
 
 
 def runnable_command(criterion: Criterion, checks: ProjectChecks = NO_CHECKS) -> str | None:
-    """Return the command a criterion stands for, or None when it is prose.
+    """Return the command a criterion represents, or None when it is prose.
 
     Names such as `tests` and `lint` stand for the commands of this project, which `checks` holds.
     """

@@ -75,11 +75,11 @@ class LoopView(Model):
 
     sight: Sight = Sight.NOTHING
     caught_up: int = 0
-    """Percent of the past that was told, while it is on its way."""
+    """Percent of the past that was read, while it is on its way."""
     trouble: str = ""
-    """Why the project cannot be read now; the rest was told before that."""
+    """Why the project cannot be read now; the rest was read before that."""
     unfinished: tuple[str, ...] = ()
-    """Files that are not whole just now; what they said before is shown."""
+    """Files that are not whole just now; their last content is shown."""
     unworkable: str = ""
     """Why the plan cannot be built as it is, while nobody builds it."""
     finished: bool = False

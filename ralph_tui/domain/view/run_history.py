@@ -156,7 +156,7 @@ class Chronicler:
     """Builds a chronicle from events with their places; not safe to share between threads."""
 
     def __init__(self, past: FeaturePast | None = None) -> None:
-        """Nothing was told yet; None chronicles all features, whose iterations have the same numbers."""
+        """Nothing was read yet; None chronicles all features, whose iterations have the same numbers."""
         self._events = FeatureEvents(past)
         self._runs: list[Run] = []
         self._iterations: list[Iteration] = []
@@ -164,7 +164,7 @@ class Chronicler:
         self._breaker: list[BreakerStep] = []
         self._open: set[str] = set()
         self._planned: set[str] | None = None
-        """The tasks of the plan; None until the whole plan was told."""
+        """The tasks of the plan; None until the whole plan was read."""
         self._phase = Phase.BUILDING
         self._capacity = 0
         self._current: int | None = None

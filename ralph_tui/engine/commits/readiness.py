@@ -123,7 +123,7 @@ def work_place(
         docs: The documents of the project, as they are now.
         settings: The settings of the run.
         root: The project's directory, whose name is the last resort.
-        asked: The request of a run that goes the whole way; empty for one phase, or to go on.
+        asked: The request of a run that runs all phases; empty for one phase, or to continue.
         builds: Whether the run may build tasks.
         sandboxed: Whether a sandbox holds what ralph runs.
     """

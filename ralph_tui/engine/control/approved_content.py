@@ -35,7 +35,7 @@ async def specs_content(project: Project) -> Content:
 async def result_content(project: Project, report: ValidationReport, files: str) -> Content:
     """Return what the person agrees to in a validated result: the report, the specs and the project's `files`.
 
-    `files` stands for their contents; empty in a project too large to be read.
+    `files` represents their contents; empty in a project too large to be read.
     """
     about = {"the report": _hash(report.model_dump_json()), **await specs_content(project)}
     return about | ({"the project's files": files} if files else {})

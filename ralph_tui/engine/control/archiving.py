@@ -147,7 +147,7 @@ def _stem(project: Project, docs: Documents) -> str:
 
 
 def _digest(layout: Layout, plan: ImplementationPlan) -> str:
-    """Return what stands for the tasks and the report; when the plan was written does not count."""
+    """Return what represents the tasks and the report; when the plan was written does not count."""
     digest = hashlib.sha256(_read(layout.validation_report) or b"")
     for task in plan.tasks:
         digest.update(json_text(task).encode("utf-8", "replace") + b"\n")

@@ -68,7 +68,7 @@ class ConfigImport:
         self._config = project.layout.config
         found = _translated(source)
         self._replaces = source.resolve() == self._config.resolve()
-        """Whether the file stands where ralph's own settings belong."""
+        """Whether the file is where ralph's own settings belong."""
         self._old = read_text(self._config)
         text = "" if self._replaces else self._old
         was = {entry.key: entry.value for entry in parse_entries(text, self._config)}

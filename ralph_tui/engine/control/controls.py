@@ -374,7 +374,7 @@ class Controls:
             return Outcome(changed, docs.plan)
 
         docs, before = self._project.transact_returning(replan)
-        if not self.is_followed:  # a loop follows the plan by itself
+        if not self.is_followed:  # a loop follows the plan on its own
             self._follow(docs.plan)
         return before, docs.plan
 

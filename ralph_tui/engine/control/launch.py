@@ -18,7 +18,7 @@ class RemainingWork:
     """What a run in another process should do.
 
     Attributes:
-        whole: It goes the whole way, because of a request typed on the screen.
+        whole: It runs all phases, because of a request typed on the screen.
         replans: It only makes a new plan.
         request: What is new in it, or in the plan; empty to continue with the documents as they are.
         iterations: How many more, or None for as many as are configured.
@@ -70,7 +70,7 @@ class Launch:
             running: changes of its files, and the loop of another process from its start to its end.
         warm_up: Imports what is slow (the SDK); call it in a thread after first paint.
         run_request: Runs the whole way for a request typed on the screen, or, when that is empty, from
-            where the project stands; else like `run`.
+            where the project is; else like `run`.
         run_replan: Makes a new plan with the person's feedback, and ends; else like `run`.
         go_on: Starts a process without a screen that continues the loop, and returns its process id
             once it owns it; blocks. Raises `RalphError` when it does not come to that. None where

@@ -68,7 +68,7 @@ def moved(plan: ImplementationPlan, task_id: str, step: int) -> ImplementationPl
     other = find(plan, order[to])
     first, second = (task, other) if step > 0 else (other, task)
     if first.id in second.dependencies:
-        message = f"Task {second.id} waits for {first.id}, so it cannot be worked before it."
+        message = f"Task {second.id} waits for {first.id}, so it cannot run before it."
         raise RalphError(message, NOTHING_CHANGED)
     order[at], order[to] = order[to], order[at]
     after = plan.with_task(task_id, priority=other.priority)
@@ -182,7 +182,7 @@ def split(plan: ImplementationPlan, task_id: str, parts: Sequence[str]) -> Imple
     """
     task = find_open(plan, task_id)
     if task.status is TaskStatus.IN_PROGRESS:
-        raise RalphError(f"Task {task_id} is being worked.", "Pause the loop first, or skip it.")
+        raise RalphError(f"Task {task_id} is in progress.", "Pause the loop first, or skip it.")
     if len(parts) < 2 or not all(part.strip() for part in parts):
         raise RalphError("A task is split into two parts or more.", "Say what each part is to do.")
     taken = {other.id for other in plan.tasks}

@@ -138,7 +138,7 @@ class FollowedExports:
         self._told: set[str] = set()
 
     def sync(self, plan: ImplementationPlan) -> None:
-        """Write the plan's state into every followed file; a failure is told and stops nothing. Blocks."""
+        """Write the plan's state into every followed file; a failure is reported and stops nothing. Blocks."""
         if not self._project.layout.followed.exists():
             return
         try:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from ralph_tui.domain.documents.questions import GivenAnswers
 from ralph_tui.domain.project_state import Phase
 
-REPLAN = "Make the plan anew from the specs and from what is there now."
+REPLAN = "Make the plan again from the specs and from what is there now."
 """The request for replanning when the person gives no feedback."""
 
 

@@ -72,7 +72,7 @@ def place_of(root: Path, given: str, base: Path | None = None) -> Path:
     """Return the real path of what was named, relative to `base` or the current directory.
 
     Raises:
-        InteropError: It cannot be a path, or stands in the project and is a link out of it.
+        InteropError: It cannot be a path, or is in the project and is a link out of it.
     """
     name = one_line(given, 300)
     if not given or "\0" in given:

@@ -1,4 +1,4 @@
-"""Tell where each step around the work stands, and let one run again."""
+"""Report the state of each step around the work, and let one run again."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -60,7 +60,7 @@ def step_states(
     running: bool,
     commits: bool,
 ) -> tuple[StepState, ...]:
-    """Return where each step stands.
+    """Return the state of each step.
 
     Args:
         project: The project on disk.

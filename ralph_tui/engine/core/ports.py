@@ -52,7 +52,7 @@ class SessionSpec(Model):
     ralph_tools: tuple[ToolSpec, ...] = ()
     sub_agents: tuple[SubAgent, ...] = ()
     mcp_servers: dict[str, McpServer] = Field(default_factory=dict)
-    """The person's own servers; what `${NAME}` stands for is in `environment`."""
+    """The person's own servers; what `${NAME}` represents is in `environment`."""
     skills: tuple[Path, ...] = ()
     """Directories with a SKILL.md; the `Skill` tool is in `tools` when there are any."""
     model: str | None = None

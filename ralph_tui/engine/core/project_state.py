@@ -32,7 +32,7 @@ QUIET_SECONDS = 0.5
 
 
 class PartialFiles:
-    """Remembers since when files are incomplete, and what was told of it."""
+    """Remembers since when files are incomplete, and what was reported about it."""
 
     def __init__(self, emit: EventSink, clock: Callable[[], float] = time.monotonic) -> None:
         """Tell `emit`; `clock` counts seconds."""
@@ -83,7 +83,7 @@ class ProjectState:
 
         Where no loop runs, `standing` describes the state of the project; then pause and stop requests are
         not emitted, because no loop obeys them, and errors are raised instead of emitted. `exports` follow
-        every change of the plan before it is told.
+        every change of the plan before it is reported.
         """
         self.project = project
         self._exports = exports
@@ -144,7 +144,7 @@ class ProjectState:
     ) -> Documents:
         """Change the documents on disk and emit what changed.
 
-        Who is cancelled meanwhile leaves the change to be made and told: what is begun on disk cannot be
+        A caller that is cancelled meanwhile leaves the change to be made and told: what is begun on disk cannot be
         called back.
 
         Raises:

@@ -31,7 +31,7 @@ _WAITS = ev.LoopPaused | ev.ApprovalRequested | ev.LimitWait | ev.QuestionAsked
 _GOES_ON = ev.LoopResumed | ev.ApprovalGiven | ev.LimitWaitEnded | ev.QuestionAnswered
 
 _ENDS: Mapping[LoopStatus, str] = {LoopStatus.COMPLETE: "complete", LoopStatus.ERROR: "error"}
-"""How a run ends; every other end waits for somebody to go on."""
+"""How a run ends; every other end waits for somebody to continue."""
 
 
 class RunStateFile(Record):

@@ -335,7 +335,7 @@ def tell_nobody_answered(run: RunContext, about: str) -> None:
 async def _expiring(run: RunContext, request: RunRequest, kind: ApprovalKind) -> datetime | None:
     """Return when the wait for a decision is over, and write it down for whoever looks.
 
-    A run that was killed did not begin the time anew, but one that begins after the time asks afresh.
+    A run that was killed did not begin the time again, but one that begins after the time asks afresh.
     """
     there, now = run.docs.state.approval, run.clock()
     if not request.interactive or there is None or there.kind is not kind:

@@ -184,7 +184,9 @@ class Backoff:
             return False
         left = duration((until - self._run.clock()).total_seconds())
         then = (
-            "Wait until it resets" if failure.resets_at else "No reset was told. Wait and try again"
+            "Wait until it resets"
+            if failure.resets_at
+            else "No reset time was reported. Wait and try again"
         )
         summary = (
             f"{failure.message} {then} at {until:%Y-%m-%d %H:%M} UTC, in {left}? "

@@ -48,7 +48,7 @@ class CostLimitReached:
 
     @property
     def event(self) -> ev.LimitReached:
-        """What the faces are told."""
+        """What the faces hear."""
         return ev.LimitReached(
             kind=f"cost_{self.level.value}",
             value=self.spent,

@@ -140,7 +140,7 @@ class CoolDown:
     @property
     def told(self) -> str:
         """What happens when nobody answers."""
-        return f" Without an answer, ralph tries one at {self._until:%Y-%m-%d %H:%M:%S} UTC."
+        return f" Without an answer, ralph runs one at {self._until:%Y-%m-%d %H:%M:%S} UTC."
 
     async def wait(self) -> None:
         """Wait until something changes; after the cool-down, decide on disk unless the loop is paused."""
@@ -166,7 +166,7 @@ class CoolDown:
             )
 
     async def _say_yes(self, reason: str, by: str) -> None:
-        """Approve, as a person would from another terminal; an earlier decision stands."""
+        """Approve, as a person would from another terminal; an earlier decision holds."""
 
         def change(docs: Documents) -> Documents:
             open_ = docs.state.approval

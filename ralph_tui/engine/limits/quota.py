@@ -33,6 +33,6 @@ class QuotaWatch:
         return End(
             status=LoopStatus.USAGE_LIMIT,
             reason=worst.used_up(self._stop_at),
-            hint=f"Raise limits.stop_at_allowance_percent to go on.{resets}",
+            hint=f"Raise limits.stop_at_allowance_percent to continue.{resets}",
             exit_code=ExitCode.USAGE_LIMIT,
         )

@@ -18,7 +18,7 @@ from ralph_tui.engine.safety.repository_guard import RepositoryGuard
 
 
 class RunLimits:
-    """Counts the iterations of a run and holds the run against its limits."""
+    """Counts the iterations of a run and compares them with its limits."""
 
     def __init__(
         self,

@@ -56,7 +56,7 @@ async def run(stage: Stage, addition: Addition) -> End:
             return decided
         if decided.approved:
             await clear_decision(stage.run)
-            return complete_end(session.told.rstrip(". "), "Go on with `ralph build`.")
+            return complete_end(session.told.rstrip(". "), "Continue with `ralph build`.")
         feedback = decided.reason or "The person is not satisfied with the new tasks."
         await session.take_out()
 

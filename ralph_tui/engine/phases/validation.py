@@ -159,7 +159,7 @@ async def take_rejection(stage: Stage) -> bool:
 
 
 def rejected_result(project: Project, docs: Documents) -> tuple[Task, int] | None:
-    """Return the task that the rejection of a result stands for, and its round; None without one. Blocks."""
+    """Return the task that the rejection of a result represents, and its round; None without one. Blocks."""
     made = docs.state.decision
     if made is None or made.kind is not ApprovalKind.VALIDATION or made.approved is not False:
         return None
@@ -284,7 +284,7 @@ async def _report(stage: Stage, number: int) -> ValidationReport | End:
                 prompt_of_validation, stage.run.project, stage.docs, report, specs
             ),
             missing=hand_in.missing,
-            why=f"round {number}: is what the specs ask for there?",
+            why=f"round {number}: does the result meet the specs?",
             findings=hand_in.findings,
         )
         if end is not None:

@@ -343,7 +343,7 @@ def reminder(task_id: str, red_gate: str) -> str:
         )
     return (
         f"Task {task_id} is neither claimed nor blocked. If it is done, call ralph_mark_task_complete; "
-        "if it cannot be done, call ralph_mark_task_blocked; else go on."
+        "if it cannot be done, call ralph_mark_task_blocked; else continue."
     )
 
 

@@ -77,7 +77,7 @@ class NextTask(Model):
 
 
 class NextStep(Model):
-    """A step around the work, as it stands now."""
+    """A step around the work, as it is now."""
 
     name: str
     moment: str
@@ -252,7 +252,7 @@ class _Ahead:
             self._before.append(text)
         if self._docs.breaker.state is BreakerState.OPEN:
             until = self._docs.breaker.half_open_at
-            when = f" Without an answer it tries one iteration at {_clock(until)}." if until else ""
+            when = f" Without an answer it runs one iteration at {_clock(until)}." if until else ""
             self._before.append(f"The circuit breaker is open, and the run asks about it.{when}")
 
     async def _decision(self, kind: ApprovalKind, content: Content) -> NextRun | str | None:

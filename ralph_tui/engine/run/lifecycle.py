@@ -277,7 +277,7 @@ def _back_alone(verdict: validation.BackToBuilding) -> End:
 
 def _then(phase: Phase) -> str:
     following = {Phase.DISCOVERY: "`ralph plan`", Phase.PLANNING: "`ralph build`"}
-    return f"Go on with {following[phase]}."
+    return f"Continue with {following[phase]}."
 
 
 async def _move(stage: Stage, phase: Phase, reason: str) -> None:

@@ -1,7 +1,7 @@
 """Tell somebody who is not there that a run waits, stopped, is done or failed: by commands and a webhook.
 
-What is told goes out as JSON, on standard input and as the body of a request. No text of a model, a tool or a
-file ever stands in a command line. A notification that does not arrive is a notice and stops nothing.
+What is sent goes out as JSON, on standard input and as the body of a request. No text of a model, a tool or a
+file is ever part of a command line. A notification that does not arrive is a notice and stops nothing.
 """
 
 import asyncio
@@ -51,7 +51,7 @@ _ENDS: Mapping[LoopStatus, Happening] = {
     LoopStatus.ERROR: "failed",
     LoopStatus.WAITING: "waiting",
 }
-"""What is told about an end; who interrupts a run is there."""
+"""What is sent about an end; who interrupts a run is there."""
 
 
 class NotifiedTask(Model):
@@ -145,7 +145,7 @@ class CommandRoom:
 
     Attributes:
         root: The project's directory.
-        sandbox: Makes a sandbox of their own, since the run's is closed before its end is told.
+        sandbox: Makes a sandbox of their own, since the run's is closed before its end is reported.
         environment: Makes their environment.
     """
 
@@ -246,7 +246,7 @@ class Notifier:
         """Tell nobody until `begin`.
 
         Args:
-            settings: What is told, and to whom.
+            settings: What is sent, and to whom.
             webhook: The address of the settings, with its variables filled in.
             room: Where commands run.
             project: What the project is called.
@@ -264,7 +264,7 @@ class Notifier:
         self._where: dict[str, object] = {}
         self._waiting: list[AskedQuestion | ev.ApprovalRequested] = []
         self._is_told = False
-        """Whether somebody was told that it waits, and nothing was answered since."""
+        """Whether somebody was notified that it waits, and nothing was answered since."""
         self._due = asyncio.Event()
         self._emit: EventSink = lambda _: None
         self._task: asyncio.Task[None] | None = None
@@ -328,7 +328,7 @@ class Notifier:
             while True:
                 await self._due.wait()
                 self._due.clear()
-                # The questions of one call come one after the other; they are told together.
+                # The questions of one call come one after the other; they are reported together.
                 asked, self._waiting = tuple(self._waiting), []
                 if asked:
                     self._is_told = True

@@ -74,8 +74,8 @@ async def follow_project(root: Path, sink: EventSink, settings: Settings | None 
     """Emit what happens in a project, whoever causes it, until cancelled.
 
     A loop of another process is emitted from its start; `LoopFound` says that its past has been emitted, and
-    `LoopLost` that it ended or died. `ProjectUnreadable` says once what is wrong; what was told before
-    is not told again when it is right. A feature that gets another name meanwhile is followed under that name.
+    `LoopLost` that it ended or died. `ProjectUnreadable` says once what is wrong; what was reported before
+    is not repeated when it is fixed. A feature that gets another name meanwhile is followed under that name.
     """
     begun = utc_now()
     project = Project(root)

@@ -157,7 +157,7 @@ class Runner:
         self._bus.emit(run_started(self._project, self._settings, docs, self._run_id))
         await self._project_state.open()
         if stale:
-            text = f"Put back to pending after a run that did not end: {', '.join(stale)}."
+            text = f"Set to pending again after a run that did not end: {', '.join(stale)}."
             self._warn(text)
         if self._held.warning:
             self._warn(self._held.warning)
@@ -209,7 +209,7 @@ class Runner:
         return changed if changed is not None and end.exit_code is ExitCode.COMPLETE else end
 
     async def _archive(self, end: End) -> None:
-        """Archive a finished plan; one that cannot be archived is told, and the run is as complete as before."""
+        """Archive a finished plan; one that cannot be archived is reported, and the run is as complete as before."""
         if end.exit_code is not ExitCode.COMPLETE or not self._settings.archive.on_completion:
             return
         try:
@@ -451,7 +451,7 @@ async def run_loop(
             await _follow(project, wanted, bus)
             running = Runner(project, services, request, bus, run_id, held, place)
             finished = await running.run(phase)
-            await notifier.finish(finished)  # what fails is told before the last event
+            await notifier.finish(finished)  # what fails is reported before the last event
             bus.emit(finished)
         finally:
             try:

@@ -112,7 +112,7 @@ def webhook_of(written: str, environ: Mapping[str, str]) -> Webhook | None:
     """Return the webhook that the settings name; None where they name none.
 
     Args:
-        written: The setting, in which `${NAME}` stands for a variable.
+        written: The setting, in which `${NAME}` represents a variable.
         environ: The variables.
 
     Raises:

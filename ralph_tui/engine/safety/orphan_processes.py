@@ -106,7 +106,7 @@ async def _ask(project_state: ProjectState, request: RunRequest, told: str) -> b
         header="Strays",
         options=(
             Option(label=END, description="They would change files beside the new run."),
-            Option(label=LEAVE, description="They go on."),
+            Option(label=LEAVE, description="They continue."),
         ),
     )
     batch = uuid.uuid4().hex[:8]

@@ -15,10 +15,10 @@ from ralph_tui.domain.variable_references import Reference, pieces
 from ralph_tui.guard.core.policy import PHASE_TOOLS
 
 PREFIX = "RALPH_EXTRA_"
-"""Begins the names under which the CLI gets what `${NAME}` stands for; no command of the agent sees them."""
+"""Begins the names under which the CLI gets what `${NAME}` represents; no command of the agent sees them."""
 
 BRACE = f"{PREFIX}BRACE"
-"""Stands for a `${` that is no variable; the CLI has no other way to write that."""
+"""Represents a `${` that is no variable; the CLI has no other way to write that."""
 
 NAMES = "RALPH_EXTRA_NAMES"
 """Lists them for the shell, which removes them (guard/sandbox/shims/every_command.sh)."""

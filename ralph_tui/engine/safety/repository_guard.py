@@ -57,7 +57,7 @@ class RepositoryGuard:
 
         Args:
             root: The project directory.
-            emit: Takes what is told about the repository.
+            emit: Takes what is reported about the repository.
             alive: Returns what is alive of all that the run started; it blocks.
             activity: Hears that a command has ended.
         """

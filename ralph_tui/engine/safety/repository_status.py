@@ -46,7 +46,7 @@ def repository_notices(root: Path) -> tuple[Notice, ...]:
         told.append(Notice(text=text))
     if changed := sum(line.startswith(("1 ", "2 ")) for line in lines):
         files = "1 file is" if changed == 1 else f"{changed} files are"
-        text = f"{files} changed and not committed: what the agent changes stands among them."
+        text = f"{files} changed and not committed: what the agent changes is among them."
         told.append(Notice(text=text))
     return tuple(told)
 

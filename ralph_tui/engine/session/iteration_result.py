@@ -76,7 +76,7 @@ class IterationResult(Model):
     failed_checks: str = ""
     """What the refused claim failed at, for the next attempt."""
     fingerprint: str = ""
-    """What stands for that failure, whatever its numbers and paths."""
+    """What represents that failure, whatever its numbers and paths."""
     contents: Files = Files()
     """The project's files before the iteration and after it."""
 
@@ -160,7 +160,7 @@ def with_task_iteration(
 
 
 def _error_of(result: IterationResult) -> str:
-    """Return what stands for the failure; a claim that was never made failed at nothing that can repeat."""
+    """Return what represents the failure; a claim that was never made failed at nothing that can repeat."""
     if result.outcome is IterationOutcome.FAILED:
         return result.fingerprint or fingerprint(result.reason)
     return result.fingerprint if result.outcome is IterationOutcome.INCOMPLETE else ""

@@ -99,7 +99,7 @@ class TaskTools:
 
     @property
     def fingerprint(self) -> str:
-        """What stands for the failure of the last claim; empty when it did not fail."""
+        """What represents the failure of the last claim; empty when it did not fail."""
         result = self.gate_result
         return failure_fingerprint(result.receipts) if result and self.claim_refused else ""
 

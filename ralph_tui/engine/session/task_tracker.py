@@ -1,4 +1,4 @@
-"""Track a session's task while others edit the plan: its state, what is told of an edit, what may change it."""
+"""Track a session's task while others edit the plan: its state, what is reported of an edit, what may change it."""
 
 from collections.abc import Callable, Mapping
 
@@ -57,7 +57,7 @@ class TaskTracker:
         return self._made if self._made is not None and self.status is self._made else None
 
     def is_called(self, name: str) -> bool:
-        """Return whether this is the task's name, or was when the agent was told of it."""
+        """Return whether this is the task's name, or was when the agent got it."""
         return name in self._names
 
     # What the person does to it.
@@ -81,8 +81,8 @@ class TaskTracker:
             self._rename(task.id)
         if what := task_matching.reworded(self._said, task):
             self._tell(
-                f"{task.id} was changed while it is worked ({what}): the agent is told, and its claim "
-                "is held against what the plan says now."
+                f"{task.id} was changed while it is worked on ({what}): the agent knows, and its claim "
+                "is checked against the plan as it is now."
             )
             self._said = task
             self._untold = task_matching.in_its_words(task)
@@ -96,7 +96,7 @@ class TaskTracker:
         )
 
     def _rename(self, name: str) -> None:
-        """Know the task by its new name; the agent may go on using the old one."""
+        """Know the task by its new name; the agent may continue using the old one."""
         self._names.add(name)
         self._began = self._began.model_copy(update={"id": name})
 

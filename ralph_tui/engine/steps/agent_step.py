@@ -97,7 +97,7 @@ class AgentStep:
 
 
 def about(job: StepJob) -> str:
-    """Return where in the loop the step stands, for the end of its instructions."""
+    """Return where in the loop the step is, for the end of its instructions."""
     if job.task is None:
         return section("Where you are", f"The step {job.name}, at the end of a run.")
     words = f"The step {job.name}, in iteration {job.iteration} on task {job.task.id}."

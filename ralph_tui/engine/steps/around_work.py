@@ -133,7 +133,7 @@ class StepsAroundWork:
         return None
 
     def _tell_commits_off(self) -> None:
-        """Say once that a commit step stands in the settings and does nothing."""
+        """Say once that a commit step is in the settings and does nothing."""
         named = [n for n, s in self._steps.items() if s.type == COMMIT and s.enabled]
         if self._tells_commits_off and named:
             self._tells_commits_off = False

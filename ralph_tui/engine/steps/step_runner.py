@@ -29,7 +29,7 @@ _RUNS_NOTHING = frozenset({COMMIT, README, NOOP})
 
 
 class StepPlace(Model):
-    """Where in a run a step stands."""
+    """Where in a run a step is."""
 
     iteration: int
     task: Task | None = None
@@ -72,7 +72,7 @@ class StepRunner:
         Args:
             name: The step's name.
             step: Its settings.
-            place: Where in the run it stands.
+            place: Where in the run it is.
 
         Raises:
             StoreError: What happened could not be written down.
@@ -245,7 +245,7 @@ class StepRunner:
         Args:
             name: The step.
             step: Its settings.
-            place: Where in the run it stands.
+            place: Where in the run it is.
             result: How the attempt ended.
             attempt: Which one it was.
             again_in: Seconds until the next; None: there is none.

@@ -62,7 +62,7 @@ class StepJob:
     Attributes:
         name: The step's name in the settings.
         settings: The step's settings.
-        iteration: The number of the iteration that it stands before or after.
+        iteration: The number of the iteration that it is before or after.
         task: The task of that iteration; None at the end of a run.
         run: The parts of the run, for ralph's own types.
         run_limits: The limits of the run, for ralph's own types.

@@ -54,7 +54,7 @@ def failure_report(receipts: Iterable[Receipt]) -> str:
 
 
 def failure_fingerprint(receipts: Iterable[Receipt]) -> str:
-    """Return what stands for the failed checks, the same when they fail in the same way again.
+    """Return what represents the failed checks, the same when they fail in the same way again.
 
     What counts is which tests failed and what the output says about it. The command counts only where
     nothing else is known, because many failures share one command.

@@ -57,7 +57,7 @@ class Check(Model):
     command: str
     source: Literal["backpressure", "criterion"]
     own: bool = False
-    """Whether it stands in the task's own criteria."""
+    """Whether it is in the task's own criteria."""
 
 
 def plan_checks(task: Task, rules: GateRules) -> tuple[Check, ...]:
@@ -72,7 +72,7 @@ def plan_checks(task: Task, rules: GateRules) -> tuple[Check, ...]:
 
 
 def prose_criteria(task: Task, checks: ProjectChecks = NO_CHECKS) -> tuple[str, ...]:
-    """Return the criteria that no command stands for."""
+    """Return the criteria that no command represents."""
     criteria = task.verification_criteria
     return tuple(criterion_text(c) for c in criteria if not runnable_command(c, checks))
 

@@ -132,7 +132,7 @@ class CommandAnalyzer:
 
         Args:
             command: The command.
-            scope: Where it stands; its directories and variables change as the command changes them.
+            scope: Where it is; its directories and variables change as the command changes them.
             feed: What it reads from standard input, None if nothing is given to it.
             certain: Whether what follows runs only if it succeeds.
 
@@ -334,9 +334,7 @@ class CommandAnalyzer:
         """Judge a program with its arguments by the rule that knows it."""
         head = given.words[0]
         if not says_what_starts(head, self.source):
-            unreadable_part(
-                head.raw or given.shown, "An expansion stands where a command should be"
-            )
+            unreadable_part(head.raw or given.shown, "An expansion is where a command should be")
         program = given.program
         if "/" in head.text:
             self.written(head, given)

@@ -117,7 +117,7 @@ def _found(arguments: Sequence[Word]) -> Word:
 
 
 Content = Word | None
-"""What stands in such a file; None for what came from the network."""
+"""What is in such a file; None for what came from the network."""
 
 _WRITING = names("> >> >| &> &>>")
 _CURL = Spec(

@@ -49,12 +49,12 @@ class Walker(Protocol):
 
 @dataclass(frozen=True)
 class Scope:
-    """Where a command stands, and what holds there for everything that it starts.
+    """Where a command is, and what holds there for everything that it starts.
 
     Attributes:
         places: The directories and variables of the shell that runs it.
-        parameters: What `"$@"` stands for in the function that runs it, None where that is not known.
-        defining: Whether it stands in the definition of a function, which is not called yet.
+        parameters: What `"$@"` represents in the function that runs it, None where that is not known.
+        defining: Whether it is in the definition of a function, which is not called yet.
         under_uv: Whether `uv run` starts it.
         rewrites: Whether the project's tools are sent through uv.
         depth: How deep it is nested in commands that start others.
@@ -88,7 +88,7 @@ class Invocation:
 
     Attributes:
         words: The program and its arguments.
-        scope: Where it stands.
+        scope: Where it is.
         walker: Judges what it starts in turn.
         feed: What it reads from standard input, None if nothing is given to it.
     """
@@ -155,7 +155,7 @@ def unreadable_part(shown: str, why: str) -> NoReturn:
 
 
 def base_of(word: Word) -> int:
-    """Return the index of the word's value in what the agent sent, -1 unless it stands there verbatim."""
+    """Return the index of the word's value in what the agent sent, -1 unless it is there verbatim."""
     if word.start < 0:
         return -1
     if word.raw == word.text:

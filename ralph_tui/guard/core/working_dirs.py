@@ -44,7 +44,7 @@ _GUARDED: Mapping[str, tuple[str, str, str]] = MappingProxyType(
     }
 )  # fmt: skip
 NOWHERE = "/\0home"
-"""Stands for a home directory that is not known: outside whatever the project is."""
+"""Represents a home directory that is not known: outside whatever the project is."""
 
 
 @dataclass

@@ -22,7 +22,7 @@ class Snapshot:
     """A repository at one moment."""
 
     head: str
-    """The branch HEAD stands for, or a commit when it is detached."""
+    """The branch HEAD represents, or a commit when it is detached."""
     above: str = ""
     """The top of the work tree, when the project is a directory below it; all paths are from there."""
     refs: Mapping[str, str] = field(default_factory=dict)
@@ -33,7 +33,7 @@ class Snapshot:
     hooks: Mapping[str, str] = field(default_factory=dict)
     worktrees: tuple[str, ...] = ()
     submodules: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    """Of each that is checked out: what its HEAD stands for, empty when detached, and the commit."""
+    """Of each that is checked out: what its HEAD represents, empty when detached, and the commit."""
     marked: frozenset[str] = frozenset()
     """Commits that HEAD's reflog says an agent's process moved to."""
 
@@ -88,7 +88,7 @@ class Item:
     """What changed: HEAD, the full name of a reference, index, stash, config, hooks, worktrees or submodule."""
     old: str = ""
     new: str = ""
-    """Before and after, where the part stands for a commit."""
+    """Before and after, where the part represents a commit."""
     author: Author = Author.UNKNOWN
 
 
@@ -246,7 +246,7 @@ def _stash(before: Snapshot, after: Snapshot) -> Iterator[Item]:
             yield Item(text, f"git stash store {commit}", "stash", old=commit)
     for commit in after.stash:
         if commit not in before.stash:
-            # `stash@{0}` is the newest, which stands last in the file.
+            # `stash@{0}` is the newest, which is last in the file.
             number = len(after.stash) - 1 - after.stash.index(commit)
             restore = f"git stash drop 'stash@{{{number}}}'"
             yield Item(f"a stash {_short(commit)} was made", restore, "stash", new=commit)

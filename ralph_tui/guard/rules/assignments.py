@@ -44,9 +44,9 @@ def judge_assignment(name: str, value: Word, shown: str) -> None:
     if (name in _LOADED and text) or name.startswith("BASH_FUNC_"):
         _refuse_variable(shown, "This variable is code that other programs load")
     if name in ("LESS", "MORE") and "!" in text:
-        _refuse_variable(shown, "The pager starts what stands behind the exclamation mark")
+        _refuse_variable(shown, "The pager starts what follows the exclamation mark")
     if name in _PROMPTS and ("$(" in text or "`" in text):
-        _refuse_variable(shown, "The shell runs what stands in its prompt")
+        _refuse_variable(shown, "The shell runs what is in its prompt")
     if name in ("MAKEFLAGS", "GNUMAKEFLAGS") and "eval" in text:
         _refuse_variable(shown, "This variable is code that make runs")
     judge_subscript(value, shown)

@@ -110,7 +110,7 @@ def _filled(word: Word, path: Word) -> Word:
 
 
 def found_paths(roots: Sequence[Word], tests: Sequence[Word]) -> list[Word]:
-    """List a path for each root that stands for all that `find` may find there.
+    """List a path for each root that represents all that `find` may find there.
 
     One without a name test, or whose test may match ralph's or git's own files, can be anything.
     """

@@ -282,7 +282,7 @@ def judge_git(words: Sequence[Word], policy: Policy) -> tuple[Word, ...]:
         return ()
     subcommand = rest[0]
     if not subcommand.known:
-        _refuse(subcommand.raw, "An expansion stands where git's subcommand should be")
+        _refuse(subcommand.raw, "An expansion is where git's subcommand should be")
     name = subcommand.text
     arguments = rest[1:]
     if name in GIT_COMMANDS and [word.text for word in arguments] == ["--help"]:
@@ -328,7 +328,7 @@ def _full_name(name: str, option: Option, family: Family) -> str:
             _refuse(shown, f"The option {option.name} does not only read", name)
         return option.name
     if UNKNOWN in option.name:
-        _refuse(shown, "An expansion stands where an option's name should be", name)
+        _refuse(shown, "An expansion is where an option's name should be", name)
     if family.long is None:
         return option.name
     meant = abbreviates(
@@ -381,7 +381,7 @@ def _next(words: Sequence[Word], at: int) -> Word:
 def _judge_place(name: str, value: Word) -> None:
     """Judge `-C` and `--git-dir`: another repository's settings may start programs."""
     if value.may_split:
-        _refuse(value.raw, "An unquoted expansion stands before git's subcommand")
+        _refuse(value.raw, "An unquoted expansion is before git's subcommand")
     if name == "--git-dir" and value.known:
         last = value.text.rstrip("/").rpartition("/")[2]
         if last != ".git" and not value.text.endswith(".git"):

@@ -144,7 +144,7 @@ _FIRST: Mapping[str, frozenset[str]] = MappingProxyType(
 )
 """Programs whose first word says that they remove."""
 _ANYWHERE = names("gcloud az doctl fly flyctl hcloud linode-cli ibmcloud oci terragrunt eksctl")
-"""Programs in which that word stands behind what it is done to."""
+"""Programs in which that word is behind what it is done to."""
 _COLON = names("heroku netlify")
 _AWS = ("delete-", "terminate-", "deregister-", "purge-", "remove-")
 

@@ -119,7 +119,7 @@ def _python(given: Invocation) -> None:
     while words and words[0].text.startswith("-") and words[0].text not in ("-", "--"):
         word = words.pop(0)
         if UNKNOWN in word.text.partition("c")[0]:
-            unreadable_part(given.shown, "An expansion stands where python's options are")
+            unreadable_part(given.shown, "An expansion is where python's options are")
         letter, value = _python_option(word, words)
         if letter == "c":
             return _python_text(value, given)

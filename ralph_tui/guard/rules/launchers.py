@@ -95,7 +95,7 @@ WRAPPERS: Mapping[str, Wrapper] = MappingProxyType(
 def _no_hidden_options(given: Invocation, operands: Sequence[Word]) -> None:
     """Refuse an unknown word before the command, because it could be the command."""
     if operands and operands[0].text == UNKNOWN and operands[0].may_split:
-        unreadable_part(given.shown, "An expansion stands where a command may begin")
+        unreadable_part(given.shown, "An expansion is where a command may begin")
 
 
 _XARGS = Spec(

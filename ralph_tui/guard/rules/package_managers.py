@@ -256,7 +256,7 @@ def script_of(given: Invocation) -> str:
     """Return the Python script or module that is to run through uv; empty if there is none.
 
     Code on the command line or from standard input needs nothing of the project more often than not. What
-    stands nowhere in the text runs as it is.
+    is nowhere in the text runs as it is.
     """
     head = given.words[0]
     python = PYTHON.fullmatch(given.program) and given.program != "py" and "/" not in head.text
@@ -294,7 +294,7 @@ def place_of(tool: str, given: Invocation) -> int:
     """Return the index of the tool in the text that the agent sent.
 
     Raises:
-        DeniedError: It stands nowhere in it, so nothing can be put before it.
+        DeniedError: It is nowhere in it, so nothing can be put before it.
     """
     start = given.words[0].start
     if start < 0:

@@ -32,7 +32,7 @@ _EXECUTES = names("exec x dlx")
 
 
 def _node_manager(given: Invocation) -> None:
-    """Judge npm and its kin: `exec` runs what follows, `explore` and `run env` what stands behind `--`."""
+    """Judge npm and its kin: `exec` runs what follows, `explore` and `run env` what follows `--`."""
     judge_script_shell(given)
     words = given.arguments
     verb = next((at for at in range(len(words)) if _is_verb(words, at)), len(words))

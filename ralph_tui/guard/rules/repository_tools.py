@@ -79,7 +79,7 @@ def refuse_committer(given: Invocation) -> None:
     bumps = read.has("--major", "--minor", "--patch", "--new-version", "--prerelease")
     looks = operands == ["version"] and given.program in _LOOKING and not bumps
     if verbs is _ANY_USE or bare or (named and not looks):
-        reason = f"`{given.program}` commits, tags or installs hooks by itself"
+        reason = f"`{given.program}` commits, tags or installs hooks on its own"
         deny("git-read-only", given.shown, reason, "Leave releases and hooks to the person.")
 
 

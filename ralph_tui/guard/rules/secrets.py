@@ -140,9 +140,9 @@ _MEMORY_RULE = "process-memory"
 _MEMORY_FILES = ("environ", "mem")
 _MEMORY = re.compile(r"/proc/(?:.*/)?(?:environ|mem)|/proc/kcore")
 _PROCESS = re.compile(r"/proc(?:/(?:\d+|x|self|thread-self|[^/]*[*?\[][^/]*))?")
-"""The directory of all processes or of one. `x` stands for an unknown ID."""
+"""The directory of all processes or of one. `x` represents an unknown ID."""
 _BEFORE_MEMORY_PATH = re.compile(r"(?:[\w.-]*=)?@?(?:file://)?(?=/|\0|\.|\*|\w)")
-"""What stands before a path in a word: `if=`, `f=@`, `file://`."""
+"""What is before a path in a word: `if=`, `f=@`, `file://`."""
 _PRINTS = names("echo printf")
 _PATTERN_FIRST = names("grep egrep fgrep rg ag ack sed awk gawk mawk")
 _GREPS = names("grep egrep fgrep")

@@ -34,7 +34,7 @@ def _shell_options(given: Invocation) -> tuple[list[Word], str]:
     while words and words[0].text[:1] in ("-", "+") and words[0].text not in ("-", "--"):
         word = words.pop(0)
         if UNKNOWN in word.text:
-            unreadable_part(given.shown, "An expansion stands where a shell's options are")
+            unreadable_part(given.shown, "An expansion is where a shell's options are")
         if word.text in ("--rcfile", "--init-file") and words:
             _not_fed(words.pop(0), given)
         if word.text.startswith("--"):
@@ -52,7 +52,7 @@ def _not_fed(file: Word, given: Invocation) -> None:
     if file.feeds:
         unreadable_part(given.shown, "A shell would run the output of another command")
     if file.text == UNKNOWN and file.may_split:
-        unreadable_part(given.shown, "An expansion stands where a shell's script should be")
+        unreadable_part(given.shown, "An expansion is where a shell's script should be")
     given.walker.written(file, given)
 
 

@@ -1,4 +1,4 @@
-"""Confines an agent's commands with the operating system's sandbox, and tries whether it works here.
+"""Confines an agent's commands with the operating system's sandbox, and tests whether it works here.
 
 It is the one layer that reads no text, so it also holds scripts, make targets and whatever they start.
 """

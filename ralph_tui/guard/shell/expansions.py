@@ -1,4 +1,4 @@
-"""Reads quotes and expansions as bash does: what stands in them, and which scripts they hold."""
+"""Reads quotes and expansions as bash does: what is in them, and which scripts they hold."""
 
 import re
 from abc import ABC, abstractmethod
@@ -280,7 +280,7 @@ class ExpansionReader(Cursor, ABC):
                 self.skip(2)
                 out.scripts.extend(inner.scripts)
                 return True
-            if char == "'":  # arithmetic would run what stands in it, a subshell would not
+            if char == "'":  # arithmetic would run what is in it, a subshell would not
                 raise UnreadableError("a single quote inside double parentheses")
             if char in "()":
                 open_parentheses += 1 if char == "(" else -1

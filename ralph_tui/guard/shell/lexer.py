@@ -33,7 +33,7 @@ class Lexer(ExpansionReader):
     # --- words ----------------------------------------------------------------------------------
 
     def word(self) -> Word:
-        """Read the word at the cursor; empty when a metacharacter stands there."""
+        """Read the word at the cursor; empty when a metacharacter is there."""
         self.step()
         if self._continued:
             self._drop_continuations()
@@ -116,7 +116,7 @@ class Lexer(ExpansionReader):
         """Read `@(a|b)`: alternatives, any of which may hold substitutions."""
         self.skip(1)
         if _ZSH_QUALIFIER.match(self.look(20)):
-            raise UnreadableError("zsh would run what stands in this pattern")
+            raise UnreadableError("zsh would run what is in this pattern")
         while (char := self.look(1)) != ")":
             if char and char in "| \t":
                 self.skip(1)
@@ -164,7 +164,7 @@ class Lexer(ExpansionReader):
         return match[0] if match else ""
 
     def _take(self, *words: str) -> str:
-        """Go past one of these reserved words if it stands here."""
+        """Go past one of these reserved words if it is here."""
         self._lines()
         found = self._reserved()
         if found not in words:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 UNKNOWN = "\0"
-"""Stands in a word's text for whatever an expansion would put there; NUL cannot occur otherwise."""
+"""Marks in a word's text whatever an expansion would put there; NUL cannot occur otherwise."""
 
 Kind = Literal["u", "q", "x", "s"]
 """Of one character: unquoted, quoted, an expansion, an expansion that may become several words."""
@@ -23,7 +23,7 @@ class Word:
         text: The value, quotes removed, expansions replaced by `UNKNOWN`.
         kinds: One `Kind` per character of `text`.
         raw: The source.
-        start: Where it stands in the text the agent sent; -1 when it stands nowhere in it.
+        start: Where it is in the text the agent sent; -1 when it is nowhere in it.
         scripts: The command and process substitutions inside.
         feeds: Process substitutions among them that the word names as a file to read.
     """

@@ -130,7 +130,7 @@ class Parser(Lexer):
         """Read the whole text as a script."""
         script = self.script_until_end()
         if self.look(1) or self._pending:
-            raise UnreadableError("the text goes on where a command should end")
+            raise UnreadableError("the text continues where a command should end")
         return script
 
     def script_in_parentheses(self) -> Script:
@@ -244,7 +244,7 @@ class Parser(Lexer):
     # --- compound commands ----------------------------------------------------------------------
 
     def reserved_command(self, word: str) -> Command:
-        """Read what stands behind a reserved word that begins a command."""
+        """Read what follows a reserved word that begins a command."""
         if word == "{":
             body = self.script_until_end()
             self._expect("}")

@@ -19,7 +19,7 @@ _LINE_AND_ESCAPE = re.compile(r"[^\s'\"`$()]*\s*\n\s*\\")
 _CONTINUATION = re.compile(r"(?<!\\)((?:\\\\)*)\\\n")
 """Not behind a backslash that is itself escaped."""
 _NO_PROGRAMS = frozenset(["!", "time", "coproc", "if", "while", "until", "{"])
-"""What the grammar takes for a program where it stands behind another of them."""
+"""What the grammar takes for a program where it is behind another of them."""
 _ARGUMENTS = frozenset(
     {"word", "string", "raw_string", "ansi_c_string", "translated_string", "concatenation",
      "number", "simple_expansion", "expansion", "command_substitution", "process_substitution",

@@ -62,12 +62,12 @@ _IGNORED = (
     ),
 )
 _PSEUDO = 7
-"""The level of a bold line that stands for a heading."""
+"""The level of a bold line that represents a heading."""
 
 
 @dataclass(frozen=True)
 class _Section:
-    """A part of a story; the one without a name is what stands before the first heading."""
+    """A part of a story; the one without a name is what precedes the first heading."""
 
     name: str
     level: int
@@ -179,7 +179,7 @@ def _is_criteria(text: str) -> bool:
 
 @dataclass(frozen=True)
 class _File:
-    """A file of stories, with what stands in each line."""
+    """A file of stories, with what is in each line."""
 
     document: BoxDocument
     source: Source
@@ -211,7 +211,7 @@ class _Region:
         return self.file.document.lines[self.begin : self.end]
 
     def sections(self) -> list[_Section]:
-        """Split the lines at headings; one that is deeper than the section it stands in belongs to it."""
+        """Split the lines at headings; one that is deeper than the section it is in belongs to it."""
         found = [_Section("", 0, self.begin)]
         for line in self.lines:
             level = found[-1].level

@@ -45,7 +45,7 @@ class Outline:
         title: Of the plan.
         left_out: What is no entry, each with the reason.
         remarks: Sentences for the preview.
-        halves: Almost-boxes in sections that count; the first is told as an error.
+        halves: Almost-boxes in sections that count; the first is reported as an error.
     """
 
     entries: Sequence[PlanEntry]
@@ -197,7 +197,7 @@ class Tree:
             yield index, self.document.boxes[index]
 
     def criteria(self, index: int, tasks: AbstractSet[int] = frozenset()) -> tuple[str, ...]:
-        """Return what stands in the boxes below one, each with its own lines; other tasks are no criteria."""
+        """Return what is in the boxes below one, each with its own lines; other tasks are no criteria."""
         found: list[str] = []
         waiting = [*reversed(self.children.get(index, ()))]
         while waiting:
@@ -222,7 +222,7 @@ class Tree:
 
 
 def heading_path(box: Box, document: BoxDocument) -> str:
-    """Return the headings that a box stands under, without the title of the file."""
+    """Return the headings that a box is under, without the title of the file."""
     least = 1 if document.titles > 1 else 2
     return " / ".join(h.text for h in box.headings if h.text and h.level >= least)
 

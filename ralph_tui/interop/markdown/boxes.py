@@ -79,7 +79,7 @@ class Box:
         mark: What is between the brackets.
         starred: An asterisk follows the bracket, as Kiro marks what is optional.
         text: The rest of its line.
-        headings: Those that it stands under, the outermost first.
+        headings: Those that it is under, the outermost first.
         parent: The index of the box that it is nested in.
         body: The lines below it that belong to it and not to another box, without their common indentation.
     """

@@ -73,7 +73,7 @@ class FixPlan(BoxFormat):
             title = written[prefix.end() :] if prefix else written
             ignored = any_heading(box.headings, _NOTES)
             if ignored or not title:
-                why = f"it stands under {ignored.text!r}" if ignored else ""
+                why = f"it is under {ignored.text!r}" if ignored else ""
                 dropped.append(left_out(box, why))
                 continue
             id_ = names.of(title)

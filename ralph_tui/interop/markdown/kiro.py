@@ -27,7 +27,7 @@ _REQUIREMENTS = re.compile(r"^[ \t]*(?:[-*+][ \t]+)?_[^_\n:]{1,30}[:：]", re.MU
 
 
 class Kiro(BoxFormat):
-    """A number under which there is no other is a task, wherever it stands."""
+    """A number under which there is no other is a task, wherever it is."""
 
     name = "kiro"
 

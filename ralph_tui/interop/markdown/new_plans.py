@@ -8,7 +8,7 @@ from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.verification.verification import CommandCriterion
 
 Numbered = Callable[[int, int], str]
-"""Makes what stands before a title from the number of the group and of the task, both from 1."""
+"""Makes what precedes a title from the number of the group and of the task, both from 1."""
 
 
 def new_file(title: str, groups: Sequence[tuple[str, Sequence[Task]]], number: Numbered) -> str:
@@ -34,7 +34,7 @@ def grouped(plan: ImplementationPlan, rest: str) -> list[tuple[str, list[Task]]]
 
 
 def task_lines(task: Task, number: str, star: str = "") -> Iterator[str]:
-    """Yield the box of a task and what stands below it; `star` follows the box."""
+    """Yield the box of a task and what is below it; `star` follows the box."""
     box = "[x]" if is_complete(task) else "[ ]"
     before = f"{number} " if number else ""
     mark = "" if set(task.id) & set("<>`\r\n") or "--" in task.id else f" <!-- ralph: {task.id} -->"

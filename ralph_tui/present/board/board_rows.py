@@ -15,7 +15,7 @@ from ralph_tui.present.text.spans import Line, Span, Tone, crop_fair, row, width
 
 
 class Group(StrEnum):
-    """Where a task stands; the values are the words on the screen, in the order shown."""
+    """Where a task is; the values are the words on the screen, in the order shown."""
 
     WORKING = "in progress"
     READY = "ready"
@@ -104,7 +104,7 @@ def title_parts(group: Group, task: Task, width: int) -> list[str]:
     """Return the title in one line, or in two where one is too short for a task that is still open.
 
     Args:
-        group: Where the task stands; what is done stays in one line.
+        group: Where the task is; what is done stays in one line.
         task: The task.
         width: Cells of a row; 0 for rows that are never folded.
     """
@@ -126,7 +126,7 @@ def _before_title(task: Task) -> int:
 
 
 def _right(group: Group, task: Task, width: int) -> list[Span]:
-    """Return what stands right of a title: the task's own model, that nothing verified it, the cost."""
+    """Return what is right of a title: the task's own model, that nothing verified it, the cost."""
     own = task.model if task.model and group is not Group.DONE else ""
     right = [Span(f"  {own}", Tone.INFO)] if own else []
     if task.is_unverified:
@@ -162,7 +162,7 @@ def board_line(item: BoardRow, width: int, glyphs: Glyphs) -> Line:
 
 NO_PLAN = "There is no plan to build."
 LOOK_BACK = (
-    "{iterations} shows what each iteration changed, {memory} the report, {history} the cost."
+    "{iterations} has the changes of each iteration, {memory} the report, {history} the cost."
 )
 _BEGIN = "Press {request} and say what to build, or {add} to add a task."
 

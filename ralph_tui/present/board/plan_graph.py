@@ -46,7 +46,7 @@ def graph_blocks(
         left = [
             Span(before, Tone.FAINT),
             Span(getattr(glyphs, name), tone),
-            Span(f"{after[1:]} ", Tone.FAINT),  # the sign stands in its own lane's cell
+            Span(f"{after[1:]} ", Tone.FAINT),  # the sign is in its own lane's cell
         ]
         room = width - width_of(left)
         said = [Span(f"{task.id}  ", Tone.INFO), Span(task.title)]

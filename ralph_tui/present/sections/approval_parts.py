@@ -33,7 +33,7 @@ _HEADINGS = {
 
 def approval_heading(kind: ApprovalKind) -> str:
     """Say what is asked."""
-    return _HEADINGS.get(kind, f"{kind}: waits for your approval")
+    return _HEADINGS.get(kind, f"{kind}: needs your approval")
 
 
 _MAX_TEXT = 60_000

@@ -191,7 +191,7 @@ _COOLING = (
 )
 
 _LOST = (
-    "What it did is safe in .ralph/. Press {build} to go on from there; a task left half done goes back "
+    "What it did is safe in .ralph/. Press {build} to continue from there; a task left half done goes back "
     "to the board. Another loop that starts here appears automatically."
 )
 
@@ -200,7 +200,7 @@ def _asked_for(request: str, keys: Keys) -> Banner:
     headline = f"Asked for: {one_line(request, 300)}"
     advice = hint(
         keys,
-        "There is no plan yet. Press {build} to go on, {request} to ask for something else.",
+        "There is no plan yet. Press {build} to continue, {request} to ask for something else.",
     )
     return Banner(Look("idle", "ready", Tone.INFO), headline, advice, "")
 
@@ -222,7 +222,7 @@ def _no_plan(keys: Keys) -> Banner:
     advice = hint(
         keys,
         "Press {request} and say what to build, or {add} to add a task. Tasks that are written into "
-        ".ralph/implementation_plan.json (ralph init makes one) appear here as soon as it is saved.",
+        ".ralph/implementation_plan.json (ralph init makes one) appear here once it is saved.",
     )
     look = Look("idle", "no tasks yet", Tone.WARN)
     return Banner(look, NO_PLAN, advice, "")

@@ -100,7 +100,7 @@ _BEFORE = "before "
 def spark(
     past: Sequence[IterationFinished], capacity: int, width: int, glyphs: Glyphs
 ) -> list[Span]:
-    """Draw how full the context was at the end of each of the last iterations; a hand-off stands out.
+    """Draw how full the context was at the end of each of the last iterations; a hand-off is highlighted.
 
     Args:
         past: The iterations, oldest first.

@@ -77,7 +77,7 @@ def _ruled(ruled: Ruled, glyphs: Glyphs) -> Part:
 _NEXT = {
     BreakerState.CLOSED: "Nothing: it holds back no iteration.",
     BreakerState.HALF_OPEN: "Wait for the one iteration that may try: progress closes it, else it opens again.",
-    BreakerState.OPEN: "Put right what failed. Then {why.reset_breaker} resets it with your reason, or a new run does.",
+    BreakerState.OPEN: "Fix what failed. Then {why.reset_breaker} resets it with your reason, or a new run does.",
 }
 
 

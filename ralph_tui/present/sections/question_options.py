@@ -224,7 +224,7 @@ def permission_sections(permission: Permission) -> list[Section]:
 
 
 def permission_blocks(question: Question, draft: Draft) -> list[LineBlock]:
-    """List the three answers; a reason that was typed stands beside its answer."""
+    """List the three answers; a reason that was typed is beside its answer."""
     blocks = []
     for index, option in enumerate(question.options):
         typed = f": {draft.other}" if option.reasoned and draft.other else ""

@@ -10,7 +10,7 @@ from ralph_tui.present.sections.run_report import RunReport
 from ralph_tui.present.text.figures import money, stamp, tokens, zoned
 
 MARK = "<!-- ralph report -->"
-"""Stands in every page, so that a page may be replaced by a newer one and no other file can be."""
+"""Marks every page, so that a page may be replaced by a newer one and no other file can be."""
 
 _NO_END = "The last run has not ended, or was cut off."
 
@@ -18,7 +18,7 @@ SHORT = 16
 """Letters of a cell that stays on one line."""
 
 NOTHING = "\u2013"
-"""Stands in a cell without a value."""
+"""Fills a cell without a value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,12 +161,12 @@ def _plain(text: str) -> str:
 
 
 def _with_code(text: str, escaped: Callable[[str], str], code: str) -> str:
-    """Write what stands between a pair of backticks as code.
+    """Write what is between a pair of backticks as code.
 
     Args:
         text: One line.
         escaped: Makes text harmless.
-        code: What code stands in.
+        code: What code is in.
     """
     pieces = text.split("`")
     if len(pieces) % 2 == 0 or not all(map(str.strip, pieces[1::2])):

@@ -18,7 +18,7 @@ class LiveLimit:
 
     Attributes:
         name: The field of `Adjusted`.
-        key: The setting it stands for.
+        key: The setting it represents.
         title: Its name on the screen.
         used: Says how much of it is used.
         when: From when a change counts.
@@ -135,7 +135,7 @@ def with_words(settings: Sequence[Effective], words: str) -> list[Effective]:
 
 
 def setting_blocks(settings: Sequence[Effective]) -> list[LineBlock]:
-    """List settings under their topics; what is not the default stands out."""
+    """List settings under their topics; what is not the default is highlighted."""
     if not settings:
         return [LineBlock(None, [[Span("No setting has these words.", Tone.MUTED)]])]
     blocks: list[LineBlock] = []

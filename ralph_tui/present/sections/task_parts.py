@@ -45,7 +45,7 @@ def task_parts(task: Task, view: LoopView, past: TaskPast | None, glyphs: Glyphs
         Part("Needed by", _tasks(_dependents(task, view), view, glyphs)),
         Part("Why it was chosen", _why(task, view, attempts)),
         Part("Blocked because", [[Span(b, Tone.BAD)] for b in task.blockers]),
-        Part("Tries so far", _tries(task, view, past, glyphs)),
+        Part("Attempts so far", _tries(task, view, past, glyphs)),
         Part("Rests on", _rests_on(task)),
         Part("Notes", [[Span(t)] for t in _text(task.completion_notes or "")]),
     ]
@@ -101,7 +101,7 @@ def _rests_on(task: Task) -> list[Line]:
 
 
 def _origin(task: Task) -> list[Line]:
-    """Say where an imported task comes from, and where it stands there."""
+    """Say where an imported task comes from, and where it is there."""
     if task.origin is None:
         return []
     place = task.origin.path or "standard input"

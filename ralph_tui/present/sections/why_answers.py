@@ -71,14 +71,14 @@ def _task(
         evidence = labelled("evidence", view.why or "it was in progress already")
         lines = [_named(current), labelled("rule", RULE), evidence]
         if view.attempt > 1:
-            again = f"this is try {view.attempt}; the tries before did not finish it"
+            again = f"this is attempt {view.attempt}; earlier attempts did not finish it"
             lines.append(labelled("", again))
         order = "{skip} skips it; {sooner} and {later} on the board change the order"
         return [Part("Why this task", [*lines, next_step(keys, order)])]
     if problems:
         lines = [[Span(problem.message, Tone.BAD)] for problem in problems[:MAX_LISTED]]
         lines.append(labelled("next", "correct .ralph/implementation_plan.json", Tone.ACCENT))
-        return [Part("Why no task: the plan cannot be worked", lines)]
+        return [Part("Why no task: no task of the plan can start", lines)]
     if following is None:
         return []
     evidence = labelled("evidence", why_chosen(plan, following))
@@ -92,10 +92,8 @@ def _blocked(plan: ImplementationPlan, keys: Keys) -> list[Part]:
         lines.append(_named(task))
         lines += [labelled("evidence", one_line(text, 500), Tone.WARN) for text in task.blockers]
         if task.retry_count:
-            lines.append(
-                labelled("", f"{plural(task.retry_count, 'try').replace('trys', 'tries')} before")
-            )
-        lines.append(next_step(keys, "{retry} on the board tries {task} again", task=task.id))
+            lines.append(labelled("", f"{plural(task.retry_count, 'attempt')} before"))
+        lines.append(next_step(keys, "{retry} on the board retries {task}", task=task.id))
     lines += _rest(blocked)
     return [Part(f"Why blocked ({len(blocked)})", lines)] if blocked else []
 
@@ -171,7 +169,7 @@ def _waiting(view: LoopView, now: datetime, keys: Keys) -> list[Part]:
             labelled("evidence", f"it resets at {clock(view.limit_until, now)}, in {left}")
         )
         lines.append(labelled("rule", "waiting is no failure and no iteration"))
-        lines.append(next_step(keys, "{hurry} tries now; {stop} gives up"))
+        lines.append(next_step(keys, "{hurry} retries now; {stop} gives up"))
     if view.run_state is RunState.PAUSED:
         lines.append([Span("a pause that was asked for", Tone.WARN)])
         lines.append(next_step(keys, "{pause} continues; {inject} adds guidance first"))
@@ -205,4 +203,4 @@ def _stopped(
 
 
 _KILLED = "The last run has no end in the journal: it was killed, or its machine went down."
-_RESETS = "; {why.reset_breaker} resets it with your reason; {hurry} tries now; {stop} gives up"
+_RESETS = "; {why.reset_breaker} resets it with your reason; {hurry} retries now; {stop} gives up"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pygments.lexer import Lexer
 
 FOLD = "@"
-"""The sign of a line that stands for lines that are not shown."""
+"""The sign of a line that represents lines that are not shown."""
 
 NUMBER = 5
 """Cells of a line's number."""

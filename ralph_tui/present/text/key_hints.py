@@ -63,7 +63,7 @@ class Keys:
         return self.label(f"{page}{dot}{self.within[name]}")
 
     def said(self, text: str, **values: str) -> str:
-        """Fill a sentence with keys: `{pause} goes on`; `values` are put in as they are."""
+        """Fill a sentence with keys: `{pause} continues`; `values` are put in as they are."""
         return "".join(piece for piece, _ in self.pieces(text, **values))
 
     def pieces(self, text: str, **values: str) -> Iterator[tuple[str, bool]]:
@@ -103,7 +103,7 @@ MAX_LINES = 2
 
 
 def hint(keys: Keys, text: str, tone: Tone = Tone.TEXT, **values: str) -> list[Span]:
-    """Make spans of a sentence: `{pause} goes on` with the key that pauses here."""
+    """Make spans of a sentence: `{pause} continues` with the key that pauses here."""
     return [
         Span(piece, Tone.KEY if is_key else tone) for piece, is_key in keys.pieces(text, **values)
     ]

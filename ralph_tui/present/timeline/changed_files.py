@@ -78,7 +78,7 @@ class FileChange(NamedTuple):
 
 
 class ChangedFiles:
-    """Collects the files of an iteration from its events; each iteration begins anew."""
+    """Collects the files of an iteration from its events; each iteration begins again."""
 
     def __init__(self, roots: tuple[str, ...] = ()) -> None:
         """Show paths below one of `roots` relative to it."""

@@ -69,7 +69,7 @@ class EntryFilter(StrEnum):
     ALL = "everything"
     CALLS = "calls"
     TROUBLE = "trouble"
-    SAID = "what was said"
+    SAID = "messages"
 
     def next(self) -> "EntryFilter":
         """Return the next filter, round and round."""

@@ -39,7 +39,7 @@ WORD = 7
 """Cells of the column of outcomes."""
 
 FOLD = 18
-"""Cells kept for how many lines a verdict hides: the text must not wrap anew when it is folded."""
+"""Cells kept for how many lines a verdict hides: the text must not wrap again when it is folded."""
 
 DURATION = 7
 """Cells of a duration's column."""

@@ -278,7 +278,7 @@ class Timeline:
             self._add(NoteEntry(self.end, "note", "chosen", e.why, Tone.MUTED))
 
     def _step_started(self, e: ev.StepStarted) -> None:
-        if e.iteration != self._headed:  # it stands before the work
+        if e.iteration != self._headed:  # it is before the work
             self._headed, self._heading = e.iteration, self.end
             title = f"iteration {e.iteration}  {e.task_id}".rstrip()
             self._add(HeadingEntry(self.end, title, ""))

@@ -80,7 +80,7 @@ class Call:
     """Whether input and output were dropped to keep memory bounded; the journal has them."""
 
     excerpt: Excerpt | None = None
-    """What stands below the call once it was trimmed; before that, its input tells."""
+    """What is below the call once it was trimmed; before that, its input tells."""
 
     def trim(self, argument: str, excerpt: Excerpt | None = None) -> "Call":
         """Return a copy that keeps only what its lines in the stream show."""

@@ -99,7 +99,7 @@ class Reader:
         left to whoever writes it, however old it is.
 
         Raises:
-            StoreError: It is not valid, and it is not known what it said before.
+            StoreError: It is not valid, and its previous content is not known.
         """
         path = self._path(kind)
         try:

@@ -43,7 +43,7 @@ def keep_backup(path: Path, data: bytes) -> str:
     """Store a document as known good; return an error sentence, or an empty string.
 
     Not synced to the disk: after a power cut the document itself is whole, and that is enough. A
-    failure is told and not raised, because the document was written.
+    failure is reported and not raised, because the document was written.
     """
     try:
         replace_file(backup_path(path), data)
@@ -126,7 +126,7 @@ def repair(
     """
     restored = restore(kind, path, layout)
     if restored is None and known is not None:
-        restored = *encode_document(kind, known, path), "what it said before was put back"
+        restored = *encode_document(kind, known, path), "its previous content was put back"
     if restored is None:
         return None
     value, data, source = restored

@@ -310,5 +310,5 @@ def _hint(error: OSError, path: Path) -> str:
     if error.errno == errno.ELOOP:
         return "Replace the symlink with a regular file."
     if error.errno in (errno.EEXIST, errno.ENOTDIR):
-        return "Something else stands there, and must be moved away first."
+        return "Something else is there, and must be moved away first."
     return "Check the disk and try again."

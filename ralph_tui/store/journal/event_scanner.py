@@ -63,7 +63,7 @@ class Scan(Iterator[FoundEvent]):
     """Yields the events of the wanted types in order, and leaves an unfinished line for later.
 
     Attributes:
-        end: Up to where lines were looked at; a later scan can go on from here.
+        end: Up to where lines were looked at; a later scan can continue from here.
         skipped: Lines that looked wanted and cannot be read.
     """
 

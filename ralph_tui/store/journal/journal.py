@@ -102,7 +102,7 @@ class JournalWriter:
         """Restore the journal's names after another program changed them, so that readers find it.
 
         Raises:
-            StoreError: Its directory is gone, or something that is no file stands there.
+            StoreError: Its directory is gone, or something that is no file is there.
         """
         for path in (self._visible, self._path):
             if not path.parent.is_dir() or (path.is_dir() and not path.is_symlink()):

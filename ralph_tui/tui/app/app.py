@@ -169,7 +169,7 @@ class RalphApp(Host):
         if not self.bridge.running:
             self.action_suspend_process()
             return
-        more = " {quit} can let it go on in the background." if self.launch.go_on else ""
+        more = " {quit} can leave it running in the background." if self.launch.go_on else ""
         self.say(self.keys.said("Suspending would hold up the loop, too." + more))
 
     def _forget_warning(self) -> None:

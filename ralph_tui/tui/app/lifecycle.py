@@ -140,7 +140,7 @@ class ScreenLifecycle:
             self._start_watching()
 
     def watch_again(self) -> None:
-        """Watch the project anew, unless the loop runs here."""
+        """Watch the project again, unless the loop runs here."""
         if not self._bridge.running:
             if self._watcher is not None:
                 self._watcher.cancel()

@@ -167,7 +167,7 @@ class StartScreen(App[StartChoice]):
         self.screen_stack[0].query_one("#next", Static).update(Content(inert(text) or self._next()))
 
     def on_input_changed(self) -> None:
-        """Take back a question about the text, now that the person goes on typing."""
+        """Take back a question about the text, now that the person continues typing."""
         if self._asked:
             self._asked = ""
             self.say("")

@@ -74,7 +74,7 @@ def cannot_resume(now: CommandContext) -> str:
 def cannot_skip(now: CommandContext) -> str:
     """The task can be blocked."""
     if now.task is None:
-        return "Select a task on the board first; none is being worked."
+        return "Select a task on the board first; no task is in progress."
     if now.task.status is TaskStatus.COMPLETE:
         return f"Task {now.task.id} is complete already."
     return f"Task {now.task.id} is blocked already." if _is_blocked(now) else ""

@@ -111,7 +111,7 @@ class PlanHandlers:
             changed = await attempt(self._app, partial(self._controls.edit_task, task.id, fields))
             if changed is not None:
                 self._app.say(
-                    f"{task.id} is worked with {typed.strip() or 'the configured model'}."
+                    f"{task.id} is worked on with {typed.strip() or 'the configured model'}."
                 )
                 return
 

@@ -36,7 +36,7 @@ async def edit(app: "App[int]", path: Path) -> int:
     words = editor_command()
     loop = asyncio.get_running_loop()
     try:
-        # The loop goes on below; what it says is drawn when the screen is back.
+        # The loop continues below; what it says is drawn when the screen is back.
         with app.batch_update(), app.suspend():
             loop.add_signal_handler(signal.SIGINT, _nothing)  # ctrl+c is the editor's
             try:

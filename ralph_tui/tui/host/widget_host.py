@@ -105,7 +105,7 @@ class Host(App[int]):
     """Runs the command with this name, or says why it cannot run now; `app` puts it here."""
 
     watch_again: Callable[[], None]
-    """Looks at the project anew, because another feature was chosen; `app` puts it here."""
+    """Looks at the project again, because another feature was chosen; `app` puts it here."""
 
     work_ended: Callable[[], None]
     """Called when work beside the screen has ended: keys may have waited for that; `app` puts it here."""
@@ -165,7 +165,7 @@ class Host(App[int]):
         """Run the command of a key or a link."""
         self.invoke(name)
 
-    # What a person is told.
+    # What a person hears.
 
     def say(self, text: str, *, error: bool = False) -> None:
         """Show a toast; hostile text is safe in it, and nothing that matters is said in it alone."""

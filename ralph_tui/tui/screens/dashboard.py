@@ -117,7 +117,7 @@ class Dashboard(Screen[None], Picking):
 
     _columns = ""
     _previewed: tuple[object, ...] = ()
-    """What the preview that stands there was made of."""
+    """What the preview that is there was made of."""
     """How the width is shared now."""
     _chosen = False
     """Whether the person has chosen a pane."""
@@ -175,7 +175,7 @@ class Dashboard(Screen[None], Picking):
         self.set_timer(SLOW_SECONDS, self.be_slow)
 
     def on_resize(self) -> None:
-        """Share the width anew."""
+        """Share the width again."""
         self._share_width()
         self.call_after_refresh(self.show_preview)
 
@@ -335,7 +335,7 @@ class Dashboard(Screen[None], Picking):
             await self.mount(self._search_line, before=self.keybar)
         self._search_line.enter()
 
-    def on_search_line_stands(self, message: "SearchLine.Stands") -> None:
+    def on_search_line_staged(self, message: "SearchLine.Staged") -> None:
         """Show the search's keys in the footer."""
         self.keybar.stage = message.stage
 

@@ -13,7 +13,7 @@ from ralph_tui.domain.sanitize import unarmed
 START, END = "\x1b[200~", "\x1b[201~"
 _ESCAPE = "\x1b"
 _STANDS_FOR_IT = "\x1a"
-"""Stands for an escape while Textual searches for keys."""
+"""Represents an escape while Textual searches for keys."""
 
 LONGEST_LINE = 5_000
 """Most characters pasted into a field of one line: Textual needs half a minute for a hundred thousand, and the loop waits."""

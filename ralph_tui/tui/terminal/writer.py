@@ -5,7 +5,7 @@ Textual's own writer holds up the event loop, and with it the loop, once a termi
 draw over the screen; it goes to a file and is printed after the screen has closed.
 
 Upstream: none filed.
-Gain: the loop keeps working behind a stalled terminal (`tests/pty/test_stalled.py`); without it, it stands still.
+Gain: the loop keeps working behind a stalled terminal (`tests/pty/test_stalled.py`); without it, it stops.
 """
 
 import io

@@ -101,7 +101,7 @@ class Plot(NamedTuple):
     bars: Sequence[Bar] = ()
     threshold: Threshold | None = None
     sums: bool = False
-    """Whether a bar of many iterations stands for the last of them, not for the highest."""
+    """Whether a bar of many iterations represents the last of them, not for the highest."""
 
 
 # The drawing. Pure.
@@ -164,7 +164,7 @@ def drawn_threshold(plot: Plot) -> Threshold | None:
 
 
 def merged(plot: Plot, most: int) -> Sequence[Bar]:
-    """Return at most `most` bars; each stands for as many iterations, as their highest or their last."""
+    """Return at most `most` bars; each represents as many iterations, as their highest or their last."""
     step = -(-len(plot.bars) // most)
     if step == 1:
         return plot.bars
@@ -210,7 +210,7 @@ def _write_value(
 
 
 def _cross(grid: list[list[Span]], level: int, name: str) -> None:
-    """Draw a line behind the bars, and its name at the end of it or where no bar stands."""
+    """Draw a line behind the bars, and its name at the end of it or where no bar is."""
     row = grid[level]
     row[:] = [Span("┄", Tone.ACCENT) if cell.text == " " else cell for cell in row]
     text = f" {name}"
@@ -344,7 +344,7 @@ class Chart(StyledWidget):
         self.refresh()
 
     def on_resize(self) -> None:
-        """Say how many iterations a bar of the new width stands for."""
+        """Say how many iterations a bar of the new width represents."""
         self._say()
 
     def _say(self) -> None:

@@ -111,7 +111,7 @@ class SearchLine(Horizontal):
             super().__init__()
             self.words = words
 
-    class Stands(Message):
+    class Staged(Message):
         """The stage of the search has changed."""
 
         def __init__(self, stage: Stage) -> None:
@@ -145,17 +145,17 @@ class SearchLine(Horizontal):
         """End the search, and hide the line."""
         self.query_one(Input).value = ""
         self.display = False
-        self.post_message(self.Stands(""))
+        self.post_message(self.Staged(""))
         self.post_message(self.Changed(""))
         self.screen.focus_next()
 
     def on_descendant_focus(self) -> None:
         """Note that letters are typed."""
-        self.post_message(self.Stands("typing"))
+        self.post_message(self.Staged("typing"))
 
     def on_descendant_blur(self) -> None:
         """Note that letters are keys again."""
-        self.post_message(self.Stands("found" if self.words else ""))
+        self.post_message(self.Staged("found" if self.words else ""))
 
     def action_leave(self) -> None:
         """End the search on Escape."""

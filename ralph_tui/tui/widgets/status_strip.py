@@ -22,7 +22,7 @@ class StatusStrip(StyledWidget):
         self.refresh()
 
     def on_click(self) -> None:
-        """Go to the panels that it stands for."""
+        """Go to the panels that it represents."""
         self.post_message(LinkLine.Followed("status"))
 
     def render(self) -> Content:

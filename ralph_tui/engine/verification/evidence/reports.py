@@ -69,7 +69,7 @@ class TestReport(Model):
 
     @property
     def failing_named(self) -> tuple[str, ...]:
-        """The failing tests that people and the agent are told about."""
+        """The failing tests that people and the agent hear about."""
         return self.failing[:MOST_NAMED]
 
 

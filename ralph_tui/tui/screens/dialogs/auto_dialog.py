@@ -24,11 +24,11 @@ TICK_SECONDS = 0.25
 SETTLED = {
     "": "It is not asked any more.",
     "demo": "The demo answered.",
-    "cool-down": "The cool-down is over: one iteration tries.",
+    "cool-down": "The cool-down is over: one iteration runs.",
 }
 """How answers by others than the person are called."""
 
-DEPUTY = "{}: the demo answers in {}, any key and it is yours"
+DEPUTY = "{}: the demo answers in {}; press any key to answer yourself"
 
 
 class AutoDialog(Dialog[Answer]):

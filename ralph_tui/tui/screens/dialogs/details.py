@@ -65,7 +65,7 @@ class TaskDetail(TextReader):
         """Return a block for each aspect."""
         parts = task_parts(self._shown, self._view, self._past, self.app.glyphs)
         if self._trouble:
-            parts.append(Part("Tries so far", [[Span(self._trouble, Tone.BAD)]]))
+            parts.append(Part("Attempts so far", [[Span(self._trouble, Tone.BAD)]]))
         return parts
 
     def on_mount(self) -> None:

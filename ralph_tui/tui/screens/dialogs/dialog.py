@@ -70,7 +70,7 @@ class Dialog(FrozenBackground[Answer]):
     STEM = "dialog"
     """The beginning of an export's file name."""
     KEYS = "esc close"
-    """What the dialog's keys do, the most important first; `{copy}` stands for the person's key."""
+    """What the dialog's keys do, the most important first; `{copy}` represents the person's key."""
 
     app = getters.app(Host)
 

@@ -256,7 +256,7 @@ class TaskForm(Dialog[Task | None]):
 class EditTask(TaskForm):
     """Edits a task."""
 
-    FIXED = "the id stays: other tasks depend on it"
+    FIXED = "the ID cannot change: other tasks depend on it"
 
     def __init__(self, task: Task, save: Save, typed: TypedFields | None = None) -> None:
         """Edit this task; `typed` is what was typed before."""

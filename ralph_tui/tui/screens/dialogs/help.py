@@ -117,7 +117,7 @@ class HelpDialog(TextReader):
         meanings = (
             (g.ok, Tone.OK, "done or passed"),
             (g.failed, Tone.BAD, "failed"),
-            (g.current, Tone.ACCENT, "being worked"),
+            (g.current, Tone.ACCENT, "in progress"),
             (g.waiting, Tone.MUTED, "waiting for another task"),
             (g.denied, Tone.WARN, "denied by the guard, or blocked"),
             (g.retry, Tone.WARN, "asked again, or rewritten by the guard"),

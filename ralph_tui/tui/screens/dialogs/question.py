@@ -67,7 +67,7 @@ class FreeTextInput(WritingLine):
 
 
 class ContextExcerpt(StyledWidget):
-    """Shows the last rows of what the model said before a question."""
+    """Shows the last rows of what the model said just before a question."""
 
     def __init__(self, texts: Sequence[str], rows: int) -> None:
         """Show the last of these lines."""
@@ -299,7 +299,7 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
             return
         options, draft = len(asked.question.options), self._draft(asked)
         written = asked.question.multi_select and draft.uses_other
-        if key == options and not written:  # what is written is changed with space; enter goes on
+        if key == options and not written:  # what is written is changed with space; enter continues
             self._write(draft.other)
             return
         if key > options:

@@ -17,7 +17,7 @@ class SplitTask(TextDialog):
     """Returns the typed parts; stays open, with the reason, while they are refused."""
 
     HINT = (
-        "One part per line: a new task for each, worked in this order. The first waits for what the "
+        "One part per line: a new task for each, in this order. The first waits for what the "
         "task waited for, the last keeps its criteria."
     )
     KEYS = "ctrl+s split, esc keep the draft"

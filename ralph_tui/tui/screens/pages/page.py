@@ -259,7 +259,7 @@ class Page(ModalScreen[None]):
         self.look_in(self.searched_in())
         self.search_line.enter()
 
-    def on_search_line_stands(self, message: SearchLine.Stands) -> None:
+    def on_search_line_staged(self, message: SearchLine.Staged) -> None:
         """Show the search's keys in the footer."""
         self.bar.stage = message.stage
 

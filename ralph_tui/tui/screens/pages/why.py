@@ -37,7 +37,7 @@ class _Known(NamedTuple):
 class BreakerReasonDialog(TextDialog):
     """Asks why the breaker is closed by hand."""
 
-    HEADING = "why may the loop go on?"
+    HEADING = "why may the loop continue?"
     HINT = "The breaker closes with its counters at zero; your reason is kept beside them."
     EMPTY = "A reset needs a reason; esc goes back."
 

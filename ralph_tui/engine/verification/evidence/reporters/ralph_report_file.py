@@ -12,7 +12,7 @@ _MOST_WAITING = 50
 
 
 class ReportFile:
-    """One report: JSON lines, on disk a few at a time and whenever anything but a test's outcome is told."""
+    """One report: JSON lines, on disk a few at a time and whenever anything but a test's outcome is reported."""
 
     def __init__(self, runner: str) -> None:
         """Open the report, if ralph asked for one."""
