@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from textual import events
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
@@ -14,6 +13,7 @@ from textual.widgets import Button, Static
 from ralph_tui.present.text.key_hints import key_label
 from ralph_tui.present.text.spans import flat
 from ralph_tui.tui.screens.dialogs.dialog import Dialog
+from ralph_tui.tui.terminal.private import bind
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,10 @@ class Confirm(Dialog[str]):
                 )
 
     def on_mount(self) -> None:
-        """Close when there is nothing to ask any more."""
+        """Give each choice its key, and close when there is nothing to ask any more."""
+        # A choice with a key of its own takes it from the moves, which have the arrows, too.
+        keys = enumerate(choice.key for choice in self._choices)
+        bind(self, [Binding(key, f"pick({number})", show=False) for number, key in keys])
         self.watch(self.app, "view", self._follow, init=True)
 
     def _follow(self) -> None:
@@ -80,16 +83,13 @@ class Confirm(Dialog[str]):
             self.app.say(why)
             self.dismiss(None)
 
-    def on_key(self, event: events.Key) -> None:
+    def action_pick(self, number: int) -> None:
         """Answer by a choice's own key."""
-        for choice in self._choices:
-            if event.key == choice.key:
-                event.stop()
-                if choice.not_now:
-                    self.app.say(choice.not_now)
-                else:
-                    self.dismiss(choice.value)
-                return
+        choice = self._choices[number]
+        if choice.not_now:
+            self.app.say(choice.not_now)
+        else:
+            self.dismiss(choice.value)
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         """Answer by Enter or a click."""
