@@ -273,6 +273,9 @@ async def test_help_lists_every_command(open_app: Open, key: str) -> None:
         flat = " ".join(screen_text(app).replace("│", " ").split())
         for command in COMMANDS:
             assert DEFAULT_KEYS.said(command.help) in flat
+        reasons = [c.disabled(app.situation()) for c in COMMANDS if c.area == "Loop"]
+        for reason in filter(None, reasons):
+            assert flat.count(f"Not now: {reason}") == 1, "explained once, above what it is about"
         seen = [flat.index(part) for part in ("In a minute", "what is ready", COMMANDS[0].help)]
         assert seen == sorted(seen), "what is to be seen comes before the keys"
         await pilot.press("escape")

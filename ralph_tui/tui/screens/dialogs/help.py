@@ -34,17 +34,22 @@ class KeyTable(WrappedText):
         self._rows = rows
 
     def lines_at(self, width: int) -> Iterable[Line]:
-        """Every row, with its text beside its keys."""
-        return (line for row in self._rows for line in _lines(row, width - KEYS_WIDTH))
+        """Every row, with its text beside its keys; a reason that rows share is above the first of them."""
+        reason = ""
+        for row in self._rows:
+            if row.not_now and row.not_now != reason:
+                yield from ([Span(text)] for text in wrap(f"Not now: {row.not_now}", width))
+            reason = row.not_now
+            yield from _lines(row, width - KEYS_WIDTH)
 
 
 def _lines(row: KeyRow, width: int) -> list[Line]:
-    texts = [Span(text) for text in wrap(row.text, width)]
-    if row.not_now:
-        texts += [Span(text, Tone.MUTED) for text in wrap(f"Not now: {row.not_now}", width)]
+    """Return a row's lines, dimmed where its command cannot be used now."""
+    texts = wrap(row.text, width)
     keys = [row.keys, *[""] * (len(texts) - 1)]
+    key_tone, tone = (Tone.MUTED, Tone.MUTED) if row.not_now else (Tone.ACCENT, Tone.TEXT)
     return [
-        [Span(key.ljust(KEYS_WIDTH), Tone.ACCENT), text]
+        [Span(key.ljust(KEYS_WIDTH), key_tone), Span(text, tone)]
         for key, text in zip(keys, texts, strict=True)
     ]
 
@@ -100,7 +105,10 @@ class HelpDialog(TextReader):
         for command in COMMANDS:
             areas.setdefault(command.area, []).append(self._row(command, command.disabled(now)))
         areas["Moving"] = [KeyRow(keys, f"{text}.") for keys, text in MOVES]
-        return [*here, ("In a minute", self._minute()), *areas.items()]
+        rows = [*here, *areas.items()]
+        shown = [(title, _by_reason(of)) for title, of in rows]
+        shown.insert(len(here), ("In a minute", self._minute()))
+        return shown
 
     def _minute(self) -> list[KeyRow]:
         """Return the introduction."""
@@ -131,6 +139,12 @@ class HelpDialog(TextReader):
             "\n".join([title, *(f"{row.keys}  {row.text}" for row in rows)])
             for title, rows in self._areas()
         )
+
+
+def _by_reason(rows: Sequence[KeyRow]) -> list[KeyRow]:
+    """Put what can be used now first, then what cannot, by the reason, so that each is said once."""
+    order = list(dict.fromkeys(["", *(row.not_now for row in rows)]))
+    return sorted(rows, key=lambda row: order.index(row.not_now))
 
 
 def _title(text: str) -> Static:
