@@ -14,7 +14,7 @@ from ralph_tui.domain.base import Amount, Count, Record, Timestamp
 from ralph_tui.domain.costs import CostLimits, CostMeter, Money
 from ralph_tui.domain.documents.questions import AskedQuestion
 from ralph_tui.domain.permissions import Scope
-from ralph_tui.domain.plan.plan import Task
+from ralph_tui.domain.plan.plan import RetiredTask, Task
 from ralph_tui.domain.project_state import Adjusted, ApprovalKind, Phase
 from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.domain.run.context_budget import TokenUsage
@@ -170,6 +170,10 @@ class PlanLoaded(EventBase):
     tasks: tuple[Task, ...]
     source: Literal["start", "disk", "here"] = "start"
     """`here`: the person did it on the very screen that tells it."""
+    title: str = ""
+    """Title of the plan."""
+    retired: tuple[RetiredTask, ...] = ()
+    """Complete tasks that were taken out of the plan."""
 
 
 PLANNED = "planned"

@@ -277,3 +277,20 @@ async def test_a_plan_that_a_run_would_refuse_is_told_before_one(
         project.transact(lambda docs: docs.model_copy(update={"plan": ImplementationPlan()}))
         await until(lambda: not view_of(told).tasks)
     assert view_of(told).unworkable == ""
+
+
+async def test_a_loaded_plan_tells_its_title_and_retired_tasks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A plan that is rebuilt from the journal has them from there."""
+    project = Project(make_project(tmp_path, [task("a", status="complete"), task("b")]))
+    project.transact(
+        lambda docs: docs.replacing(
+            plan=docs.plan.retiring({"a"}).model_copy(update={"title": "Habits"})
+        )
+    )
+    async with followed(project, monkeypatch) as told:
+        await until(lambda: bool(of(told, ev.PlanLoaded)), what="the plan")
+    loaded = next(event for event in told if isinstance(event, ev.PlanLoaded))
+    assert loaded.title == "Habits"
+    assert [one.id for one in loaded.retired] == ["a"]

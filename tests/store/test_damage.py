@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.costs import CostMeter
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.domain.plan.plan import Task, TaskStatus
+from ralph_tui.domain.plan.plan import Origin, RetiredTask, Task, TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.store.documents import document_recovery
@@ -170,6 +170,21 @@ def test_a_plan_is_rebuilt_from_the_journal(project: Project) -> None:
     project.layout.plan.write_text("")
     assert project.load().plan.tasks == (done, Task(id="b"))
     assert "rebuilt from the journal" in project.damage()[0]
+
+
+@pytest.mark.parametrize("left", [(Task(id="b"),), ()])
+def test_a_rebuilt_plan_knows_its_retired_tasks(project: Project, left: tuple[Task, ...]) -> None:
+    """Otherwise a second import brings them back, and a new task gets the id of one."""
+    with_tasks(project, "a")
+    document_recovery.backup_path(project.layout.plan).unlink()
+    retired = (RetiredTask(id="a", title="Begin", origin=Origin(format="prd", path="p", id="a")),)
+    loaded = ev.PlanLoaded(tasks=left, title="Habits", retired=retired)
+    writer = JournalWriter(project.layout.events)
+    writer.write([writer.stamp(e) for e in (ev.PlanLoaded(tasks=(Task(id="a"), *left)), loaded)])
+    writer.close()
+    project.layout.plan.write_text("")
+    plan = project.load().plan
+    assert (plan.tasks, plan.retired, plan.title) == (left, retired, "Habits")
 
 
 def test_the_costs_of_a_lost_state_come_back_from_the_journal(project: Project) -> None:

@@ -9,7 +9,7 @@ import contextlib
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
-from typing import Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.costs import CostMeter, minus
@@ -129,7 +129,7 @@ class ProjectState:
             self._report_damage()
             self._unfinished.look(self._docs.unfinished)
             self._tell_standing(self._docs)
-            self._emit(ev.PlanLoaded(tasks=self._docs.plan.tasks, source="start"))
+            self._emit(_plan_loaded(self._docs.plan, "start"))
             for injection in self._docs.pending:
                 self._emit(ev.InjectionQueued(id=injection.id, text=injection.guidance))
             # A loop asks itself, and withdraws what a dead one asked.
@@ -314,7 +314,7 @@ class ProjectState:
         old_ids = [task.id for task in before.tasks]
         new_ids = [task.id for task in after.tasks]
         if new_ids[: len(old_ids)] != old_ids:
-            self._emit(ev.PlanLoaded(tasks=after.tasks, source="disk"))
+            self._emit(_plan_loaded(after, "disk"))
             return
         old: dict[str, Task] = {task.id: task for task in before.tasks}
         for task in after.tasks:
@@ -445,3 +445,7 @@ async def ask(project_state: ProjectState, asked: Sequence[AskedQuestion]) -> No
         return docs.replacing(questions=docs.questions.asking(new))
 
     await project_state.transact(change)
+
+
+def _plan_loaded(plan: ImplementationPlan, source: Literal["start", "disk"]) -> ev.PlanLoaded:
+    return ev.PlanLoaded(tasks=plan.tasks, source=source, title=plan.title, retired=plan.retired)

@@ -10,19 +10,19 @@ import time
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from ralph_tui.domain.base import Record
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.plan.plan import ImplementationPlan
 from ralph_tui.domain.project_state import RalphState
-from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.store.documents.documents import Decoded, Document, decode_document, encode_document
 from ralph_tui.store.io.files import DamagedError, read_regular, replace_file
 from ralph_tui.store.io.quarantine import set_aside
 from ralph_tui.store.layout import Layout
 
 if TYPE_CHECKING:
+    from ralph_tui.domain.events import PlanLoaded
     from ralph_tui.domain.view.loop_view import LoopView
 
 R = TypeVar("R", bound=Record)
@@ -141,8 +141,8 @@ def restore(kind: Document[R], path: Path, layout: Layout) -> tuple[R, bytes, st
     if (kept := good_copy(kind, path)) is not None:
         return *encode_document(kind, kept, path), "the last good copy was restored"
     rebuild = _REBUILD.get(kind.name)
-    view = None if rebuild is None else _view(layout)
-    rebuilt = rebuild(view) if rebuild is not None and view is not None else None
+    past = None if rebuild is None else _past(layout)
+    rebuilt = rebuild(past) if rebuild is not None and past is not None else None
     if isinstance(rebuilt, kind.model):
         return *encode_document(kind, rebuilt, path), "it was rebuilt from the journal"
     if kind.model is ImplementationPlan:
@@ -150,15 +150,28 @@ def restore(kind: Document[R], path: Path, layout: Layout) -> tuple[R, bytes, st
     return *encode_document(kind, kind.model(), path), "it starts afresh with default values"
 
 
-def _view(layout: Layout) -> "LoopView | None":
-    """Return the view that the events of the feature's runs add up to, or None without events."""
+class _Past(NamedTuple):
+    """What the journal knows of a feature.
+
+    Attributes:
+        view: What the events add up to.
+        plan: The last plan that was loaded whole, of which a view shows only the tasks; None when none was.
+    """
+
+    view: "LoopView"
+    plan: "PlanLoaded | None"
+
+
+def _past(layout: Layout) -> _Past | None:
+    """Return what the events of the feature's runs say, or None without events."""
     # The event union takes 50 ms to build, which `ralph status` of a healthy project need not pay.
-    from ralph_tui.domain.events import LoopStarted
+    from ralph_tui.domain.events import LoopStarted, PlanLoaded
     from ralph_tui.domain.view.loop_view import LoopView
     from ralph_tui.domain.view.reducer import reduce
     from ralph_tui.store.journal.journal import read_events
 
     view, any_event, is_ours = LoopView(), False, True
+    plan: PlanLoaded | None = None
     for _, event in read_events(layout.events):
         if isinstance(event, LoopStarted):
             is_ours = event.feature == layout.feature
@@ -167,10 +180,12 @@ def _view(layout: Layout) -> "LoopView | None":
         # A run's first event clears the board's costs and breaker only to set its own.
         view, any_event = reduce(view, event), any_event or isinstance(event, LoopStarted)
         any_event = any_event or bool(view.tasks)
-    return view if any_event else None
+        plan = event if isinstance(event, PlanLoaded) else plan
+    return _Past(view, plan) if any_event else None
 
 
-def _state_from(view: "LoopView") -> RalphState:
+def _state_from(past: _Past) -> RalphState:
+    view = past.view
     return RalphState(
         current_phase=view.phase,
         iteration_count=view.iteration,
@@ -179,17 +194,18 @@ def _state_from(view: "LoopView") -> RalphState:
     )
 
 
-def _plan_from(view: "LoopView") -> ImplementationPlan | None:
-    return ImplementationPlan(tasks=tuple(view.tasks.values())) if view.tasks else None
+def _plan_from(past: _Past) -> ImplementationPlan | None:
+    tasks, loaded = tuple(past.view.tasks.values()), past.plan
+    if loaded is None:
+        return ImplementationPlan(tasks=tasks) if tasks else None
+    if not (tasks or loaded.retired):
+        return None
+    return ImplementationPlan(tasks=tasks, title=loaded.title, retired=loaded.retired)
 
 
-def _breaker_from(view: "LoopView") -> CircuitBreaker:
-    return view.breaker
-
-
-_REBUILD: "dict[str, Callable[[LoopView], Record | None]]" = {
+_REBUILD: "dict[str, Callable[[_Past], Record | None]]" = {
     "state": _state_from,
     "plan": _plan_from,
-    "breaker": _breaker_from,
-    "budget": lambda view: view.budget,
+    "breaker": lambda past: past.view.breaker,
+    "budget": lambda past: past.view.budget,
 }
