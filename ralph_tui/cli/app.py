@@ -1,5 +1,6 @@
 """Assembles the command tree: every command with its options, and what a person reads after a wrong one."""
 
+import re
 import sys
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -279,15 +280,36 @@ _REFUSED: Mapping[str, str] = {
 """Options of other loops that ralph refuses, and what to do instead."""
 
 
+_PLAIN_WORDS = (
+    (r": Value error, ", ": "),
+    (r"Input should be a valid integer\b.*", "it must be a whole number."),
+    (r"Input should be a valid number\b.*", "it must be a number."),
+    (r"Input should (be [^.]*\d[\d.]*)$", r"it must \1."),
+    (r"Got unexpected extra argument\(s\) \((\S+)\)$", r"'\1' does not belong here."),
+    (
+        r"Got unexpected extra argument\(s\) \((.*)\)$",
+        r"'\1' does not belong here; put a text of several words in quotes.",
+    ),
+    (r" \(Possible options: (.*)\)$", r". Did you mean \1?"),
+)
+"""What Typer and pydantic say of a wrong command line, and what ralph says instead."""
+
+
+def _in_plain_words(said: str) -> str:
+    for pattern, words in _PLAIN_WORDS:
+        said = re.sub(pattern, words, said)
+    return said
+
+
 def _misused(error: Exception) -> int:
     option = getattr(error, "option_name", "")
     if option in _REFUSED:
         fail(RalphError(f"There is no {option}, on purpose.", _REFUSED[option]))
         return int(ExitCode.ERROR)
-    said = getattr(error, "format_message", error.__str__)().replace(": Value error, ", ": ")
+    said = _in_plain_words(getattr(error, "format_message", error.__str__)())
     # 2 is taken: it says that a usage limit was reached.
     hint = f"`{_where(error)} --help` says how it is used; `ralph --help` lists the commands."
-    if said.startswith("No such command"):
+    if said.startswith("No such command") and _where(error) == "ralph COMMAND":
         hint += ' A request is quoted: ralph "A habit tracker".'
     if _where(error) == "ralph COMMAND" and option in _options_of("run"):
         hint = f"{option} follows the command: ralph run {option} …"
