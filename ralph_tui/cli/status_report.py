@@ -48,7 +48,9 @@ def print_status(root: Path | None, *, verbose: bool = False, as_json: bool = Fa
         sessions_table(sessions)
 
 
-def _loop_words(documents: Documents, owner: Owner | None) -> str:
+def _loop_words(documents: Documents, owner: Owner | None, killed: Owner | None) -> str:
+    if killed is not None:
+        return f"not running; the last run was killed (pid {killed.pid}, started {stamp(killed.since)})"
     if owner is None:
         return "not running"
     state, word = documents.state, "running"
@@ -86,7 +88,8 @@ def status_facts(project: Project, documents: Documents, owner: Owner | None) ->
     facts = {
         "project": str(project.root),
         "feature": documents.feature,
-        "loop": _loop_words(documents, owner) + _elsewhere(project),
+        "loop": _loop_words(documents, owner, LoopLock(project.layout).killed())
+        + _elsewhere(project),
         "waits": f"{state.waits.why} (`ralph retry` retries now)" if owner and state.waits else "",
         "phase": state.current_phase.value,
         "tasks": f"{plural(len(plan.tasks), 'task')}: {by_status}" if plan.tasks else "none yet",

@@ -117,6 +117,10 @@ def _descends_from_agent(root: str) -> bool:
     return False
 
 
+OF_COMMANDS = frozenset({"archive", "reset"})
+"""What stands for the run in the record of a command that keeps loops away."""
+
+
 class LoopLock:
     """Ownership of a project's loop, from `acquire` to `release` or the death of the process.
 
@@ -177,6 +181,13 @@ class LoopLock:
         """Return who runs the loop now, without taking a lock."""
         owner = _read_owner(self._layout.lock)
         return None if owner is None or provably_gone(owner) else owner
+
+    def killed(self) -> Owner | None:
+        """Return who ran the loop of this feature last and died without giving it up; None after an orderly end."""
+        owner = _read_owner(self._layout.lock)
+        if owner is None or owner.run_id in OF_COMMANDS or owner.feature != self._layout.feature:
+            return None
+        return owner if provably_gone(owner) else None
 
     def feature_owner(self) -> Owner | None:
         """Return who runs the loop of this feature now; a loop of another one is none."""

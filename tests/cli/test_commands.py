@@ -21,6 +21,7 @@ from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Project
 from tests.cli.processes import inside, ralph
 from tests.cli.recorded import HOSTILE
+from tests.harness.projects import make_project, task
 
 COMMANDS = (
     *("run", "discover", "plan", "regenerate-plan", "build", "validate", "demo", "init", "status"),
@@ -736,3 +737,26 @@ def test_completion_is_for_the_shell_that_is_named(
     assert "ralph" in (tmp_path / ".config/fish/completions/ralph.fish").read_text()
     unknown = inside("--install-completion", "tcsh", cwd=tmp_path)
     assert (unknown.returncode, "bash, zsh, fish" in unknown.stderr) == (3, True)
+
+
+@pytest.mark.parametrize(("run_id", "is_told"), [("run-1", True), ("archive", False)])
+def test_status_says_that_the_last_run_was_killed(
+    tmp_path: Path, run_id: str, *, is_told: bool
+) -> None:
+    root = make_project(tmp_path, [task("a")])
+    assert "killed" not in inside("status", cwd=root).stdout
+    child = os.fork()
+    if child == 0:
+        try:
+            LoopLock(Layout(root)).acquire(run_id)
+        finally:
+            os._exit(0)  # without a word, as after kill -9
+    os.waitpid(child, 0)
+    told = inside("status", cwd=root).stdout
+    assert "not running" in told
+    assert (f"the last run was killed (pid {child}" in told) is is_told
+    again = LoopLock(Layout(root))
+    again.acquire("run-2")
+    assert "killed" not in inside("status", cwd=root).stdout
+    again.release()
+    assert "killed" not in inside("status", cwd=root).stdout
