@@ -97,6 +97,7 @@ async def test_a_limit_in_the_middle_keeps_the_text_and_no_plan(tmp_path: Path) 
     assert [t.id for t in plan_of(project).tasks] == ["a"]
 
 
+@pytest.mark.long
 async def test_kill_9_while_the_model_adds_leaves_the_plan(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("mine")])
     plan = project / ".ralph" / "implementation_plan.json"

@@ -85,7 +85,7 @@ ADDS = (
 )
 
 
-@pytest.mark.parametrize("approved", [True, False])
+@pytest.mark.parametrize("approved", [True, pytest.param(False, marks=pytest.mark.long)])
 async def test_the_person_is_asked_about_exactly_these_tasks(
     tmp_path: Path, approved: bool
 ) -> None:

@@ -9,12 +9,15 @@ from textual.widgets import Button
 
 from ralph_tui.tui.widgets.dialog_frame import SCROLLS
 from ralph_tui.tui.widgets.footer import DialogFooter
+from tests.conftest import LONG
 from tests.tui.conftest import drained
 from tests.tui.pictures import DIALOGS, PICTURES
 from tests.tui.test_pictures import staged
 
 ROOMY = (160, 50)
-SIZES = (ROOMY, (80, 24), (100, 30), (120, 40), (200, 60), (72, 24))
+SMALL = ((80, 24), (100, 30), (72, 24))
+LARGE = ((120, 40), (200, 60))
+SIZES = (ROOMY, *SMALL, *(LARGE if LONG else ()))
 """Each dialog opens at the first and is then resized: that is quicker than to open it again."""
 
 RARE = frozenset(
