@@ -51,3 +51,17 @@ async def test_a_project_without_a_plan_offers_to_say_what_to_build(open_app: Op
         await pilot.resize_terminal(120, 40)
         await until(pilot, lambda: "discovery" in screen_text(app).splitlines()[0])
         assert "✓" not in screen_text(app).splitlines()[0]
+
+
+async def test_no_dialog_covers_the_reason_of_a_run_that_failed_before_there_was_a_plan(
+    open_app: Open,
+) -> None:
+    script = script_of()
+    failed = ev.LoopFinished(status=ev.LoopStatus.ERROR, reason="There is no login.", exit_code=1)
+    script.takes_requests, script.idle = True, [feed.read(), failed, ev.PlanLoaded(tasks=())]
+    async with open_app(script, size=(80, 24), autostart=False) as pilot:
+        app = ralph(pilot)
+        await until(pilot, lambda: screen_text(app).splitlines()[-1].startswith("  n new request"))
+        assert "There is no login." in screen_text(app)
+        await pilot.press("n")
+        await until(pilot, lambda: isinstance(app.screen, RequestDialog))

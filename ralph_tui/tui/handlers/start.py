@@ -2,6 +2,7 @@
 
 import asyncio
 
+from ralph_tui.domain.view.loop_view import RunState
 from ralph_tui.engine.control.request import REPLAN
 from ralph_tui.store.foreign_files import foreign_plans
 from ralph_tui.tui.data.project_files import open_request
@@ -33,7 +34,9 @@ class StartHandlers:
         dashboard.show_banner()
         dashboard.refresh_keys()
         free = app.screen is dashboard and not app.bridge.live
-        begun = app.request or app.view.tasks or app.foreign_plans or self._offered
+        # The card says why a run failed; no dialog may cover it.
+        failed = app.view.run_state is RunState.FAILED
+        begun = app.request or app.view.tasks or app.foreign_plans or self._offered or failed
         wanted = app.view.is_known and not begun
         if wanted and free and app.launch.run_request is not None:
             self._offered = True
