@@ -118,7 +118,7 @@ def _descends_from_agent(root: str) -> bool:
 
 
 OF_COMMANDS = frozenset({"archive", "reset"})
-"""What stands for the run in the record of a command that keeps loops away."""
+"""Run ids in the record of a command that keeps loops away."""
 
 
 class LoopLock:
