@@ -132,6 +132,11 @@ class Layout(NamedTuple):
         return self.dot / ".gitignore"
 
     @property
+    def typed(self) -> Path:
+        """What people typed in the text boxes."""
+        return self.dot / "typed.jsonl"
+
+    @property
     def logs(self) -> Path:
         """Logs of ralph and of the CLI."""
         return self.dot / "logs"

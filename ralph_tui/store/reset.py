@@ -66,6 +66,7 @@ def left_in_dot(layout: Layout) -> tuple[Path, ...]:
     if os.path.lexists(layout.project):
         return ()  # the rest belongs to the project or to other features
     ours = {layout.config, layout.lock, layout.write_lock, layout.gitignore, layout.archive}
+    ours.add(layout.typed)
     ours.update(layout.directories)
     ours |= {parent for directory in layout.directories for parent in directory.parents}
     return tuple(path for path in sorted(layout.dot.iterdir()) if path not in ours)

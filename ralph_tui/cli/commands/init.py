@@ -258,6 +258,8 @@ def begin_here(directory: Path) -> int:
     from ralph_tui.cli.run.first_start import FirstStart, keeping
     from ralph_tui.cli.run.mode import open_project
     from ralph_tui.store.foreign_files import foreign_plans
+    from ralph_tui.store.layout import Layout
+    from ralph_tui.store.typed_texts import REQUEST, keep_typed
 
     _refuse_home(directory)
     wanted = WantedFiles(prompts=False, template="")
@@ -277,6 +279,7 @@ def begin_here(directory: Path) -> int:
         _carry_out(adoption, wanted, None, goes_on=True)
         if choice.plan is not None:
             start.import_plan(choice.plan)
+        keep_typed(Layout(directory), REQUEST, choice.request)
     return open_project(directory, choice.request)
 
 

@@ -396,6 +396,8 @@ MOVES = (
     ("↑ ↓  j k", "Move in tasks, activity and details"),
     ("g G  Home End", "First and last; at the end auto-scroll is on again"),
     ("ctrl+u ctrl+d", "Half a page up and down"),
+    ("↑ ↓", "Recall earlier texts in a text box, from its first row"),
+    ("@", "Complete the name of a file in a text box"),
     ("esc", "Close the top layer; never quits"),
     ("ctrl+c", "Copy a mouse selection; else warns, and asks to quit when pressed again"),
 )

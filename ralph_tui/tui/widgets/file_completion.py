@@ -18,6 +18,7 @@ from textual.widgets import Input, TextArea
 from ralph_tui.present.text.spans import Line, Span, Tone
 from ralph_tui.tui.data.project_files import project_paths
 from ralph_tui.tui.widgets.styled import StyledWidget
+from ralph_tui.tui.widgets.text_recall import RECALLS, Recall, keep_text
 
 MOST = 8
 """Files that are offered at once."""
@@ -133,17 +134,19 @@ class FileCompletion(StyledWidget):
 
 
 class WritingBox(TextArea):
-    """A box for many lines in which `@` completes file names."""
+    """A box for many lines in which `@` completes file names and `up` recalls earlier texts."""
 
-    def __init__(self, text: str, name: str) -> None:
+    def __init__(self, text: str, name: str, kind: str) -> None:
         """Begin with a text.
 
         Args:
             text: What is in the box.
             name: Its id.
+            kind: Of the texts it recalls; empty for none.
         """
         super().__init__(text, id=name, classes="editor", show_line_numbers=False, soft_wrap=True)
         self.completion = FileCompletion()
+        self._recall = Recall(kind)
 
     def on_mount(self) -> None:
         """Put the list over everything else."""
@@ -156,14 +159,17 @@ class WritingBox(TextArea):
         return self.document.get_line(row)[:column]
 
     def check_consume_key(self, key: str, character: str | None = None) -> bool:
-        """Claim the keys of the open list, so that nothing waits for what they would open."""
-        return (self.completion.is_open and key in KEYS) or super().check_consume_key(
-            key, character
-        )
+        """Claim the keys of the open list and of recall, so that nothing waits for what they would open."""
+        taken = KEYS if self.completion.is_open else RECALLS
+        return key in taken or super().check_consume_key(key, character)
 
-    def on_key(self, event: events.Key) -> None:
-        """Give the open list its keys."""
+    async def on_key(self, event: events.Key) -> None:
+        """Give the open list its keys, and recall at the first and the last row."""
         if not (self.completion.is_open and event.key in KEYS):
+            if (text := await self._recalled(event.key)) is not None:
+                event.stop()
+                event.prevent_default()
+                self._show(text, at_end=event.key == "down")
             return
         event.stop()
         event.prevent_default()
@@ -172,6 +178,22 @@ class WritingBox(TextArea):
             row, column = self.cursor_location
             start = before.rindex("@") + 1
             self.replace(f"{chosen} ", (row, start), (row, column))
+
+    async def _recalled(self, key: str) -> str | None:
+        """Return what a key recalls; within a text that is being written the keys move the cursor."""
+        at, text = self.cursor_location, self.text
+        if key == "down" and self.navigator.is_last_wrapped_line(at):
+            return self._recall.newer(text)
+        goes_back = at == (0, 0) or self._recall.shows(text)
+        if key == "up" and goes_back and self.navigator.is_first_wrapped_line(at):
+            return await self._recall.older(self.completion.app, text)
+        return None
+
+    def _show(self, text: str, *, at_end: bool) -> None:
+        """Show a recalled text, with the cursor where the same key recalls the next one."""
+        self.load_text(text)
+        end = self.document.end
+        self.move_cursor(end if at_end or self.navigator.is_first_wrapped_line(end) else (0, 0))
 
     async def on_text_area_changed(self) -> None:
         """Look for a name being typed."""
@@ -183,17 +205,20 @@ class WritingBox(TextArea):
 
 
 class WritingLine(Input):
-    """A box for one line in which `@` completes file names."""
+    """A box for one line in which `@` completes file names and `up` recalls earlier texts."""
 
-    def __init__(self, placeholder: str, name: str) -> None:
+    def __init__(self, placeholder: str, name: str, kind: str) -> None:
         """Show what it is for while it is empty.
 
         Args:
             placeholder: What it is for.
             name: Its id.
+            kind: Of the texts it recalls.
         """
         super().__init__(placeholder=placeholder, select_on_focus=False, id=name)
         self.completion = FileCompletion()
+        self._kind = kind
+        self._recall = Recall(kind)
 
     def on_mount(self) -> None:
         """Put the list over everything else."""
@@ -205,14 +230,23 @@ class WritingLine(Input):
         return self.value[: self.cursor_position]
 
     def check_consume_key(self, key: str, character: str | None) -> bool:
-        """Claim the keys of the open list, so that nothing waits for what they would open."""
-        return (self.completion.is_open and key in KEYS) or super().check_consume_key(
-            key, character
-        )
+        """Claim the keys of the open list and of recall, so that nothing waits for what they would open."""
+        taken = KEYS if self.completion.is_open else RECALLS
+        return key in taken or super().check_consume_key(key, character)
 
-    def on_key(self, event: events.Key) -> None:
-        """Give the open list its keys."""
+    async def on_key(self, event: events.Key) -> None:
+        """Give the open list its keys, and recall."""
         if not (self.completion.is_open and event.key in KEYS):
+            text = None
+            if event.key == "up":
+                text = await self._recall.older(self.completion.app, self.value)
+            elif event.key == "down":
+                text = self._recall.newer(self.value)
+            if text is not None:
+                event.stop()
+                event.prevent_default()
+                self.value = text
+                self.cursor_position = len(text)
             return
         event.stop()
         event.prevent_default()
@@ -220,6 +254,10 @@ class WritingLine(Input):
         if chosen := self.completion.press(event.key, before):
             start = before.rindex("@") + 1
             self.replace(f"{chosen} ", start, self.cursor_position)
+
+    def keep(self) -> None:
+        """Keep the text, which is sent now, to be recalled later."""
+        keep_text(self.completion.app, self._kind, self.value)
 
     async def on_input_changed(self) -> None:
         """Look for a name being typed."""

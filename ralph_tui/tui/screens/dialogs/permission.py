@@ -24,6 +24,7 @@ from ralph_tui.present.text.diffs import AT_ONCE, code_lines
 from ralph_tui.present.text.long_text import text_chunks
 from ralph_tui.present.text.spans import flat
 from ralph_tui.present.tools.calls import Section, SectionKind
+from ralph_tui.store.typed_texts import REASON
 from ralph_tui.tui.screens.dialogs.auto_dialog import AutoDialog
 from ralph_tui.tui.screens.dialogs.question import ContextExcerpt, FreeTextInput, Reply
 from ralph_tui.tui.widgets.blocks import Blocks
@@ -78,7 +79,7 @@ class PermissionDialog(AutoDialog[tuple[Reply, ...] | None]):
                 if self._asked.permission is not None:
                     yield from _bodies(permission_sections(self._asked.permission))
             yield Blocks(id="answers")
-            yield FreeTextInput("Why not? The agent reads it; it may stay empty")
+            yield FreeTextInput("Why not? The agent reads it; it may stay empty", REASON)
 
     def on_mount(self) -> None:
         """Show the answers, and follow answers from elsewhere."""
@@ -157,6 +158,7 @@ class PermissionDialog(AutoDialog[tuple[Reply, ...] | None]):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Deny, with the typed reason if there is one."""
+        self.words.keep()
         option = next(option for option in self._asked.question.options if option.reasoned)
         self._send(Answer(labels=(option.label,), other=event.value.strip(), by="screen"))
 

@@ -28,6 +28,7 @@ from ralph_tui.present.sections.question_options import (
     who_asks,
 )
 from ralph_tui.present.text.spans import Line, Span, Tone, flat, wrap
+from ralph_tui.store.typed_texts import ANSWER
 from ralph_tui.tui.host.widget_host import Host
 from ralph_tui.tui.screens.dialogs.auto_dialog import AutoDialog
 from ralph_tui.tui.widgets.blocks import Blocks
@@ -44,9 +45,9 @@ class FreeTextInput(WritingLine):
 
     app = getters.app(Host)
 
-    def __init__(self, placeholder: str) -> None:
-        """Show what it is for while it is empty."""
-        super().__init__(placeholder, "words")
+    def __init__(self, placeholder: str, kind: str) -> None:
+        """Show what it is for while it is empty; recall texts of this kind."""
+        super().__init__(placeholder, "words", kind)
         self.cursor_blink = self.app.animation_level == "full"
 
     @property
@@ -173,7 +174,7 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
                 yield TextView(id="choices")
                 with VerticalScroll(id="preview", can_focus=False):
                     yield Static(id="preview-text", markup=False)
-            yield FreeTextInput("In your own words; enter keeps them")
+            yield FreeTextInput("In your own words; enter keeps them", ANSWER)
 
     def on_mount(self) -> None:
         """Show the first question without an answer, else the review, and follow answers from elsewhere."""
@@ -358,7 +359,9 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
             return
         if not self._draft(asked).uses_other:
             self.app.say("Write something first, or press esc to go back to the options.")
-        elif asked.question.multi_select:
+            return
+        self.words.keep()
+        if asked.question.multi_select:
             self._stop_writing()
             self._show()
         else:

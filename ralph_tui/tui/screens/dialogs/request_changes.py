@@ -16,6 +16,7 @@ from textual.widgets import Static, TextArea
 from ralph_tui.domain.project_state import ApprovalKind
 from ralph_tui.present.text.parts import LineBlock
 from ralph_tui.present.text.spans import Line, Span, Tone, plain
+from ralph_tui.store.typed_texts import CHANGES
 from ralph_tui.tui.screens.dialogs.text_input import TextDialog, editor
 from ralph_tui.tui.widgets.dialog_frame import SCROLLS, DialogFrame
 from ralph_tui.tui.widgets.text_view import TextView
@@ -29,6 +30,7 @@ class RequestChangesDialog(TextDialog):
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 - as Textual declares it
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "comment", show=False)]
+    KIND = CHANGES
     HINT = "The model gets these words and works on them next."
     EMPTY = "A rejection needs a reason; esc goes back."
     KEYS = "ctrl+s send back, esc keep the draft"
@@ -56,7 +58,8 @@ class RequestChangesDialog(TextDialog):
             with Container(id="beside", classes=SCROLLS):
                 if self._lines:
                     yield TextView(id="about")
-                yield editor(self.draft, "writing", blinks=self.app.animation_level == "full")
+                blinks = self.app.animation_level == "full"
+                yield editor(self.draft, "writing", self.KIND, blinks=blinks)
             yield Static(Content(self.HINT), classes="hint")
 
     def on_mount(self) -> None:

@@ -11,8 +11,10 @@ from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 
 from ralph_tui.present.text.spans import flat
+from ralph_tui.store.typed_texts import CHANGES, GUIDANCE, REQUEST
 from ralph_tui.tui.screens.dialogs.dialog import Dialog
 from ralph_tui.tui.widgets.file_completion import WritingBox
+from ralph_tui.tui.widgets.text_recall import keep_text
 
 
 class TextDialog(Dialog[str]):
@@ -26,6 +28,8 @@ class TextDialog(Dialog[str]):
     KEYS = "ctrl+s send, esc keep the draft"
     EMPTY = ""
     MAY_BE_EMPTY = False
+    KIND = ""
+    """Of the texts that `up` recalls; without one nothing is kept."""
 
     def __init__(self, draft: str = "") -> None:
         """Begin with what was typed before."""
@@ -36,7 +40,9 @@ class TextDialog(Dialog[str]):
         """Yield an editor and a hint."""
         with Vertical(classes="dialog -medium") as frame:
             frame.border_title = Content(self.HEADING)
-            yield editor(self.draft, "writing", blinks=self.app.animation_level == "full")
+            yield editor(
+                self.draft, "writing", self.KIND, blinks=self.app.animation_level == "full"
+            )
             yield Static(Content(self.HINT), classes="hint")
 
     def on_mount(self) -> None:
@@ -48,6 +54,8 @@ class TextDialog(Dialog[str]):
     def dismiss(self, result: str | None = None) -> AwaitComplete:
         """Keep the draft, and close."""
         self.draft = self.query_one(TextArea).text
+        if self.KIND and result:
+            keep_text(self.app, self.KIND, result)
         return super().dismiss(result)
 
     def action_send(self) -> None:
@@ -62,9 +70,16 @@ class TextDialog(Dialog[str]):
             self.app.say(self.EMPTY)
 
 
-def editor(text: str, name: str, *, blinks: bool) -> WritingBox:
-    """Return a plain editor."""
-    area = WritingBox(text, name)
+def editor(text: str, name: str, kind: str = "", *, blinks: bool) -> WritingBox:
+    """Return a plain editor.
+
+    Args:
+        text: What is in it.
+        name: Its id.
+        kind: Of the texts it recalls; empty for none.
+        blinks: Whether the cursor does.
+    """
+    area = WritingBox(text, name, kind)
     area.cursor_blink = blinks
     return area
 
@@ -76,6 +91,7 @@ class GuidanceDialog(TextDialog):
         Binding("ctrl+n", "send_now", "Send now", show=False, priority=True)
     ]
     HEADING = "guidance"
+    KIND = GUIDANCE
     HINT = "Sent to the next iteration, once, or to the agent now, with its next tool result."
     EMPTY = "Write some guidance first, or press esc to leave."
 
@@ -124,6 +140,7 @@ class ReplanDialog(TextDialog):
     """Asks for feedback for a new plan; no feedback is an answer, too."""
 
     HEADING = "plan again: what should be different?"
+    KIND = CHANGES
     HINT = (
         "The open tasks are replaced; what is complete stays, and the plan before is kept in "
         ".ralph/session_history. Without a word it is made again from the specs. You approve it first."
@@ -136,6 +153,7 @@ class RequestDialog(TextDialog):
     """Asks what to build."""
 
     HEADING = "What shall Ralph build?"
+    KIND = REQUEST
     HINT = (
         "Ralph asks what is unclear, writes specs and a plan for you to approve, builds it task by "
         "task and checks the result. Nothing is spent before you send."

@@ -18,6 +18,7 @@ from ralph_tui.present.text.spans import Span, Tone
 from ralph_tui.store.journal.event_scanner import Progress
 from ralph_tui.store.journal.journal_library import JournalLibrary
 from ralph_tui.store.project import Project
+from ralph_tui.store.typed_texts import REASON
 from ralph_tui.tui.commands.context import goes_on_at
 from ralph_tui.tui.screens.dialogs.text_input import TextDialog
 from ralph_tui.tui.screens.pages.page import Handler, Page
@@ -38,6 +39,7 @@ class BreakerReasonDialog(TextDialog):
     """Asks why the breaker is closed by hand."""
 
     HEADING = "why may the loop continue?"
+    KIND = REASON
     HINT = "The breaker closes with its counters at zero; your reason is kept beside them."
     EMPTY = "A reset needs a reason; esc goes back."
 
