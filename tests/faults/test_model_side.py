@@ -178,6 +178,7 @@ async def test_a_service_that_stays_away_is_the_network_and_not_the_task(
     assert task_of(project, "a").retry_count == 0
 
 
+@pytest.mark.long
 async def test_a_prompt_that_does_not_fit_blocks_its_task_and_says_so(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a"), task("b")])
     told = "'prompt is too long: 250000 tokens > 200000 maximum'"

@@ -50,6 +50,7 @@ async def test_a_question_of_discovery_stays_open_for_an_answer_later(tmp_path: 
         assert any("Which language? → French" in str(one.body) for one in server.requests[known:])
 
 
+@pytest.mark.long
 async def test_an_approval_that_nobody_gives_ends_the_real_command(tmp_path: Path) -> None:
     config = {"limits": {"ask_timeout_seconds": 1}}
     project = make_project(tmp_path, [task("a")], config=config, files={"specs/greeter.md": SPEC})

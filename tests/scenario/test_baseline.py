@@ -49,6 +49,7 @@ def works(task_id: str, write: str) -> str:
     """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "twice", [False, pytest.param(True, marks=pytest.mark.long)], ids=["one run", "three runs"]
 )

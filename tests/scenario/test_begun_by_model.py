@@ -120,6 +120,7 @@ async def test_kill_9_while_the_model_adds_leaves_the_plan(tmp_path: Path) -> No
     assert [t.id for t in plan_of(project).tasks] == ["mine", "c"]
 
 
+@pytest.mark.long
 async def test_a_project_begins_with_an_issue(tmp_path: Path) -> None:
     project = make_project(tmp_path)
     gh = gh_answering(tmp_path, {**HOSTILE, "title": "Greet people", "body": "Say hello.\n"})

@@ -90,6 +90,7 @@ async def test_the_person_allows_exactly_what_they_see(tmp_path: Path) -> None:
     assert run.end.reason.endswith("1 with changed checks (a)")
 
 
+@pytest.mark.long
 async def test_a_denial_is_told_and_the_originals_count(tmp_path: Path) -> None:
     project = project_of(tmp_path)
     async with serving(scenario(script(DOES, EDITS, ASKS, CLAIMS))) as server:

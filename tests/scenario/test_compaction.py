@@ -98,6 +98,7 @@ async def test_a_limit_in_the_middle_changes_nothing(project: Path) -> None:
     assert copies(project) == []
 
 
+@pytest.mark.long
 async def test_the_command_asks_first(project: Path) -> None:
     async with serving(scenario(submits(FEW))) as server:
         waits = await run_ralph(["memory", "--compact"], project, server)

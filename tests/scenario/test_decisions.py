@@ -72,6 +72,7 @@ async def test_a_plan_that_is_rejected_or_undecided_is_not_built(tmp_path: Path)
     assert not (project / "a.txt").exists()
 
 
+@pytest.mark.long
 async def test_an_approved_plan_is_built_and_a_changed_one_is_asked_about_again(
     tmp_path: Path,
 ) -> None:

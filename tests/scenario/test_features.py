@@ -37,6 +37,7 @@ def statuses(root: Path, feature: str) -> dict[str, TaskStatus]:
     return {t.id: t.status for t in Project(root, feature).load().plan.tasks}
 
 
+@pytest.mark.long
 async def test_two_features_with_the_same_task_ids_on_branches_of_their_own(tmp_path: Path) -> None:
     project = committing(tmp_path, task("a"))
     plan_feature(project, "login", task("a"))

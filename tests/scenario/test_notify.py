@@ -68,6 +68,7 @@ async def test_a_webhook_without_its_variable_is_found_before_anything_is_spent(
     assert ran.stderr.splitlines()[-2:] == dry.stderr.splitlines()[-2:]
 
 
+@pytest.mark.long
 async def test_a_stopped_run_is_told_with_its_reason(tmp_path: Path) -> None:
     async with hook_of() as hook, serving(scenario(gives_up("a"))) as server:
         notify = {"webhook": hook.address, "on": ["stopped"]}

@@ -22,6 +22,7 @@ ONCE = RunRequest(only=Phase.BUILDING, once=True)
 STEPS = {"steps": {"work": {}, "note": {"type": "command", "run": "echo done >>noted"}}}
 
 
+@pytest.mark.long
 async def test_a_complete_task_is_status_0_and_the_next_one_waits(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a"), task("b")], config=STEPS)
     async with serving(scenario(finishes("a"), finishes("b"))) as server:

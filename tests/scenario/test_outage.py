@@ -33,6 +33,7 @@ def suffers(fault: str, sessions: int = 1) -> str:
     """
 
 
+@pytest.mark.long
 async def test_an_outage_costs_the_task_no_attempt_and_opens_no_breaker(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")])
     faults = ("status, status: 529", "malformed", "portal", "cut", "status, status: 503")

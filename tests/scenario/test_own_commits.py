@@ -119,6 +119,7 @@ WRITES = "write: {path: half.txt, content: half}"
 SHELL = "bash: echo half > half.txt"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("sandbox", "tool"),
     [
@@ -234,6 +235,7 @@ async def test_ralph_commits_on_top_of_a_persons_commit(tmp_path: Path, pause: P
     assert task_of(project, "b").status is TaskStatus.COMPLETE
 
 
+@pytest.mark.long
 async def test_ralph_commits_on_top_of_the_persons_commit(tmp_path: Path, pause: Pause) -> None:
     project = in_repository(tmp_path)
     shell(

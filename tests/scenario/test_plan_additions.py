@@ -122,6 +122,7 @@ async def test_a_rejection_takes_the_tasks_out_and_says_why(tmp_path: Path) -> N
     assert all(e.kind is ApprovalKind.PLAN for e in run.of(ev.ApprovalRequested))
 
 
+@pytest.mark.long
 async def test_the_command_plans_a_file(tmp_path: Path) -> None:
     project = make_project(tmp_path, MINE)
     (project / "export.md").write_text(TEXT)

@@ -59,6 +59,7 @@ FORGER = """
 """
 
 
+@pytest.mark.long
 async def test_what_a_command_marks_complete_is_undone_said_and_counted(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a"), task("b")], files={"forge.py": FORGES})
     Project(project).transact(lambda docs: docs)

@@ -28,6 +28,7 @@ journal.write_text('{}')
 """
 
 
+@pytest.mark.long
 async def test_a_refactor_of_the_whole_project_keeps_journal_and_plan(tmp_path: Path) -> None:
     words = "Rename oldname to newname"
     project = make_project(

@@ -114,6 +114,7 @@ async def test_a_reviewer_judges_prose_from_the_files_alone(tmp_path: Path) -> N
     assert "reviewed" in json.dumps(status)
 
 
+@pytest.mark.long
 async def test_a_rejection_goes_back_once_and_then_waits_for_the_person(tmp_path: Path) -> None:
     rejects = reviews(verdict(False))
     run, _ = await reviewed(tmp_path, rejects, WORKS, iterations=2)

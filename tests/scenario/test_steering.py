@@ -111,6 +111,7 @@ async def test_hold_from_another_process_and_a_model_for_one_task(tmp_path: Path
     assert "opus" not in models["finishes c"]
 
 
+@pytest.mark.long
 async def test_guidance_reaches_the_next_iteration_once(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a"), task("b"), task("c")], [WAITS_FOR_GO])
     words = "Prefer the standard library, whatever it costs."
@@ -186,6 +187,7 @@ async def test_tasks_written_into_the_plan_meanwhile_are_worked(tmp_path: Path) 
     assert kept["note"] == "kept"
 
 
+@pytest.mark.long
 @needs_sandbox
 async def test_an_edit_that_is_not_valid_is_named_and_the_run_waits_for_its_correction(
     tmp_path: Path,

@@ -170,6 +170,7 @@ async def test_an_open_breaker_skips_the_step_and_says_so(tmp_path: Path) -> Non
     assert "breaker open after 2 failures in a row" in run.of(ev.StepFinished)[-1].reason
 
 
+@pytest.mark.long
 async def test_an_agent_step_has_its_own_session_and_no_tools_of_tasks(tmp_path: Path) -> None:
     sets_up = """
     - name: sets up

@@ -72,6 +72,7 @@ async def test_a_task_is_undone_byte_for_byte_without_a_repository(tmp_path: Pat
     assert (last.task_id, last.iterations) == ("a", (1,))
 
 
+@pytest.mark.long
 async def test_a_committed_task_is_undone_by_a_new_commit(tmp_path: Path) -> None:
     project = committing(tmp_path, task("a"), task("b"))
     assert inside("export", "prd.json", "--as", "prd", "--follow", cwd=project).returncode == 0
