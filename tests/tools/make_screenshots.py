@@ -65,7 +65,7 @@ def _scripted(events: Callable[[], Events]) -> Callable[[Events], Events]:
 
 
 PANES = ("tasks", "activity", "context", "cost", "breaker", "gate")
-FOOTER = ("p pause", "i guide", "x stop", "? help", "q quit", "^p more")
+FOOTER = ("p pause", "i guide", "enter detail", "^p commands", "? help")
 
 SHOTS = {
     "dashboard": Shot(_refusal, shows=(*PANES, *FOOTER)),
