@@ -69,7 +69,7 @@ class FirstStart:
         }
         if self.plans:
             more = f" (and {len(self.plans) - 1} more)" if len(self.plans) > 1 else ""
-            facts["Plan"] = f"{self.plans[0]}, from another tool{more} (^o shows what is in it)"
+            facts["Plan"] = f"{self.plans[0]}, from another tool{more} (^t shows what is in it)"
         return StartFacts(
             place=_shown(self.root),
             facts=facts,

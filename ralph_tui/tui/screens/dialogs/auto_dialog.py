@@ -28,7 +28,7 @@ SETTLED = {
 }
 """How answers by others than the person are called."""
 
-DEPUTY = "{}: the demo answers in {}; press any key to answer yourself"
+DEPUTY = "{}: the demo answers in {}, unless you press a key"
 
 
 class AutoDialog(Dialog[Answer]):
