@@ -8,8 +8,8 @@ import pytest
 from tests.cli.processes import inside
 from tests.cli.test_model_work import YES_SENDS, fake_gh
 from tests.harness.model import serving
-from tests.harness.processes import run_ralph
 from tests.harness.projects import make_project, plan_of, task
+from tests.harness.real_processes import run_ralph
 from tests.harness.scenarios import scenario
 from tests.scenario.test_phases import SPEC, discovers, plans
 

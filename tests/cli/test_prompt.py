@@ -15,8 +15,8 @@ from ralph_tui.engine.control.controls import Controls
 from ralph_tui.store.project import Project
 from tests.cli.processes import REPOSITORY
 from tests.harness.model import serving_in_process
-from tests.harness.processes import ralph_environment
 from tests.harness.projects import HAS_FILE, make_project, task, task_of
+from tests.harness.real_processes import ralph_environment
 from tests.harness.scenarios import finishes, scenario
 from tests.scenario.test_phases import REQUEST, discovers, plans, validates
 

@@ -22,8 +22,13 @@ from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Project
 from tests.harness.browser import CHROMIUM, page_at
 from tests.harness.model import serving_in_process
-from tests.harness.processes import marked_processes, ralph_environment, ralph_running, run_ralph
 from tests.harness.projects import make_project, task
+from tests.harness.real_processes import (
+    marked_processes,
+    ralph_environment,
+    ralph_running,
+    run_ralph,
+)
 from tests.harness.scenarios import scenario, works_forever
 from tests.harness.waiting import until
 

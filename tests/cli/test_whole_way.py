@@ -8,8 +8,8 @@ import pytest
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.store.project import Project
 from tests.harness.model import serving
-from tests.harness.processes import ralph_running, run_ralph
 from tests.harness.projects import event_types, make_project, plan_of, task
+from tests.harness.real_processes import ralph_running, run_ralph
 from tests.harness.scenarios import scenario
 from tests.harness.waiting import until
 from tests.scenario.test_phases import REQUEST, SPEC, discovers, plans, validates

@@ -18,8 +18,8 @@ from ralph_tui.demo.scenario_loader import load_scenario, shipped_scenario
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.store.project import Project
-from tests.harness.processes import Ran, run_ralph
 from tests.harness.projects import events_of, plan_of
+from tests.harness.real_processes import Ran, run_ralph
 
 GATE = "uv run python -m unittest"
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness.processes import MARK, marked_processes, run_ralph
 from tests.harness.projects import event_types, events_of, make_project, plan_of, task, task_of
+from tests.harness.real_processes import MARK, marked_processes, run_ralph
 from tests.harness.waiting import until, wait_until
 
 

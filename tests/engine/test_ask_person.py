@@ -18,7 +18,7 @@ from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.decisions.ask_person import QuestionChannel, decide
 from ralph_tui.store.project import Documents, Project
-from tests.harness.runs import PartialRun
+from tests.harness.run_parts import PartialRun
 from tests.harness.waiting import until
 
 T = TypeVar("T")

@@ -20,7 +20,7 @@ from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.limits import backoff
 from ralph_tui.engine.limits.backoff import Backoff, wait_until
 from ralph_tui.store.project import Project
-from tests.harness.runs import PartialRun
+from tests.harness.run_parts import PartialRun
 from tests.harness.waiting import until as true_within
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -29,7 +29,7 @@ from ralph_tui.engine.decisions.permission_questions import (
     withdraw_left_over,
 )
 from ralph_tui.store.project import Documents, Project
-from tests.harness.runs import PartialRun
+from tests.harness.run_parts import PartialRun
 
 TOUCH = Permission(tool="Bash", argument="touch a", rule="ask-first", patterns=("touch",))
 

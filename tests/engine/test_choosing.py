@@ -12,10 +12,10 @@ from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.core.outcome import End
 from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.limits.run_limits import RunLimits
-from ralph_tui.engine.phases.building import BuildLoop
+from ralph_tui.engine.phases.build_loop import BuildLoop
 from ralph_tui.store.project import Project
 from tests.harness.projects import ALLOWING, make_project, task, task_of
-from tests.harness.runs import NO_GATE, NO_REVIEW, PartialRun
+from tests.harness.run_parts import NO_GATE, NO_REVIEW, PartialRun
 
 
 @pytest.mark.parametrize(

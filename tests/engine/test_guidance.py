@@ -18,7 +18,7 @@ from ralph_tui.engine.core.ports import Failure, SessionSpec, TurnEnded
 from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.core.usage_meter import UsageMeter
 from ralph_tui.engine.limits.run_limits import RunLimits
-from ralph_tui.engine.phases.building import BuildLoop
+from ralph_tui.engine.phases.build_loop import BuildLoop
 from ralph_tui.engine.run.startup import begin_run
 from ralph_tui.engine.session.iteration_guidance import with_guidance_taken
 from ralph_tui.engine.session.iteration_result import (
@@ -30,7 +30,7 @@ from ralph_tui.engine.session.supervisor import SessionSupervisor
 from ralph_tui.engine.session.turns import Conversation
 from ralph_tui.store.project import Documents, Project
 from tests.harness.projects import ALLOWING, make_project, task
-from tests.harness.runs import NO_GATE, NO_REVIEW, PartialRun
+from tests.harness.run_parts import NO_GATE, NO_REVIEW, PartialRun
 from tests.harness.waiting import until
 
 OUTCOMES = {

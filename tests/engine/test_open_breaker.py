@@ -26,7 +26,7 @@ from ralph_tui.engine.limits.open_breaker import cool_until, get_past_open
 from ralph_tui.engine.run.startup import fresh_breaker
 from ralph_tui.store.project import Documents, Project
 from tests.harness.projects import make_project, task
-from tests.harness.runs import PartialRun
+from tests.harness.run_parts import PartialRun
 from tests.harness.waiting import until
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -9,7 +9,7 @@ from ralph_tui.domain.plan.plan import ImplementationPlan, Origin, Task, TaskSta
 from ralph_tui.engine.control.plan_export import FollowedExports, export_plan
 from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.core.project_tree import files_of
-from ralph_tui.store.followed_exports import read_followed
+from ralph_tui.store.export_records import read_followed
 from ralph_tui.store.project import Project
 from tests.harness.plain_list import install, installed
 from tests.harness.projects import make_project

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.engine.control.source_files import load_sources
+from ralph_tui.engine.control.import_sources import load_sources
 from ralph_tui.interop.formats import MAX_BYTES, InteropError
 
 

@@ -19,7 +19,7 @@ from ralph_tui.guard.core.policy import Policy
 from ralph_tui.guard.guard import Guard
 from ralph_tui.store.project import Project
 from tests.harness.projects import make_project, task
-from tests.harness.runs import PartialRun
+from tests.harness.run_parts import PartialRun
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from ralph_tui.engine.core.outcome import End
 from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.core.usage_meter import UsageMeter
 from ralph_tui.engine.limits.run_limits import RunLimits
-from ralph_tui.engine.phases.building import BuildLoop
+from ralph_tui.engine.phases.build_loop import BuildLoop
 from ralph_tui.engine.session.supervisor import TaskSupervisor
 from ralph_tui.engine.session.task_tools import TaskTools
 from ralph_tui.engine.session.task_tracker import TaskTracker
@@ -34,7 +34,7 @@ from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.engine.verification.gate import Gate
 from ralph_tui.store.project import Project
 from tests.harness.projects import ALLOWING, make_project, plan_of, task, task_of
-from tests.harness.runs import NO_GATE, NO_REVIEW, PartialRun
+from tests.harness.run_parts import NO_GATE, NO_REVIEW, PartialRun
 from tests.harness.waiting import until
 
 Plan = list[dict[str, Any]]  # as it stands in the file

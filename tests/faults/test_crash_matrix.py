@@ -22,8 +22,8 @@ from ralph_tui.store.journal.journal import JournalWriter, read_events
 from ralph_tui.store.project import Project
 from tests.faults.recorder import STATE, Entry, read_log
 from tests.harness.model import serving_in_process
-from tests.harness.processes import ralph_environment
 from tests.harness.projects import make_project, plan_of, task
+from tests.harness.real_processes import ralph_environment
 from tests.harness.scenarios import finishes, scenario
 
 pytestmark = [pytest.mark.real_cli, pytest.mark.timeout(600)]

@@ -13,8 +13,8 @@ import pytest
 
 from ralph_tui.domain.plan.plan import TaskStatus
 from tests.harness.model import serving
-from tests.harness.processes import ralph_environment
 from tests.harness.projects import make_project, task, task_of
+from tests.harness.real_processes import ralph_environment
 from tests.harness.scenarios import finishes, scenario
 
 SIZE = 8_000_000

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.harness.model import serving
-from tests.harness.processes import run_ralph
 from tests.harness.projects import events_of, make_project, task
+from tests.harness.real_processes import run_ralph
 from tests.harness.scenarios import scenario
 from tests.store.helpers import finished
 

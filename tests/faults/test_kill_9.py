@@ -14,8 +14,8 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.store.project import Project
 from tests.harness.model import serving_in_process
-from tests.harness.processes import marked_processes, ralph_running, run_ralph
 from tests.harness.projects import events_of, make_project, plan_of, task
+from tests.harness.real_processes import marked_processes, ralph_running, run_ralph
 from tests.harness.scenarios import finishes, scenario
 from tests.harness.waiting import until
 

@@ -25,8 +25,8 @@ from ralph_tui.engine.run.runner import run_loop
 from ralph_tui.store.project import Project
 from tests.faults.test_long_runs import TalkingAgent, TalkingSession
 from tests.harness.model import serving
-from tests.harness.processes import ralph_running
 from tests.harness.projects import events_of, make_project, plan_of, task
+from tests.harness.real_processes import ralph_running
 from tests.harness.scenarios import finishes, scenario, works_forever
 from tests.harness.waiting import until
 

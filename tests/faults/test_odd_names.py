@@ -7,8 +7,8 @@ import pytest
 
 from ralph_tui.domain.plan.plan import TaskStatus
 from tests.harness.model import serving
-from tests.harness.processes import run_ralph
 from tests.harness.projects import events_of, make_project, plan_of, task
+from tests.harness.real_processes import run_ralph
 from tests.harness.scenarios import finishes, scenario
 
 NAMES = ("two words", "new\nline", "[red]\N{SNOWMAN} 'q\"", "-rf", "e\N{COMBINING ACUTE ACCENT}")

@@ -14,8 +14,8 @@ from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.engine.prompts.tool_schemas import plan_summary
 from ralph_tui.store.journal.journal import JournalWriter, read_events
 from ralph_tui.store.project import Project
-from tests.harness.processes import run_ralph
 from tests.harness.projects import make_project, task
+from tests.harness.real_processes import run_ralph
 
 EVENTS = int(os.environ.get("RALPH_EVENTS", "50000"))
 TASKS = 100_000 if "RALPH_LONG" in os.environ else 10_000

@@ -24,8 +24,8 @@ from ralph_tui.engine.run.runner import run_loop
 from ralph_tui.store.journal.journal import JournalWriter
 from tests.faults.test_long_runs import TalkingAgent, TalkingSession
 from tests.harness.model import serving
-from tests.harness.processes import marked_processes, ralph_running, run_ralph
 from tests.harness.projects import ALLOWS, event_types, events_of, make_project, plan_of, task
+from tests.harness.real_processes import marked_processes, ralph_running, run_ralph
 from tests.harness.scenarios import finishes, scenario, works_forever
 from tests.harness.waiting import until
 

@@ -9,8 +9,8 @@ import pytest
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.engine.verification.check_command import run_command
 from tests.harness.model import serving
-from tests.harness.processes import marked_processes, ralph_running, run_ralph
 from tests.harness.projects import event_types, make_project, plan_of, task
+from tests.harness.real_processes import marked_processes, ralph_running, run_ralph
 from tests.harness.scenarios import finishes, scenario
 from tests.harness.waiting import until
 from tests.scenario.running import WAITS_FOR_GO, let_go

@@ -12,7 +12,7 @@ import psutil
 import pyte
 
 from ralph_tui.tui.screens.dialogs.auto_dialog import GRACE
-from tests.harness.processes import MARK, marked_processes
+from tests.harness.real_processes import MARK, marked_processes
 from tests.harness.waiting import PATIENCE
 
 _SHELL = """

@@ -16,8 +16,8 @@ from ralph_tui.engine.control.controls import Controls
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Project
 from tests.harness.model import serving_in_process
-from tests.harness.processes import MARK, marked_processes, ralph_environment
 from tests.harness.projects import event_types, make_project, task
+from tests.harness.real_processes import MARK, marked_processes, ralph_environment
 from tests.harness.scenarios import scenario, works_forever
 from tests.harness.waiting import wait_until
 from tests.pty.terminal import Terminal, terminal

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.tui.terminal.splash import frames
-from tests.harness.processes import marked_processes, ralph_environment
 from tests.harness.projects import make_project, task
+from tests.harness.real_processes import marked_processes, ralph_environment
 from tests.harness.waiting import wait_until
 from tests.pty.terminal import Terminal, app_process, terminal
 

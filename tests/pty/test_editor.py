@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness.processes import ralph_environment
 from tests.harness.projects import make_project, task
+from tests.harness.real_processes import ralph_environment
 from tests.pty.terminal import terminal
 
 pytestmark = pytest.mark.pty

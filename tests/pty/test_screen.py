@@ -10,8 +10,8 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import ApprovalKind
 from tests.harness.model import serving_in_process
-from tests.harness.processes import marked_processes, ralph_environment
 from tests.harness.projects import event_types, events_of, make_project, task, task_of
+from tests.harness.real_processes import marked_processes, ralph_environment
 from tests.harness.scenarios import scenario, works_forever
 from tests.harness.waiting import wait_until
 from tests.pty.terminal import Terminal, app_process, terminal

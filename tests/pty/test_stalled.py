@@ -11,8 +11,8 @@ import pytest
 
 from ralph_tui.tui.terminal import writer as drawing
 from tests.harness.model import serving_in_process
-from tests.harness.processes import marked_processes, ralph_environment
 from tests.harness.projects import event_types, make_project, task
+from tests.harness.real_processes import marked_processes, ralph_environment
 from tests.harness.scenarios import scenario, works_forever
 from tests.harness.waiting import wait_until
 from tests.pty.terminal import terminal

@@ -18,8 +18,8 @@ from ralph_tui.engine.decisions.ask_person import requested, with_approval
 from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.project import Project
 from tests.harness.model import serving
-from tests.harness.processes import run_ralph
 from tests.harness.projects import make_project, task, task_of
+from tests.harness.real_processes import run_ralph
 from tests.harness.scenarios import finishes, scenario
 from tests.scenario.running import Run, play
 from tests.scenario.test_permission import works

@@ -12,8 +12,8 @@ from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.verification.verification import ReceiptStatus, VerificationOutcome
 from tests.cli.processes import beside
 from tests.harness.model import serving
-from tests.harness.processes import run_ralph
 from tests.harness.projects import HAS_FILE, make_project, task, task_of
+from tests.harness.real_processes import run_ralph
 from tests.harness.scenarios import scenario
 from tests.scenario.running import play
 

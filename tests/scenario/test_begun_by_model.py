@@ -10,8 +10,8 @@ import pytest
 
 from ralph_tui.domain.plan.plan import TaskStatus
 from tests.harness.model import serving, serving_in_process
-from tests.harness.processes import ralph_running, run_ralph
 from tests.harness.projects import make_project, plan_of, task
+from tests.harness.real_processes import ralph_running, run_ralph
 from tests.harness.scenarios import scenario
 from tests.harness.waiting import until
 from tests.scenario.test_phases import plans

@@ -21,8 +21,8 @@ from ralph_tui.engine.run.dry_run import NextRun, look_ahead
 from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.project import Documents, Project
 from tests.harness.model import serving
-from tests.harness.processes import run_ralph
 from tests.harness.projects import ALWAYS_GREEN, make_project, task
+from tests.harness.real_processes import run_ralph
 from tests.harness.scenarios import claims_in_vain, finishes, scenario
 from tests.scenario.running import QUICK, play
 

@@ -8,8 +8,8 @@ import pytest
 
 from ralph_tui.domain import events as ev
 from tests.harness.model import serving
-from tests.harness.processes import run_ralph
 from tests.harness.projects import events_of, make_project, task
+from tests.harness.real_processes import run_ralph
 from tests.harness.scenarios import scenario
 
 pytestmark = [

@@ -10,8 +10,8 @@ from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.control.request import RunRequest
 from tests.engine.test_notifications import hook_of
 from tests.harness.model import serving
-from tests.harness.processes import run_ralph
 from tests.harness.projects import make_project, task
+from tests.harness.real_processes import run_ralph
 from tests.harness.scenarios import finishes, gives_up, scenario
 from tests.scenario.running import play
 

@@ -22,8 +22,8 @@ from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.guard.sandbox.os_sandbox import why_no_sandbox
 from ralph_tui.store.project import Project
 from tests.harness.model import serving
-from tests.harness.processes import run_ralph
 from tests.harness.projects import make_project, task, task_of
+from tests.harness.real_processes import run_ralph
 from tests.harness.scenarios import finishes, scenario
 from tests.harness.waiting import until
 from tests.scenario.running import Run, play

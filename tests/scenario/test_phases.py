@@ -18,8 +18,8 @@ from ralph_tui.present.events.event_lines import EventPrinter
 from ralph_tui.present.text.status_labels import ITERATION
 from ralph_tui.store.project import Project
 from tests.harness.model import serving
-from tests.harness.processes import run_ralph
 from tests.harness.projects import HAS_FILE, make_project, plan_of, task, task_of
+from tests.harness.real_processes import run_ralph
 from tests.harness.scenarios import finishes, scenario
 from tests.harness.waiting import until
 from tests.scenario.running import Run, play

@@ -12,8 +12,8 @@ from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.request import Addition, RunRequest
 from ralph_tui.store.project import Project
 from tests.harness.model import serving
-from tests.harness.processes import run_ralph
 from tests.harness.projects import make_project, plan_of, task
+from tests.harness.real_processes import run_ralph
 from tests.harness.scenarios import scenario
 from tests.scenario.running import Run, play
 

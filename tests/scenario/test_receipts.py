@@ -14,8 +14,8 @@ from ralph_tui.engine.control.controls import Controls
 from ralph_tui.store.backup.receipts import ReceiptBook
 from ralph_tui.store.project import Project
 from tests.harness.model import serving
-from tests.harness.processes import run_ralph
 from tests.harness.projects import HAS_FILE, make_project, plan_of, task, task_of
+from tests.harness.real_processes import run_ralph
 from tests.harness.scenarios import finishes, scenario
 from tests.scenario.running import Run, play
 

@@ -10,8 +10,8 @@ from ralph_tui.domain.run.breaker import BreakerState
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.request import RunRequest
 from tests.harness.model import serving
-from tests.harness.processes import run_ralph
 from tests.harness.projects import make_project, plan_of, task
+from tests.harness.real_processes import run_ralph
 from tests.harness.scenarios import finishes, scenario, stops_without_claim
 from tests.scenario.running import Run, play
 from tests.scenario.test_phases import SPEC, plans, validates

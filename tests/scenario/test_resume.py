@@ -15,8 +15,8 @@ from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.store.project import Project
 from tests.harness.model import ServerProcess, serving_in_process
-from tests.harness.processes import marked_processes, ralph_running, run_ralph
 from tests.harness.projects import event_types, events_of, make_project, plan_of, task
+from tests.harness.real_processes import marked_processes, ralph_running, run_ralph
 from tests.harness.scenarios import scenario
 from tests.harness.waiting import until
 from tests.scenario.test_phases import REQUEST, SPEC, discovers, plans, validates

@@ -12,8 +12,8 @@ from ralph_tui.domain.project_state import Adjusted
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.run_settings import adjust
 from tests.harness.model import serving
-from tests.harness.processes import run_ralph
 from tests.harness.projects import ALWAYS_GREEN, make_project, task, task_of
+from tests.harness.real_processes import run_ralph
 from tests.harness.scenarios import finishes, scenario, works_forever
 from tests.scenario.running import WAITS_FOR_GO, Run, let_go, play
 from tests.scenario.test_sandbox import needs_sandbox

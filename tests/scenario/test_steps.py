@@ -20,8 +20,8 @@ from ralph_tui.engine.safety.orphan_processes import find_orphans
 from ralph_tui.guard.sandbox.os_sandbox import why_no_sandbox
 from ralph_tui.store.project import Project
 from tests.harness.model import serving, serving_in_process
-from tests.harness.processes import marked_processes, ralph_running, run_ralph
 from tests.harness.projects import events_of, make_project, task, task_of
+from tests.harness.real_processes import marked_processes, ralph_running, run_ralph
 from tests.harness.scenarios import claims_in_vain, finishes, scenario
 from tests.harness.waiting import until
 from tests.scenario.running import Run, play

@@ -14,8 +14,8 @@ from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.request import RunRequest
 from tests.harness.model import serving, serving_in_process
-from tests.harness.processes import marked_processes, ralph_running, run_ralph
 from tests.harness.projects import make_project, task
+from tests.harness.real_processes import marked_processes, ralph_running, run_ralph
 from tests.harness.scenarios import finishes, scenario
 from tests.harness.waiting import until
 from tests.scenario.running import Run, play

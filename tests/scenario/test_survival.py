@@ -12,13 +12,13 @@ import pytest
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan.plan import TaskStatus
 from tests.harness.model import serving_in_process
-from tests.harness.processes import (
+from tests.harness.projects import event_types, events_of, make_project, task, task_of
+from tests.harness.real_processes import (
     marked_processes,
     ralph_environment,
     ralph_running,
     run_ralph,
 )
-from tests.harness.projects import event_types, events_of, make_project, task, task_of
 from tests.harness.scenarios import finishes, scenario, works_forever
 from tests.harness.waiting import until
 from tests.scenario.running import WAITS_FOR_GO, let_go

@@ -114,7 +114,7 @@ async def test_every_command_of_a_page_has_a_handler_and_keys_of_its_own(
 UNSEEN = (
     "importlib.metadata",
     "ralph_tui.guard.sandbox.os_sandbox",
-    "ralph_tui.engine.phases.building",
+    "ralph_tui.engine.phases.build_loop",
 )
 """What the first paint has no use for, and which would make it late."""
 

@@ -233,7 +233,7 @@ def _plan(root: Path | None) -> Finding:
 
 
 def _workable(plan: "ImplementationPlan") -> str:
-    from ralph_tui.engine.phases.building import require_workable
+    from ralph_tui.engine.phases.build_loop import require_workable
 
     require_workable(plan)
     return f"{plural(len(plan.tasks), 'task')}, {plan.counts()[TaskStatus.COMPLETE]} complete"

@@ -15,8 +15,8 @@ from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.github_issue import fetch_issue, is_issue
+from ralph_tui.engine.control.import_sources import STANDARD_INPUT, load_file, place_of
 from ralph_tui.engine.control.request import RunRequest
-from ralph_tui.engine.control.source_files import STANDARD_INPUT, load_file, place_of
 from ralph_tui.engine.run.plan_import import PlanImport
 from ralph_tui.interop.format_registry import formats
 from ralph_tui.store.feature_choice import layout_of

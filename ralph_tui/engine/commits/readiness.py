@@ -7,7 +7,7 @@ from pathlib import Path
 from ralph_tui.config.settings import GitSettings, Settings
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.plan.plan import ImplementationPlan, TaskStatus
-from ralph_tui.store.followed_exports import current_names
+from ralph_tui.store.export_records import current_names
 from ralph_tui.store.project import Documents
 from ralph_tui.vcs.branches import (
     Head,

@@ -8,17 +8,17 @@ from typing import NamedTuple
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.plan.plan import ImplementationPlan
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.engine.control.source_files import load_file, name_in, place_of
+from ralph_tui.engine.control.import_sources import load_file, name_in, place_of
 from ralph_tui.interop.format_registry import formats, is_exporter
 from ralph_tui.interop.formats import InteropError, Source, Writable
-from ralph_tui.store.feature_choice import layout_of
-from ralph_tui.store.followed_exports import (
+from ralph_tui.store.export_records import (
     FollowedFile,
     FollowedFiles,
     digest,
     read_followed,
     write_followed,
 )
+from ralph_tui.store.feature_choice import layout_of
 from ralph_tui.store.io.files import read_regular, write_atomic
 from ralph_tui.store.lock import write_lock
 from ralph_tui.store.project import Project

@@ -13,8 +13,8 @@ from ralph_tui.domain.run.undo_result import Undone, UndoneFile, UndoneHow, Undo
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.control.plan_edits import NOTHING_CHANGED, find
 from ralph_tui.store.backup.mirror import mirror_of, work_name
+from ralph_tui.store.export_records import followed_names
 from ralph_tui.store.feature_choice import layout_of
-from ralph_tui.store.followed_exports import followed_names
 from ralph_tui.store.journal.journal import JournalWriter
 from ralph_tui.store.lock import LoopLock, write_lock
 from ralph_tui.store.project import Documents, Project

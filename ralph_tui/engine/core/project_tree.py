@@ -9,7 +9,7 @@ from ralph_tui.vcs.snapshots import NOT_THE_PROJECT
 __all__ = ["NOT_THE_PROJECT", "files_of"]
 from pathlib import Path
 
-from ralph_tui.store.followed_exports import followed_names
+from ralph_tui.store.export_records import followed_names
 
 _NOISE = re.compile(r"\.coverage.*|.*\.py[co]|MEMORY\.md|progress\.txt(\.1)?")
 

@@ -17,7 +17,7 @@ from ralph_tui.engine.decisions.ask_person import (
     requested,
     with_approval,
 )
-from ralph_tui.engine.phases.building import require_workable
+from ralph_tui.engine.phases.build_loop import require_workable
 from ralph_tui.engine.phases.opening_prompts import prompt_of_planning
 from ralph_tui.engine.phases.phase_session import Stage, run_session
 from ralph_tui.engine.phases.phase_supervisor import PhaseSupervisor

@@ -35,7 +35,7 @@ from ralph_tui.engine.decisions.ask_person import (
 )
 from ralph_tui.engine.limits.cost_limits import cost_limit_reached
 from ralph_tui.engine.phases import discovery, planning, validation
-from ralph_tui.engine.phases.building import lacks_baseline, require_workable
+from ralph_tui.engine.phases.build_loop import lacks_baseline, require_workable
 from ralph_tui.engine.phases.opening_prompts import (
     TaskFacts,
     prompt_of_discovery,

@@ -15,7 +15,7 @@ from ralph_tui.engine.core.outcome import End, complete_end, stopped_end
 from ralph_tui.engine.decisions.ask_person import decide
 from ralph_tui.engine.limits.open_breaker import change_breaker
 from ralph_tui.engine.phases import compaction, discovery, plan_additions, planning, validation
-from ralph_tui.engine.phases.building import BuildLoop, require_workable
+from ralph_tui.engine.phases.build_loop import BuildLoop, require_workable
 from ralph_tui.engine.phases.finished_work import FinishedWork
 from ralph_tui.engine.phases.phase_session import Stage
 from ralph_tui.engine.session.prompt_memory import phase_decisions

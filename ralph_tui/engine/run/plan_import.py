@@ -16,7 +16,7 @@ from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.tool_calls import Verdict
 from ralph_tui.domain.verification.verification import GateResult, TaskVerification
 from ralph_tui.engine.control.controls import Controls
-from ralph_tui.engine.control.source_files import LoadedFile, load_sources
+from ralph_tui.engine.control.import_sources import LoadedFile, load_sources
 from ralph_tui.engine.run.imported_branch import branch_for
 from ralph_tui.engine.session.spec import guard_policy
 from ralph_tui.engine.verification.detection.project_checks import checks_of
@@ -25,7 +25,7 @@ from ralph_tui.interop.format_registry import FITS, formats
 from ralph_tui.interop.formats import Importer, ImportOptions, InteropError
 from ralph_tui.interop.merge import Incoming, Merged, commands_in, merge, with_evidence
 from ralph_tui.store.documents.documents import Documents
-from ralph_tui.store.followed_exports import read_followed
+from ralph_tui.store.export_records import read_followed
 from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.project import Project
 
