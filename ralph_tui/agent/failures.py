@@ -35,7 +35,7 @@ _HINTS = {
     FailureClass.CONTEXT_FULL: "Shorten AGENTS.md, CLAUDE.md or the task, or use a model with a larger context window.",
     FailureClass.BUDGET: "Raise safety.cost_limits.per_iteration, or split the task.",
     FailureClass.MAX_TURNS: "Raise agent.max_turns, or split the task.",
-    FailureClass.REFUSAL: "Reword the task (`ralph edit`) or give it another model (`ralph edit --model`).",
+    FailureClass.REFUSAL: "Reword the task (`ralph edit TASK`) or give it another model (`ralph edit TASK --model NAME`).",
     FailureClass.CLI_DIED: "See .ralph/logs/claude-cli.log, and run `ralph doctor`.",
     FailureClass.CLI_SILENT: "Raise agent.idle_timeout_seconds if the model needs longer.",
     FailureClass.UNKNOWN: "See .ralph/logs/claude-cli.log.",

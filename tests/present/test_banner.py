@@ -59,7 +59,10 @@ def test_what_the_end_says_of_commands_is_said_of_the_keys_that_a_person_has() -
         ("Go on with `ralph build`.", "Go on with b."),
         ('`ralph "what you want"` makes one, or {write} it.', "n makes one, or {write} it."),
         ("`ralph approve` or `ralph reject --reason …`, then run again.", "a, then run again."),
-        ("Other words (`ralph edit`) or (`ralph edit --model`).", "Other words (e) or (enter)."),
+        (
+            "Other words (`ralph edit`) or (`ralph edit TASK --model NAME`).",
+            "Other words (e) or (enter).",
+        ),
         (
             "Split it (`ralph edit`, `ralph inject`). `ralph breaker` counts.",
             "Split it (e, i). 7 counts.",

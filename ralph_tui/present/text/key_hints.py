@@ -188,7 +188,7 @@ _KEYS = (
     (r"ralph release\b[^`]*", "hold"),
     (r"ralph (?:build|run|plan|validate)", "build"),
     (r"ralph (?:discover )?\"[^`\"]*\"", "request"),
-    (r"ralph edit --model", "model"),
+    (r"ralph edit TASK --model NAME", "model"),
     (r"ralph edit(?: [^`]*)?", "edit"),
     (r"ralph breaker", "why"),
     (r"ralph history", "history"),
