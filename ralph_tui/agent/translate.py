@@ -329,8 +329,10 @@ def patch_text(result: Mapping[str, Any] | None) -> str:
     lines: list[str] = []
     for hunk in hunks:
         if isinstance(hunk, Mapping) and isinstance(hunk.get("lines"), list):
-            was, now = (f"{hunk.get(f'{age}Start')},{hunk.get(f'{age}Lines')}" for age in _AGES)
-            lines += [f"@@ -{was} +{now} @@", *(inert(str(line)) for line in hunk["lines"])]
+            numbers = [hunk.get(name) for name in _NUMBERS]
+            known = all(isinstance(number, int) for number in numbers)
+            lines.append("@@ -{},{} +{},{} @@".format(*numbers) if known else "@@")
+            lines += (inert(str(line).rstrip("\r")).replace("\n", " ") for line in hunk["lines"])
     ends = list(accumulate(len(line) + 1 for line in lines))
     kept = bisect_right(ends, TEXT_LIMIT)
     rest = [line[:1] for line in lines[kept:]]
@@ -338,7 +340,7 @@ def patch_text(result: Mapping[str, Any] | None) -> str:
     return "\n".join([*lines[:kept], *more])
 
 
-_AGES = ("old", "new")
+_NUMBERS = ("oldStart", "oldLines", "newStart", "newLines")
 
 
 def result_text(content: str | Iterable[Mapping[str, Any]] | None) -> str:
