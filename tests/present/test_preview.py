@@ -1,9 +1,13 @@
 """A preview is made anew when something that it shows is another, and only then."""
 
+from ralph_tui.domain import events as ev
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.present.sections.preview import OF_THE_VIEW, preview_made_of, preview_of
 from ralph_tui.present.text.glyphs import UNICODE
+from ralph_tui.present.text.spans import plain
+from ralph_tui.present.timeline.entries import HeadingEntry
+from ralph_tui.present.timeline.timeline import Timeline
 from tests.tui import feed
 
 
@@ -46,3 +50,33 @@ def test_a_text_that_grows_leaves_a_tasks_preview_alone_and_its_receipts_do_not(
     assert all(a is b for a, b in zip(before, preview_made_of(task, later), strict=True))
     checked = view.model_copy(update={"receipts": ()})
     assert any(a is not b for a, b in zip(before, preview_made_of(task, checked), strict=True))
+
+
+def test_the_preview_of_an_iteration_says_how_it_ended_and_what_it_changed() -> None:
+    timeline = Timeline()
+    for event in feed.failed_gate():
+        timeline.feed(event)
+    number = next(e.number for e in timeline.entries if isinstance(e, HeadingEntry))
+    running = timeline.entry(number)
+    assert isinstance(running, HeadingEntry)
+    assert "It has not ended." in shown(running)
+    timeline.feed(
+        ev.IterationFinished(
+            iteration=3,
+            task_id="demo-02",
+            outcome=ev.IterationOutcome.FAILED,
+            reason="1 of 3 checks failed",
+            cost_usd=0.19,
+            seconds=84,
+            files_changed=("src/slugs.py", "notes.txt"),
+        )
+    )
+    ended = timeline.entry(number)
+    assert isinstance(ended, HeadingEntry)
+    assert preview_made_of(ended, LoopView()) != preview_made_of(running, LoopView())
+    for part in ("failed", "$0.19", "1 of 3 checks failed", "src/slugs.py  +3 -2", "notes.txt"):
+        assert part in shown(ended)
+
+
+def shown(entry: HeadingEntry) -> str:
+    return "\n".join(plain(line) for line in preview_of(entry, LoopView(), UNICODE).lines(80))

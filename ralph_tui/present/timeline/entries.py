@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from ralph_tui.domain.events import IterationFinished
 from ralph_tui.domain.verification.verification import Receipt
 from ralph_tui.present.text.spans import Tone
+from ralph_tui.present.timeline.changed_files import FileChange
 from ralph_tui.present.tools.calls import Call, CallState, text_of
 from ralph_tui.present.tools.renderers import renderer_for
 
@@ -34,6 +36,10 @@ class HeadingEntry:
     number: int
     title: str
     right: str
+    ended: IterationFinished | None = None
+    """How it ended; None while it runs, and if its run was killed."""
+    files: tuple[FileChange, ...] = ()
+    """What it changed, once it ended."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,8 +5,10 @@ from dataclasses import dataclass, replace
 from ralph_tui.domain.formatting import took
 from ralph_tui.domain.sanitize import head
 from ralph_tui.domain.verification.verification import receipt_facts
+from ralph_tui.present.text.figures import money
 from ralph_tui.present.text.glyphs import Glyphs
-from ralph_tui.present.text.status_labels import RECEIPT
+from ralph_tui.present.text.spans import Tone
+from ralph_tui.present.text.status_labels import ITERATION, RECEIPT
 from ralph_tui.present.timeline.entries import CallEntry, CheckEntry, Entry, HeadingEntry, TextEntry
 from ralph_tui.present.tools.calls import Call, CallState, Section, SectionKind
 from ralph_tui.present.tools.file_tools import CHANGING
@@ -63,7 +65,7 @@ def _detail(entry: Entry, glyphs: Glyphs) -> Detail:
     if isinstance(entry, TextEntry):
         return Detail("The agent said", "", (Section("Text", entry.text),))
     if isinstance(entry, HeadingEntry):
-        return Detail("Iteration", entry.right, (Section("Task", entry.title),))
+        return _heading(entry, glyphs)
     if isinstance(entry, CheckEntry):
         receipt = entry.receipt
         code = f"exit {receipt.exit_code}" if receipt.exit_code is not None else ""
@@ -81,6 +83,27 @@ def _detail(entry: Entry, glyphs: Glyphs) -> Detail:
         )
     more = (Section("More", entry.more),) if entry.more else ()
     return Detail(entry.label.capitalize(), entry.right, (Section("Text", entry.text), *more))
+
+
+def _heading(entry: HeadingEntry, glyphs: Glyphs) -> Detail:
+    """Show how an iteration ended, what it cost and which files it changed."""
+    if (ended := entry.ended) is None:
+        return Detail(entry.title, entry.right, (Section("Result", "It has not ended."),))
+    look = ITERATION[ended.outcome]
+    facts = (look.word, took(ended.seconds), money(ended.cost_usd), entry.right)
+    files = [
+        f"{file.path}  +{file.added} -{file.removed}" if file.counted else file.path
+        for file in entry.files
+    ]
+    kind = SectionKind.ERROR if look.tone is Tone.BAD else SectionKind.TEXT
+    return Detail(
+        entry.title,
+        f" {glyphs.between} ".join(fact for fact in facts if fact),
+        (
+            Section("Result", ended.reason or look.word, kind),
+            Section(f"Files changed: {len(files)}", "\n".join(files) or "It changed no file."),
+        ),
+    )
 
 
 def _call(call: Call, glyphs: Glyphs) -> Detail:

@@ -15,6 +15,7 @@ from ralph_tui.present.events.deduplicate import Deduplicator
 from ralph_tui.present.events.event_sentences import Sentence, sentence_of
 from ralph_tui.present.text.figures import in_local
 from ralph_tui.present.text.spans import Tone
+from ralph_tui.present.timeline.changed_files import ChangedFiles
 from ralph_tui.present.timeline.entries import (
     CallEntry,
     CheckEntry,
@@ -111,6 +112,7 @@ class Timeline:
         self.changed: set[int] = set()
         """Numbers of entries replaced since the reader last cleared this."""
         self._roots = roots
+        self._changes = ChangedFiles(roots)
         self._deduplicator = Deduplicator()
         self._pending = PendingCalls()
         self._max_entries = max_entries
@@ -122,6 +124,8 @@ class Timeline:
         """The iteration that the last heading names."""
         self._heading: int | None = None
         """The number of that heading while its work has not begun."""
+        self._last_heading = -1
+        """The number of the heading of the work that began last."""
         self.refused: list[int] = []
         """Numbers of refused claims since the reader last cleared this."""
         self.folded: dict[int, int] = {}
@@ -167,6 +171,7 @@ class Timeline:
     def feed(self, event: ev.Event) -> None:
         """Fold one more event; total over the event union."""
         kind = type(event)
+        self._changes.feed(event)
         handler = self._handlers.get(kind)
         if handler:
             handler(event)
@@ -178,6 +183,8 @@ class Timeline:
                 self._sum_up(event)
         if isinstance(event, ev.QuestionAsked | ev.QuestionAnswered):
             self._wait_or_go_on(event)
+        elif isinstance(event, ev.IterationFinished):
+            self._end_heading(event)
         if kind in _CLEARING:
             self._interrupt_open()
             self._live.clear()
@@ -268,7 +275,8 @@ class Timeline:
         named = "" if e.title.casefold() == e.task_id.casefold() else f"  {e.title}"
         title = f"iteration {e.iteration}  {e.task_id}{named}".rstrip()
         number = self._heading if self._headed == e.iteration else None
-        right = f"try {e.attempt}" if e.attempt > 1 else ""
+        right = f"attempt {e.attempt}" if e.attempt > 1 else ""
+        self._last_heading = self.end if number is None else number
         if number is None:
             self._add(HeadingEntry(self.end, title, right))
         else:  # its steps came first
@@ -276,6 +284,12 @@ class Timeline:
         self._headed, self._heading = e.iteration, None
         if e.why:
             self._add(NoteEntry(self.end, "note", "chosen", e.why, Tone.MUTED))
+
+    def _end_heading(self, e: ev.IterationFinished) -> None:
+        """Keep at the heading how the iteration ended and what it changed."""
+        heading = self.entry(self._last_heading)
+        if isinstance(heading, HeadingEntry) and self._headed == e.iteration:
+            self._replace(replace(heading, ended=e, files=self._changes.files))
 
     def _step_started(self, e: ev.StepStarted) -> None:
         if e.iteration != self._headed:  # it is before the work
