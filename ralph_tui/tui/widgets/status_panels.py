@@ -34,7 +34,6 @@ from ralph_tui.present.text.spans import (
     crop_middle,
     crop_path,
     crop_words,
-    flat,
     plain,
     row,
     width_of,
@@ -447,7 +446,18 @@ class PreviewPanel(Panel):
 
     def watch_preview(self, preview: Preview | None) -> None:
         """Name it in the border."""
-        self.border_title = Content(flat(preview.title) if preview else self.TITLE)
+        del preview
+        self._entitle()
+
+    def on_resize(self) -> None:
+        """Cut the name again; Textual would cut it with a sign that is not ASCII."""
+        self._entitle()
+
+    def _entitle(self) -> None:
+        title = Span(self.preview.title if self.preview else self.TITLE)
+        room = max(len(self.TITLE), self.outer_size.width - 6)
+        cut = crop(self.adapted([title]), room, self.app.glyphs.ellipsis)
+        self.border_title = Content(plain(cut))
 
     def lines(self, width: int) -> Sequence[Line]:
         """Return its blocks, folded."""
