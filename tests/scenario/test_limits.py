@@ -39,7 +39,7 @@ async def test_the_person_is_asked_whether_to_wait(tmp_path: Path, yes: bool) ->
     async def person(run: Run) -> None:
         asked = await run.until_told(ev.ApprovalRequested)
         assert asked.kind is ApprovalKind.LIMIT
-        assert "No reset was told. Wait and try again at 2" in asked.summary
+        assert "No reset time was reported. Wait and try again at 2" in asked.summary
         assert "Yes waits" in asked.summary
         Controls(project).decide(approved=yes)
 

@@ -420,7 +420,7 @@ async def test_a_rejected_result_is_built_again_and_the_end_says_who_approved(
         "every task is complete",
     ]
     assert "It is not polite" in task_of(project, "rejected-r1x").description
-    assert run.end.reason == "validated, and approved by the demo's own person"
+    assert run.end.reason == "validated, and approved by the demo"
 
 
 @pytest.mark.long
