@@ -10,14 +10,17 @@ from tests.harness.projects import make_project, task
 
 TASK = "task-zebra"
 
-FRAMES = b"activity"
-"""The title of the widest pane, in the curtain: the first that a person sees."""
+FRAMES = b"opening"
+"""In the header of the splash: the first that a person sees."""
+
+TASKS = TASK.encode()
+"""The plan's tasks stand in the board; the splash draws them."""
 
 DASHBOARD = b"breaker"
-"""In the first frame that Textual draws; all of its panes stand in it."""
+"""In the first frame that Textual draws, which takes keys; all of its panes stand in it."""
 
-PROJECT = TASK.encode()
-"""What was read from the project stands in the panes."""
+PROJECT = b"Nothing is spent"
+"""What was read from the project stands in the panes, and how to start."""
 
 ONE_MODEL = "from pydantic import BaseModel\nclass A(BaseModel):\n    x: int\nA(x=1)"
 """The least that a program with pydantic does: `import pydantic` alone loads next to nothing of it."""
@@ -48,7 +51,7 @@ def ralph_paints(root: Path, what: bytes) -> float:
 def empty_app_paints(root: Path) -> float:
     """Seconds until an app of one line stands."""
     with recording([sys.executable, "-c", EMPTY_APP], root) as record:
-        return record.wait_for(PROJECT)
+        return record.wait_for(TASKS)
 
 
 def status_answers(root: Path) -> float:

@@ -102,8 +102,9 @@ def test_first_paint_against_an_empty_app(tmp_path: Path, rows: list[Row]) -> No
     empty = partial(startup.empty_app_paints, root)
     moments = (
         ("first paint of `ralph`: its frames", startup.FRAMES, "≤ 1.25"),
-        ("… its dashboard", startup.DASHBOARD, ""),
-        ("… its project", startup.PROJECT, ""),
+        ("… the plan's tasks", startup.TASKS, "≤ 1.6"),
+        ("… its dashboard, which takes keys", startup.DASHBOARD, ""),
+        ("… all that it read", startup.PROJECT, ""),
     )
     for name, what, target in moments:
         paint = partial(startup.ralph_paints, root, what)

@@ -4,8 +4,11 @@ import signal
 import uuid
 from pathlib import Path
 
+import pyte
 import pytest
 
+from ralph_tui.domain.plan.plan import Task
+from ralph_tui.present.text.glyphs import ASCII, UNICODE, Glyphs
 from ralph_tui.tui.terminal.splash import frames
 from tests.harness.projects import make_project, task
 from tests.harness.real_processes import marked_processes, ralph_environment
@@ -45,7 +48,7 @@ def test_the_frames_stand_at_once_and_a_key_typed_before_the_screen_counts(tmp_p
     environment = held(tmp_path, mark)
     with terminal([], cwd=project, notes=tmp_path, environment=environment) as shown:
         shown.until_shown("opening")
-        shown.until_shown("activity")
+        shown.until_shown("task-zebra")
         shown.press("?")
         (project / "go-on").touch()
         shown.until_shown("In a minute")
@@ -54,6 +57,33 @@ def test_the_frames_stand_at_once_and_a_key_typed_before_the_screen_counts(tmp_p
         shown.until(lambda: "In a minute" not in shown.text, "the dashboard")
         shown.press("q")
         assert left_in_order(shown, mark) == 0
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (160, 50)])
+def test_the_tasks_are_shown_at_once_as_the_board_shows_them(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    mark = uuid.uuid4().hex
+    tasks = [
+        task(f"task-{n}", description=f"Bring the {'very ' * n}old barn in order") for n in range(6)
+    ]
+    project = make_project(tmp_path, tasks)
+    environment = held(tmp_path, mark)
+    with terminal([], cwd=project, notes=tmp_path, environment=environment, size=size) as shown:
+        shown.until_shown("task-5")
+        early = board(shown.text)
+        assert len(early) >= 6
+        (project / "go-on").touch()
+        shown.until_shown("Press b to start")
+        shown.until(lambda: board(shown.text) == early, f"the board as it was: {early}")
+        shown.press("q")
+        assert left_in_order(shown, mark) == 0
+
+
+def board(text: str) -> list[str]:
+    """The board's rows of tasks on a screen."""
+    rows = [row[1:].partition("│")[0].rstrip() for row in text.splitlines()]
+    return [row for row in rows if "barn" in row and "next is" not in row]
 
 
 def test_a_mistake_in_the_settings_is_said_where_the_person_was(tmp_path: Path) -> None:
@@ -87,11 +117,20 @@ def left_in_order(shown: Terminal, mark: str) -> int:
 
 
 @pytest.mark.parametrize("width", [1, 19, 20, 60, 80, 99, 100, 139, 140, 300])
-@pytest.mark.parametrize("unicode", [True, False])
-def test_the_frames_fill_the_terminal_and_no_more(width: int, *, unicode: bool) -> None:
-    for height in (1, 4, 5, 40):
-        rows = frames("p\x1b[31m" * 99, width, height, unicode=unicode).split("H")[1:]
-        assert len(rows) <= height
-        for row in rows:
-            assert len(row.partition("\x1b")[0]) <= width
-            assert unicode or row.partition("\x1b")[0].isascii() or "…" in row
+@pytest.mark.parametrize("glyphs", [UNICODE, ASCII], ids=["unicode", "ascii"])
+@pytest.mark.parametrize("tasks", [0, 1, 99])
+def test_the_frames_fill_the_terminal_and_no_more(width: int, glyphs: Glyphs, tasks: int) -> None:
+    hostile = "p\x1b[31m\x1b]0;x\x07" * 99
+    plan = [Task(id=f"task-{n}", description=hostile) for n in range(tasks)]
+    for height in (1, 4, 5, 14, 40):
+        larger = pyte.Screen(width + 50, height + 50)
+        pyte.Stream(larger).feed(frames(hostile, width, height, glyphs, plan))
+        drawn = [
+            (x, y)
+            for y, row in larger.buffer.items()
+            for x, cell in row.items()
+            if cell.data.strip()
+        ]
+        assert all(x < width and y < height for x, y in drawn)
+        assert {cell.fg for row in larger.buffer.values() for cell in row.values()} == {"default"}
+        assert larger.title == ""

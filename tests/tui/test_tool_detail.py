@@ -13,8 +13,7 @@ from textual.widget import AwaitMount, Widget
 from ralph_tui.domain import events as ev
 from ralph_tui.present.text import diffs
 from ralph_tui.present.text.glyphs import UNICODE
-from ralph_tui.present.text.long_text import CHARACTERS, LINES, text_chunks
-from ralph_tui.present.text.spans import Line, Tone
+from ralph_tui.present.text.spans import CHUNK_CHARACTERS, CHUNK_LINES, Line, Tone, text_chunks
 from ralph_tui.present.timeline.entries import CallEntry
 from ralph_tui.present.timeline.entry_detail import MAX_DIFF, detail_of
 from ralph_tui.present.tools.calls import Call, SectionKind
@@ -97,9 +96,9 @@ def test_a_text_in_pieces_is_the_whole_text(lines: list[str]) -> None:
     text = "\n".join(lines)
     parts = list(text_chunks(text))
     assert "\n".join(parts).replace("\n", "") == text.replace("\n", "")
-    assert all(len(part) <= CHARACTERS + LINES for part in parts)
-    assert all(part.count("\n") < LINES for part in parts)
-    if all(len(line) <= CHARACTERS for line in lines):
+    assert all(len(part) <= CHUNK_CHARACTERS + CHUNK_LINES for part in parts)
+    assert all(part.count("\n") < CHUNK_LINES for part in parts)
+    if all(len(line) <= CHUNK_CHARACTERS for line in lines):
         assert "\n".join(parts) == text
     cut = [part for part in parts if not part.isspace() and "words" in part]
     assert all(part[0] != " " and not part.endswith("wor") for part in cut), "at spaces"
@@ -144,7 +143,7 @@ async def test_of_a_long_output_what_is_in_sight_is_laid_out_first(
         )
         await until(pilot, lambda: texts_of(app)[-1].endswith("line 799 of what it said"))
         assert len(laid_out) > 3
-        assert max(map(sum, laid_out)) <= 2 * (CHARACTERS + LINES)
+        assert max(map(sum, laid_out)) <= 2 * (CHUNK_CHARACTERS + CHUNK_LINES)
         assert "\n".join(texts_of(app)).endswith(OUTPUT)
         await pilot.press("slash", *"line 700", "enter")
         await until(pilot, lambda: "1 of 1" in screen_text(app) and "line 700" in screen_text(app))
@@ -186,7 +185,7 @@ async def test_a_long_diff_is_coloured_beside_the_loop_of_the_screen(
         assert threading.main_thread() not in threads
         sizes = [len(view.render().plain.split("\n")) for view in app.screen.query(DiffView)]
         assert sum(sizes) == 600
-        assert max(sizes) == LINES
+        assert max(sizes) == CHUNK_LINES
         await pilot.press("v")
         await until(pilot, lambda: any("│ +" in row for row in _rows(app)))
         assert any("return 299" in text for text in texts_of(app))

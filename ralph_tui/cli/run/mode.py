@@ -72,13 +72,17 @@ def open_project(project_root: Path | None, request: str = "") -> int:
     from ralph_tui.tui.terminal.splash import splash
 
     with splash(project_directory(project_root)) as drawn:
+        root = find_project(project_root).root
+        if drawn is not None:
+            from ralph_tui.store.summary import read_tasks
+
+            drawn.show_tasks(root.name, read_tasks(root))
         from ralph_tui.cli.composition import launch_project
         from ralph_tui.cli.run.background import background_starter
         from ralph_tui.engine.control.request import RunRequest
         from ralph_tui.tui.app.app import RalphApp
         from ralph_tui.tui.app.entry import show
 
-        root = find_project(project_root).root
         # `b` continues from the project's state, as `ralph run` does.
         launch = replace(
             launch_project(root, {}, RunRequest(text=request, interactive=True)),

@@ -9,6 +9,7 @@ from rich.cells import cell_len
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.view.loop_view import RESTING, LoopView, RunState
+from ralph_tui.present.board.columns import BESIDE_TITLES, most_board
 from ralph_tui.present.text.figures import money
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.spans import Line, Span, Tone, crop_fair, row, width_of, wrap
@@ -98,6 +99,19 @@ def title_cells(task: Task) -> int:
     """Return how wide a board shows the whole of a task in one line."""
     beside = width_of(_right(Group.READY, task, COST_FROM))
     return _before_title(task) + cell_len(task.title) + (beside + 1 if beside else 0)
+
+
+def wanted_cells(tasks: Iterable[Task], width: int) -> int:
+    """Return how many cells the board wants of a screen: those in which each title fits into one line.
+
+    The search ends at the most that the board may have.
+    """
+    most, widest = most_board(width), 0
+    for task in tasks:
+        widest = max(widest, title_cells(task) + BESIDE_TITLES)
+        if widest >= most:
+            return most
+    return widest
 
 
 def title_parts(group: Group, task: Task, width: int) -> list[str]:

@@ -5,7 +5,7 @@ the only ways from spans to the terminal, and both make the text inert.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -246,3 +246,37 @@ def _words(line: Line) -> list[list[Span]]:
             else:
                 words.append([Span(found, tone)])
     return words
+
+
+CHUNK_LINES = 100
+CHUNK_CHARACTERS = 5_000
+"""Size of a chunk of a long text: more than a screen, and yet laid out in a few milliseconds."""
+
+
+def text_chunks(text: str, first: int = CHUNK_LINES) -> Iterator[str]:
+    """Cut a text at line ends, after `CHUNK_LINES` lines or for the `first` chunk sooner.
+
+    A line that is too long is cut at a space, or anywhere if it has none.
+    """
+    kept: list[str] = []
+    size, most = 0, first
+    for line in _short_lines(text):
+        if kept and (len(kept) == most or size + len(line) > CHUNK_CHARACTERS):
+            yield "\n".join(kept)
+            kept, size, most = [], 0, CHUNK_LINES
+        kept.append(line)
+        size += len(line) + 1
+    if kept:
+        yield "\n".join(kept)
+
+
+def _short_lines(text: str) -> Iterator[str]:
+    """Yield its lines, the long ones in parts."""
+    for line in text.split("\n"):
+        at = 0
+        while len(line) - at > CHUNK_CHARACTERS:
+            space = line.rfind(" ", at, at + CHUNK_CHARACTERS)
+            end = space + 1 if space > at else at + CHUNK_CHARACTERS
+            yield line[at:end]
+            at = end
+        yield line[at:]

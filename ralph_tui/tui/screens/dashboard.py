@@ -24,7 +24,8 @@ from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.domain.view.forecast import Forecast, forecast
 from ralph_tui.domain.view.loop_view import LoopView, RunState, Sight
-from ralph_tui.present.board.board_rows import why_empty
+from ralph_tui.present.board.board_rows import wanted_cells, why_empty
+from ralph_tui.present.board.columns import WIDE, WIDEST, share_width
 from ralph_tui.present.sections.banner import (
     banner_of,
     trouble_banner,
@@ -66,15 +67,6 @@ if TYPE_CHECKING:
 SLOW_SECONDS = 0.5
 """Seconds of reading a project before the screen says so; sooner it would only flicker."""
 
-WIDEST = 140
-"""Cells from which there are three columns."""
-
-LEAST_BOARD = 40
-"""Cells of the board beside the stream, at least; its titles may need more."""
-
-SIDE = 44
-"""Cells of the third column, at least; a wider terminal gives it more than a quarter."""
-
 Selected = Task | Entry | CircuitBreaker | None
 
 
@@ -84,7 +76,7 @@ class Dashboard(Screen[None], Picking):
     AUTO_FOCUS = "#activity"
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - Textual declares it as an instance variable
         (0, "-narrow"),
-        (100, "-wide"),
+        (WIDE, "-wide"),
         (WIDEST, "-widest"),
     ]
     VERTICAL_BREAKPOINTS = [  # noqa: RUF012 - Textual declares it as an instance variable
@@ -181,12 +173,10 @@ class Dashboard(Screen[None], Picking):
 
     def _share_width(self) -> None:
         """Give the board what its longest title needs, within bounds, and the stream the rest."""
-        share, side = 2 / 5, ""
-        if self.size.width >= WIDEST:
-            share, side = 3 / 10, f" {max(SIDE, self.size.width * 28 // 100)}"
-        most = int(self.size.width * share)
-        cells = max(LEAST_BOARD, self.board.wanted_width(most))
-        columns = f"{cells} 1fr{side}"
+        width = self.size.width
+        wanted = wanted_cells(self.board.tasks.values(), width)
+        board, _, side = share_width(width, wanted)
+        columns = f"{board} 1fr {side or ''}".rstrip()
         if columns != self._columns:
             self._columns = columns
             self.query_one("#body").styles.grid_columns = columns

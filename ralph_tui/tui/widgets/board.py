@@ -10,9 +10,9 @@ from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.plan.task_map import Tasks
 from ralph_tui.domain.verification.verification import criterion_text
 from ralph_tui.present.board.board_groups import ALL, Grouping
-from ralph_tui.present.board.board_rows import Group, board_line, title_cells
+from ralph_tui.present.board.board_rows import Group, board_line
 from ralph_tui.present.text.spans import Line, Span, Tone, wrap
-from ralph_tui.tui.widgets.row_list import GAP, Key, Row, SearchableRows
+from ralph_tui.tui.widgets.row_list import Key, Row, SearchableRows
 
 
 class _Heading(NamedTuple):
@@ -199,16 +199,6 @@ class Board(SearchableRows):
             self._items.lay_out(self.row_width)
         self.resize_rows()
         self.forget_rows()
-
-    def wanted_width(self, most: int) -> int:
-        """Return in how many cells every title fits into one line; at most `most`, which ends the search."""
-        beside = self.gutter.width + self.styles.scrollbar_size_vertical + GAP
-        widest = 0
-        for task in self.tasks.values():
-            widest = max(widest, title_cells(task) + beside)
-            if widest >= most:
-                return most
-        return widest
 
     @property
     def selected(self) -> Task | None:

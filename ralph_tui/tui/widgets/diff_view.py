@@ -8,8 +8,7 @@ from textual.geometry import Size
 from textual.reactive import reactive
 
 from ralph_tui.present.text.diffs import Diff
-from ralph_tui.present.text.long_text import LINES
-from ralph_tui.present.text.spans import Line, Span, Tone, crop, width_of
+from ralph_tui.present.text.spans import CHUNK_LINES, Line, Span, Tone, crop, width_of
 from ralph_tui.tui.widgets.styled import StyledWidget
 
 
@@ -23,7 +22,7 @@ def diff_views(diff: Diff, classes: str, *, first: int, split: bool) -> Iterator
         split: Whether the columns are side by side.
     """
     most = max(len(diff.sides), len(diff.rows))
-    for start, end in pairwise([0, *range(first, most, LINES), most]):
+    for start, end in pairwise([0, *range(first, most, CHUNK_LINES), most]):
         of = classes if end == most else f"{classes} -goes-on"
         yield DiffView(diff, slice(start, end), of, split=split)
 

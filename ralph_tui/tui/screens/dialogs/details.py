@@ -17,9 +17,8 @@ from ralph_tui.domain.view.run_history import TaskPast
 from ralph_tui.present.sections.breaker_signals import breaker_parts
 from ralph_tui.present.sections.task_parts import task_parts
 from ralph_tui.present.text.diffs import Diff, read_diff
-from ralph_tui.present.text.long_text import text_chunks
 from ralph_tui.present.text.parts import Part
-from ralph_tui.present.text.spans import Span, Tone
+from ralph_tui.present.text.spans import Span, Tone, text_chunks
 from ralph_tui.present.timeline.entry_detail import Detail
 from ralph_tui.present.tools.calls import Section, SectionKind
 from ralph_tui.store.journal.journal_library import JournalLibrary

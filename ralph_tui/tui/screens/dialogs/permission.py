@@ -21,8 +21,7 @@ from ralph_tui.present.sections.question_options import (
     who_asks,
 )
 from ralph_tui.present.text.diffs import AT_ONCE, code_lines
-from ralph_tui.present.text.long_text import text_chunks
-from ralph_tui.present.text.spans import flat
+from ralph_tui.present.text.spans import flat, text_chunks
 from ralph_tui.present.tools.calls import Section, SectionKind
 from ralph_tui.store.typed_texts import REASON
 from ralph_tui.tui.screens.dialogs.auto_dialog import AutoDialog
