@@ -112,6 +112,13 @@ def features(context: typer.Context, incomplete: str) -> Offers:
     return _offered(((name, "") for name in found), incomplete)
 
 
+def demos(incomplete: str) -> Offers:
+    """Offer the demos."""
+    from ralph_tui.demo.scenario_loader import shipped_scenarios
+
+    return _offered(((name, "") for name in shipped_scenarios()), incomplete)
+
+
 def setting_names(incomplete: str) -> Offers:
     """Offer the names of all settings."""
     from ralph_tui.config.setting_names import description, known_keys

@@ -12,6 +12,7 @@ from ralph_tui.config.load import load_settings
 from ralph_tui.domain.errors import SetupError
 
 if TYPE_CHECKING:
+    from ralph_tui.demo.scenario import Scenario
     from ralph_tui.domain.events import EventSink, LoopFinished
     from ralph_tui.engine.control.launch import Launch
     from ralph_tui.engine.control.request import RunRequest
@@ -75,7 +76,23 @@ def _claude(environment: Mapping[str, str] | None, log: Path) -> "Agent":
 MAX_SPEED = 1000.0
 
 
+def demo_tools(scenario: "Scenario") -> dict[str, SetupError | None]:
+    """Return the tools that a demo needs, each with what is wrong with it here."""
+    from ralph_tui.cli.doctor.preflight import tool_version
+
+    found: dict[str, SetupError | None] = {}
+    for command, install in scenario.needs.items():
+        tool = command.split()[0]
+        try:
+            tool_version(command, install)
+            found[tool] = None
+        except SetupError as error:
+            found[tool] = error
+    return found
+
+
 def launch_demo(
+    name: str = "",
     *,
     speed: float,
     keep_at: Path | None,
@@ -86,6 +103,7 @@ def launch_demo(
     """Prepare the demo in a fresh project: the same engine and agent, with a model simulated by this process.
 
     Args:
+        name: Which demo; without a name, the first.
         speed: How much faster than real time it plays; above 0 and at most `MAX_SPEED`.
         keep_at: Where to make the project; None for a temporary directory.
         interactive: Whether a person can answer while the demo waits.
@@ -93,26 +111,28 @@ def launch_demo(
         ask: Leave every answer to the person; nothing is answered automatically.
 
     Raises:
-        RalphError: The speed is out of range, or the project cannot be written there.
+        RalphError: There is no such demo, a tool for it is missing, the speed is out of range, or the
+            project cannot be written there.
     """
     if not 0 < speed <= MAX_SPEED:
         raise SetupError(
             f"--speed must be above 0 and at most {MAX_SPEED:g}, not {speed:g}.",
             "1 is the pace of a patient model.",
         )
-    from ralph_tui.cli.doctor.preflight import uv_version
     from ralph_tui.demo.auto_person import AutoPerson
     from ralph_tui.demo.demo_project import create_demo_project, demo_environment
-    from ralph_tui.demo.scenario_loader import load_scenario, shipped_scenario
+    from ralph_tui.demo.scenario_loader import FIRST, load_scenario, shipped_scenario
     from ralph_tui.demo.server import ModelServer
     from ralph_tui.engine.control.request import RunRequest
     from ralph_tui.engine.core.services import RunServices
     from ralph_tui.engine.run.launch_factory import make_launch
     from ralph_tui.store.project import Project
 
-    uv_version()
-    scenario = load_scenario(shipped_scenario("demo"))
-    project = Project(create_demo_project(keep_at))
+    scenario = load_scenario(shipped_scenario(name or FIRST))
+    for error in filter(None, demo_tools(scenario).values()):
+        elsewhere = "" if scenario.name == FIRST else ", or run `ralph demo`, which needs only uv."
+        raise SetupError(error.message, error.hint + elsewhere)
+    project = Project(create_demo_project(scenario.files, keep_at))
     note(f"the demo works in {project.root} and leaves it there to look at.")
     # The person's own settings and variables are no part of the demo.
     # Nor is a sandbox: its model cannot think of anything to hold back.

@@ -1,23 +1,21 @@
-"""The demo's project: a small habit tracker in a fresh directory."""
+"""The demo's project: the files of a scenario in a fresh directory."""
 
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
-
-import yaml
 
 from ralph_tui.domain.errors import SetupError
 
-_FILES = Path(__file__).parent / "files" / "habits.yaml"
 
-
-def create_demo_project(target: Path | None = None) -> Path:
+def create_demo_project(files: Mapping[str, str], target: Path | None = None) -> Path:
     """Write the demo project and return its directory, which is left for the person to look at.
 
     Args:
+        files: A path and a text for each file.
         target: An empty or new directory; by default a fresh temporary one.
 
     Raises:
@@ -25,7 +23,7 @@ def create_demo_project(target: Path | None = None) -> Path:
     """
     try:
         root = _empty_directory(target)
-        for name, text in _project_files().items():
+        for name, text in files.items():
             path = root / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
@@ -38,8 +36,13 @@ def create_demo_project(target: Path | None = None) -> Path:
 
 
 def demo_environment() -> dict[str, str]:
-    """Return the environment in which `uv run` works without a network, on the Python that runs ralph."""
+    """Return the environment in which checks work without a network, `uv run` on the Python that runs ralph."""
     return {
+        "CARGO_NET_OFFLINE": "true",
+        "GOPROXY": "off",
+        "GOTOOLCHAIN": "local",
+        "NPM_CONFIG_OFFLINE": "true",
+        "NPM_CONFIG_UPDATE_NOTIFIER": "false",
         "UV_OFFLINE": "1",
         "UV_PYTHON": sys.executable,
         "UV_PYTHON_DOWNLOADS": "never",
@@ -60,11 +63,6 @@ def _empty_directory(target: Path | None) -> Path:
         )
     target.mkdir(parents=True, exist_ok=True)
     return target.resolve()
-
-
-def _project_files() -> dict[str, str]:
-    files = yaml.safe_load(_FILES.read_text(encoding="utf-8"))
-    return {str(name): str(text) for name, text in files.items()}
 
 
 def _init_git(root: Path) -> None:

@@ -267,7 +267,13 @@ class Scenario(Model):
     """A whole scenario file."""
 
     name: str = "scenario"
+    language: str = ""
     description: str = ""
+    """What it shows, in one line of `ralph demo --list`."""
+    needs: dict[str, str] = Field(default_factory=dict)
+    """A command that works when a tool is installed, and how to install the tool."""
+    files: dict[str, str] = Field(default_factory=dict)
+    """The project before the first iteration: a path and a text for each file."""
     request: str = ""
     """What `ralph demo` asks for."""
     person: Persona = Field(default_factory=Persona)

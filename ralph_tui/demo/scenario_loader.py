@@ -1,6 +1,7 @@
 """Load scenario files from YAML, with errors that name file, line and key."""
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 
 import yaml
@@ -10,6 +11,8 @@ from ralph_tui.demo.scenario import Scenario
 from ralph_tui.domain.errors import ConfigError
 
 SCENARIOS = Path(__file__).parent / "scenarios"
+FIRST = "python"
+"""What plain `ralph demo` plays."""
 
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C one is ten times faster
 _HINT = "CONTRIBUTING.md shows how to write a scenario."
@@ -34,13 +37,23 @@ def load_scenario(path: Path) -> Scenario:
 
 
 def shipped_scenario(name: str) -> Path:
-    """Return the path of a scenario that ships with ralph."""
+    """Return the path of a scenario that ships with ralph.
+
+    Raises:
+        ConfigError: No scenario has this name.
+    """
+    names = shipped_scenarios()
+    if name not in names:
+        near = get_close_matches(name.lower(), names, 1)
+        hint = f"Did you mean {near[0]}?" if near else f"The demos are {', '.join(names)}."
+        raise ConfigError(f"There is no demo named {name!r}.", hint)
     return SCENARIOS / f"{name}.yaml"
 
 
 def shipped_scenarios() -> tuple[str, ...]:
-    """Return the names of the scenarios that ship with ralph."""
-    return tuple(sorted(path.stem for path in SCENARIOS.glob("*.yaml")))
+    """Return the names of the scenarios that ship with ralph, the one of plain `ralph demo` first."""
+    names = (path.stem for path in SCENARIOS.glob("*.yaml"))
+    return tuple(sorted(names, key=lambda name: (name != FIRST, name)))
 
 
 def parse_scenario(text: str, source: str = "scenario") -> Scenario:

@@ -533,6 +533,37 @@ def test_a_run_needs_uv(project: Path, tmp_path: Path) -> None:
     ]
 
 
+def test_a_demo_whose_tool_is_missing_says_which_and_what_runs_instead(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    for tool in ("node", "npm", "go"):
+        works = tool != "go"
+        (tmp_path / "bin" / tool).write_text(f"#!/bin/sh\necho v1\nexit {int(not works)}\n")
+        (tmp_path / "bin" / tool).chmod(0o755)
+    environ = {**os.environ, "PATH": str(tmp_path / "bin")}
+    listed = inside("demo", "--list", "--json", cwd=tmp_path, environ=environ)
+    tools = {one["name"]: one["tools"] for one in json.loads(listed.stdout)}
+    assert tools == {
+        "python": {"uv": False},
+        "go": {"go": False},
+        "npm": {"node": True, "npm": True},
+        "rust": {"cargo": False, "cc": False},
+    }
+    table = inside("demo", "--list", cwd=tmp_path, environ=environ).stdout.splitlines()
+    assert len(table) == 5
+    assert [("(missing)" in line) for line in table] == [False, True, True, False, True]
+    rust = inside("demo", "rust", "--headless", cwd=tmp_path, environ=environ)
+    assert (rust.returncode, said(rust)) == (
+        3,
+        [
+            "ralph: cargo is not installed, or not on the PATH.",
+            "  Install it: https://rustup.rs, or run `ralph demo`, which needs only uv.",
+        ],
+    )
+    go = inside("demo", "go", "--headless", cwd=tmp_path, environ=environ)
+    assert "does not work: v1" in go.stderr
+    assert "Repair it until `go version` works, or run `ralph demo`" in go.stderr
+
+
 def test_a_broken_uv_is_named(project: Path, tmp_path: Path) -> None:
     fake = tmp_path / "uv"
     fake.write_text("#!/bin/sh\necho cannot open shared object >&2\nexit 127\n", encoding="utf-8")

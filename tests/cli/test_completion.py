@@ -77,6 +77,7 @@ def test_bash_is_offered_ids_that_are_words_and_nothing_else(project: Path) -> N
 
 @pytest.mark.long
 def test_each_argument_offers_what_it_could_be(project: Path, tmp_path: Path) -> None:
+    assert asked(project, "ralph", "demo", "") == ["python", "go", "npm", "rust"]
     assert asked(project, "ralph", "sk") == ["skip"]
     assert asked(project, "ralph", "retry", "") == ["task-2"]
     assert asked(project, "ralph", "edit", "task-1", "--after", "task-") == ["task-1", "task-2"]

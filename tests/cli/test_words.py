@@ -78,6 +78,8 @@ build --max-iterations x
 statsu
 -C nowhere status
 -C . demo
+demo rusty
+demo cobol
 guard check git_push
 status
 tasks

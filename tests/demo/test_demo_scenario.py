@@ -3,6 +3,8 @@
 import json
 import math
 import os
+import pwd
+import shutil
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +16,7 @@ import pytest
 from ralph_tui.demo.demo_project import create_demo_project, demo_environment
 from ralph_tui.demo.messages import message, stream_events
 from ralph_tui.demo.scenario import Either, Turn, Usage
-from ralph_tui.demo.scenario_loader import load_scenario, shipped_scenario
+from ralph_tui.demo.scenario_loader import FIRST, load_scenario, shipped_scenario, shipped_scenarios
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.store.project import Project
@@ -22,6 +24,13 @@ from tests.harness.projects import events_of, plan_of
 from tests.harness.real_processes import Ran, run_ralph
 
 GATE = "uv run python -m unittest"
+FILES = load_scenario(shipped_scenario(FIRST)).files
+REFUTED = {
+    "npm": ("npm-01", "with the original check files"),
+    "go": ("go-02", "passes lock by value"),
+    "rust": ("rust-01", "attempt to subtract with overflow"),
+}
+"""The demos of other languages: the task whose first claim is false, and what refutes it."""
 
 
 def run(command: str, project: Path) -> subprocess.CompletedProcess[str]:
@@ -56,6 +65,39 @@ async def test_the_demo(tmp_path: Path) -> None:
     shows_what_it_promises(played)
     prints_each_event_and_last_the_end(played)
     built_what_works(played)
+
+
+def test_each_demo_of_another_language_is_played_below() -> None:
+    assert [FIRST, *sorted(REFUTED)] == list(shipped_scenarios())
+
+
+@pytest.mark.real_cli
+@pytest.mark.long
+@pytest.mark.parametrize("name", REFUTED)
+async def test_a_demo_of_another_language(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its checks are found by its files, and refute one claim that is true after the repair."""
+    if (rustup := Path(pwd.getpwuid(os.getuid()).pw_dir, ".rustup")).exists():
+        monkeypatch.setenv("RUSTUP_HOME", str(rustup))
+    scenario = load_scenario(shipped_scenario(name))
+    for command in scenario.needs:
+        if shutil.which(command.split()[0]) is None:
+            pytest.skip(f"{command.split()[0]} is not installed")
+    project = tmp_path / name
+    words = ["demo", name, "--headless", "--json", "--speed", "1000", "--keep-at", str(project)]
+    ran = await run_ralph(words, tmp_path)
+    assert ran.status == 0, ran.stderr
+    assert "No script covers" not in ran.stdout
+    assert "no script for this task" not in ran.stdout
+    played = Played(project, ran, events_of(project))
+    task, why = REFUTED[name]
+    gates = [event for event in of(played, ev.GateFinished) if event.task_id.startswith(name)]
+    assert [event.task_id for event in gates if not event.passed] == [task]
+    assert [event.task_id for event in gates if event.passed] == [f"{name}-01", f"{name}-02"]
+    assert why in next(event for event in gates if not event.passed).model_dump_json()
+    assert of(played, ev.ToolDenied) == []
+    assert plan_of(project).is_finished
 
 
 def of(played: Played, kind: type[E]) -> list[E]:
@@ -149,7 +191,7 @@ def _seconds(turn: Turn, defaults: Mapping[str, float]) -> float:
 
 def test_the_demo_is_neither_rushed_nor_slow() -> None:
     """What the CLI and the gate take, some twenty seconds, comes on top."""
-    scenario = load_scenario(shipped_scenario("demo"))
+    scenario = load_scenario(shipped_scenario(FIRST))
     items = [item for script in scenario.scripts for item in script.turns]
     turns = [item.either[0] if isinstance(item, Either) else item for item in items]
     defaults = {"wait": scenario.wait, "pace": scenario.pace}
@@ -159,7 +201,7 @@ def test_the_demo_is_neither_rushed_nor_slow() -> None:
 
 
 def test_the_project_begins_green_and_without_a_plan(tmp_path: Path) -> None:
-    project = create_demo_project(tmp_path / "new" / "demo")
+    project = create_demo_project(FILES, tmp_path / "new" / "demo")
     assert not (project / ".ralph" / "implementation_plan.json").exists()
     assert not (project / "specs").exists()
     assert run(GATE, project).returncode == 0
@@ -171,7 +213,7 @@ def test_a_temporary_project_is_fresh_each_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    first, second = create_demo_project(), create_demo_project()
+    first, second = create_demo_project(FILES), create_demo_project(FILES)
     assert first != second
     assert first.name.startswith("ralph-demo-")
     assert (second / ".ralph" / "config.yaml").exists()
@@ -181,14 +223,14 @@ def test_without_git_there_is_no_repository(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert not (create_demo_project(tmp_path / "demo") / ".git").exists()
+    assert not (create_demo_project(FILES, tmp_path / "demo") / ".git").exists()
 
 
 def test_a_directory_in_use_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     for target in (tmp_path, tmp_path / "mine.txt"):
         with pytest.raises(SetupError, match="wants an empty directory"):
-            create_demo_project(target)
+            create_demo_project(FILES, target)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
     with pytest.raises(SetupError, match="cannot be written"):
-        create_demo_project(tmp_path / "mine.txt" / "below")
+        create_demo_project(FILES, tmp_path / "mine.txt" / "below")

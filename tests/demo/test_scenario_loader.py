@@ -169,7 +169,7 @@ def test_a_mistake_names_source_line_and_key(text: str, message: str) -> None:
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"nowhere\.yaml cannot be read: No such file") as caught:
         load_scenario(tmp_path / "nowhere.yaml")
-    assert "demo" in caught.value.hint
+    assert "python" in caught.value.hint
 
 
 def test_a_file_that_is_not_text(tmp_path: Path) -> None:

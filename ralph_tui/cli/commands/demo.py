@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ralph_tui.cli.completion import demos as offered
+from ralph_tui.cli.console import out_json, out_table
 from ralph_tui.cli.options import Headless, Json, examples
 from ralph_tui.cli.run.mode import show_run
 
@@ -14,9 +16,20 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 
-@app.command(epilog=examples("ralph demo --headless"))
+@app.command(epilog=examples("ralph demo --headless", "ralph demo --list", "ralph demo go"))
 def demo(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="Which demo of --list; the first by default.",
+            autocompletion=offered,
+        ),
+    ] = "",
     *,
+    list_demos: Annotated[
+        bool, typer.Option("--list", help="List the demos and the tools they need.")
+    ] = False,
     headless: Headless = False,
     as_json: Json = False,
     speed: Annotated[
@@ -38,12 +51,53 @@ def demo(
     It needs no key and no network. The model is played by a server on this machine; everything else is
     real. What Ralph asks you, the demo answers after a few seconds unless you do.
     """
+    if list_demos:
+        _list(as_json=as_json)
+        return
     from ralph_tui.cli.composition import launch_demo
 
     def launch(*, interactive: bool) -> "Launch":
         on_screen = interactive and not (headless or as_json)
         return launch_demo(
-            speed=speed, keep_at=keep_at, interactive=interactive, on_screen=on_screen, ask=ask
+            name,
+            speed=speed,
+            keep_at=keep_at,
+            interactive=interactive,
+            on_screen=on_screen,
+            ask=ask,
         )
 
     raise typer.Exit(show_run(launch, headless=headless, as_json=as_json))
+
+
+def _list(*, as_json: bool) -> None:
+    from ralph_tui.cli.composition import demo_tools
+    from ralph_tui.demo.scenario_loader import load_scenario, shipped_scenario, shipped_scenarios
+
+    demos = [load_scenario(shipped_scenario(name)) for name in shipped_scenarios()]
+    rows = [
+        (
+            one.name,
+            one.language,
+            {tool: not wrong for tool, wrong in demo_tools(one).items()},
+            one.description,
+        )
+        for one in demos
+    ]
+    if as_json:
+        out_json(
+            [dict(zip(("name", "language", "tools", "shows"), row, strict=True)) for row in rows]
+        )
+        return
+    out_table(
+        ("Name", "Language", "Tools", "Shows"),
+        (
+            (
+                name,
+                language,
+                ", ".join(t if works else f"{t} (missing)" for t, works in tools.items()),
+                shows,
+            )
+            for name, language, tools, shows in rows
+        ),
+    )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ralph_tui.domain.errors import SetupError
 
-UV_SECONDS = 20.0
+TOOL_SECONDS = 20.0
 
 KEY_VARIABLES = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
 CLOUD_VARIABLES = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY")
@@ -26,24 +26,40 @@ def uv_version() -> str:
     Raises:
         SetupError: uv is missing or broken.
     """
-    path = shutil.which("uv")
+    return tool_version("uv --version", "pip install uv", _REINSTALL)
+
+
+def tool_version(command: str, install: str, repair: str = "") -> str:
+    """Return what a tool says about its version.
+
+    Args:
+        command: How to ask for it, such as `go version`.
+        install: How to get the tool.
+        repair: What to do when the tool is there and broken.
+
+    Raises:
+        SetupError: The tool is missing or broken.
+    """
+    name, *arguments = command.split()
+    repair = repair or f"Repair it until `{command}` works"
+    path = shutil.which(name)
     if path is None:
-        raise SetupError("uv is not installed, or not on the PATH.", "Install it: pip install uv")
+        raise SetupError(f"{name} is not installed, or not on the PATH.", f"Install it: {install}")
     try:
         done = subprocess.run(
-            [path, "--version"],
+            [path, *arguments],
             capture_output=True,
             text=True,
             errors="replace",
-            timeout=UV_SECONDS,
+            timeout=TOOL_SECONDS,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise SetupError(f"uv ({path}) does not run: {error}.", _REINSTALL) from error
+        raise SetupError(f"{name} ({path}) does not run: {error}.", repair) from error
     if done.returncode != 0:
         said = (done.stderr or done.stdout).strip().splitlines()
-        why = said[-1] if said else f"it ends with status {done.returncode}"
-        raise SetupError(f"uv ({path}) does not work: {why}", _REINSTALL)
+        why = said[0] if said else f"it ends with status {done.returncode}"
+        raise SetupError(f"{name} ({path}) does not work: {why}", repair)
     return done.stdout.strip()
 
 
