@@ -20,7 +20,8 @@ _REMEMBERED = 256
 COMMAND_TOOLS = frozenset({"Bash", "Monitor", "PowerShell"})
 _READ_TOOLS = frozenset({"Read", "Grep", "Glob"})
 
-_OWN_TOOLS = "mcp__ralph__"
+_OWN_TOOLS = f"mcp__{OWN_SERVER}__"
+"""Without these a session could not even say that it is stuck."""
 
 
 def may_write_unseen(name: str) -> bool:
@@ -98,10 +99,6 @@ def _asked_first(call: ToolCall, verdict: Verdict, policy: Policy) -> Verdict:
         return verdict
     asks = dict.fromkeys((*verdict.asks, *named), verdict.part or call.name)
     return asking(verdict, asks)
-
-
-_OWN_TOOLS = f"mcp__{OWN_SERVER}__"
-"""Without these a session could not even say that it is stuck."""
 
 
 def _server_of(name: str) -> tuple[str, ...]:

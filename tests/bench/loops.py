@@ -5,6 +5,7 @@ checks the work. In the shell loop the command follows `claude -p`; in ours it i
 """
 
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -24,7 +25,7 @@ from tests.harness.model import ServerProcess, cli_environment, serving_in_proce
 from tests.harness.projects import events_of, make_project, task
 from tests.harness.scenarios import finishes, scenario
 
-ITERATIONS = 6
+ITERATIONS = 8
 
 NO_CHECK = "true"
 
@@ -55,6 +56,8 @@ class Timed:
 
     iterations: tuple[float, ...]
     whole: float
+    processor: float
+    """Seconds of processor time, of the loop and of everything that it started."""
     requests: tuple[dict[str, JsonValue], ...]
     """The requests for a model's turn, in order."""
 
@@ -80,12 +83,12 @@ def bare_loop(tmp: Path, check: str) -> Timed:
             "ITERATIONS": str(ITERATIONS),
             "CHECK": check,
         }
-        out = _run(["bash", "-c", BARE_LOOP], tmp, environment)
+        out, processor = _run(["bash", "-c", BARE_LOOP], tmp, environment)
         marks = [float(line) for line in out.split()]
         requests = _turns(server)
     missing = [name for name in names if not (tmp / f"{name}.txt").exists()]
     assert not missing, f"the shell loop did not do its work: {missing}"
-    return Timed(_steps(marks), marks[-1] - marks[0], requests)
+    return Timed(_steps(marks), marks[-1] - marks[0], processor, requests)
 
 
 def ralph_loop(tmp: Path, check: str) -> Timed:
@@ -98,7 +101,7 @@ def ralph_loop(tmp: Path, check: str) -> Timed:
     with serving_in_process(scenario(*map(finishes, names)), tmp) as server:
         clock = ["bash", "-c", 'echo $EPOCHREALTIME; "$@" >&2 || exit; echo $EPOCHREALTIME', "-"]
         command = [sys.executable, "-m", "ralph_tui", "build", "--headless"]
-        out = _run([*clock, *command], project, _environment(server, tmp))
+        out, processor = _run([*clock, *command], project, _environment(server, tmp))
         begin, end = (float(line) for line in out.split())
         requests = _turns(server)
     events = events_of(project)
@@ -106,7 +109,7 @@ def ralph_loop(tmp: Path, check: str) -> Timed:
     assert [e.tasks_complete for e in finished] == [ITERATIONS]
     starts = [e for e in events if isinstance(e, ev.IterationStarted)]
     marks = [e.time.timestamp() for e in [*starts, *finished] if e.time]
-    return Timed(_steps(marks), end - begin, requests)
+    return Timed(_steps(marks), end - begin, processor, requests)
 
 
 def _bare_script(name: str) -> str:
@@ -129,7 +132,9 @@ def _environment(server: ServerProcess, tmp: Path) -> dict[str, str]:
     return {**os.environ, **offline, **cli_environment(server, tmp)}
 
 
-def _run(command: list[str], cwd: Path, environment: Mapping[str, str]) -> str:
+def _run(command: list[str], cwd: Path, environment: Mapping[str, str]) -> tuple[str, float]:
+    """Return what it prints, and the processor seconds that it took."""
+    before = _spent()
     done = subprocess.run(
         command,
         cwd=cwd,
@@ -141,7 +146,13 @@ def _run(command: list[str], cwd: Path, environment: Mapping[str, str]) -> str:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    return done.stdout, _spent() - before
+
+
+def _spent() -> float:
+    """Processor seconds of the children that have ended; the model's server has not."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _turns(server: ServerProcess) -> tuple[dict[str, JsonValue], ...]:
