@@ -8,7 +8,7 @@ from ralph_tui.present.text.glyphs import UNICODE
 from ralph_tui.present.text.spans import plain
 from ralph_tui.present.timeline.entries import HeadingEntry
 from ralph_tui.present.timeline.timeline import Timeline
-from tests.tui import feed
+from tests.tui import feed, waiting
 
 
 class Watched:
@@ -80,3 +80,32 @@ def test_the_preview_of_an_iteration_says_how_it_ended_and_what_it_changed() -> 
 
 def shown(entry: HeadingEntry) -> str:
     return "\n".join(plain(line) for line in preview_of(entry, LoopView(), UNICODE).lines(80))
+
+
+def test_the_preview_of_a_question_has_its_options_and_what_they_mean() -> None:
+    timeline = Timeline()
+    call = ev.ToolStarted(
+        tool_id="t1",
+        name="AskUserQuestion",
+        input={
+            "questions": [
+                {
+                    "question": "How are names stored?",
+                    "header": "Storage",
+                    "multiSelect": True,
+                    "options": [{"label": "JSON", "description": "One file"}, {"label": "SQLite"}],
+                },
+                {"no": "question"},
+                "nor this",
+            ]
+        },
+    )
+    timeline.feed(call)
+    timeline.feed(ev.QuestionAsked(question=waiting.asked(waiting.STORE)))
+    for entry in timeline.entries[-2:]:
+        shown = [plain(line) for line in preview_of(entry, LoopView(), UNICODE).lines(60)]
+        assert "How are names stored?" in shown
+        at = shown.index("1. JSON")
+        assert "Storage" in shown
+        assert shown[at + 1] == "   One file"
+        assert any(line.startswith("2. SQLite") for line in shown)

@@ -22,6 +22,7 @@ from ralph_tui.domain.verification.verification import GateResult
 from ralph_tui.present.text.figures import breaker_counts, clock, in_local, money, stamp, tokens
 from ralph_tui.present.text.spans import Tone
 from ralph_tui.present.text.status_labels import BREAKER, ITERATION, STEP, task_word
+from ralph_tui.present.tools.renderers import option_texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,11 +294,12 @@ def _loop_found(e: ev.LoopFound) -> Sentence:
 
 def _question_asked(e: ev.QuestionAsked) -> Sentence:
     asked = e.question
-    options = "\n".join(f"{o.label}  {o.description}".rstrip() for o in asked.question.options)
+    options = "\n".join(option_texts(asked.question))
     if asked.permission is not None:
         more = f"{asked.permission.argument}\n\n{asked.permission.reason}\n\n{options}"
         return Sentence("asking", "allow?", asked.question.question, Tone.WARN, more=more)
-    return Sentence("asking", "question", asked.question.question, Tone.WARN, more=options)
+    header = asked.question.header
+    return Sentence("asking", "question", asked.question.question, Tone.WARN, header, options)
 
 
 def _question_answered(e: ev.QuestionAnswered) -> Sentence:

@@ -2,8 +2,12 @@
 
 import json
 import re
+from contextlib import suppress
 from functools import partial
 
+from pydantic import ValidationError
+
+from ralph_tui.domain.documents.questions import Question
 from ralph_tui.domain.formatting import plural
 from ralph_tui.present.tools.calls import (
     Call,
@@ -116,24 +120,46 @@ def _ralph_sections(call: Call) -> tuple[Section, ...]:
     return (Section("Tool", call.name), Section("Arguments", _as_json(call.input)))
 
 
-def _questions(data: Input) -> list[str]:
+def _questions(data: Input) -> list[Question]:
+    """Return the questions of a call; what is none is left out, because nobody has checked the input."""
     asked = data.get("questions")
-    entries = asked if isinstance(asked, list) else []
-    texts = (entry.get("question") for entry in entries if isinstance(entry, dict))
-    return [text for text in texts if isinstance(text, str)]
+    found = []
+    for entry in asked if isinstance(asked, list) else []:
+        with suppress(ValidationError):
+            several = isinstance(entry, dict) and bool(entry.get("multiSelect"))
+            asks = Question.model_validate(entry)
+            found.append(asks.model_copy(update={"multi_select": several}))
+    return found
 
 
 def _question_argument(call: Call) -> str:
-    texts = _questions(call.input)
-    if not texts:
+    asked = _questions(call.input)
+    if not asked:
         return text_of(call.input, "argument")
-    more = len(texts) - 1
-    return f"{texts[0]} (and {more} more)" if more else texts[0]
+    more = len(asked) - 1
+    return f"{asked[0].question} (and {more} more)" if more else asked[0].question
 
 
 def _question_sections(call: Call) -> tuple[Section, ...]:
-    texts = _questions(call.input)
-    return (Section(plural(len(texts), "question"), "\n".join(texts)),)
+    return tuple(
+        Section(one.header or "Question", "\n".join([one.question, "", *option_texts(one)]))
+        for one in _questions(call.input)
+    )
+
+
+def option_texts(question: Question) -> list[str]:
+    """List the options of a question with their numbers, each with its description below it."""
+    several = ["Any number of:"] if question.multi_select else []
+    return several + [
+        text
+        for number, option in enumerate(question.options, 1)
+        for text in (f"{number}. {option.label}", *indented(option.description))
+    ]
+
+
+def indented(text: str) -> list[str]:
+    """Return the lines of a text below a number."""
+    return [f"   {line}" for line in text.splitlines()]
 
 
 def _plan_argument(call: Call) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from textual.worker import Worker
 
 from ralph_tui.engine.control.controls import ENDED_BY
+from ralph_tui.present.text.diffs import code_lines
 from ralph_tui.tui.app.refresh import IDLE_FLUSH_SECONDS, Refresher
 from ralph_tui.tui.host.bridge import FLUSH_SECONDS
 from ralph_tui.tui.host.widget_host import Host
@@ -76,6 +77,8 @@ class ScreenLifecycle:
             await asyncio.wait_for(self.refresher.met.wait(), MET_SECONDS)
         handlers = await self._loaded()
         await asyncio.to_thread(self._app.launch.warm_up)
+        # The first diff would hold the screen for the tenth of a second in which Pygments finds its languages.
+        await asyncio.to_thread(code_lines, "", "code.py")
         gc.freeze()
         if not self._autostart:
             await handlers.start.look_around()
