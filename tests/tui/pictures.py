@@ -553,7 +553,7 @@ DIALOGS: dict[str, Picture] = {
         MEDIUM, PLANNED, ("ctrl+r", *"Too big.", "tab", "down", "down", "enter"), "> ", opens=True
     ),
     "plan_approval_graph": Picture(None, PLANNED, ("v",), opens=True),
-    "specs_approval": Picture(MEDIUM, specified, shows="An empty title", opens=True),
+    "specs_approval": Picture(MEDIUM, specified, shows="Acceptance Criteria", opens=True),
     "limit_approval": Picture(
         None, told(lambda: waiting.approving(ApprovalKind.LIMIT, LIMIT_SUMMARY)), opens=True
     ),

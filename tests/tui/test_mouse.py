@@ -76,7 +76,9 @@ async def test_what_the_mouse_has_marked_is_what_is_copied_and_the_way_out_is_sa
         await pilot.mouse_up(offset=(column + 16, row))
         await pilot.press(key)
         await until(pilot, lambda: app.clipboard == "Running the tests")
-        unsure = "Copied 1 line. If your clipboard stays as it was, E writes a file."
+        unsure = (
+            "Copied 1 line. If your clipboard stays as it was, press E to write a file instead."
+        )
         await until(pilot, lambda: unsure in toasts(app))
         await pilot.press(key)
         await until(pilot, lambda: "Copied 1 line." in toasts(app))

@@ -196,7 +196,7 @@ async def test_the_help_and_the_palette_know_the_keys_of_the_page(
         await until(pilot, lambda: isinstance(app.screen, HelpDialog))
         flat = " ".join(screen_text(app).replace("│", " ").split())
         for command in PAGE_COMMANDS["iterations"]:
-            assert key_label(command.keys[0]) in flat
+            assert not command.keys or key_label(command.keys[0]) in flat
             assert command.help in flat
         await pilot.press("escape", "ctrl+p")
         await see(pilot, "Iterations: Filter")
@@ -357,7 +357,7 @@ async def test_replay_plays_holds_hurries_and_shows_everything_again(
         assert page.replay.player.speed == 2
         await pilot.press("space")
         assert not page.replay.player.playing
-        await see(pilot, "held 2x", "faster (2x)")
+        await see(pilot, "held 2x")
         held = page.replay.player.position
         await pilot.pause()
         assert page.replay.player.position == held

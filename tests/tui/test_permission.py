@@ -213,7 +213,7 @@ async def test_a_long_command_scrolls_and_the_answers_stay_in_sight(open_app: Op
     async with open_app(script_of(permitting(long)), size=(80, 24), clock=moment) as pilot:
         app = await asks(pilot, moment)
         assert "echo line 0" in screen_text(app)
-        for down, up in (("d", "pageup"), ("pagedown", "u")):
+        for down, up in (("ctrl+d", "pageup"), ("pagedown", "ctrl+u")):
             await pilot.press(*[down] * 9)
             await until(pilot, lambda: "lists `npm publish`" in screen_text(app))
             assert "Deny" in screen_text(app)

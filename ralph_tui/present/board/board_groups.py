@@ -147,6 +147,12 @@ class Grouping:
             y -= 1 + len(rows)
         raise IndexError(y)
 
+    def hidden(self) -> Iterator[tuple[Group, Task]]:
+        """Yield the tasks of the folded groups that the filter lets through."""
+        for group in self._shown():
+            if group in self.folded:
+                yield from ((group, row.task) for row in self._rows[group] if row.task)
+
     def where(self, task_id: str) -> int | None:
         """Find the first row of a task; None when the filter or a fold hides it."""
         mine = self._group.get(task_id)

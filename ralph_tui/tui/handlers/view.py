@@ -110,9 +110,15 @@ class ViewHandlers:
         self._on.dashboard.stream.action_follow()
 
     async def copy(self) -> None:
-        """Copy what the mouse has marked, else the selected task or entry."""
+        """Copy what the mouse has marked, else the selected task, group of tasks or entry."""
         if marked := self._app.marked():
             self._app.copy_to_clipboard(marked)
+            return
+        board = self._on.dashboard.board
+        if board.has_focus and board.folded is not None:
+            self._app.copy_to_clipboard(
+                board_text(self._app.view.tasks, self._app.glyphs, board.folded)
+            )
             return
         chosen = self._on.selection()
         if chosen is None:

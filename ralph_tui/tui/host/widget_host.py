@@ -39,8 +39,9 @@ def copied_words(text: str, *, first: bool) -> str:
     """Return how much was copied, and what to do if the clipboard did not get it."""
     said = f"Copied {plural(len(text.splitlines()), 'line')}."
     if len(text.encode()) > SENT_WHOLE:
-        return f"{said} Many terminals leave out so long a text; {{export}} writes it to a file."
-    return f"{said} If your clipboard stays as it was, {{export}} writes a file." if first else said
+        return f"{said} Many terminals leave out so long a text; press {{export}} to write it to a file."
+    hint = "If your clipboard stays as it was, press {export} to write a file instead."
+    return f"{said} {hint}" if first else said
 
 
 Clock = Callable[[], datetime]

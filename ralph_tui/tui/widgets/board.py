@@ -182,8 +182,13 @@ class Board(SearchableRows):
         return next((key for key in found if key is not None), None)
 
     def keys_holding(self, words: str) -> list[str]:
-        """Return the tasks whose id, text, criteria or blockers have the words."""
+        """Return the tasks whose id, text, criteria or blockers have the words; unfold the groups of these."""
         wanted = words.casefold()
+        hiding = {g for g, task in self._items.hidden() if wanted in self._words_of(task)}
+        if wanted and hiding:
+            self._items.folded -= hiding
+            self.resize_rows()
+            self.forget_rows()
         shown = (row.task for row in self._items if row.task is not None and not row.part)
         return [task.id for task in shown if wanted in self._words_of(task)]
 
@@ -199,6 +204,11 @@ class Board(SearchableRows):
             self._items.lay_out(self.row_width)
         self.resize_rows()
         self.forget_rows()
+
+    @property
+    def folded(self) -> Group | None:
+        """The group whose folded heading is under the cursor."""
+        return self.cursor.group if isinstance(self.cursor, _Heading) else None
 
     @property
     def selected(self) -> Task | None:

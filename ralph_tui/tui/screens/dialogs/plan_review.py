@@ -158,14 +158,13 @@ class PlanReview(Dialog[None], PlanEditing):
     BINDINGS = [  # noqa: RUF012 - as Textual declares it
         Binding("v", "turn", show=False),
         Binding("q", "cancel", show=False),
+        Binding("ctrl+r", "change('replan')", show=False),
     ]
 
     def keys_said(self) -> str:
         """Return the keys: the changes, then the rest."""
         more = self.app.keys.said("{search} search, {copy} copy, {share} export")
-        return (
-            f"esc close, {self.change_keys()}, {self.app.keys.said('{replan} plan again')}; {more}"
-        )
+        return f"esc close, {self.change_keys()}, ctrl+r plan again; {more}"
 
     def framed(self) -> Iterable[Widget]:
         """Yield the plan in a frame."""
@@ -175,7 +174,7 @@ class PlanReview(Dialog[None], PlanEditing):
 
     def on_mount(self) -> None:
         """Show the graph, and follow the view."""
-        self.bind_changes(("v", "q", "escape"), "replan")
+        self.bind_changes(("v", "q", "escape", "ctrl+r"), "replan")
         self.plan.is_graph = True
         self.plan.focus()
         self.watch(self.app, "view", self._show, init=True)
