@@ -105,6 +105,7 @@ def test_the_preview_of_a_question_has_its_options_and_what_they_mean() -> None:
     for entry in timeline.entries[-2:]:
         shown = [plain(line) for line in preview_of(entry, LoopView(), UNICODE).lines(60)]
         assert "How are names stored?" in shown
+        assert "More" not in shown
         at = shown.index("1. JSON")
         assert "Storage" in shown
         assert shown[at + 1] == "   One file"

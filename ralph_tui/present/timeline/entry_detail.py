@@ -81,8 +81,13 @@ def _detail(entry: Entry, glyphs: Glyphs) -> Detail:
                 Section("Output (its end)", receipt.tail or "It printed nothing.", kind),
             ),
         )
-    more = (Section("More", entry.more),) if entry.more else ()
+    title = _MORE.get(entry.label, "More")
+    more = (Section(title, entry.more),) if entry.more else ()
     return Detail(entry.label.capitalize(), entry.right, (Section("Text", entry.text), *more))
+
+
+_MORE = {"question": "Options", "allow?": "The call, and the options"}
+"""Titles of what only the detail of an event shows, by its label."""
 
 
 def _heading(entry: HeadingEntry, glyphs: Glyphs) -> Detail:

@@ -51,7 +51,12 @@ def _entries(task: Task, now: CommandContext) -> Iterable[ConfirmChoice]:
         command: Command = BY_NAME[name]
         label = labels.get(name, command.title.removesuffix(" task"))
         # A row has no room for what to do about it, and the title names the task.
-        reason = command.disabled(now).partition("; ")[0].replace(f"Task {task.id} ", "It ", 1)
+        reason = (
+            command.disabled(now)
+            .partition("; ")[0]
+            .replace(f"Task {task.id} ", "It ", 1)
+            .rstrip(".")
+        )
         yield ConfirmChoice(letter, label, name, not_now=reason)
 
 
