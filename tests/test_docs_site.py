@@ -12,6 +12,7 @@ from tests.tools.docs_site import (
     DOCS,
     FROM_THE_ROOT,
     loads_from_elsewhere,
+    with_places_to_break,
     with_staged_links,
 )
 
@@ -92,3 +93,11 @@ def test_a_page_that_loads_from_another_host_is_named(
     (tmp_path / "in").mkdir()
     (tmp_path / "in/page.html").write_text(markup, encoding="utf-8")
     assert loads_from_elsewhere(tmp_path) == (["in/page.html"] if loads else [])
+
+
+def test_a_long_name_in_a_table_breaks_between_its_words_only() -> None:
+    cell = "<td><code>RALPH_CIRCUIT_BREAKER_FAILURES</code></td>"
+    broken = "<td><code>RALPH_<wbr>CIRCUIT_<wbr>BREAKER_<wbr>FAILURES</code></td>"
+    assert with_places_to_break(cell) == broken
+    for whole in ("<td><code>project.name</code></td>", cell.replace("td>", "p>")):
+        assert with_places_to_break(whole) == whole

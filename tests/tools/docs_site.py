@@ -23,6 +23,8 @@ ELSEWHERE = {"README.md": "index.md"}
 
 LINK = re.compile(r"(\]\()([^)#:\s]+)((?:#[^)\s]*)?\))")
 
+LONG_NAME_IN_CELL = re.compile(r"(?<=<td><code>)[\w.]{25,}(?=</code>)")
+
 COLOR = re.compile(r"\x1b\[[0-9;]*m")
 
 LOADS = re.compile(
@@ -60,6 +62,11 @@ def with_staged_links(text: str, origin: str, staged: str) -> str:
     return LINK.sub(moved, text)
 
 
+def with_places_to_break(html: str) -> str:
+    """Let the long names in tables break between their words."""
+    return LONG_NAME_IN_CELL.sub(lambda found: re.sub(r"([_.])(?=\w)", r"\1<wbr>", found[0]), html)
+
+
 def loads_from_elsewhere(site: Path) -> list[str]:
     """List the files of a built site that load something from another host."""
     return sorted(
@@ -92,6 +99,9 @@ def build(site: Path) -> str:
             return COLOR.sub("", done.stdout) or done.stderr
         if outside := loads_from_elsewhere(work / "site"):
             return f"These files load something from another host: {', '.join(outside)}\n"
+        for page in (work / "site").rglob("*.html"):
+            text = page.read_text(encoding="utf-8")
+            page.write_text(with_places_to_break(text), encoding="utf-8")
         shutil.rmtree(site, ignore_errors=True)
         shutil.copytree(work / "site", site)
     return ""
