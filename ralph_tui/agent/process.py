@@ -174,7 +174,10 @@ async def continue_when_stopped(
     stops = 0
     while process is not None and stops < MOST_STOPS:
         await asyncio.sleep(LOOK_SECONDS)
-        stopped = _stopped(process)
+        try:
+            stopped = _stopped(process)
+        except OSError:  # no descriptor is left to look with; there may be one at the next look
+            continue
         if stopped is None:
             return
         if stopped:

@@ -87,6 +87,7 @@ def state(root: Path) -> dict[str, object]:
     }
 
 
+@pytest.mark.timeout(1800 if STEP == 1 else 180)
 @pytest.mark.parametrize(
     "words",
     [

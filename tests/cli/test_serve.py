@@ -5,7 +5,7 @@ import signal
 import socket
 import uuid
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -112,8 +112,12 @@ async def test_two_servers_in_one_browser_do_not_shut_out_each_other(tmp_path: P
 
 def page_processes() -> list[psutil.Process]:
     """The screens behind the open pages."""
-    ours = psutil.Process().children(recursive=True)
-    return [process for process in ours if "--project-root" in process.cmdline()]
+    found = []
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):  # also one that has ended and is not waited for yet
+            if "--project-root" in process.cmdline():
+                found.append(process)
+    return found
 
 
 @pytest.mark.long

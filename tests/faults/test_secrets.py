@@ -55,7 +55,7 @@ async def test_no_picture_of_the_screen_shows_a_key() -> None:
             pictures.append(picture(app))
             await pilot.press("escape")
             await until(pilot, lambda: not isinstance(app.screen, ToolDetail))
-        await pilot.press("1", "j", "enter")
+        await pilot.press("1", "j", "enter", "enter")
         await until(pilot, lambda: isinstance(app.screen, TaskDetail))
         pictures.append(picture(app))
     assert any("[redacted]" in shown for shown in pictures), "the texts were shown at all"

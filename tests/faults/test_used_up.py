@@ -2,6 +2,7 @@
 
 import os
 import resource
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -42,10 +43,11 @@ async def test_a_program_that_takes_too_much_takes_only_itself_down(
 
 
 def leave_no_descriptor(pid: int) -> None:
-    """Let the process open no file beside those that it has open."""
+    """Let the process open no file beside those that it has open, not even with a number between theirs."""
     _, most = resource.prlimit(pid, resource.RLIMIT_NOFILE)
-    used = max(int(path.name) for path in Path(f"/proc/{pid}/fd").iterdir())
-    resource.prlimit(pid, resource.RLIMIT_NOFILE, (used, most))
+    used = {int(path.name) for path in Path(f"/proc/{pid}/fd").iterdir()}
+    free = next(number for number in count() if number not in used)
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (free, most))
 
 
 @pytest.mark.real_cli

@@ -78,7 +78,7 @@ def steer(shown: Terminal, project: Path, owner: int) -> None:
     shown.press("b")
     shown.until_shown(f"The loop is already running, in process {owner}.")
     shown.press("i")
-    shown.until_shown("guidance for the next iteration")
+    shown.until_shown("send to the next iteration")
     shown.press("Prefer sqlite.\x13")
     shown.until_shown("Queued for the next iteration.")
     waiting = (project / ".ralph" / "injections.json").read_text().splitlines()

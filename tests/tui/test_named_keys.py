@@ -54,7 +54,7 @@ OLD = re.compile(
 DAILY = ("stuck", "limited")
 
 IN_TURN = {
-    **dict.fromkeys(("undo", "undo_small"), {"u": NEW["undo"]}),
+    **{name: {"u": NEW["undo"]} for name in ("undo", "undo_small")},
     "export": {"Y": NEW["history.share"]},
     "new_feature": {"A": NEW["features.new"]},
 }
