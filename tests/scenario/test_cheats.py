@@ -244,6 +244,17 @@ async def test_an_honest_way_of_working_passes(tmp_path: Path, name: str) -> Non
     assert examined.inputs.value == way.said, examined.changed
 
 
+async def test_tests_of_node_are_named_by_their_file_in_the_project(tmp_path: Path) -> None:
+    """The copy with the originals has another path, which no name of a test may have."""
+    require("node")
+    files, command = KINDS["node"]
+    weak = {"total.test.mjs": NODE.replace("[1, 2]), 3", "[1, 2]), 0")}
+    refused = await Tried(tmp_path / "weak", files, command).claim(weak)
+    assert refused.failing == ("total.test.mjs::some",)
+    assert "total.test.mjs::some failed; changed: total.test.mjs" in refused.faults[0]
+    assert "ralph-check-" not in refused.result.tail
+
+
 ALLOWED = {
     "a task about tests": Cheat("pytest", {"total.py": RIGHT, "tests/test_total.py": TESTS.replace("== 3", "== 3, 'the sum'")}, "changed_allowed", quick=True),
     "a test renamed with its subject": Cheat("pytest", {"total.py": None, "sums.py": RIGHT, "tests/test_total.py": None, "tests/test_sums.py": TESTS.replace("from total", "from sums")}, "changed_allowed"),

@@ -323,13 +323,15 @@ class Examiner:
         finally:
             await asyncio.to_thread(copy.remove)
         found = self._against(result, report, here, copy, inspection)
+        tail = result.tail.replace(str(copy.root), str(self._root))  # the copy is gone
+        shown = result.model_copy(update={"tail": tail})
         return examined.model_copy(
             update={
                 "faults": found,
                 "place": Place.COPY,
                 "before": report.counts if report.runners else examined.before,
                 "failing": report.failing_named if found else (),
-                "result": result if found and result.exit_code != 0 else examined.result,
+                "result": shown if found and result.exit_code != 0 else examined.result,
             }
         )
 
@@ -399,7 +401,7 @@ class Examiner:
             )
             if RunnerKind.GO in reporting.runners:
                 result = result.model_copy(update={"tail": go_text(result.tail)})
-            return result, report
+            return result, report.within(cwd)
         finally:
             await asyncio.to_thread(shutil.rmtree, directory, ignore_errors=True)
 

@@ -53,6 +53,19 @@ class TestReport(Model):
     scripts: tuple[ScriptEnd, ...] = ()
     """The scripts that the command runs by an interpreter."""
 
+    def within(self, root: Path) -> "TestReport":
+        """Name tests by their file in the project, so that a copy's tests have the names of the original's."""
+
+        def named(test: str) -> str:
+            return test.replace(f"{root.resolve()}/", "").replace(f"{root}/", "")
+
+        return self.model_copy(
+            update={
+                "outcomes": {named(test): outcome for test, outcome in self.outcomes.items()},
+                "places": {named(test): place for test, place in self.places.items()},
+            }
+        )
+
     @property
     def counts(self) -> TestCounts:
         """The number of tests by outcome."""
