@@ -14,6 +14,7 @@ IDS = [f"t{n}" for n in range(8)]
 CHANGES = st.builds(
     Task,
     id=st.sampled_from(IDS),
+    description=st.sampled_from(["short", "a title that needs two lines of this board"]),
     priority=st.integers(1, 3),
     status=st.sampled_from(list(TaskStatus)),
     dependencies=st.lists(st.sampled_from(IDS), max_size=2).map(tuple),
@@ -21,6 +22,27 @@ CHANGES = st.builds(
     retry_count=st.integers(0, 1),
     held=st.booleans(),
 )
+
+
+def grouped(tasks: Tasks, only: str = ALL) -> Grouping:
+    """A board that is too narrow for some titles."""
+    board = Grouping(only=only)
+    board.width = 30
+    board.follow(tasks)
+    return board
+
+
+def test_what_was_done_is_told_whole_once_all_of_it_is_done() -> None:
+    long = "a title that needs two lines of this board"
+    done = Task(id="t0", description=long, status=TaskStatus.COMPLETE)
+    tasks = tasks_of([done, Task(id="t1", description=long)])
+    board = grouped(tasks)
+    assert [row.part for row in board if row.group is Group.DONE] == [0, 0]
+    board.follow(tasks.having(Task(id="t1", description=long, status=TaskStatus.COMPLETE)))
+    assert [row.part for row in board] == [0, 0, 1, 0, 1]
+    assert "".join(row.title for row in board if row.task == done).replace(" ", "") == long.replace(
+        " ", ""
+    )
 
 
 @given(st.lists(CHANGES, max_size=8), st.lists(st.lists(CHANGES, max_size=4), max_size=6))
@@ -32,18 +54,18 @@ def test_a_board_that_followed_is_like_one_that_began_anew(
     first: list[Task], rounds: list[list[Task]]
 ) -> None:
     tasks = tasks_of(first)
-    followed = Grouping(tasks)
+    followed = grouped(tasks)
     for changes in rounds:
         for task in changes:
             tasks = tasks.having(task)
         followed.follow(tasks)
         for only in followed.filters():
             followed.only = only
-            fresh = Grouping(tasks_of(tasks.values()), only)
+            fresh = grouped(tasks_of(tasks.values()), only)
             rows = list(fresh)
             assert list(followed) == rows == [followed[y] for y in range(len(followed))]
             assert fresh.filters() == followed.filters()
-            places = {row.task.id: y for y, row in enumerate(rows) if row.task and not row.extra}
+            places = {row.task.id: y for y, row in enumerate(rows) if row.task and not row.part}
             assert {name: followed.where(name) for name in places} == places
         followed.only = ALL
 

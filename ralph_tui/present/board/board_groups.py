@@ -47,7 +47,7 @@ class Grouping:
     def follow(self, tasks: Tasks) -> None:
         """Take over the plan as it is now."""
         changed = tasks.changed_since(self._tasks)
-        if changed is None:
+        if changed is None or _all_done(tasks) != _all_done(self._tasks):
             self._begin(tasks)
         else:
             moving = {task.id: task for task in (*changed, *self._waking(changed))}
@@ -63,6 +63,7 @@ class Grouping:
         self._begin(self._tasks)
 
     def _begin(self, tasks: Tasks) -> None:
+        self._tasks = tasks
         self._done = {t.id for t in tasks.values() if t.status is TaskStatus.COMPLETE}
         self._at = {task_id: at for at, task_id in enumerate(tasks)}
         self._group = {task.id: group_of(task, self._done) for task in tasks.values()}
@@ -119,7 +120,8 @@ class Grouping:
         self._sizes[group] += 1
 
     def _of(self, group: Group, task: Task) -> list[BoardRow]:
-        parts = enumerate(title_parts(group, task, self.width))
+        titles = title_parts(group, task, self.width, all_done=_all_done(self._tasks))
+        parts = enumerate(titles)
         rows = [BoardRow(group, task, title=text, part=part) for part, text in parts]
         if extra := _extra(group, task, self._done):
             rows.append(BoardRow(group, task, extra, part=len(rows)))
@@ -178,6 +180,10 @@ class Grouping:
 
     def _shown(self) -> Iterator[Group]:
         return (group for group in Group if self._sizes[group] and passes(group, self.only))
+
+
+def _all_done(tasks: Tasks) -> bool:
+    return bool(tasks) and tasks.complete == len(tasks)
 
 
 def _extra(group: Group, task: Task, done: set[str]) -> str:

@@ -114,18 +114,20 @@ def wanted_cells(tasks: Iterable[Task], width: int) -> int:
     return widest
 
 
-def title_parts(group: Group, task: Task, width: int) -> list[str]:
-    """Return the title in one line, or in two where one is too short for a task that is still open.
+def title_parts(group: Group, task: Task, width: int, *, all_done: bool = False) -> list[str]:
+    """Return the title in one line, or in two where one is too short.
 
     Args:
-        group: Where the task is; what is done stays in one line.
+        group: Where the task is; what is done stays in one line while other tasks are open.
         task: The task.
         width: Cells of a row; 0 for rows that are never folded.
+        all_done: Whether no task is open, so that there is room for all of what was done.
     """
     title, before = task.title, _before_title(task)
     beside = width_of(_right(group, task, width))
     room = width - before - (beside + 1 if beside else 0)
-    if group is Group.DONE or room < _LEAST or cell_len(title) <= room:
+    quiet = group is Group.DONE and not all_done
+    if quiet or room < _LEAST or cell_len(title) <= room:
         return [title]
     first, *rest = wrap(title, room)
     return [first, " ".join(rest)]
