@@ -397,9 +397,9 @@ async def _refused(command: str, verdict: Verdict, permit: Permit) -> str:
 
 
 def receipt_text(result: GateResult) -> str:
-    """Return the receipt in the words that the model reads."""
+    """Return the receipt in the words that the model reads, with what failed at the end, which a screen shows."""
     lines = [_verdict(result)]
-    for receipt in result.receipts:
+    for receipt in sorted(result.receipts, key=lambda one: not one.ok):
         shown = receipt.reason or (receipt.counts.text if receipt.counts else "")
         reason = f" ({shown})" if shown else ""
         lines.append(f"- {receipt.status.value}: `{receipt.command}`{reason}")

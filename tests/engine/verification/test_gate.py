@@ -174,6 +174,9 @@ def test_the_receipt_the_model_reads() -> None:
     text = receipt_text(GateResult(task_id="a", receipts=(red,)))
     assert text.startswith("NOT YET:")
     assert "- failed: `make` (exit status 2)\n    boom" in text
+    green = Receipt(command="lint", source="criterion", status=ReceiptStatus.PASSED)
+    both = receipt_text(GateResult(task_id="a", receipts=(red, green)))
+    assert both.endswith("\n    boom"), "a screen shows the last line"
 
 
 def test_a_gate_that_ran_nothing_has_verified_nothing() -> None:
