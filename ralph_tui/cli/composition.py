@@ -3,6 +3,7 @@
 import gc
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -41,7 +42,8 @@ def launch_project(
     def make_agent() -> "Agent":
         return _claude(None, project.log_path("claude-cli.log"))
 
-    services = RunServices(make_agent, settings, preflight=check_machine, warm_up=import_agent)
+    preflight = partial(check_machine, root, settings)
+    services = RunServices(make_agent, settings, preflight=preflight, warm_up=import_agent)
     return make_launch(project.root, services, request)
 
 

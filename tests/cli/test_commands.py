@@ -533,6 +533,20 @@ def test_a_run_needs_uv(project: Path, tmp_path: Path) -> None:
     ]
 
 
+def test_a_run_without_python_needs_no_uv(project: Path, tmp_path: Path) -> None:
+    (project / "go.mod").write_text("module example.com/x\n")
+    environ = {**os.environ, "PATH": str(tmp_path)}
+    done = inside("build", "--headless", cwd=project, environ=environ)
+    assert said(done)[0] == "ralph: There is no API key and no Claude login."
+    findings = json.loads(inside("doctor", "--json", cwd=project, environ=environ).stdout)
+    assert "uv" not in {one["name"] for one in findings}
+    (project / ".ralph" / "config.yaml").write_text(
+        "phases: {building: {backpressure: [uv run x]}}\n"
+    )
+    again = inside("build", "--headless", cwd=project, environ=environ)
+    assert said(again)[0] == "ralph: uv is not installed, or not on the PATH."
+
+
 def test_a_demo_whose_tool_is_missing_says_which_and_what_runs_instead(tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     for tool in ("node", "npm", "go"):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ralph_tui.cli.console import no_screen
 from ralph_tui.cli.doctor.finding import Finding
 from ralph_tui.cli.doctor.guard_layers import check_layers
-from ralph_tui.cli.doctor.preflight import LOGIN_HINT, login, plan_of_another, uv_version
+from ralph_tui.cli.doctor.preflight import LOGIN_HINT, login, needs_uv, plan_of_another, uv_version
 from ralph_tui.config.load import config_paths, load_settings, old_settings_notice
 from ralph_tui.domain.documents.agents_md import MAX_LINES, lines_of
 from ralph_tui.domain.errors import RalphError, SetupError, StoreError
@@ -34,12 +34,13 @@ SDK = "claude-agent-sdk"
 
 def examine(start: Path) -> Iterator[Finding]:
     """Yield every finding, in the order in which a person would fix them."""
-    yield _try("uv", uv_version, "works")
+    root = _project_root(start)
+    if _may_need_uv(root or start):
+        yield _try("uv", uv_version, "works")
     yield _try("claude", cli_version, "bundled with the SDK")
     how = login()
     yield Finding("login", how is not None, f"by {how}" if how else "none", LOGIN_HINT)
     yield _git(start)
-    root = _project_root(start)
     if shutil.which("uv") is not None and _is_python(root or start):
         yield _python(root or start)
     yield from check_layers(root or start, _sandbox_mode(root or start))
@@ -114,6 +115,13 @@ def _bundled_cli() -> Path | None:
     found = (file for file in files if file.parts[-2:] == ("_bundled", "claude"))
     path = next((Path(str(file.locate())) for file in found), None)
     return path if path is not None and path.is_file() else None
+
+
+def _may_need_uv(root: Path) -> bool:
+    try:
+        return needs_uv(root, load_settings(root))
+    except RalphError:
+        return True  # the settings have a finding of their own
 
 
 def _try(name: str, look: Callable[[], str], suffix: str) -> Finding:

@@ -1,4 +1,4 @@
-"""Checks what must be right before anything is spent: uv, a login and the address of the model."""
+"""Checks what must be right before anything is spent: uv for Python, a login and the address of the model."""
 
 import os
 import shutil
@@ -6,8 +6,12 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ralph_tui.domain.errors import SetupError
+
+if TYPE_CHECKING:
+    from ralph_tui.config.settings import Settings
 
 TOOL_SECONDS = 20.0
 
@@ -91,15 +95,25 @@ def check_login(environ: Mapping[str, str] = os.environ) -> None:
         raise SetupError("There is no API key and no Claude login.", LOGIN_HINT)
 
 
-def check_machine() -> None:
-    """Check what a real run needs beside its plan: uv, a login, and a TLS address for the model.
+def needs_uv(root: Path, settings: "Settings") -> bool:
+    """Return whether the checks of a project run through uv; a project without checks may become a Python one."""
+    from ralph_tui.engine.verification.detection.project_checks import checks_of, gate_commands
+
+    checks = checks_of(root, settings)
+    lines = (*gate_commands(checks, settings), *(one.command for one in checks.commands))
+    return checks.uses_uv or not lines or any("uv" in line.split() for line in lines)
+
+
+def check_machine(root: Path, settings: "Settings") -> None:
+    """Check what a real run needs beside its plan: uv for Python, a login, and a TLS address for the model.
 
     Raises:
         SetupError: One of them is missing.
     """
     from ralph_tui.agent.tls_check import require_tls
 
-    uv_version()
+    if needs_uv(root, settings):
+        uv_version()
     check_login()
     require_tls()
 
