@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 from textual.pilot import Pilot
 from textual.widget import Widget
 from textual.widgets import Button
@@ -31,7 +32,9 @@ RARE = frozenset(
 
 NAMES = [
     pytest.param(name, marks=[pytest.mark.long] if name in RARE else [])
-    for name in sorted({*DIALOGS, "limits", "export", "request"} - {"palette", "call_searched"})
+    for name in sorted(
+        {*DIALOGS, "limits", "export", "request", "task_menu"} - {"palette", "call_searched"}
+    )
 ]
 
 
@@ -57,6 +60,8 @@ def _check(pilot: Pilot[int], size: tuple[int, int]) -> None:
     inside = frame.content_region
     for button in frame.query(Button):
         assert inside.contains_region(button.region), (size, button)
+        room = button.content_size.width - 2 * button.styles.line_pad
+        assert cell_len(str(button.label)) <= room, (size, button.label)
     if frame.max_scroll_y:  # all of it scrolls: then it is as tall as it may be
         assert frame.outer_size.height >= size[1] * 9 // 10 - 3, size
         return

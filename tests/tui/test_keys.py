@@ -130,7 +130,7 @@ async def test_t_tries_a_blocked_task_again_and_says_why_not_otherwise(open_app:
     async with open_app(script) as pilot:
         app = ralph(pilot)
         await pilot.press("t")
-        await until(pilot, lambda: "Task demo-02 is not blocked." in toasts(app))
+        await until(pilot, lambda: "Only a blocked task can be retried." in toasts(app))
         await pilot.press("1", "j", "j", "j", "j")
         await until(pilot, lambda: app.dashboard.board.cursor == "demo-06")
         await pilot.press("t")

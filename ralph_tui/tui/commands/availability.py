@@ -94,7 +94,7 @@ def cannot_retry(now: CommandContext) -> str:
     """The task is blocked."""
     if now.task is None:
         return "Select a blocked task on the board first."
-    return "" if _is_blocked(now) else f"Task {now.task.id} is not blocked."
+    return "" if _is_blocked(now) else "Only a blocked task can be retried."
 
 
 def _is_blocked(now: CommandContext) -> bool:

@@ -38,6 +38,7 @@ class Confirm(Dialog[str]):
 
     KEYS = "enter choose, up down move, esc go back"
     """Arrows only, because an answer may have j or k as its key."""
+    WIDTH = "-small"
 
     def __init__(
         self,
@@ -56,7 +57,7 @@ class Confirm(Dialog[str]):
 
     def framed(self) -> Iterable[Widget]:
         """Yield the question and the answers."""
-        with Vertical(classes="dialog -small") as frame:
+        with Vertical(classes=f"dialog {self.WIDTH}") as frame:
             frame.border_title = Content(self._title)
             yield Static(Content(self._question), classes="question")
             width = max(len(key_label(choice.key)) for choice in self._choices)

@@ -33,6 +33,7 @@ class Menu(Confirm):
     """Offers commands; one that is not available is dimmed, with the reason beside it."""
 
     KEYS = "enter choose, up down move, esc close"
+    WIDTH = "-medium"
 
 
 class TaskMenu(Menu):
