@@ -59,7 +59,7 @@ def test_the_frames_stand_at_once_and_a_key_typed_before_the_screen_counts(tmp_p
         assert left_in_order(shown, mark) == 0
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40), (160, 50)])
+@pytest.mark.parametrize("size", [(80, 24), (160, 50)])
 def test_the_tasks_are_shown_at_once_as_the_board_shows_them(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:
@@ -116,14 +116,14 @@ def left_in_order(shown: Terminal, mark: str) -> int:
     return status
 
 
-@pytest.mark.parametrize("width", [1, 19, 20, 60, 80, 99, 100, 139, 140, 300])
+@pytest.mark.parametrize("width", [1, 19, 20, 99, 100, 140])
 @pytest.mark.parametrize("glyphs", [UNICODE, ASCII], ids=["unicode", "ascii"])
-@pytest.mark.parametrize("tasks", [0, 1, 99])
+@pytest.mark.parametrize("tasks", [0, 50])
 def test_the_frames_fill_the_terminal_and_no_more(width: int, glyphs: Glyphs, tasks: int) -> None:
     hostile = "p\x1b[31m\x1b]0;x\x07" * 99
     plan = [Task(id=f"task-{n}", description=hostile) for n in range(tasks)]
-    for height in (1, 4, 5, 14, 40):
-        larger = pyte.Screen(width + 50, height + 50)
+    for height in (1, 5, 14, 30):
+        larger = pyte.Screen(width + 20, height + 20)
         pyte.Stream(larger).feed(frames(hostile, width, height, glyphs, plan))
         drawn = [
             (x, y)

@@ -107,6 +107,7 @@ def hook(project: Path, text: str, name: str = "pre-commit") -> None:
     path.chmod(0o755)
 
 
+@pytest.mark.long
 @needs_sandbox
 async def test_a_hook_that_fails_or_edits_leaves_the_task_complete_and_uncommitted(
     tmp_path: Path,

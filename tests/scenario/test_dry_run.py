@@ -66,7 +66,15 @@ STEPS: Mapping[str, object] = {
 }
 
 
-@pytest.mark.parametrize("own", [None, OwnPrompt("Task ID: {{task.id}}\n{{guidance}}\n", "own.md")])
+@pytest.mark.parametrize(
+    "own",
+    [
+        None,
+        pytest.param(
+            OwnPrompt("Task ID: {{task.id}}\n{{guidance}}\n", "own.md"), marks=pytest.mark.long
+        ),
+    ],
+)
 async def test_the_next_run_does_what_was_told(tmp_path: Path, own: OwnPrompt | None) -> None:
     criteria: JsonValue = [f"`{ALWAYS_GREEN}`", "`uv run python -c 'pass' # own`"]
     tasks = [

@@ -112,6 +112,7 @@ async def test_a_step_waits_for_how_the_work_ended(tmp_path: Path) -> None:
     assert (project / "order.txt").read_text() == "bad\n"
 
 
+@pytest.mark.long
 async def test_a_failed_step_ends_the_run_with_what_it_printed(tmp_path: Path) -> None:
     steps: dict[str, Step] = {
         "work": WORK,

@@ -21,6 +21,7 @@ MEANS = {
     **dict.fromkeys(("sift", "filter"), "filter"),
     **dict.fromkeys(("send", "save", "only_set_up"), "send"),
     **dict.fromkeys(("decide('approve')", "decide(True)", "agree"), "yes"),
+    **dict.fromkeys(("decide('reject')", "replan"), "request_changes"),
     **dict.fromkeys(("search", "do_search"), "search"),
     "new": "add",
     "match(1)": "next_match",

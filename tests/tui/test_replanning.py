@@ -42,7 +42,7 @@ async def test_the_plan_is_made_anew_from_its_page_and_then_built(
         app = ralph(pilot)
         await until(pilot, lambda: app.view.is_known)
         await pilot.press("v")
-        await until(pilot, lambda: "ctrl+r plan again" in screen_text(app))
+        await until(pilot, lambda: "ctrl+r request changes" in screen_text(app))
         await pilot.press("P")
         await until(pilot, lambda: isinstance(app.screen, ReplanDialog))
         await pilot.press(*typed, "ctrl+s")

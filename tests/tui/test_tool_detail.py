@@ -121,6 +121,7 @@ def said(output: str) -> list[ev.Event]:
     ]
 
 
+@pytest.mark.long
 async def test_of_a_long_output_what_is_in_sight_is_laid_out_first(
     open_app: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:

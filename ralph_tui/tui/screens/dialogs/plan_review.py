@@ -164,7 +164,7 @@ class PlanReview(Dialog[None], PlanEditing):
     def keys_said(self) -> str:
         """Return the keys: the changes, then the rest."""
         more = self.app.keys.said("{search} search, {copy} copy, {share} export")
-        return f"esc close, {self.change_keys()}, ctrl+r plan again; {more}"
+        return f"esc close, {self.change_keys()}, ctrl+r request changes; {more}"
 
     def framed(self) -> Iterable[Widget]:
         """Yield the plan in a frame."""
