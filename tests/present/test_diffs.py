@@ -5,9 +5,9 @@ import difflib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_tui.present.text.diffs import FOLD, Diff, code_lines, diff_rows, read_diff
+from ralph_tui.present.text.diffs import FOLD, GUTTER, Diff, code_lines, diff_rows, read_diff
 from ralph_tui.present.text.glyphs import ASCII, UNICODE
-from ralph_tui.present.text.spans import Tone, plain
+from ralph_tui.present.text.spans import Span, Tone, flat, fold, hang, plain, width_of
 
 LINES = st.lists(st.text("ab c", max_size=4), max_size=12)
 
@@ -82,3 +82,13 @@ def test_colors_change_no_character(lines: list[str], path: str) -> None:
 def test_a_change_that_was_not_made_has_no_colors() -> None:
     diff = Diff(read_diff(["-a = 1", "+a = 2"]), "a.py", made=False)
     assert {s.tone for line in diff.lines(UNICODE) for s in line} == {Tone.MUTED}
+
+
+@given(st.text("ab \t漢é", max_size=60), st.integers(1, 20))
+def test_rows_of_a_folded_line_are_the_whole_line_in_its_width(text: str, room: int) -> None:
+    line = [Span("   12 ", Tone.MUTED), Span("+ ", Tone.ADDED), Span(text), Span("end")]
+    rows = hang(line, 2, GUTTER + room)
+    assert "".join(plain(row)[GUTTER:] for row in rows) == flat(f"{text}end")
+    assert all(width_of(row) <= GUTTER + max(room, 2) for row in rows)
+    assert all(plain(row)[:GUTTER].isspace() for row in rows[1:])
+    assert {width_of(row) for row in fold(line, GUTTER + room)} <= {GUTTER + room, GUTTER + 2}

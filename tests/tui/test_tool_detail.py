@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from textual.selection import SELECT_ALL
 from textual.widget import AwaitMount, Widget
 
 from ralph_tui.domain import events as ev
 from ralph_tui.present.text import diffs
+from ralph_tui.present.text.diffs import GUTTER
 from ralph_tui.present.text.glyphs import UNICODE
 from ralph_tui.present.text.spans import CHUNK_CHARACTERS, CHUNK_LINES, Line, Tone, text_chunks
 from ralph_tui.present.timeline.entries import CallEntry
@@ -76,6 +78,35 @@ def _rows(app: RalphApp) -> list[str]:
     x, y, width, height = app.screen.query_one("#reader").content_region
     lines = screen_text(app).splitlines()[y : y + height]
     return [" ".join(line[x : x + width].split()) for line in lines]
+
+
+async def test_each_row_of_a_changed_line_has_its_background_and_copying_joins_them(
+    open_app: Open,
+) -> None:
+    long = " ".join(f"word{n}" for n in range(30))
+    async with open_app(script_of(edited(new=f"{OLD}# {long}\n")), size=(80, 24)) as pilot:
+        app = pilot.app
+        assert isinstance(app, RalphApp)
+        await drained(pilot)
+        await pilot.press("G", "enter")
+        await until(pilot, lambda: "word29" in screen_text(app))
+        view = app.screen.query_one(DiffView)
+        texts = view.render().plain.split("\n")
+        first = next(row for row, text in enumerate(texts) if "+ # word0" in text)
+        assert len(texts[first:]) > 2
+        grounds = []
+        for row, text in enumerate(texts[first:], first):
+            strip = view.render_line(row)
+            assert len(text) == view.content_size.width, "the background reaches the edge"
+            assert row == first or not text[:GUTTER].strip(), "only the first row has a number"
+            x = view.gutter.left
+            cells = strip.crop(x + GUTTER - 1, x + len(text))
+            grounds += [piece.style.bgcolor for piece in cells if piece.style]
+        assert grounds.count(grounds[0]) == len(grounds)
+        assert grounds[0] != next(iter(view.render_line(0).crop(GUTTER + 8))).style.bgcolor  # type: ignore[union-attr]
+        app.screen.selections = {view: SELECT_ALL}
+        marked = (app.screen.get_selected_text() or "").splitlines()
+        assert marked[-1].endswith(f"+ # {long}")
 
 
 async def test_hostile_lines_are_only_text(open_app: Open) -> None:

@@ -24,6 +24,9 @@ FOLD = "@"
 NUMBER = 5
 """Cells of a line's number."""
 
+GUTTER = NUMBER + 3
+"""Cells before a line's text: its number, and its sign."""
+
 _LONGEST = 300
 """Characters of a line whose words are compared."""
 

@@ -193,7 +193,13 @@ def _wrap_paragraph(text: str, width: int) -> list[str]:
 
 
 def fold(line: Line, width: int) -> list[list[Span]]:
-    """Fold a toned line to `width`; its last span wraps under itself where there is room."""
+    """Fold a toned line to `width`; its last span wraps under itself where there is room.
+
+    A changed line of a diff is folded with `hang`, below the span whose background it has.
+    """
+    ground = next((at for at, span in enumerate(line) if span.tone in GROUNDS), None)
+    if ground is not None:
+        return [to_edge(row, width) for row in hang(line, ground + 1, width)]
     if width_of(line) <= width:
         return [list(line)]
     *before, last = line
@@ -204,6 +210,59 @@ def fold(line: Line, width: int) -> list[list[Span]]:
     texts = wrap(last.text, width - used)
     below = [Span(" " * used)] if used else []
     return [[*(below if at else before), Span(text, last.tone)] for at, text in enumerate(texts)]
+
+
+def hang(line: Line, gutter: int, width: int) -> list[list[Span]]:
+    """Fold a line of a diff; further rows have an empty gutter, in the background of the change.
+
+    No sign is lost at a fold, so the rows can be joined again.
+
+    Args:
+        line: The line.
+        gutter: How many spans stand before its text.
+        width: Cells of a row.
+    """
+    before, text = list(line[:gutter]), [Span(flat(text), tone) for text, tone in line[gutter:]]
+    below = [Span(" " * cell_len(said), _ground_of(tone)) for said, tone in before]
+    room = max(1, width - width_of(before))
+    return [[*(below if at else before), *piece] for at, piece in enumerate(_cut_up(text, room))]
+
+
+def to_edge(line: Line, width: int) -> list[Span]:
+    """Fill the rest of a row if it has the background of a change."""
+    missing = width - width_of(line)
+    grounded = missing > 0 and any(tone in GROUNDS for _, tone in line)
+    return [*line, Span(" " * missing)] if grounded else list(line)
+
+
+def _ground_of(tone: Tone) -> Tone:
+    return tone if tone in GROUNDS else Tone.TEXT
+
+
+def _cut_up(line: Line, room: int) -> Iterator[list[Span]]:
+    """Yield a line in pieces of at most `room` cells, cut after a space if there is one; nothing is dropped."""
+    text, at = plain(line), 0
+    while True:
+        piece = text[at : at + room]
+        while len(piece) > 1 and cell_len(piece) > room:
+            piece = piece[:-1]
+        is_last = at + len(piece) >= len(text)
+        if not is_last and piece.strip() and " " in piece.lstrip():
+            piece = piece[: piece.rindex(" ") + 1]
+        yield _between(line, at, at + len(piece))
+        at += len(piece)
+        if is_last:
+            return
+
+
+def _between(line: Line, start: int, end: int) -> list[Span]:
+    """Return the part of a line from one character to another."""
+    found, at = [], 0
+    for text, tone in line:
+        if part := text[max(0, start - at) : max(0, end - at)]:
+            found.append(Span(part, tone))
+        at += len(text)
+    return found
 
 
 _WORDS = re.compile(r"\s+|\S+")

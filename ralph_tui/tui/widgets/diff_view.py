@@ -3,13 +3,24 @@
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
-from textual.content import Content
-from textual.geometry import Size
+from textual.geometry import Offset, Size
 from textual.reactive import reactive
+from textual.selection import Selection
 
-from ralph_tui.present.text.diffs import Diff
-from ralph_tui.present.text.spans import CHUNK_LINES, Line, Span, Tone, crop, width_of
-from ralph_tui.tui.widgets.styled import StyledWidget
+from ralph_tui.present.text.diffs import FOLD, GUTTER, Diff
+from ralph_tui.present.text.spans import (
+    CHUNK_LINES,
+    Line,
+    Span,
+    Tone,
+    crop,
+    fold,
+    hang,
+    plain,
+    to_edge,
+    width_of,
+)
+from ralph_tui.tui.widgets.styled import WrappedText
 
 
 def diff_views(diff: Diff, classes: str, *, first: int, split: bool) -> Iterator["DiffView"]:
@@ -27,7 +38,7 @@ def diff_views(diff: Diff, classes: str, *, first: int, split: bool) -> Iterator
         yield DiffView(diff, slice(start, end), of, split=split)
 
 
-class DiffView(StyledWidget):
+class DiffView(WrappedText):
     """Shows some of the lines of a diff."""
 
     split: reactive[bool] = reactive(bool, layout=True)
@@ -38,12 +49,12 @@ class DiffView(StyledWidget):
         super().__init__(classes=classes)
         self.set_reactive(DiffView.split, split)
         self._diff, self._rows = diff, rows
-        self._drawn: tuple[object, Content] | None = None
+        self._continued: dict[int, int] = {}
+        """Rows that continue the line before them, with the characters of the row before."""
 
-    def notify_style_update(self) -> None:
-        """Draw again in other colors."""
-        self._drawn = None
-        super().notify_style_update()
+    def watch_split(self) -> None:
+        """Lay the lines out again."""
+        self.fold_again()
 
     @property
     def rows(self) -> int:
@@ -51,23 +62,41 @@ class DiffView(StyledWidget):
         return len((self._diff.rows if self.split else self._diff.sides)[self._rows])
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """Return the number of rows; side by side, no line wraps."""
-        if self.split or not self.rows:
-            return self.rows
-        return super().get_content_height(container, viewport, width)
+        """Return the number of rows; side by side, there may be none left for this piece."""
+        return super().get_content_height(container, viewport, width) if self.rows else 0
 
-    def render(self) -> Content:
-        """Return all lines, made once for all that they depend on."""
-        width = self.split and self.content_size.width
-        known = (self.split, width, self._diff.is_colored)
-        if self._drawn is None or self._drawn[0] != known:
-            lines = self._beside(width) if self.split else self._below()
-            self._drawn = known, self.content(lines)
-        return self._drawn[1]
+    def lines_at(self, width: int) -> Iterable[Line]:
+        """Return all rows, each at most so wide."""
+        self._continued.clear()
+        return self._beside(width) if self.split else self._below(width)
 
-    def _below(self) -> Iterable[Line]:
-        glyphs = self.app.glyphs
-        return (self._diff.line(i, glyphs) for i in range(len(self._diff.sides))[self._rows])
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """Return the marked text; a line that wraps is one line again."""
+        found = super().get_selection(selection)
+        if found is None:
+            return None
+        start = selection.start or Offset()
+        lines: list[str] = []
+        for row, said in enumerate(found[0].split("\n"), start.y):
+            before = start.x if row == start.y else 0
+            text = said[: max(0, self._continued.get(row + 1, len(said) + before) - before)]
+            if lines and row in self._continued:
+                lines[-1] += text[GUTTER:]
+            else:
+                lines.append(text)
+        return "\n".join(line.rstrip() for line in lines), found[1]
+
+    def _below(self, width: int) -> Iterator[Line]:
+        glyphs, row = self.app.glyphs, 0
+        for index in range(len(self._diff.sides))[self._rows]:
+            line = self._diff.line(index, glyphs)
+            is_fold = self._diff.sides[index].sign == FOLD
+            rows = fold(line, width) if is_fold else hang(line, 2, width)
+            for before, _ in pairwise(rows):
+                row += 1
+                self._continued[row] = len(plain(before))
+            row += 1
+            yield from (to_edge(line, width) for line in rows)
 
     def _beside(self, width: int) -> Iterable[Line]:
         glyphs = self.app.glyphs
@@ -80,4 +109,4 @@ class DiffView(StyledWidget):
                 for index in row
             )
             gap = Span(" " * (half - width_of(before)))
-            yield [*before, gap, Span(bar, Tone.FAINT), *after]
+            yield [*before, gap, Span(bar, Tone.FAINT), *to_edge(after, width - half - len(bar))]

@@ -149,7 +149,7 @@ class ToolDetail(TextReader):
         """Color the diff in a thread, while the text can be read already."""
         await asyncio.to_thread(diff.color)
         for view in self.query(DiffView):
-            view.refresh()
+            view.fold_again()
 
     def action_turn(self) -> None:
         """Switch between one column and side by side."""
