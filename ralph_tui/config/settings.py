@@ -430,7 +430,8 @@ class AgentSettings(Model):
         200, description="Maximum number of model responses in one iteration."
     )
     standby_session: bool = Field(
-        default=True, description="Connect the next session while the gate runs."
+        default=True,
+        description="Connect each session early: while its prompt is made, or the gate of the task before runs.",
     )
 
 

@@ -112,7 +112,7 @@ async def test_a_cli_that_dies_at_its_start_is_started_again(
     project = make_project(tmp_path, [task("a")])
     dying(tmp_path, monkeypatch, times=2)
     async with serving(scenario(finishes("a"))) as server:
-        run = await play(project, server)
+        run = await play(project, server, overrides={"agent.standby_session": False})
     assert [e.message.partition("Starting")[2] for e in run.of(ev.LimitWait)] == [
         " it again (2 of 5)",
         " it again (3 of 5)",

@@ -15,11 +15,12 @@ from ralph_tui.domain.run.oscillation import Files, came_back, seen
 from ralph_tui.engine.context import RunContext, SpecFor, session_meter
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.outcome import End, all_done, complete_end, nothing_ready, stopped_end
-from ralph_tui.engine.core.ports import AgentSession
+from ralph_tui.engine.core.ports import AgentSession, SessionSpec
 from ralph_tui.engine.core.project_state import unless
+from ralph_tui.engine.core.usage_meter import UsageMeter
 from ralph_tui.engine.limits.run_limits import RunLimits
 from ralph_tui.engine.phases.finished_work import FinishedWork, accept_marked_by_hand
-from ralph_tui.engine.phases.iteration import Iteration
+from ralph_tui.engine.phases.iteration import Iteration, fitted
 from ralph_tui.engine.phases.opening_prompts import TaskFacts, prompt_of_task
 from ralph_tui.engine.session.iteration_result import (
     IterationResult,
@@ -205,11 +206,23 @@ class BuildLoop:
         if not await self._can_complete(task):
             await self._set_aside(task)
             return None
+        self._connect_early(task)
         if not self._knows_baseline:
             self._knows_baseline = True
             await take_baseline(self._run, self._contents)
             return None
         return await self._iterate(task)
+
+    def _session_of(self) -> tuple[UsageMeter, SessionSpec]:
+        """Return what counts the usage of a session that begins now, and what it is made to."""
+        meter = session_meter(self._run, self._run_limits.costs())
+        return meter, self._spec_for(meter.costs.remaining(meter.limits))
+
+    def _connect_early(self, task: Task) -> None:
+        """Let the CLI start while the baseline, the snapshot and the prompt are made; it gets no prompt before them."""
+        if self._run.settings.agent.standby_session:
+            _, spec = self._session_of()
+            self._run.agent.prepare(fitted(spec, task))
 
     async def _can_complete(self, task: Task) -> bool:
         """Return whether something can verify a claim on the task, or the person allows that nothing does."""
@@ -247,13 +260,12 @@ class BuildLoop:
             return None  # the person was quicker: choose again
         task, number, injections = begun
         guidance = tuple(injection.guidance for injection in injections)
-        meter = session_meter(self._run, self._run_limits.costs())
+        meter, spec = self._session_of()
         rules = await asyncio.to_thread(self._run.gate.rules)
         await self._run.reviewer.begin(task, rules.checks)
         before = await asyncio.to_thread(self._contents.digest)
         await self._run.snapshots.before(number, task.id)
         prompt = await self._prompt(task, number, guidance)
-        spec = self._spec_for(meter.costs.remaining(meter.limits))
         iteration = Iteration(self._run, task, number=number, spec=spec, meter=meter)
         self._announce(task, number, len(prompt))
         await self._run.gate.begin(task.id, self._docs.plan.tasks)

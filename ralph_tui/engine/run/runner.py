@@ -425,6 +425,8 @@ async def run_loop(
     webhook = webhook_of(services.settings.notify.webhook, services.everything)
     hide(webhook.secrets if webhook is not None else ())
     phase = await asyncio.to_thread(_check_before_start, project, services, request)
+    # The SDK is imported while what follows waits for the disk; whoever needs it waits for the rest.
+    warming = asyncio.create_task(asyncio.to_thread(_warm_up, services), name="ralph-warm-up")
     held = await asyncio.to_thread(confine, root, services.settings.safety, services.everything)
     place, _ = await asyncio.to_thread(
         partial(
@@ -461,7 +463,13 @@ async def run_loop(
                 await bus.close()
     finally:
         await asyncio.shield(asyncio.to_thread(lock.release))
+        await asyncio.wait([warming])
     return finished
+
+
+def _warm_up(services: RunServices) -> None:
+    with contextlib.suppress(ImportError):  # whoever makes the agent says what is missing
+        services.warm_up()
 
 
 def _notifier(
