@@ -4,7 +4,7 @@ Shapes and failure modes are SDK-FACTS section 4: a hook that raises, returns No
 the tool run unless its matcher says `on_failure="block"`, so outputs are made by the helpers below only.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
 from claude_agent_sdk import (
@@ -89,6 +89,7 @@ class Hooks:
         started: Callable[[ToolCall], None],
         denied: Callable[[str], None],
         failed: Callable[[Exception], None],
+        caught_up: Callable[[], Awaitable[None]],
         *,
         session: str,
     ) -> None:
@@ -99,6 +100,7 @@ class Hooks:
             started: Takes every call before it is judged.
             denied: Takes the id of a call that does not run.
             failed: Takes what went wrong while the end of a turn was judged.
+            caught_up: Waits until the messages that came before a hook are handled.
             session: The mark of everything that the session starts.
         """
         self.permits = PermissionCallback(emit, denied, session)
@@ -107,6 +109,7 @@ class Hooks:
         self._started = started
         self._denied = denied
         self._failed = failed
+        self._caught_up = caught_up
         self.judging_end = False
         """Whether the CLI waits for a judgment on the end of a turn, which may run every check."""
 
@@ -189,6 +192,7 @@ class Hooks:
         if self.supervisor is None:
             return PASS
         call = _call_of(data, tool_use_id, self._session)
+        await self._caught_up()
         after = await self.supervisor.after_tool(call, _output_of(call.name, data))
         if after.end_turn:
             return {"continue_": False, "stopReason": after.note or "The task is complete."}

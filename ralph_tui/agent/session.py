@@ -10,6 +10,7 @@ import os
 import uuid
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -93,6 +94,9 @@ def _said(item: ev.ToolFinished) -> str:
     return rest if first.startswith("Exit code ") else item.output
 
 
+CATCH_UP_SECONDS = 5.0
+"""Seconds for which a hook waits for the turn's reader; there is none between turns."""
+
 INTERRUPT_SECONDS = 10.0
 """Seconds for an interrupted turn to report its end before the session counts as lost."""
 
@@ -125,6 +129,13 @@ class _Own:
     item: AgentItem
 
 
+@dataclass(frozen=True)
+class _Reached:
+    """A place in the inbox; the event is set when all earlier items are handled."""
+
+    event: asyncio.Event
+
+
 class ClaudeSession:
     """One fresh context on a connected CLI."""
 
@@ -149,13 +160,14 @@ class ClaudeSession:
         self._log = log
         self._mark = uuid.uuid4().hex
         self._told_environment = {**os.environ, **spec.environment, **environment}
-        self._inbox: asyncio.Queue[Message | _Own | _Lost] = asyncio.Queue()
+        self._inbox: asyncio.Queue[Message | _Own | _Reached | _Lost] = asyncio.Queue()
         self._translator = Translator()
         self._hooks = Hooks(
             self._emit,
             self._tool_started,
             self._translator.deny_tool,
             self._end_failed,
+            self._caught_up,
             session=self._mark,
         )
         hiding = key_hiding(spec, self._told_environment)
@@ -275,9 +287,12 @@ class ClaudeSession:
             return self._result_items(message)
         if isinstance(message, _Own):
             return [message.item]
+        if isinstance(message, _Reached):
+            message.event.set()
+            return []
         return await self._held(self._checked(self._translator.translate(message)))
 
-    async def _patiently(self, limit: float) -> Message | _Own | _Lost:
+    async def _patiently(self, limit: float) -> Message | _Own | _Reached | _Lost:
         """Return the next message; a person who is asked may take any time."""
         while True:
             try:
@@ -387,6 +402,13 @@ class ClaudeSession:
 
     def _emit(self, item: AgentItem) -> None:
         self._inbox.put_nowait(_Own(item))
+
+    async def _caught_up(self) -> None:
+        """Wait until the earlier messages are handled, because a hook can be faster than their report of usage."""
+        reached = _Reached(asyncio.Event())
+        self._inbox.put_nowait(reached)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(reached.event.wait(), CATCH_UP_SECONDS)
 
     def _tool_started(self, call: ToolCall) -> None:
         if call.agent_id is not None:

@@ -7,6 +7,7 @@ import re
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -129,6 +130,29 @@ async def test_an_interrupt_without_an_answer_is_said_in_words(
     assert ended.failure.message == (
         "The Claude Code CLI ended unexpectedly (no answer to an interrupt in 0.01 seconds)."
     )
+
+
+async def test_after_a_tool_what_the_cli_said_before_is_dealt_with_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talking, recorder = session.ClaudeSession(spec(tmp_path), {}, lambda _: None), Recorder()
+    talking.oversee(recorder)
+    (after,) = talking._hooks.matchers()["PostToolUse"]
+    data: Any = {"tool_name": "Read", "tool_input": {}, "hook_event_name": "PostToolUse"}
+
+    def ran() -> asyncio.Task[Any]:
+        return asyncio.ensure_future(after.hooks[0](data, "t", {"signal": None}))
+
+    talking._emit(ev.Notice(level="warning", text="83 % is used"))
+    hook = ran()
+    assert len(await talking._next_items()) == 1
+    assert not recorder.after, "whoever reads the turn is still at it"
+    assert await talking._next_items() == []
+    await hook
+    assert len(recorder.after) == 1
+    monkeypatch.setattr(session, "CATCH_UP_SECONDS", 0.01)
+    await ran()
+    assert len(recorder.after) == 2, "nobody reads between turns"
 
 
 DEAF = """\
