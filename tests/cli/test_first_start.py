@@ -59,6 +59,18 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
+def test_a_command_that_checks_two_things_is_named_once(
+    folder: Path, answer: Callable[[Answer], None]
+) -> None:
+    (folder / "package.json").unlink()
+    (folder / "go.mod").write_text("module habits\n\ngo 1.22\n", encoding="utf-8")
+    seen: list[StartFacts] = []
+    answer(seen.append)
+    begin_here(folder)
+    assert seen[0].facts["Checks"].count("go vet") == 1
+    assert seen[0].root == folder
+
+
 def looked_at(found: StartFacts) -> StartChoice:
     assert found.plan
     return StartChoice(plan=found.plan.look(), makes_git=True)

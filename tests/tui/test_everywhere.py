@@ -27,7 +27,7 @@ WHY_NOT = ("There is nothing to search here.", "Plots have no words; v goes to t
 TYPED = {
     *("request", "search", "edit", "guide", "palette", "jump", "limits", "model"),
     *("permission_denied", "multiple", "call_searched", "memory_searched"),
-    *("request_changes", "new_feature"),
+    *("request_changes", "new_feature", "guide_file", "guide_recalled"),
 }
 """Where letters are typed or chosen, these keys are letters."""
 

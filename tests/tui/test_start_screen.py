@@ -1,6 +1,8 @@
 """A folder that is no project yet: the screen says what is here, takes a choice and writes nothing itself."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
@@ -13,6 +15,8 @@ from ralph_tui.domain.plan.import_preview import (
     ImportPreview,
     ImportRow,
 )
+from ralph_tui.store.layout import Layout
+from ralph_tui.store.typed_texts import REQUEST, keep_typed
 from ralph_tui.tui.app.start_screen import (
     ForeignPlan,
     PlanPreview,
@@ -20,6 +24,8 @@ from ralph_tui.tui.app.start_screen import (
     StartFacts,
     StartScreen,
 )
+from ralph_tui.tui.widgets.file_completion import FileCompletion
+from tests.harness.waiting import until
 from tests.tui.test_pictures import Compare
 
 PREVIEW = ImportPreview(
@@ -114,6 +120,50 @@ async def test_nothing_is_asked_while_nothing_is_typed(
         await pilot.press(key)
     assert not screen.is_running
     assert screen.return_value == ended
+
+
+async def names_a_file(pilot: Pilot[StartChoice]) -> None:
+    """Type the beginning of a name, and wait for the list."""
+    await pilot.press(*"as in @ha")
+    await until(lambda: bool(pilot.app.screen.query_one(FileCompletion).offered))
+
+
+async def test_a_request_names_files_and_escape_closes_their_list_first(tmp_path: Path) -> None:
+    (tmp_path / "habits.md").touch()
+    screen = StartScreen(replace(found(), root=tmp_path))
+    async with screen.run_test(size=(80, 24)) as pilot:
+        place = screen.query_one(Input).region
+        await names_a_file(pilot)
+        assert screen.query_one(Input).region == place, "the list moves nothing"
+        await pilot.press("escape")
+        assert not screen.screen.query_one(FileCompletion).is_open
+        assert "not sent yet" not in below(screen), "escape closes the list alone"
+        await pilot.press("b")
+        await until(lambda: screen.screen.query_one(FileCompletion).is_open)
+        await pilot.press("enter")
+        await until(lambda: screen.query_one(Input).value == "as in @habits.md ")
+        assert screen.return_value is None, "enter takes the name, not the request"
+        await pilot.press("enter")
+    assert screen.return_value == StartChoice("as in @habits.md", makes_git=True)
+
+
+async def test_a_request_typed_before_is_recalled(tmp_path: Path) -> None:
+    layout = Layout(tmp_path)
+    layout.dot.mkdir()
+    keep_typed(layout, REQUEST, "A habit tracker")
+    screen = StartScreen(replace(found(), root=tmp_path))
+    async with screen.run_test(size=(80, 24)) as pilot:
+        await pilot.press("up")
+        await until(lambda: screen.query_one(Input).value == "A habit tracker")
+
+
+def test_the_list_of_files(snap_compare: Compare, screen: StartScreen, tmp_path: Path) -> None:
+    for name in ("src/habits.ts", "src/habit_list.ts", "docs/habits.md"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    screen.root = tmp_path
+    look: Callable[[Pilot[StartChoice]], Awaitable[None]] = names_a_file
+    assert snap_compare(screen, terminal_size=(80, 24), run_before=look)
 
 
 async def test_a_repository_can_be_left_out(screen: StartScreen) -> None:

@@ -61,7 +61,8 @@ class FirstStart:
         from ralph_tui.tui.app.start_screen import StartFacts
 
         models, costs = settings.models, settings.safety.cost_limits
-        checks = [one.command for kind in CheckKind for one in self.checks.of(kind)]
+        found = [one.command for kind in CheckKind for one in self.checks.of(kind)]
+        checks = dict.fromkeys(found)  # one command may check types and style, as `go vet` does
         most = f", at most {limit(costs.per_session)} a run" if costs.per_session else ""
         facts = {
             "Checks": ", ".join(checks) or "none found; ralph looks again while it builds",
@@ -77,6 +78,7 @@ class FirstStart:
             missing="" if login() else f"A run needs a login, and there is none. {LOGIN_HINT}",
             plan=self._plan(settings) if self.plans else None,
             offers_git=_may_make_repository(self.root),
+            root=self.root,
         )
 
     def _plan(self, settings: "Settings") -> "ForeignPlan":

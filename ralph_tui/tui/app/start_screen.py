@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 from textual import work
@@ -17,10 +18,13 @@ from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.plan.import_preview import ImportPreview
 from ralph_tui.domain.sanitize import inert
 from ralph_tui.present.sections.import_parts import import_heading, import_parts
+from ralph_tui.present.text.glyphs import choose
 from ralph_tui.present.text.parts import parts_blocks
 from ralph_tui.present.text.spans import Line, Tone
+from ralph_tui.store.typed_texts import REQUEST
 from ralph_tui.tui.theme.stylesheets import STYLES
 from ralph_tui.tui.theme.themes import RALPH_DARK, THEMES, shown_as
+from ralph_tui.tui.widgets.file_completion import WritingLine
 
 _MOST_ROWS = 60
 """Tasks of each kind that a preview lists."""
@@ -62,6 +66,7 @@ class StartFacts:
         missing: What a run needs and does not have; empty when nothing is missing.
         plan: Another tool's plan that can be imported; None where there is none.
         offers_git: Whether the folder is in no repository and `git init` could make one.
+        root: The folder, whose files a request may name.
     """
 
     place: str
@@ -70,6 +75,7 @@ class StartFacts:
     missing: str = ""
     plan: ForeignPlan | None = None
     offers_git: bool = False
+    root: Path = Path()
 
 
 @dataclass(frozen=True)
@@ -98,7 +104,8 @@ class StartScreen(App[StartChoice]):
         Binding("ctrl+s", "only_set_up", priority=True),
         Binding("ctrl+t", "look_at_plan", priority=True),
         Binding("ctrl+g", "toggle_git", priority=True),
-        Binding("escape,ctrl+q,ctrl+c", "leave", priority=True),
+        Binding("escape", "leave"),  # the list of files takes it first
+        Binding("ctrl+q,ctrl+c", "leave", priority=True),
     ]
 
     def __init__(self, found: StartFacts, theme: str = "") -> None:
@@ -109,6 +116,8 @@ class StartScreen(App[StartChoice]):
             theme: The theme in the settings; an unknown one is ralph's own.
         """
         super().__init__()
+        self.root = found.root
+        self.glyphs = choose()
         self._found = found
         self._makes_git = found.offers_git
         self._asked = ""
@@ -129,7 +138,7 @@ class StartScreen(App[StartChoice]):
                 yield from _fact("Git", self._git(), "git")
             if found.missing:
                 yield Static(Content(inert(found.missing)), id="missing")
-            yield Input(placeholder="What should be built?", id="request")
+            yield WritingLine("What should be built? (@ names a file)", "request", REQUEST)
             yield Static(Content(self._next()), id="next")
         yield Static(self._keys(), classes="keys")
 
@@ -159,8 +168,8 @@ class StartScreen(App[StartChoice]):
         self._input.focus()
 
     @property
-    def _input(self) -> Input:
-        return self.screen_stack[0].query_one("#request", Input)
+    def _input(self) -> WritingLine:
+        return self.screen_stack[0].query_one(WritingLine)
 
     def say(self, text: str) -> None:
         """Show a sentence below the input; an empty one shows what enter does."""

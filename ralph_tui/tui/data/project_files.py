@@ -18,6 +18,7 @@ from ralph_tui.store.last_prompt import read_last_prompt
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.project import Project
 from ralph_tui.store.text_files import TAIL_BYTES
+from ralph_tui.store.typed_texts import REQUEST, read_typed
 
 
 def read_specs(root: Path) -> tuple[Spec, ...]:
@@ -48,6 +49,15 @@ def open_request(root: Path) -> str:
     except RalphError:
         return ""  # the watcher says what is wrong with the files
     return "" if report is not None and report.settles(docs.plan) else docs.state.request
+
+
+def last_request(root: Path) -> str:
+    """Return the request that was typed last; empty when none was kept or it cannot be read."""
+    try:
+        typed = read_typed(Layout(root))
+    except RalphError:
+        return ""
+    return next((one.text for one in reversed(typed) if one.kind == REQUEST), "")
 
 
 LEARNINGS = 100_000

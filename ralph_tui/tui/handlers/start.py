@@ -5,7 +5,7 @@ import asyncio
 from ralph_tui.domain.view.loop_view import RunState
 from ralph_tui.engine.control.request import REPLAN
 from ralph_tui.store.foreign_files import foreign_plans
-from ralph_tui.tui.data.project_files import open_request
+from ralph_tui.tui.data.project_files import last_request, open_request
 from ralph_tui.tui.handlers.command_host import CommandHost
 from ralph_tui.tui.screens.dialogs.plan_review import PlanReview
 from ralph_tui.tui.screens.dialogs.text_input import ReplanDialog, RequestDialog
@@ -57,8 +57,12 @@ class StartHandlers:
 
     async def request(self) -> None:
         """Ask what to build, and begin."""
+        app = self._app
+        if not (self._draft or app.view.tasks) and app.view.run_state is RunState.FAILED:
+            # The first run failed, for want of a login perhaps: its request need not be typed again.
+            self._draft = await asyncio.to_thread(last_request, app.launch.root)
         dialog = RequestDialog(self._draft)
-        text = await self._app.push_screen_wait(dialog)
+        text = await app.push_screen_wait(dialog)
         self._draft = dialog.draft
         if text:
             self._draft = ""

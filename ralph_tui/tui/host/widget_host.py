@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import ClassVar, Protocol, runtime_checkable
 
 from textual.app import App
@@ -121,6 +122,11 @@ class Host(App[int]):
         self.bridge = Bridge(launch, clock)
         draw_scroll_bars(unicode=self.glyphs.unicode)
         super().__init__()
+
+    @property
+    def root(self) -> Path:
+        """The project's folder."""
+        return self.launch.root
 
     def keys_of(self, command: Command) -> tuple[str, ...]:
         """Return a command's keys here; the first is the one that is shown."""

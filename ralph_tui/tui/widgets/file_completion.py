@@ -13,12 +13,11 @@ from textual import events
 from textual.content import Content
 from textual.geometry import Offset
 from textual.reactive import reactive
+from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
-from ralph_tui.present.text.spans import Line, Span, Tone
 from ralph_tui.tui.data.project_files import project_paths
-from ralph_tui.tui.widgets.styled import StyledWidget
-from ralph_tui.tui.widgets.text_recall import RECALLS, Recall, keep_text
+from ralph_tui.tui.widgets.text_recall import RECALLS, Recall, writing_app
 
 MOST = 8
 """Files that are offered at once."""
@@ -66,7 +65,7 @@ def matching_paths(paths: Sequence[str], typed: str, most: int = MOST) -> list[s
     return [path for *_, path in nsmallest(most, ranked)]
 
 
-class FileCompletion(StyledWidget):
+class FileCompletion(Widget):
     """The list below the cursor of a box; hidden unless a name is being typed."""
 
     offered: reactive[tuple[str, ...]] = reactive((), layout=True)
@@ -92,7 +91,7 @@ class FileCompletion(StyledWidget):
             self.offered = ()
         else:
             if self._paths is None:
-                self._paths = await asyncio.to_thread(project_paths, self.app.launch.root)
+                self._paths = await asyncio.to_thread(project_paths, writing_app(self).root)
             self._left = None
             self.at = 0
             self.offered = tuple(matching_paths(self._paths, found[1]))
@@ -119,18 +118,18 @@ class FileCompletion(StyledWidget):
 
     def render(self) -> Content:
         """Return a line per file; the chosen one has a sign."""
-        return self.content([self._row(number) for number in range(len(self.offered))])
+        return Content("\n").join(self._row(number) for number in range(len(self.offered)))
 
-    def _row(self, number: int) -> Line:
-        is_here = number == self.at
-        sign = self.app.glyphs.arrow if is_here else " "
+    def _row(self, number: int) -> Content:
+        is_here, glyphs = number == self.at, writing_app(self).glyphs
+        sign = glyphs.arrow if is_here else " "
         path = self.offered[number]
         room = min(WIDEST, self.app.size.width - 8)
-        shown = path if len(path) <= room else f"{self.app.glyphs.ellipsis}{path[1 - room :]}"
-        return [
-            Span(f" {sign} ", Tone.ACCENT),
-            Span(f"{shown} ", Tone.TITLE if is_here else Tone.TEXT),
-        ]
+        shown = path if len(path) <= room else f"{glyphs.ellipsis}{path[1 - room :]}"
+        if not glyphs.unicode:
+            shown = shown.encode("ascii", "replace").decode("ascii")
+        tone = "bold $foreground" if is_here else "$foreground"
+        return Content.assemble((f" {sign} ", "bold $text-accent"), (f"{shown} ", tone))
 
 
 class WritingBox(TextArea):
@@ -186,7 +185,7 @@ class WritingBox(TextArea):
             return self._recall.newer(text)
         goes_back = at == (0, 0) or self._recall.shows(text)
         if key == "up" and goes_back and self.navigator.is_first_wrapped_line(at):
-            return await self._recall.older(self.completion.app, text)
+            return await self._recall.older(writing_app(self), text)
         return None
 
     def _show(self, text: str, *, at_end: bool) -> None:
@@ -217,7 +216,6 @@ class WritingLine(Input):
         """
         super().__init__(placeholder=placeholder, select_on_focus=False, id=name)
         self.completion = FileCompletion()
-        self._kind = kind
         self._recall = Recall(kind)
 
     def on_mount(self) -> None:
@@ -239,7 +237,7 @@ class WritingLine(Input):
         if not (self.completion.is_open and event.key in KEYS):
             text = None
             if event.key == "up":
-                text = await self._recall.older(self.completion.app, self.value)
+                text = await self._recall.older(writing_app(self), self.value)
             elif event.key == "down":
                 text = self._recall.newer(self.value)
             if text is not None:
@@ -254,10 +252,6 @@ class WritingLine(Input):
         if chosen := self.completion.press(event.key, before):
             start = before.rindex("@") + 1
             self.replace(f"{chosen} ", start, self.cursor_position)
-
-    def keep(self) -> None:
-        """Keep the text, which is sent now, to be recalled later."""
-        keep_text(self.completion.app, self._kind, self.value)
 
     async def on_input_changed(self) -> None:
         """Look for a name being typed."""

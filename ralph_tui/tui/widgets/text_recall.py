@@ -5,8 +5,13 @@ What was being typed when the first earlier text was recalled comes back after t
 
 import asyncio
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from textual.dom import DOMNode
 
 from ralph_tui.domain.errors import RalphError
+from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.typed_texts import keep_typed, read_typed
 from ralph_tui.tui.host.widget_host import Host
@@ -14,6 +19,29 @@ from ralph_tui.tui.host.workers import do
 
 RECALLS = frozenset({"up", "down"})
 """Keys that recall."""
+
+
+@runtime_checkable
+class Writing(Protocol):
+    """What a text box needs of its app: the start screen has no project yet, and is no `Host`."""
+
+    @property
+    def root(self) -> Path:
+        """The project's folder."""
+
+    @property
+    def glyphs(self) -> Glyphs:
+        """The signs of this terminal."""
+
+    def say(self, text: str) -> None:
+        """Show a sentence."""
+
+
+def writing_app(node: DOMNode) -> Writing:
+    """Return the app of a text box."""
+    app = node.app
+    assert isinstance(app, Writing)
+    return app
 
 
 def keep_text(app: Host, kind: str, text: str) -> None:
@@ -24,7 +52,7 @@ def keep_text(app: Host, kind: str, text: str) -> None:
 
 async def _keep(app: Host, kind: str, text: str) -> None:
     try:
-        await asyncio.to_thread(keep_typed, Layout(app.launch.root), kind, text)
+        await asyncio.to_thread(keep_typed, Layout(app.root), kind, text)
     except RalphError as error:
         app.say(f"Your text was sent but cannot be recalled later. {error.message} {error.hint}")
 
@@ -44,7 +72,7 @@ class Recall:
         """Return whether a box with this text shows an earlier one, unchanged."""
         return self._at > 0 and self._texts is not None and self._texts[-self._at] == text
 
-    async def older(self, app: Host, now: str) -> str | None:
+    async def older(self, app: Writing, now: str) -> str | None:
         """Return the text before the one that is shown, or None when there is none.
 
         Args:
@@ -67,11 +95,11 @@ class Recall:
         self._at -= 1
         return self._texts[-self._at] if self._at else self._typed
 
-    async def _read(self, app: Host) -> Sequence[str]:
+    async def _read(self, app: Writing) -> Sequence[str]:
         if not self._kind:
             return ()
         try:
-            texts = await asyncio.to_thread(read_typed, Layout(app.launch.root))
+            texts = await asyncio.to_thread(read_typed, Layout(app.root))
         except RalphError as error:
             app.say(f"{error.message} {error.hint}")
             return ()

@@ -37,6 +37,7 @@ from ralph_tui.tui.widgets.file_completion import WritingLine
 from ralph_tui.tui.widgets.links import LinkLine
 from ralph_tui.tui.widgets.row_list import Key, RowList
 from ralph_tui.tui.widgets.styled import StyledWidget
+from ralph_tui.tui.widgets.text_recall import keep_text
 from ralph_tui.tui.widgets.text_view import TextView
 
 
@@ -48,6 +49,7 @@ class FreeTextInput(WritingLine):
     def __init__(self, placeholder: str, kind: str) -> None:
         """Show what it is for while it is empty; recall texts of this kind."""
         super().__init__(placeholder, "words", kind)
+        self._kind = kind
         self.cursor_blink = self.app.animation_level == "full"
 
     @property
@@ -61,6 +63,10 @@ class FreeTextInput(WritingLine):
         self.display = True
         self.focus()
         self.cursor_position = len(text)
+
+    def keep(self) -> None:
+        """Keep the text, which is sent now, to be recalled later."""
+        keep_text(self.app, self._kind, self.value)
 
     def end(self) -> None:
         """Hide the field; the dialog decides what gets the focus."""
