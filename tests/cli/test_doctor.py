@@ -151,6 +151,7 @@ def test_a_sandbox_that_is_installed_and_broken_is_told(
     assert (finding.ok, finding.text) == (False, "not available: socat does not work (broken)")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("quick")
 def test_keys_that_a_script_can_read_are_named_where_there_is_no_sandbox(
     tmp_path: Path, isolated: Path

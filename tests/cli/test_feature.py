@@ -297,6 +297,7 @@ def test_a_damaged_list_never_leads_to_the_wrong_plan(root: Path) -> None:
     assert "feature    login" in said("status", cwd=root)
 
 
+@pytest.mark.long
 def test_doctor_names_the_feature_and_what_is_not_clear(root: Path) -> None:
     def plan_of(*words: str) -> str:
         found = json.loads(inside("doctor", "--json", *words, cwd=root).stdout)

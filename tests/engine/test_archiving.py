@@ -110,6 +110,7 @@ archive_plan(Project(Path(sys.argv[1])), datetime(2026, 1, 9, tzinfo=UTC))
 """
 
 
+@pytest.mark.long
 def test_an_archive_whose_writer_is_killed_is_whole_or_absent(tmp_path: Path) -> None:
     project = a_project(tmp_path, "complete")
     seen = set()

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.harness.projects import task_of
 
 FEWEST_STEPS = 8
@@ -17,6 +19,7 @@ def git(project: Path, *words: str) -> str:
     ).stdout
 
 
+@pytest.mark.long
 def test_a_commit_that_was_killed_at_any_step_is_made_once(tmp_path: Path) -> None:
     ran = subprocess.run(
         [sys.executable, "-m", "tests.faults.dying_commits", str(tmp_path)],

@@ -183,6 +183,7 @@ if sys.orig_argv[1:3] == ["-m", "ralph_tui"]:
 """Python reads it at its start when it is `sitecustomize.py`."""
 
 
+@pytest.mark.long
 def test_a_bug_in_a_widget_gives_the_terminal_back_and_ends_the_loop(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")])
     (tmp_path / "bug").mkdir()

@@ -36,6 +36,7 @@ def works(task_id: str, *, breaks: str = "") -> str:
     """
 
 
+@pytest.mark.long
 async def test_what_a_later_task_breaks_is_opened_again_and_repaired(tmp_path: Path) -> None:
     plan = [
         task("a", verification_criteria=wants("a.txt")),

@@ -173,6 +173,7 @@ async def test_tasks_that_fail_by_themselves_do_not_stop_the_others(tmp_path: Pa
     assert "`ralph retry TASK`" in run.end.hint
 
 
+@pytest.mark.long
 async def test_a_task_that_never_comes_to_an_end_is_blocked_and_the_next_one_is_worked(
     tmp_path: Path,
 ) -> None:
@@ -190,6 +191,7 @@ async def test_a_task_that_never_comes_to_an_end_is_blocked_and_the_next_one_is_
     assert run.end.exit_code == 1
 
 
+@pytest.mark.long
 async def test_a_task_the_model_gives_up_is_blocked_and_the_rest_goes_on(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a"), task("b")])
     async with serving(scenario(gives_up("a"), finishes("b"))) as server:

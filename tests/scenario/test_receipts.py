@@ -81,6 +81,7 @@ async def test_what_a_command_marks_complete_is_undone_said_and_counted(tmp_path
     assert Project(project).load().breaker.denied_count == 1
 
 
+@pytest.mark.long
 async def test_what_the_person_decides_is_recorded_and_believed(tmp_path: Path) -> None:
     """Marked by hand before a run, called complete with a command, edited while no command runs."""
     tasks = [task("hand", status="complete"), task("word"), task("a"), task("late")]

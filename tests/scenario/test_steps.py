@@ -319,7 +319,8 @@ def removes(path: Path, *, after: str) -> Act:
     return person
 
 
-@pytest.mark.parametrize("name", ["docs", pytest.param("setup", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["docs", "setup"])
 async def test_after_kill_9_the_next_run_finishes_what_is_owed(tmp_path: Path, name: str) -> None:
     waits = f"test -e go || {{ touch in-{name}; sleep 600; }}; echo {name} >> done.txt"
     steps: dict[str, Step] = {"setup": command("echo setup >> done.txt", once=True), "work": WORK}

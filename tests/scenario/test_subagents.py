@@ -73,6 +73,7 @@ async def test_a_sub_agent_may_not_change_the_task(tmp_path: Path) -> None:
     assert task_of(project, "a").completion_notes == "Looked."
 
 
+@pytest.mark.long
 async def test_only_ralphs_own_sub_agents_are_offered_and_started(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")])
     others = ("general-purpose", "claude", "statusline-setup", "fork", "Explore", "''")

@@ -43,6 +43,7 @@ def claims(task_id: str, *before: str) -> str:
     """
 
 
+@pytest.mark.long
 async def test_a_plan_without_checks_starts_only_when_that_is_allowed(tmp_path: Path) -> None:
     prose: dict[str, JsonValue] = {"verification_criteria": ["It is fast"]}
     project = make_project(tmp_path, [task("a", **prose), task("b", **prose)], ABSENT)

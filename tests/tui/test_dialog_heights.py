@@ -25,7 +25,8 @@ RARE = frozenset(
     {
         *("preview", "permission_denied", "plan_approval_graph", "limit_approval", "plan_list"),
         *("call_rewritten", "call_side_by_side", "import_small", "undo_small"),
-        *("quit", "specs_approval", "answers"),
+        *("quit", "specs_approval", "answers", "call_denied", "call_diff", "validation_approval"),
+        *("recovery_approval", "quit_detach", "stop", "model", "multiple", "limits", "guide"),
     }
 )
 """Dialogs of which another with the same parts is in the short run."""

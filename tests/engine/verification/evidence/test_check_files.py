@@ -220,6 +220,7 @@ def test_a_file_that_only_adds_tests(source: str, adds: bool) -> None:
     assert only_adds_tests(source.encode()) is adds
 
 
+@pytest.mark.long
 def test_a_look_at_twenty_thousand_files_is_quick(tmp_path: Path) -> None:
     for number in range(200):
         directory = tmp_path / ("tests" if number < 20 else "src") / f"d{number}"
