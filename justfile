@@ -1,4 +1,4 @@
-# `just` lists the commands. CONTRIBUTING.md explains them.
+# Run `just` to list these commands. CONTRIBUTING.md explains them.
 
 _list:
     @just --list --unsorted
@@ -7,11 +7,11 @@ _list:
 setup:
     uv sync --locked
 
-# Run what must pass before a change is merged.
+# Run everything that must pass before a change is merged.
 ci:
     .ci/run
 
-# Run the quick checks: lint, format, types, contracts, spelling, dead code.
+# Run the quick checks: lint, format, types, import contracts, spelling and dead code.
 check:
     uv run ruff check .
     uv run ruff format --check .
@@ -24,12 +24,12 @@ check:
 test *ARGS:
     uv run pytest {{ ARGS }}
 
-# Fix what can be fixed by a tool.
+# Fix lint and format automatically.
 fix:
     uv run ruff check --fix .
     uv run ruff format .
 
-# Write the generated pages again.
+# Regenerate the generated pages.
 pages:
     uv run python -m tests.tools.where_is_what
     uv run python -m tests.tools.fooling_table
@@ -40,7 +40,7 @@ pages:
 docs:
     uv run --locked --group docs python -m tests.tools.docs_site
 
-# Draw the pictures of the screen again; look at each before you commit it.
+# Update the snapshots of the screen. Look at each one before you commit it.
 pictures:
     uv run pytest tests/tui --snapshot-update
 

@@ -33,7 +33,7 @@ settings.load_profile("ralph")
 
 _serialize = SVGImageExtension.serialize
 
-# syrupy 5 renamed the attribute, and ids like terminal-123- change with every run (CRAFT.md section 5).
+# syrupy 5 renamed the attribute, and ids like terminal-123- change with every run.
 SVGImageExtension.file_extension = "svg"
 SVGImageExtension.serialize = lambda self, data, **kw: re.sub(
     r"\bterminal-\d+-", "terminal-", _serialize(self, data, **kw)

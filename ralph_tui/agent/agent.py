@@ -1,4 +1,4 @@
-"""`ClaudeAgent`: creates sessions on the real Claude Code CLI, one of them ahead of time."""
+"""Defines `ClaudeAgent`, which creates sessions on the real Claude Code CLI, one ahead of time."""
 
 import asyncio
 import json
@@ -17,14 +17,14 @@ from ralph_tui.store.io.rotation import append_log
 
 
 class SkillsPlugin:
-    """Copies of skills in a private directory, unchanged for the whole run."""
+    """Copies skills to private directories, where they stay unchanged for the whole run."""
 
     def __init__(self) -> None:
-        """Copy nothing yet."""
+        """Start without copies."""
         self._directories: dict[tuple[Path, ...], tempfile.TemporaryDirectory[str]] = {}
 
     def plugin(self, skills: tuple[Path, ...]) -> Path | None:
-        """Return the plugin directory with these skills, or None without any.
+        """Return the plugin directory with these skills, or None if there are none.
 
         Raises:
             SetupError: A skill cannot be read.
@@ -32,7 +32,7 @@ class SkillsPlugin:
         if not skills:
             return None
         if skills not in self._directories:
-            self._directories[skills] = _filled(skills)
+            self._directories[skills] = _copied(skills)
         return Path(self._directories[skills].name)
 
     def close(self) -> None:
@@ -42,14 +42,12 @@ class SkillsPlugin:
         self._directories.clear()
 
 
-def _filled(skills: tuple[Path, ...]) -> "tempfile.TemporaryDirectory[str]":
+def _copied(skills: tuple[Path, ...]) -> "tempfile.TemporaryDirectory[str]":
     try:
         directory = tempfile.TemporaryDirectory(prefix="ralph-skills-")
     except OSError as error:
-        message = f"No directory for the skills can be made: {error}"
-        raise SetupError(
-            message, "Free some space in the directory for temporary files."
-        ) from error
+        message = f"Cannot create a directory for the skills: {error}"
+        raise SetupError(message, "Free some space in the temporary directory.") from error
     root = Path(directory.name)
     try:
         (root / ".claude-plugin").mkdir()
@@ -59,22 +57,22 @@ def _filled(skills: tuple[Path, ...]) -> "tempfile.TemporaryDirectory[str]":
             shutil.copytree(skill, root / "skills" / skill.name)
     except (OSError, shutil.Error) as error:
         directory.cleanup()
-        message = f"A skill cannot be copied: {error}"
-        raise SetupError(message, "Make its directory readable.") from error
+        message = f"Cannot copy a skill: {error}"
+        raise SetupError(message, "Check the permissions of the skill's directory.") from error
     return directory
 
 
 class ClaudeAgent:
-    """Creates sessions on the bundled CLI, with at most one standby session ready."""
+    """Creates sessions on the bundled CLI, and keeps at most one standby session ready."""
 
     def __init__(
         self, environment: Mapping[str, str] | None = None, *, log: Path | None = None
     ) -> None:
-        """Add `environment` to every CLI; append the CLI's stderr to `log`."""
+        """Add `environment` to that of every CLI; append the CLI's stderr to `log`."""
         self._environment = dict(environment or {})
         self._log_path = log
         self._launcher = Launcher()
-        self._shelf = SkillsPlugin()
+        self._skills = SkillsPlugin()
         self._standby: asyncio.Task[ClaudeSession] | None = None
         self._standby_spec: SessionSpec | None = None
 
@@ -96,7 +94,7 @@ class ClaudeAgent:
             await self._drop_standby()
         finally:
             self._launcher.close()
-            self._shelf.close()
+            self._skills.close()
 
     async def _drop_standby(self) -> None:
         if self._standby is not None:
@@ -104,11 +102,11 @@ class ClaudeAgent:
             await asyncio.wait([self._standby])
             if self._standby.cancelled():
                 self._standby = None
-        if (session := await self._made_ahead()) is not None:
+        if (session := await self._pop_standby()) is not None:
             await session.close()
 
-    async def _made_ahead(self) -> ClaudeSession | None:
-        """Return the standby session, or None without one. If it failed, the next session says why."""
+    async def _pop_standby(self) -> ClaudeSession | None:
+        """Take the standby session, or None. If it failed to start, the next session reports why."""
         standby, self._standby = self._standby, None
         try:
             return await standby if standby is not None else None
@@ -116,7 +114,7 @@ class ClaudeAgent:
             return None
 
     async def _take_standby(self, spec: SessionSpec) -> ClaudeSession | None:
-        session = await self._made_ahead()
+        session = await self._pop_standby()
         if session is None:
             return None
         if self._standby_spec == spec and session.alive:
@@ -125,7 +123,7 @@ class ClaudeAgent:
         return None
 
     async def _connect(self, spec: SessionSpec) -> ClaudeSession:
-        plugin = await asyncio.to_thread(self._shelf.plugin, spec.skills)
+        plugin = await asyncio.to_thread(self._skills.plugin, spec.skills)
         session = ClaudeSession(spec, self._environment, self._log, self._launcher.path, plugin)
         try:
             await session.connect()

@@ -1,4 +1,4 @@
-"""Classify an unsuccessful result (SDK-FACTS section 7): one class, one sentence, one hint."""
+"""Classifies failed results and gives each a message and a hint."""
 
 import re
 from datetime import UTC, datetime
@@ -12,7 +12,7 @@ from ralph_tui.engine.core.ports import Failure
 
 
 class ResultFacts(Model):
-    """The fields of a result that tell success from failure; neither subtype nor is_error does alone."""
+    """The fields of a result that distinguish failures; subtype or is_error alone is not enough."""
 
     subtype: str = ""
     is_error: bool = False
@@ -26,12 +26,12 @@ class ResultFacts(Model):
 
 
 _HINTS = {
-    FailureClass.AUTHENTICATION: "Set ANTHROPIC_API_KEY, or run `claude` once and log in.",
+    FailureClass.AUTHENTICATION: "Set ANTHROPIC_API_KEY, or run `claude` and log in.",
     FailureClass.BILLING: "Add credit or raise the spend limit of the account, then run again.",
-    FailureClass.USAGE_LIMIT: "Run again when the limit has reset.",
-    FailureClass.OVERLOADED: "Check the status of the API or of your gateway, then run again. No task lost an attempt.",
-    FailureClass.NETWORK: "Check the connection, the proxy and ANTHROPIC_BASE_URL, then run again. No task lost an attempt.",
-    FailureClass.BAD_REQUEST: "Check models.primary and models.planning: a wrong model name is the usual cause. The details are in .ralph/logs/claude-cli.log.",
+    FailureClass.USAGE_LIMIT: "Run again after the limit resets.",
+    FailureClass.OVERLOADED: "Check the status of the API or your gateway, then run again. No attempt was counted.",
+    FailureClass.NETWORK: "Check the connection, the proxy and ANTHROPIC_BASE_URL, then run again. No attempt was counted.",
+    FailureClass.BAD_REQUEST: "Check the model names in models.primary and models.planning. Details are in .ralph/logs/claude-cli.log.",
     FailureClass.CONTEXT_FULL: "Shorten AGENTS.md, CLAUDE.md or the task, or use a model with a larger context window.",
     FailureClass.BUDGET: "Raise safety.cost_limits.per_iteration, or split the task.",
     FailureClass.MAX_TURNS: "Raise agent.max_turns, or split the task.",
@@ -44,13 +44,13 @@ _HINTS = {
 _NOT_TRUSTED = re.compile(
     r"\bcertificate\b|\bCERT_|_CERT\b|UNABLE_TO_(?:VERIFY|GET)", re.IGNORECASE
 )
-_TRUST = (
-    "Set NODE_EXTRA_CA_CERTS to a file with your authority's certificate, or sign in to the network first; "
-    "then run again. No task lost an attempt."
+_TRUST_HINT = (
+    "Set NODE_EXTRA_CA_CERTS to a file with your authority's certificate, or sign in to the network first. "
+    "Then run again. No attempt was counted."
 )
-_PORTAL = (
+_PORTAL_HINT = (
     "Sign in to the network, or check the proxy and ANTHROPIC_BASE_URL, then run again. "
-    "No task lost an attempt."
+    "No attempt was counted."
 )
 
 _EXIT_CODE = re.compile(r" \(exit code: -?\d+\)$")
@@ -71,16 +71,16 @@ _BY_STATUS: dict[int | None, FailureClass] = {
     413: FailureClass.BAD_REQUEST,
     511: FailureClass.NETWORK,
 }
-_NOT_THE_SERVICE = re.compile(
+_PROXY_ANSWER = re.compile(
     r"malformed response|intercepting the request|is an HTML page|API Error: 403 Forbidden$"
 )
-"""Words of something in between, such as a hotel's sign-in page; the API explains its own 403."""
+"""Matches an answer from a proxy or a sign-in page rather than the API, which explains its own 403."""
 _API_ERROR = "API Error: "
-_BY_WORDS = (
+_BY_MESSAGE = (
     (re.compile(r"credits? (?:ran out|required)", re.IGNORECASE), FailureClass.BILLING),
     (re.compile(r"context window limit"), FailureClass.CONTEXT_FULL),
 )
-"""What the CLI says without a status and without a class."""
+"""Messages of the CLI without a status or an error class."""
 _BY_REASON = {
     "prompt_too_long": FailureClass.CONTEXT_FULL,
     "blocking_limit": FailureClass.CONTEXT_FULL,
@@ -89,18 +89,18 @@ _BY_SUBTYPE = {
     "error_max_turns": FailureClass.MAX_TURNS,
     "error_max_budget_usd": FailureClass.BUDGET,
 }
-_SAID = {
+_MESSAGES = {
     "error_max_turns": "The session reached its maximum number of turns.",
     "error_max_budget_usd": "The session reached its cost limit.",
 }
 _TEMPORARY = "This is a server-side issue"
-"""The beginning of what the CLI appends to every response with a status of 500 or more."""
+"""The beginning of the text that the CLI appends to every error with a status of 500 or more."""
 _TOO_LONG = "The prompt does not fit into the model's context window."
-_WITHOUT_WORDS = "Claude Code gave up and did not say why ({})."
+_NO_REASON = "Claude Code stopped without giving a reason ({})."
 
 
 def failure(kind: FailureClass, message: str, *, resets_at: datetime | None = None) -> Failure:
-    """Return a failure with the hint of its class."""
+    """Return a failure of a class, with the hint for that class."""
     return Failure(
         kind=kind,
         message=one_line(message, 300),
@@ -110,26 +110,28 @@ def failure(kind: FailureClass, message: str, *, resets_at: datetime | None = No
 
 
 def classify(facts: ResultFacts) -> Failure | None:
-    """Return the failure behind a result, or None when the turn ended normally."""
+    """Return the failure in a result, or None if the turn ended normally."""
     if facts.subtype in _BY_SUBTYPE:
-        return failure(_BY_SUBTYPE[facts.subtype], facts.text or _SAID[facts.subtype])
+        return failure(_BY_SUBTYPE[facts.subtype], facts.text or _MESSAGES[facts.subtype])
     if not facts.is_error or facts.terminal_reason.startswith("aborted"):
         return None
     kind = _kind_of_error(facts)
     until = facts.rejected_until
-    resets = _moment(until) if until else None
-    told = failure(
-        kind, _words(kind, facts) or _WITHOUT_WORDS.format(FAILURES[kind]), resets_at=resets
+    resets = _reset_time(until) if until else None
+    found = failure(
+        kind, _cli_message(kind, facts) or _NO_REASON.format(FAILURES[kind]), resets_at=resets
     )
     if kind is not FailureClass.NETWORK:
-        return told
-    if _NOT_THE_SERVICE.search(facts.text):
-        return told.model_copy(update={"message": _answered_instead(facts), "hint": _PORTAL})
-    return told.model_copy(update={"hint": _TRUST}) if _NOT_TRUSTED.search(facts.text) else told
+        return found
+    if _PROXY_ANSWER.search(facts.text):
+        return found.model_copy(update={"message": _proxy_message(facts), "hint": _PORTAL_HINT})
+    return (
+        found.model_copy(update={"hint": _TRUST_HINT}) if _NOT_TRUSTED.search(facts.text) else found
+    )
 
 
-def _words(kind: FailureClass, facts: ResultFacts) -> str:
-    """Return the CLI's message without the boilerplate of such failures; empty when it says nothing."""
+def _cli_message(kind: FailureClass, facts: ResultFacts) -> str:
+    """Return the CLI's message without boilerplate, or an empty string if there is none."""
     if kind is FailureClass.CONTEXT_FULL and facts.terminal_reason == "prompt_too_long":
         return _TOO_LONG
     text = facts.text.removeprefix(_API_ERROR)
@@ -138,25 +140,25 @@ def _words(kind: FailureClass, facts: ResultFacts) -> str:
     return f"The API is busy: {text.partition(_TEMPORARY)[0].rstrip('. ')}."
 
 
-def _answered_instead(facts: ResultFacts) -> str:
-    """Return the failure for an answer from a sign-in page or a proxy."""
+def _proxy_message(facts: ResultFacts) -> str:
+    """Return the message for an answer from a proxy or a sign-in page."""
     page = " with an HTML page" if "HTML page" in facts.text else ""
     status = re.search(r"\bHTTP (\d{3})\b|API Error: (\d{3})", facts.text)
     number = f" (HTTP {status[1] or status[2]})" if status else ""
-    return f"A proxy or a sign-in page answered in place of the API{page}{number}."
+    return f"A proxy or sign-in page answered instead of the API{page}{number}."
 
 
-def silence(seconds: float, wrong: str) -> Failure:
-    """Return the failure for a silent CLI; `wrong` says what can be seen of its connection."""
-    said = f"The CLI said nothing for {seconds:.0f} seconds."
-    if not wrong:
-        return failure(FailureClass.CLI_SILENT, said)
-    lost = failure(FailureClass.NETWORK, f"{said} {wrong}")
+def silence_failure(seconds: float, problem: str) -> Failure:
+    """Return the failure for a silent CLI; `problem` describes what is wrong with its connection, if any."""
+    message = f"No output from the Claude Code CLI for {seconds:.0f} seconds."
+    if not problem:
+        return failure(FailureClass.CLI_SILENT, message)
+    lost = failure(FailureClass.NETWORK, f"{message} {problem}")
     return lost.model_copy(update={"hint": ADVICE})
 
 
-def _moment(seconds: int) -> datetime | None:
-    """Return the time of a timestamp, or None when it is outside the calendar."""
+def _reset_time(seconds: int) -> datetime | None:
+    """Return the time of a timestamp in epoch seconds, or None if it is out of range."""
     try:
         return datetime.fromtimestamp(seconds, UTC)
     except (ValueError, OverflowError, OSError):
@@ -170,7 +172,7 @@ def _kind_of_error(facts: ResultFacts) -> FailureClass:
         return FailureClass.REFUSAL
     if facts.rejected_until is not None or _USAGE_WORDS.search(facts.text):
         return FailureClass.USAGE_LIMIT
-    if _NOT_THE_SERVICE.search(facts.text):
+    if _PROXY_ANSWER.search(facts.text):
         return FailureClass.NETWORK
     if facts.assistant_error in _BY_ERROR:
         return _BY_ERROR[facts.assistant_error]
@@ -183,12 +185,12 @@ def _kind_of_status(facts: ResultFacts) -> FailureClass:
         return _BY_STATUS[status]
     if status is not None and status >= 500:
         return FailureClass.OVERLOADED
-    return _kind_of_words(facts) if status is None else FailureClass.UNKNOWN
+    return _kind_of_message(facts) if status is None else FailureClass.UNKNOWN
 
 
-def _kind_of_words(facts: ResultFacts) -> FailureClass:
-    """Return the class of a failure without a status, which is mostly an incomplete response."""
-    for words, kind in _BY_WORDS:
+def _kind_of_message(facts: ResultFacts) -> FailureClass:
+    """Return the class of a failure without a status, usually an incomplete response."""
+    for words, kind in _BY_MESSAGE:
         if words.search(facts.text):
             return kind
     lost = facts.assistant_error == "server_error"
@@ -196,10 +198,10 @@ def _kind_of_words(facts: ResultFacts) -> FailureClass:
     return FailureClass.NETWORK if lost or unclear else FailureClass.UNKNOWN
 
 
-def why_lost(error: Exception) -> str:
-    """Say in a few words how the CLI ended.
+def exit_reason(error: Exception) -> str:
+    """Return a short description of how the CLI ended.
 
-    The SDK repeats the exit status, and omits it when it was writing as the process ended.
+    The SDK repeats the exit status, or omits it if the process ended during a write.
     """
     words = one_line(str(error).partition("\nError output:")[0], 300)
     if "write to process" in words or "write to terminated process" in words:

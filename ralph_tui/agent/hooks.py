@@ -1,7 +1,7 @@
-"""The hooks through which the engine oversees a session; every guard path fails closed.
+"""Implements the hooks by which the engine supervises a session; every guard path fails closed.
 
-Shapes and failure modes are SDK-FACTS section 4: a hook that raises, returns None or misspells a key lets
-the tool run unless its matcher says `on_failure="block"`, so outputs are made by the helpers below only.
+A hook that raises, returns None or misspells a key lets the tool run, unless its matcher has
+`on_failure="block"`. So only the helpers below create outputs.
 """
 
 from collections.abc import Awaitable, Callable
@@ -23,16 +23,16 @@ from ralph_tui.domain.tool_calls import ToolCall, Verdict
 from ralph_tui.engine.core.ports import AgentItem, Supervisor
 
 GUARD_TIMEOUT_SECONDS = 30.0
-"""Seconds, far beyond the guard's own deadline. After a timeout the tool does not run."""
+"""Far more than the guard's own deadline. After a timeout the tool does not run."""
 
 MAX_PICTURES = 5
 MAX_PICTURE_CHARS = 4_000_000
-"""Base64 of one picture, about 3 MB; a larger one is left out and the text says so."""
+"""The most Base64 characters of a picture, about 3 MB; a larger one is replaced by a note."""
 
 MAX_OUTPUT_CHARS = 4_000
 
 HOLD_TIMEOUT_SECONDS = 2 * 3600.0
-"""Seconds. After a tool the engine may wait for the hourly rate limit, up to 61 minutes; at the end of a turn
+"""After a tool call the engine may wait up to 61 minutes for the hourly rate limit; at the end of a turn
 it may run every check."""
 
 PASS: HookJSONOutput = {}
@@ -42,7 +42,7 @@ Emit = Callable[[AgentItem], None]
 
 
 def deny(reason: str) -> HookJSONOutput:
-    """Refuse the tool; the model reads the reason."""
+    """Return the output that refuses a tool; the model sees the reason."""
     return {
         "hookSpecificOutput": {
             "hookEventName": "PreToolUse",
@@ -53,23 +53,23 @@ def deny(reason: str) -> HookJSONOutput:
 
 
 def rewrite(tool_input: dict[str, Any]) -> HookJSONOutput:
-    """Run the tool with another input; deny rules still see the new one."""
+    """Return the output that changes a tool's input; the CLI's deny rules still apply to the new one."""
     return {"hookSpecificOutput": {"hookEventName": "PreToolUse", "updatedInput": tool_input}}
 
 
 def add_note(event: str, note: str) -> HookJSONOutput:
-    """Let the model read `note` after the tool's result."""
+    """Return the output that adds a note for the model to a tool's result."""
     output = {"hookSpecificOutput": {"hookEventName": event, "additionalContext": note}}
     return cast("HookJSONOutput", output)
 
 
-def keep_going(reason: str) -> HookJSONOutput:
-    """Keep the turn from ending; the model reads the reason."""
+def block_end(reason: str) -> HookJSONOutput:
+    """Return the output that keeps the turn from ending; the model sees the reason."""
     return {"decision": "block", "reason": reason}
 
 
 def ask(reason: str, tool_input: dict[str, Any]) -> HookJSONOutput:
-    """Make the CLI call `may_use_tool`, even for a tool that is allowed and inside the sandbox."""
+    """Return the output that makes the CLI call `may_use_tool`, even for an allowed tool in the sandbox."""
     return {
         "hookSpecificOutput": {
             "hookEventName": "PreToolUse",
@@ -81,42 +81,42 @@ def ask(reason: str, tool_input: dict[str, Any]) -> HookJSONOutput:
 
 
 class Hooks:
-    """Hook callbacks bound to the current supervisor; a standby session has none yet."""
+    """Hook callbacks that ask the current supervisor; a standby session has none yet."""
 
     def __init__(
         self,
         emit: Emit,
         started: Callable[[ToolCall], None],
         denied: Callable[[str], None],
-        failed: Callable[[Exception], None],
-        caught_up: Callable[[], Awaitable[None]],
+        end_failed: Callable[[Exception], None],
+        wait_for_messages: Callable[[], Awaitable[None]],
         *,
         session: str,
     ) -> None:
         """Report to the session: calls and denials to its translator, failures to its feed.
 
         Args:
-            emit: Takes what the hooks have to tell, in order with the CLI's messages.
-            started: Takes every call before it is judged.
-            denied: Takes the id of a call that does not run.
-            failed: Takes what went wrong while the end of a turn was judged.
-            caught_up: Waits until the messages that came before a hook are handled.
-            session: The mark of everything that the session starts.
+            emit: Receives the hooks' events, in order with the CLI's messages.
+            started: Receives every call before it is judged.
+            denied: Receives the ID of each denied call.
+            end_failed: Receives an error while the end of a turn was judged.
+            wait_for_messages: Waits until the messages before a hook have been handled.
+            session: The mark of the session's processes.
         """
-        self.permits = PermissionCallback(emit, denied, session)
+        self.permissions = PermissionCallback(emit, denied, session)
         self._session = session
         self._emit = emit
         self._started = started
         self._denied = denied
-        self._failed = failed
-        self._caught_up = caught_up
-        self.judging_end = False
-        """Whether the CLI waits for a judgment on the end of a turn, which may run every check."""
+        self._failed = end_failed
+        self._wait_for_messages = wait_for_messages
+        self.judging_turn_end = False
+        """Whether the end of a turn is being judged, which may run every check."""
 
     @property
     def supervisor(self) -> Supervisor | None:
-        """The supervisor that answers now."""
-        return self.permits.supervisor
+        """The current supervisor, if any."""
+        return self.permissions.supervisor
 
     def matchers(self) -> dict[HookEvent, list[HookMatcher]]:
         """Return the hooks that the SDK registers at connect."""
@@ -144,7 +144,7 @@ class Hooks:
                 verdict = Verdict(decision="deny", rule="no-overseer", reason="No task is running")
             else:
                 verdict = await self.supervisor.review_tool(call)
-        except Exception as error:  # noqa: BLE001 - whatever went wrong, the tool must not run
+        except Exception as error:  # noqa: BLE001 - on any error the tool must not run
             verdict = Verdict(
                 decision="deny",
                 rule="guard-failed",
@@ -169,14 +169,14 @@ class Hooks:
             return deny(verdict.message)
         tool_input = self._rewritten(call, verdict)
         if verdict.decision == "ask":
-            self.permits.expect(call, verdict)
+            self.permissions.expect(call, verdict)
             return ask(verdict.message, tool_input)
         if verdict.asks:
-            self.permits.tell_again(call, verdict)
+            self.permissions.report_earlier_answer(call, verdict)
         return rewrite(tool_input) if tool_input != call.input else PASS
 
     def _rewritten(self, call: ToolCall, verdict: Verdict) -> dict[str, Any]:
-        """Return the input that will be used."""
+        """Return the tool's input with the verdict's command, and report the change."""
         if verdict.command is None:
             return dict(call.input)
         before = str(call.input.get("command", ""))
@@ -192,7 +192,7 @@ class Hooks:
         if self.supervisor is None:
             return PASS
         call = _call_of(data, tool_use_id, self._session)
-        await self._caught_up()
+        await self._wait_for_messages()
         after = await self.supervisor.after_tool(call, _output_of(call.name, data))
         if after.end_turn:
             return {"continue_": False, "stopReason": after.note or "The task is complete."}
@@ -201,15 +201,15 @@ class Hooks:
     async def _on_stop(self, data: HookInput, _: str | None, __: HookContext) -> HookJSONOutput:
         if self.supervisor is None:
             return PASS
-        self.judging_end = True
+        self.judging_turn_end = True
         try:
             missing = await self.supervisor.on_stop(str(data.get("last_assistant_message") or ""))
-        except Exception as error:  # noqa: BLE001 - the session must end, and say why
+        except Exception as error:  # noqa: BLE001 - the session must end and report the error
             self._failed(error)
             return PASS
         finally:
-            self.judging_end = False
-        return keep_going(missing) if missing else PASS
+            self.judging_turn_end = False
+        return block_end(missing) if missing else PASS
 
 
 def _call_of(data: HookInput, tool_use_id: str | None, session: str) -> ToolCall:
@@ -224,7 +224,7 @@ def _call_of(data: HookInput, tool_use_id: str | None, session: str) -> ToolCall
 
 
 def _output_of(name: str, data: HookInput) -> ToolOutput:
-    """Return the output of an extra MCP server's tool, and nothing for any other tool."""
+    """Return the output of an extra MCP server's tool; empty for any other tool."""
     own = name.startswith(f"mcp__{OWN_SERVER}__")
     returned = cast("dict[str, Any]", data).get("tool_response")
     if own or not name.startswith("mcp__") or returned is None:
@@ -238,7 +238,7 @@ def _output_of(name: str, data: HookInput) -> ToolOutput:
         if picture is not None and len(pictures) < MAX_PICTURES:
             pictures.append(picture)
         elif kind == "image":
-            texts.append("[a picture too large or too many was left out]")
+            texts.append("[a picture was left out: too large, or too many]")
         else:
             texts.append(str(block.get("text", "") if kind == "text" else block))
     return ToolOutput(text=head("\n".join(texts), MAX_OUTPUT_CHARS), pictures=tuple(pictures))

@@ -1,7 +1,7 @@
-"""Import the SDK without the web server and the programs that its MCP library loads beside what the SDK uses.
+"""Imports the SDK without the unused parts of its MCP library, such as a web server.
 
-`mcp` loads its whole self when any part of it is imported: uvicorn, starlette, httpx's command line with rich and
-pygments. That is two fifths of the SDK's import, and it is before the start of the first session.
+Importing any part of `mcp` loads all of it, with uvicorn, starlette, and httpx's command line with rich and
+pygments. That takes two fifths of the SDK's import time and delays the first session.
 """
 
 import sys
@@ -14,14 +14,15 @@ _COMMAND_LINE = "httpx._main"
 
 
 def import_sdk() -> None:
-    """Import the SDK with the parts of `mcp` that it uses; import all where these have other names now."""
+    """Import the SDK with only the parts of `mcp` that it uses, or with all if a new version renamed them."""
     if "mcp" in sys.modules:
         return
-    # httpx does without its command line where that cannot be imported.
-    held_back = {_FRAMEWORK: _without_framework(), _COMMAND_LINE: None}
-    sys.modules.update({n: m for n, m in held_back.items() if n not in sys.modules})  # type: ignore[misc]
+    # Without its command line, httpx still works.
+    stubs = {_FRAMEWORK: _framework_stub(), _COMMAND_LINE: None}
+    sys.modules.update({n: m for n, m in stubs.items() if n not in sys.modules})  # type: ignore[misc]
     try:
-        package, server = _hollow("mcp"), _hollow("mcp.server")
+        package, server = _lazy_package("mcp"), _lazy_package("mcp.server")
+        _lazy_package("httpx")  # used only for a status code after a timeout
         vars(package)["server"] = server
         vars(server)["Server"] = import_module("mcp.server.lowlevel").Server
         import_module("claude_agent_sdk")
@@ -30,13 +31,13 @@ def import_sdk() -> None:
             del sys.modules[name]
         import_module("claude_agent_sdk")
     finally:
-        for name, module in held_back.items():
+        for name, module in stubs.items():
             if name in sys.modules and sys.modules[name] is module:
                 del sys.modules[name]
 
 
-def _hollow(name: str) -> ModuleType:
-    """Make a package known whose own code runs when somebody asks for something that only it has.
+def _lazy_package(name: str) -> ModuleType:
+    """Register a package whose code runs only when an attribute of it is needed.
 
     Raises:
         ImportError: There is no such package.
@@ -47,20 +48,20 @@ def _hollow(name: str) -> ModuleType:
     module = module_from_spec(spec)
     loader = spec.loader
 
-    def of_its_code(wanted: str) -> object:
+    def load_attribute(wanted: str) -> object:
         if wanted.startswith("__"):
             raise AttributeError(wanted)
         vars(module).pop("__getattr__", None)
         loader.exec_module(module)
         return getattr(module, wanted)
 
-    vars(module)["__getattr__"] = of_its_code
+    vars(module)["__getattr__"] = load_attribute
     sys.modules[name] = module
     return module
 
 
-def _without_framework() -> ModuleType:
-    """Return what `mcp.shared.memory` imports, and compares with only in a helper that the SDK never calls."""
+def _framework_stub() -> ModuleType:
+    """Return a stub for `mcp.shared.memory`, which needs the class only in a helper that the SDK never calls."""
     module = ModuleType(_FRAMEWORK)
     vars(module)["FastMCP"] = type("FastMCP", (), {})
     return module

@@ -1,4 +1,4 @@
-"""The `ralph` MCP server: offers the engine's tools through the SDK."""
+"""Offers the engine's tools to the model, as the in-process MCP server `ralph`."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -17,7 +17,7 @@ CallTool = Callable[[str, dict[str, JsonValue]], Awaitable[ToolAnswer]]
 
 
 def tool_server(specs: tuple[ToolSpec, ...], call: CallTool) -> McpSdkServerConfig:
-    """Return an in-process MCP server that offers `specs` and answers through `call`."""
+    """Return an in-process MCP server that offers `specs` and passes calls to `call`."""
     return create_sdk_mcp_server(SERVER_NAME, tools=[_sdk_tool(spec, call) for spec in specs])
 
 
@@ -25,7 +25,7 @@ def _sdk_tool(spec: ToolSpec, call: CallTool) -> SdkMcpTool[Any]:
     async def handle(arguments: dict[str, JsonValue]) -> dict[str, Any]:
         try:
             answer = await call(spec.name, arguments)
-        except Exception as error:  # noqa: BLE001 - the model must get an answer it can act on
+        except Exception as error:  # noqa: BLE001 - the model needs an answer that it can act on
             text = f"{spec.name} failed: {one_line(str(error), 300)}"
             answer = ToolAnswer(text=text, is_error=True)
         return {"content": [{"type": "text", "text": answer.text}], "is_error": answer.is_error}

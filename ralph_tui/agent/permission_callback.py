@@ -1,7 +1,8 @@
-"""Answer what the CLI asks before a tool runs: the model's questions, and permission for a call.
+"""Answers the CLI before a tool runs: the model's questions, and requests for permission.
 
-A call comes here when a hook said `ask`, or when the CLI's own rules did (SDK-FACTS section 11); the guard
-has allowed it before, so nothing it denies is ever asked about.
+The CLI requests permission if a hook says `ask`, and for what its own rules never allow unasked: to write below
+`.git` or `.claude`, or through a symbolic link that leaves the project. The guard has already allowed such a call;
+a call that it denies never gets here.
 """
 
 from collections.abc import Callable
@@ -19,8 +20,8 @@ from ralph_tui.engine.decisions.permission_questions import permission_of
 
 ASK_TOOL = "AskUserQuestion"
 
-PART = 300
-"""The most characters of a call that its record shows."""
+MAX_PART = 300
+"""The most characters of a call in its event."""
 
 Result = PermissionResultAllow | PermissionResultDeny
 
@@ -31,18 +32,18 @@ class PermissionCallback:
     def __init__(
         self, emit: Callable[[AgentItem], None], denied: Callable[[str], None], session: str
     ) -> None:
-        """Report rulings to the feed of the session with this mark, and denials to its translator."""
+        """Report rulings to the session's feed, and denials to its translator."""
         self._session = session
         self.supervisor: Supervisor | None = None
         self._emit = emit
         self._denied = denied
-        self._sent: dict[str, tuple[ToolCall, Verdict]] = {}
+        self._expected: dict[str, tuple[ToolCall, Verdict]] = {}
 
     def expect(self, call: ToolCall, verdict: Verdict) -> None:
-        """Remember a call that the CLI was told to ask about, and the guard's verdict."""
-        self._sent[call.tool_id] = call, verdict
+        """Remember a call for which the CLI will request permission, and the guard's verdict on it."""
+        self._expected[call.tool_id] = call, verdict
 
-    def tell_again(self, call: ToolCall, verdict: Verdict) -> None:
+    def report_earlier_answer(self, call: ToolCall, verdict: Verdict) -> None:
         """Report that an earlier answer covers a call that needs permission."""
         self._emit(
             ev.ToolAllowed(
@@ -58,12 +59,12 @@ class PermissionCallback:
     async def may_use_tool(
         self, name: str, tool_input: dict[str, Any], context: ToolPermissionContext
     ) -> Result:
-        """Return whether the call may run; whatever goes wrong is a denial."""
+        """Return whether the call may run. Any failure is a denial."""
         supervisor = self.supervisor
         if name == ASK_TOOL and supervisor is not None:
             return await _ask(supervisor, tool_input)
         tool_id = context.tool_use_id or ""
-        before, verdict = self._sent.pop(tool_id, (None, None))
+        before, verdict = self._expected.pop(tool_id, (None, None))
         call = ToolCall(
             tool_id=tool_id,
             name=name,
@@ -75,14 +76,14 @@ class PermissionCallback:
         permission = permission_of(
             call, verdict, asked=str(asked or ""), said=context.decision_reason or ""
         )
-        ruling = await _ruling(supervisor, call, permission)
-        self._tell(tool_id, permission, ruling)
+        ruling = await _decide(supervisor, call, permission)
+        self._report(tool_id, permission, ruling)
         if ruling.allowed:
             return PermissionResultAllow(updated_input=tool_input)
-        return PermissionResultDeny(message=_said(ruling))
+        return PermissionResultDeny(message=_denial_text(ruling))
 
-    def _tell(self, tool_id: str, wanted: Permission, ruling: Ruling) -> None:
-        part = one_line(wanted.argument, PART)
+    def _report(self, tool_id: str, wanted: Permission, ruling: Ruling) -> None:
+        part = one_line(wanted.argument, MAX_PART)
         if ruling.allowed:
             self._emit(
                 ev.ToolAllowed(
@@ -109,29 +110,29 @@ class PermissionCallback:
         )
 
 
-async def _ruling(supervisor: Supervisor | None, call: ToolCall, wanted: Permission) -> Ruling:
+async def _decide(supervisor: Supervisor | None, call: ToolCall, wanted: Permission) -> Ruling:
     if supervisor is None:
         return Ruling(allowed=False, reason="No task is running", by=NOBODY)
     try:
         return await supervisor.permit(call, wanted)
-    except Exception as error:  # noqa: BLE001 - whatever went wrong, the tool must not run
+    except Exception as error:  # noqa: BLE001 - on any error the tool must not run
         text = f"Nobody could be asked ({one_line(str(error), 200)})"
         return Ruling(allowed=False, reason=text, by=NOBODY)
 
 
-def _said(ruling: Ruling) -> str:
-    """Return the denial in the words that the model reads."""
+def _denial_text(ruling: Ruling) -> str:
+    """Return the message of a denial for the model."""
     if ruling.by == NOBODY:
-        return f"Denied: {ruling.reason}. Do without it."
+        return f"Denied: {ruling.reason}. Continue without it."
     why = f": {ruling.reason}" if ruling.reason else " and gives no reason."
-    return f"The person denies this call{why}\nDo not try it in another way; do without it."
+    return f"The person denies this call{why}\nDo not attempt it another way. Continue without it."
 
 
 async def _ask(supervisor: Supervisor, tool_input: dict[str, Any]) -> Result:
-    """Answer by question text (SDK-FACTS section 5.2); after a refusal the turn continues."""
+    """Return the person's answers by question text, as the CLI expects them; a refusal does not end the turn."""
     try:
         reply = await supervisor.ask(questions_of(tool_input))
-    except Exception as error:  # noqa: BLE001 - the model must learn that there is no answer
+    except Exception as error:  # noqa: BLE001 - the model must know that there is no answer
         return PermissionResultDeny(message=f"No answer: {one_line(str(error), 200)}")
     if reply.refused:
         return PermissionResultDeny(message=reply.refused)
@@ -139,7 +140,7 @@ async def _ask(supervisor: Supervisor, tool_input: dict[str, Any]) -> Result:
 
 
 def questions_of(tool_input: dict[str, Any]) -> tuple[Question, ...]:
-    """Return the questions of an AskUserQuestion call, made inert; the CLI has checked their shape."""
+    """Return the questions of an AskUserQuestion call as inert text; the CLI has validated them."""
     return tuple(
         Question(
             question=inert(str(raw.get("question", ""))),

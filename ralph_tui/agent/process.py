@@ -1,10 +1,10 @@
-"""Start the CLI in a process group of its own, continue it when it is stopped, and end it.
+"""Starts the CLI in its own process group, continues it if it is stopped, and ends it.
 
-A terminal sends Ctrl+C to the whole foreground group; the CLI would take it as its own interrupt and
-the iteration that was to be finished would fail. The SDK starts whatever `cli_path` names, so it gets
-a small script that leaves our group, drops the variables the agent must not have (an environment
-laid over ours can change them, not remove them), and becomes the CLI. The key goes through a pipe: in the
-environment of the CLI, every process of the same user could read it.
+A terminal sends Ctrl+C to the whole foreground group. The CLI would be interrupted too, and the iteration
+that ralph wants to finish would fail. So the SDK, which starts whatever `cli_path` names, gets a small
+script. The script leaves the group, removes variables that the agent must not have, which the SDK can only
+override, and becomes the CLI. It passes keys through pipes, because every process of the same user can read
+the CLI's environment.
 """
 
 import asyncio
@@ -30,47 +30,47 @@ import os, sys
 os.setpgid(0, 0)
 for name in os.environ.pop("RALPH_GUARD_REMOVED", "").split():
     os.environ.pop(name, None)
-for name, told in {handed!r}.items():
+for name, variable in {piped!r}.items():
     key = os.environ.pop(name, "")
     if key:
         reader, writer = os.pipe()
         os.write(writer, os.fsencode(key))
         os.close(writer)
         os.set_inheritable(reader, True)
-        os.environ[told] = str(reader)
+        os.environ[variable] = str(reader)
 os.execv({cli!r}, [{cli!r}, *sys.argv[1:]])
 """
 
-HANDED = {
+PIPED_KEYS = {
     "ANTHROPIC_API_KEY": "CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR",
     "CLAUDE_CODE_OAUTH_TOKEN": "CLAUDE_CODE_OAUTH_TOKEN_FILE_DESCRIPTOR",
 }
-"""Keys that the CLI reads from a descriptor, by the variable that names it."""
+"""Keys that the CLI can read from a file descriptor, with the variable for the descriptor's number."""
 
 MAX_SHEBANG = 127
-"""Linux cuts a longer first line."""
+"""The most characters of a script's first line; Linux cuts a longer one."""
 
 
-LEAVE_SECONDS = 0.5
-"""Seconds for a healthy CLI to exit on its own, and before that to interrupt its tools."""
+EXIT_SECONDS = 0.5
+"""Time for a healthy CLI to interrupt its tools, and then to exit on its own."""
 
-END_SECONDS = 0.3
-"""Seconds for the CLI and all its children to react to a SIGTERM."""
+TERMINATE_SECONDS = 0.3
+"""Time for the CLI and its children to react to SIGTERM."""
 
-LET_GO_SECONDS = 1.0
-"""Seconds for the SDK to notice that the CLI is gone."""
+DISCONNECT_SECONDS = 1.0
+"""Time for the SDK to notice that the CLI is gone."""
 
-LOOK_SECONDS = 1.0
+POLL_SECONDS = 1.0
 
-MOST_STOPS = 5
-"""After so many stops somebody keeps stopping it on purpose, and the session is replaced."""
+MAX_STOPS = 5
+"""After this many stops, which must be deliberate, the session is replaced."""
 
-CONTINUED = "Something stopped the Claude Code CLI (SIGSTOP). ralph continued it."
+CONTINUED = "The Claude Code CLI was suspended (SIGSTOP). Ralph resumed it."
 
 
 def launch_script(python: str, cli: str) -> str:
-    """Return the script that turns into `cli`."""
-    return SCRIPT.format(python=python, cli=cli, handed=HANDED)
+    """Return the script that becomes `cli`."""
+    return SCRIPT.format(python=python, cli=cli, piped=PIPED_KEYS)
 
 
 def bundled_cli() -> Path | None:
@@ -82,7 +82,7 @@ def bundled_cli() -> Path | None:
 
 
 class Launcher:
-    """Owns the launch script; `path` is None where scripts cannot be used, and the SDK finds the CLI itself."""
+    """Owns the launch script; `path` is None if no script can be used, so that the SDK finds the CLI itself."""
 
     def __init__(self) -> None:
         """Write the script into a private temporary directory."""
@@ -106,10 +106,10 @@ class Launcher:
 
 
 async def connect_cli(client: "ClaudeSDKClient", mark: str, seconds: float) -> None:
-    """Connect, and end a CLI that is cancelled or takes too long before the SDK waits for it.
+    """Connect, and end the CLI on cancellation or timeout, so that the SDK does not wait for it.
 
     Raises:
-        TimeoutError: It took longer than `seconds`.
+        TimeoutError: The connection took longer than `seconds`.
     """
     connecting = asyncio.create_task(client.connect(), name="ralph-sdk-connect")
     try:
@@ -118,65 +118,67 @@ async def connect_cli(client: "ClaudeSDKClient", mark: str, seconds: float) -> N
         if not connecting.done():
             connecting.cancel()
             await asyncio.shield(asyncio.to_thread(_end, mark))
-            await asyncio.wait([connecting], timeout=LET_GO_SECONDS)
+            await asyncio.wait([connecting], timeout=DISCONNECT_SECONDS)
     if connecting.cancelled():
         raise TimeoutError
     await connecting
 
 
-async def end_cli(client: "ClaudeSDKClient", mark: str, *, well: bool, tools_running: bool) -> None:
-    """End the CLI and everything with its mark. Run it in a task that nobody cancels.
+async def end_cli(
+    client: "ClaudeSDKClient", mark: str, *, responsive: bool, tools_running: bool
+) -> None:
+    """End the CLI and every process with its mark. Call it in a task that is never cancelled.
 
     Args:
         client: The SDK's client.
-        mark: What the session's processes carry in their environment.
-        well: Whether the CLI still answers, so that it may end on its own.
-        tools_running: Whether tools run, which are interrupted first.
+        mark: The mark of the session's processes, in their environment.
+        responsive: Whether the CLI still responds, so that it can exit on its own.
+        tools_running: Whether there are running tools to interrupt first.
     """
     from claude_agent_sdk import ClaudeSDKError
 
-    if tools_running and well:
-        well = await _interrupted(client)  # so that the tools end in order
-    leaving = asyncio.create_task(client.disconnect(), name="ralph-sdk-disconnect")
-    await asyncio.wait([leaving], timeout=LEAVE_SECONDS if well else 0.0)
+    if tools_running and responsive:
+        responsive = await _interrupt(client)  # so that the tools end cleanly
+    disconnecting = asyncio.create_task(client.disconnect(), name="ralph-sdk-disconnect")
+    await asyncio.wait([disconnecting], timeout=EXIT_SECONDS if responsive else 0.0)
     await asyncio.to_thread(_end, mark)
-    await asyncio.wait([leaving], timeout=LET_GO_SECONDS)
-    leaving.cancel()
+    await asyncio.wait([disconnecting], timeout=DISCONNECT_SECONDS)
+    disconnecting.cancel()
     with contextlib.suppress(ClaudeSDKError, OSError, asyncio.CancelledError):
-        await leaving
+        await disconnecting
 
 
-async def _interrupted(client: "ClaudeSDKClient") -> bool:
+async def _interrupt(client: "ClaudeSDKClient") -> bool:
     from claude_agent_sdk import ClaudeSDKError
 
     try:
-        await asyncio.wait_for(client.interrupt(), LEAVE_SECONDS)
+        await asyncio.wait_for(client.interrupt(), EXIT_SECONDS)
     except (ClaudeSDKError, OSError, TimeoutError):
         return False
     return True
 
 
 def _end(mark: str) -> None:
-    end_marked(SESSION_MARK, mark, grace=END_SECONDS)
+    end_marked(SESSION_MARK, mark, grace=TERMINATE_SECONDS)
 
 
 async def continue_when_stopped(
     mark: str, emit: Callable[[ev.Notice], None], give_up: Callable[[str], None]
 ) -> None:
-    """Continue the CLI of a session whenever it is stopped, until it exits. Run it as a task.
+    """Continue a session's CLI whenever it is stopped, until it exits. Run it as a task.
 
     Args:
-        mark: What the session's processes carry in their environment.
-        emit: Takes what a person should know.
-        give_up: Takes the reason when the CLI is stopped again and again.
+        mark: The mark of the session's processes, in their environment.
+        emit: Receives notices for the person.
+        give_up: Receives the reason if the CLI is stopped too often.
     """
     process = await asyncio.to_thread(_cli_of, mark)
     stops = 0
-    while process is not None and stops < MOST_STOPS:
-        await asyncio.sleep(LOOK_SECONDS)
+    while process is not None and stops < MAX_STOPS:
+        await asyncio.sleep(POLL_SECONDS)
         try:
-            stopped = _stopped(process)
-        except OSError:  # no descriptor is left to look with; there may be one at the next look
+            stopped = _is_stopped(process)
+        except OSError:  # out of file descriptors, perhaps not at the next poll
             continue
         if stopped is None:
             return
@@ -185,24 +187,24 @@ async def continue_when_stopped(
             process.send_signal(signal.SIGCONT)
             emit(ev.Notice(level="warning", text=CONTINUED))
     if stops:
-        give_up(f"something stopped it {stops} times")
+        give_up(f"it was suspended {stops} times")
 
 
 def _cli_of(mark: str) -> "psutil.Process | None":
-    """Return the child of this process that carries the mark, which only the CLI itself is."""
+    """Return the child of this process with the mark, which is the CLI itself, or None."""
     import psutil
 
     for child in psutil.Process(os.getpid()).children():
         try:
             if child.environ().get(SESSION_MARK) == mark:
                 return child
-        except (psutil.Error, OSError):  # gone meanwhile
+        except (psutil.Error, OSError):  # it has exited
             continue
     return None
 
 
-def _stopped(process: "psutil.Process") -> bool | None:
-    """Return whether the process is stopped, or None when it is gone."""
+def _is_stopped(process: "psutil.Process") -> bool | None:
+    """Return whether the process is stopped, or None if it is gone."""
     import psutil
 
     try:

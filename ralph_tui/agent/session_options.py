@@ -1,4 +1,4 @@
-"""The SDK options of a session: trimmed, restricted, and the same in every iteration."""
+"""Builds the SDK options of a session: trimmed, restricted, and the same in every iteration."""
 
 import json
 import warnings
@@ -11,40 +11,40 @@ from claude_agent_sdk.types import CanUseToolShadowedWarning, SandboxSettings
 
 from ralph_tui.agent.hooks import Hooks
 from ralph_tui.agent.mcp_server import SERVER_NAME
-from ralph_tui.agent.process import HANDED
+from ralph_tui.agent.process import PIPED_KEYS
 from ralph_tui.domain.documents.extensions import OWN_SERVER
 from ralph_tui.domain.redaction import is_secret_name
 from ralph_tui.engine.core.ports import SessionSpec
 from ralph_tui.guard.sandbox.os_sandbox import Sandbox, witness_variable
 
 MAX_BUFFER_BYTES = 64 * 1024 * 1024
-"""One message of the CLI; the SDK's 1 MB ends the session on a large file (SDK-FACTS section 12.2)."""
+"""The limit for one message; with the SDK's 1 MB, a large file ends the session."""
 
 TRIMMED_REQUEST = {
-    # Ralph keeps the memory between sessions; the CLI's own would be a second, hidden one.
+    # Ralph keeps memory between sessions; the CLI's would be a second, hidden one.
     "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
     # Background work would outlive its turn, unseen and uncounted.
     "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
-    # Only ralph's own sub-agents: the CLI's bring every tool, and nothing bounds what they run.
+    # Only ralph's sub-agents: the CLI's own have every tool and no limits.
     "CLAUDE_AGENT_SDK_DISABLE_BUILTIN_AGENTS": "1",
     "CLAUDE_CODE_FORK_SUBAGENT": "0",
-    # Otherwise a prompt-dependent header precedes the cached blocks (SDK-FACTS section 2.4).
+    # Otherwise a prompt-dependent header precedes the cached blocks.
     "CLAUDE_CODE_ATTRIBUTION_HEADER": "0",
-    # Ralph hands off itself; a silent summary mid-task would lose what the task needs.
+    # Ralph does its own handoff; a silent summary mid-task would lose what the task needs.
     "DISABLE_AUTO_COMPACT": "1",
     "DISABLE_AUTOUPDATER": "1",
-    # All tools are named in the request; the search for others would add a placeholder to each.
+    # The request names all tools; a search for others would add a placeholder to each.
     "ENABLE_TOOL_SEARCH": "false",
 }
-"""Environment that removes from the request what the loop does not need (SDK-FACTS section 1.5)."""
+"""Variables that trim from the request what the loop does not need."""
 
-_OF_PROVIDERS = ("ANTHROPIC_", "AWS_", "GOOGLE_", "AZURE_")
+_PROVIDER_PREFIXES = ("ANTHROPIC_", "AWS_", "GOOGLE_", "AZURE_")
 
 SETTINGS = json.dumps(
     {
         "attribution": {"commit": "", "pr": ""},
         "includeGitInstructions": False,
-        # A skill may contain commands that run on reading it, without the guard.
+        # A skill may contain commands that run when it is read, without the guard.
         "disableSkillShellExecution": True,
     }
 )
@@ -65,16 +65,16 @@ def session_options(
     """Return the options for one session.
 
     Args:
-        spec: What the engine asked for.
-        environment: Added to the CLI's environment, over the spec's.
-        hooks: The guard and the gate.
-        server: The `ralph_*` tools.
-        log: Takes the CLI's stderr, line by line; nothing of it reaches fd 2.
-        cli_path: What to start instead of the bundled CLI.
-        plugin: Holds the spec's skills.
+        spec: The session that the engine requests.
+        environment: Variables that override those of the spec.
+        hooks: The hooks for the guard and the gate.
+        server: The server with the `ralph_*` tools.
+        log: Receives the CLI's stderr line by line; none of it reaches fd 2.
+        cli_path: The CLI to start instead of the bundled one.
+        plugin: The directory with the spec's skills.
     """
-    # The guard is the PreToolUse hook; the callback is for what the CLI still asks (SDK-FACTS 11.3), as
-    # meant, and nothing may be written to fd 2 while the screen is open.
+    # The guard is the PreToolUse hook, and the callback is intentionally only for what the CLI still
+    # asks. A warning on fd 2 would garble the screen.
     warnings.filterwarnings("ignore", category=CanUseToolShadowedWarning)
     sources = cast("list[Literal['user', 'project', 'local']]", list(spec.setting_sources))
     return ClaudeAgentOptions(
@@ -105,14 +105,14 @@ def session_options(
         plugins=[{"type": "local", "path": str(plugin)}] if plugin else [],
         env={
             **TRIMMED_REQUEST,
-            **_bounds(spec),
+            **_limits(spec),
             **spec.environment,
             **environment,
             **witness_variable(spec.sandbox),
         },
         max_buffer_size=MAX_BUFFER_BYTES,
         stderr=log,
-        can_use_tool=cast("Any", hooks.permits.may_use_tool),
+        can_use_tool=cast("Any", hooks.permissions.may_use_tool),
         hooks=hooks.matchers(),
         include_partial_messages=True,
         verbatim_prompts=True,
@@ -125,9 +125,9 @@ def _extra_servers(spec: SessionSpec) -> dict[str, Any]:
     return {name: {"type": "http", **s} if "url" in s else s for name, s in given.items()}
 
 
-def sandbox_settings(held: Sandbox | None) -> SandboxSettings | None:
-    """Return the sandbox settings for the CLI; two of them are missing in the SDK's type (SDK-FACTS section 10)."""
-    if held is None:
+def sandbox_settings(sandbox: Sandbox | None) -> SandboxSettings | None:
+    """Return the CLI's sandbox settings; the SDK's type lacks two of them."""
+    if sandbox is None:
         return None
     settings = {
         "enabled": True,
@@ -136,29 +136,29 @@ def sandbox_settings(held: Sandbox | None) -> SandboxSettings | None:
         # Otherwise the CLI silently drops a sandbox that breaks during the session.
         "failIfUnavailable": True,
         "filesystem": {
-            "allowWrite": list(held.allow_write),
-            "denyWrite": list(held.deny_write),
-            "denyRead": list(held.deny_read),
+            "allowWrite": list(sandbox.allow_write),
+            "denyWrite": list(sandbox.deny_write),
+            "denyRead": list(sandbox.deny_read),
         },
-        "network": {"allowedDomains": list(held.domains)},
+        "network": {"allowedDomains": list(sandbox.domains)},
     }
     return cast("SandboxSettings", settings)
 
 
 def key_hiding(spec: SessionSpec, inherited: Mapping[str, str]) -> dict[str, str]:
-    """Return the setting that keeps the CLI's own keys from commands; it works only in the CLI's sandbox.
+    """Return the variable that hides the CLI's keys from commands; it works only in the CLI's sandbox.
 
-    The launcher passes the keys it can through a pipe. The others would be in the environment of the shell
-    around each command (`inherited`). With extra MCP servers nothing is removed, since they would lose variables.
+    The launch script passes some keys through pipes. Commands would see the others in their environment.
+    Not used with extra MCP servers, which would lose variables that they need.
     """
-    left = (name for name in inherited if is_secret_name(name) and name not in HANDED)
-    used = any(inherited[name] and name.startswith(_OF_PROVIDERS) for name in left)
+    left = (name for name in inherited if is_secret_name(name) and name not in PIPED_KEYS)
+    used = any(inherited[name] and name.startswith(_PROVIDER_PREFIXES) for name in left)
     hides = used and spec.sandbox is not None and not spec.mcp_servers
     return {"CLAUDE_CODE_SUBPROCESS_ENV_SCRUB": "1"} if hides else {}
 
 
-def _bounds(spec: SessionSpec) -> dict[str, str]:
-    """Return the limits of the CLI's waits and retries (SDK-FACTS section 7.1, 7.3)."""
+def _limits(spec: SessionSpec) -> dict[str, str]:
+    """Return the variables that limit the CLI's waits and retries."""
     idle_ms = str(spec.idle_timeout_seconds * 1000)
     return {
         "CLAUDE_CODE_MAX_RETRIES": str(spec.max_api_retries),

@@ -1,4 +1,4 @@
-"""An MCP server on standard input and output: offers tools to a program that a person uses."""
+"""Runs an MCP server on standard input and output, for a program that a person uses."""
 
 import asyncio
 import os
@@ -16,30 +16,30 @@ from pydantic import JsonValue
 from ralph_tui.domain.tool_calls import ToolAnswer
 from ralph_tui.engine.core.ports import ToolSpec
 
-Answering = Callable[[str, dict[str, JsonValue]], ToolAnswer]
-"""Does what a tool is for; may take a while and is called in a thread."""
+Answer = Callable[[str, dict[str, JsonValue]], ToolAnswer]
+"""Runs a tool with its arguments; called in a thread, as it may take a while."""
 
 
 def serve_tools(
-    name: str, version: str, instructions: str, specs: tuple[ToolSpec, ...], answer: Answering
+    name: str, version: str, instructions: str, specs: tuple[ToolSpec, ...], answer: Answer
 ) -> None:
-    """Offer tools until the client closes standard input; what is printed meanwhile goes to standard error.
+    """Offer tools until the client closes standard input; print other output to standard error.
 
     Args:
-        name: What the client calls the server.
-        version: The version it tells.
-        instructions: What the client's model reads about the tools.
+        name: The server's name.
+        version: The server's version.
+        instructions: Instructions for the client's model.
         specs: The tools.
-        answer: Answers a call of one of them.
+        answer: Runs one of the tools.
     """
-    # A thread waits for input and cannot be woken; nothing is half done that an end could break.
+    # The default action, because a thread that waits for input cannot be woken. Nothing is left half done.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    with redirect_stdout(sys.stderr):  # standard output speaks the protocol and nothing else
+    with redirect_stdout(sys.stderr):  # standard output is for the protocol only
         asyncio.run(_serve(_server(name, version, instructions, specs, answer)))
 
 
 def _server(
-    name: str, version: str, instructions: str, specs: tuple[ToolSpec, ...], answer: Answering
+    name: str, version: str, instructions: str, specs: tuple[ToolSpec, ...], answer: Answer
 ) -> Server[object, object]:
     server: Server[object, object] = Server(name, version, instructions)
 
@@ -67,16 +67,11 @@ def _tool(spec: ToolSpec) -> Tool:
 
 
 async def _serve(server: Server[object, object]) -> None:
-    # Of their own, because the library closes them at the end.
+    # Duplicated, because the library closes the files at the end.
     with (
         os.fdopen(os.dup(0), encoding="utf-8", errors="replace") as stdin,
         os.fdopen(os.dup(1), "w", encoding="utf-8") as stdout,
     ):
-        await _talk(server, anyio.wrap_file(stdin), anyio.wrap_file(stdout))
-
-
-async def _talk(
-    server: Server[object, object], stdin: anyio.AsyncFile[str], stdout: anyio.AsyncFile[str]
-) -> None:
-    async with stdio_server(stdin, stdout) as (incoming, outgoing):
-        await server.run(incoming, outgoing, server.create_initialization_options())
+        streams = stdio_server(anyio.wrap_file(stdin), anyio.wrap_file(stdout))
+        async with streams as (incoming, outgoing):
+            await server.run(incoming, outgoing, server.create_initialization_options())

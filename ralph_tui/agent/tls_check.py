@@ -1,7 +1,7 @@
-"""Check that an `https` address of the CLI really speaks TLS.
+"""Checks that the CLI's `https` address really speaks TLS.
 
-If it does not, the CLI stays silent until its timeout (SDK-FACTS section 7), so ralph checks
-itself. Only an address that the person configured is checked, and only by a handshake.
+If it does not, the CLI stays silent until its timeout. Only an address that the person configured is
+checked, and only by a handshake.
 """
 
 import os
@@ -16,29 +16,29 @@ from ralph_tui.domain.errors import SetupError
 VARIABLE = "ANTHROPIC_BASE_URL"
 
 SECONDS = 5.0
-"""Seconds for a handshake."""
+"""The timeout of the connection and of the handshake."""
 
-ADVICE = f"Correct {VARIABLE}: https:// needs a port that speaks TLS; a gateway on this machine is often http://."
+ADVICE = f"Correct {VARIABLE}. An https:// address needs a port that speaks TLS. A local gateway often uses http://."
 
 
 def require_tls(environ: Mapping[str, str] = os.environ) -> None:
-    """Refuse an `https` address that certainly speaks something else. Blocks.
+    """Refuse an `https` address that certainly does not speak TLS. Blocks.
 
     Raises:
-        SetupError: What answers there is no TLS.
+        SetupError: The address does not speak TLS.
     """
-    wrong, certain = _look(environ)
-    if wrong and certain:
-        raise SetupError(wrong, ADVICE)
+    problem, certain = _probe(environ)
+    if problem and certain:
+        raise SetupError(problem, ADVICE)
 
 
-def trouble(environ: Mapping[str, str]) -> str:
-    """Return what is wrong with TLS at the address, as a sentence, or an empty string. Blocks."""
-    return _look(environ)[0]
+def tls_problem(environ: Mapping[str, str]) -> str:
+    """Return a sentence on what is wrong with TLS at the address, or an empty string. Blocks."""
+    return _probe(environ)[0]
 
 
-def _look(environ: Mapping[str, str]) -> tuple[str, bool]:
-    """Return what is wrong and whether it is certain: a silent server may only be busy."""
+def _probe(environ: Mapping[str, str]) -> tuple[str, bool]:
+    """Return what is wrong, and whether that is certain: a silent server may just be busy."""
     url = environ.get(VARIABLE, "").strip()
     try:
         parts = urlsplit(url)
@@ -51,7 +51,7 @@ def _look(environ: Mapping[str, str]) -> tuple[str, bool]:
         with socket.create_connection((host, port), SECONDS) as plain:
             return _handshake(plain, host, f"{host}:{port}")
     except (OSError, UnicodeError):
-        return "", False  # nobody listens, which the CLI reports itself
+        return "", False  # the CLI reports a failed connection
 
 
 def _handshake(plain: socket.socket, host: str, where: str) -> tuple[str, bool]:
@@ -67,9 +67,9 @@ def _handshake(plain: socket.socket, host: str, where: str) -> tuple[str, bool]:
     except ssl.SSLError as error:
         if error.reason in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNKNOWN_PROTOCOL"):
             return f"{where} does not speak TLS.", True
-        return f"{where} ends the TLS handshake ({error.reason or 'it hangs up'}).", False
+        return f"{where} ended the TLS handshake ({error.reason or 'connection closed'}).", False
     except OSError:
-        return f"{where} hangs up in the TLS handshake.", False
+        return f"{where} closed the connection during the TLS handshake.", False
 
 
 def _by_proxy(host: str) -> bool:

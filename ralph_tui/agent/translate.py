@@ -1,4 +1,4 @@
-"""Translate SDK messages into our events; unknown messages are ignored."""
+"""Translates SDK messages into events; ignores unknown messages."""
 
 import json
 import time
@@ -31,38 +31,38 @@ from ralph_tui.domain.sanitize import head, inert
 from ralph_tui.domain.tool_calls import ToolCall
 from ralph_tui.engine.core.ports import AgentItem, TurnEnded
 
-MOST = 8_192
-"""The most characters held back; a longer word is no secret."""
+MAX_HELD_BACK = 8_192
+"""The most characters to hold back; a longer word cannot be a secret."""
 
 
 class StreamRedaction:
-    """Holds back the end of streamed text that may be the beginning of a secret, per speaker."""
+    """Holds back the end of each speaker's streamed text if it may be the beginning of a secret."""
 
     def __init__(self) -> None:
-        """Hold nothing back yet."""
+        """Start with nothing held back."""
         self._waiting: dict[str | None, str] = {}
 
     def add(self, speaker: str | None, piece: str) -> str:
-        """Return the text that can be shown now, inert."""
+        """Return the text that can be shown now, as inert text."""
         text = self._waiting.pop(speaker, "") + piece
         at = unfinished(text)
-        if len(text) - at > MOST:
+        if len(text) - at > MAX_HELD_BACK:
             at = len(text)
         if at < len(text):
             self._waiting[speaker] = text[at:]
         return inert(text[:at])
 
     def rest(self, speaker: str | None) -> str:
-        """Return the text still held back, once the stream is over."""
+        """Return the text still held back at the end of the stream."""
         return inert(self._waiting.pop(speaker, ""))
 
 
 TEXT_LIMIT = 20_000
-"""Characters of one text, input value or output that an event carries."""
+"""The most characters of a text, input value or output in an event."""
 
 
 class Translator:
-    """Tells starts from finishes in one session; no I/O."""
+    """Translates the messages of one session and tracks its tool calls; no I/O."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         """Measure durations with `clock`, in seconds."""
@@ -74,20 +74,20 @@ class Translator:
         self._started_session = False
         self._assistant_error = ""
         self._rejected_until: int | None = None
-        self._spending = SessionUsage()
-        self._holding = StreamRedaction()
+        self._usage = SessionUsage()
+        self._redaction = StreamRedaction()
         self.session_id = ""
         self.tools: tuple[str, ...] | None = None
         self._servers: dict[str, str] = {}
-        self._told_allowances: dict[str, int] = {}
+        self._reported_allowances: dict[str, int] = {}
 
     @property
     def tools_running(self) -> bool:
-        """Whether the model waits for a tool, so that silence is normal."""
+        """Whether the model waits for a tool, during which silence is normal."""
         return bool(self._running)
 
-    def lost_servers(self, wanted: tuple[str, ...]) -> str:
-        """Return which extra MCP servers failed to start, as a sentence, or an empty string."""
+    def failed_servers(self, wanted: tuple[str, ...]) -> str:
+        """Return a sentence on the extra MCP servers that failed to start, or an empty string."""
         gone = [
             n for n in wanted if self._servers.get(n, "missing") not in ("connected", "pending")
         ]
@@ -95,7 +95,7 @@ class Translator:
         return f"An MCP server of this phase did not start: {states}." if gone else ""
 
     def translate(self, message: Message) -> list[AgentItem]:
-        """Return the events of one SDK message; often none."""
+        """Return the events for an SDK message; often none."""
         match message:
             case StreamEvent():
                 return self._stream(message)
@@ -108,14 +108,14 @@ class Translator:
             case RateLimitEvent():
                 info = message.rate_limit_info
                 self._rejected_until = info.resets_at if info.status == "rejected" else None
-                return self._allowances(info.raw)
+                return self._quota_reports(info.raw)
             case SystemMessage():
                 return self._system(message)
             case _:
                 return []
 
     def start_tool(self, call: ToolCall, parent_id: str | None = None) -> list[AgentItem]:
-        """Record a call, reported by a hook or a message, whichever came first."""
+        """Record a call when a hook or a message first reports it."""
         if call.tool_id in self._seen:
             return []
         self._seen.add(call.tool_id)
@@ -130,15 +130,15 @@ class Translator:
         ]
 
     def deny_tool(self, tool_id: str) -> None:
-        """Record that the guard refused a call, so that its error result reads as a denial."""
+        """Record that a call was denied, so that its error result becomes a denial."""
         self._denied.add(tool_id)
 
     def interrupt(self) -> None:
-        """Record that the running calls are being ended; the CLI reports them as failed."""
+        """Record that the running calls are being interrupted, as the CLI reports them as failed."""
         self._interrupted |= set(self._running)
 
     def abandon(self) -> list[AgentItem]:
-        """Close the calls that will get no result."""
+        """Finish the running calls, which will get no result."""
         left: list[AgentItem] = [
             self._finish(tool_id, ev.ToolOutcome.INTERRUPTED, "") for tool_id in list(self._running)
         ]
@@ -150,15 +150,15 @@ class Translator:
         match event.get("type"):
             case "content_block_delta":
                 piece = event.get("delta", {}).get("text", "")
-                return _shown(self._holding.add(parent, piece), parent) if piece else []
+                return _text_delta(self._redaction.add(parent, piece), parent) if piece else []
             case "content_block_stop":
-                return _shown(self._holding.rest(parent), parent)
+                return _text_delta(self._redaction.rest(parent), parent)
             case "message_start" if parent is None:
                 body = event.get("message", {})
-                self._spending.start_response(body.get("model", ""), body.get("usage") or {})
+                self._usage.start_response(body.get("model", ""), body.get("usage") or {})
             case "message_delta" if parent is None:
-                self._spending.finish_response(event.get("usage") or {})
-                return [self._spending.report()]
+                self._usage.finish_response(event.get("usage") or {})
+                return [self._usage.report()]
         return []
 
     def _assistant(self, message: AssistantMessage) -> list[AgentItem]:
@@ -167,14 +167,14 @@ class Translator:
         if message.error:
             self._assistant_error = message.error
         if parent is not None and message.message_id and message.usage:
-            self._spending.count_sub_agent(message.message_id, message.model, message.usage)
+            self._usage.count_sub_agent(message.message_id, message.model, message.usage)
         failed = message.error is not None and parent is None
         for block in message.content:
             if isinstance(block, TextBlock) and failed:
-                continue  # the failure that ends the turn reports the same
+                continue  # the failure of the turn has the same text
             if isinstance(block, TextBlock) and block.text.strip():
-                # The whole message arrives before the end of its stream and includes the held-back text.
-                self._holding.rest(parent)
+                # The whole message arrives before its stream ends, and includes the held-back text.
+                self._redaction.rest(parent)
                 items.append(ev.AssistantText(text=head(block.text, TEXT_LIMIT), parent_id=parent))
             elif isinstance(block, ToolUseBlock):
                 call = ToolCall(tool_id=block.id, name=block.name, input=block.input)
@@ -216,7 +216,7 @@ class Translator:
     def _system(self, message: SystemMessage) -> list[AgentItem]:
         data = message.data
         if message.subtype == "api_retry":
-            self._spending.count_retry()
+            self._usage.count_retry()
             return [api_retry(data)]
         if message.subtype != "init" or self._started_session:
             return []
@@ -236,18 +236,18 @@ class Translator:
             )
         ]
 
-    def _allowances(self, raw: Mapping[str, Any]) -> list[AgentItem]:
-        """Return the usage of each quota window that changed by a percent."""
-        told: list[AgentItem] = []
+    def _quota_reports(self, raw: Mapping[str, Any]) -> list[AgentItem]:
+        """Return the usage of each quota window whose percentage changed."""
+        reports: list[AgentItem] = []
         for allowance in allowances(raw):
             percent = int(allowance.percent)
-            if self._told_allowances.get(allowance.window) != percent:
-                self._told_allowances[allowance.window] = percent
-                told.append(ev.AllowanceReported(allowance=allowance))
-        return told
+            if self._reported_allowances.get(allowance.window) != percent:
+                self._reported_allowances[allowance.window] = percent
+                reports.append(ev.AllowanceReported(allowance=allowance))
+        return reports
 
     def _result(self, message: ResultMessage) -> list[AgentItem]:
-        self._spending.settle(message.total_cost_usd, message.model_usage or {})
+        self._usage.settle(message.total_cost_usd, message.model_usage or {})
         facts = ResultFacts(
             subtype=message.subtype,
             is_error=message.is_error,
@@ -266,11 +266,11 @@ class Translator:
             session_id=message.session_id,
         )
         self._assistant_error = ""
-        return [*self.abandon(), self._spending.report(), ended]
+        return [*self.abandon(), self._usage.report(), ended]
 
 
 def allowances(raw: Mapping[str, Any]) -> list[Allowance]:
-    """Return the quota windows in the CLI's report (SDK-FACTS section 7.4), without invalid ones."""
+    """Return the valid quota windows in the CLI's report."""
     windows = raw.get("unifiedWindows")
     found: list[Allowance] = []
     for name, window in windows.items() if isinstance(windows, dict) else ():
@@ -283,12 +283,12 @@ def allowances(raw: Mapping[str, Any]) -> list[Allowance]:
     return found
 
 
-def _shown(text: str, parent: str | None) -> list[AgentItem]:
+def _text_delta(text: str, parent: str | None) -> list[AgentItem]:
     return [ev.TextDelta(text=text, parent_id=parent)] if text else []
 
 
 def api_retry(data: Mapping[str, Any]) -> ev.ApiRetry:
-    """Return the event for the CLI's report that it retries a request."""
+    """Return the event for the CLI's report of a retried request."""
     status = data.get("error_status")
     return ev.ApiRetry(
         attempt=int(data.get("attempt") or 0),
@@ -300,7 +300,7 @@ def api_retry(data: Mapping[str, Any]) -> ev.ApiRetry:
 
 
 def bounded_input(values: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """Return a tool's input with long strings cut, and very large structures as cut text."""
+    """Return a tool's input with long strings cut, and very large structures replaced by cut text."""
     return {inert(key): _bounded(value) for key, value in values.items()}
 
 
@@ -314,9 +314,9 @@ def _bounded(value: JsonValue) -> JsonValue:
 
 
 def patch_text(result: Mapping[str, Any] | None) -> str:
-    """Return what a call changed in a file as a unified diff; empty if the CLI reported no change of a file.
+    """Return a call's change to a file as a unified diff, or an empty string if the CLI reports none.
 
-    The CLI's text for the model has no line numbers; its structured result has the hunks of the whole file.
+    The result for the model has no line numbers, so this uses the hunks of the structured result.
 
     Args:
         result: The `tool_use_result` of the message: `{"type"?, "structuredPatch": [{"oldStart", "lines", …}], …}`.
@@ -329,7 +329,7 @@ def patch_text(result: Mapping[str, Any] | None) -> str:
     lines: list[str] = []
     for hunk in hunks:
         if isinstance(hunk, Mapping) and isinstance(hunk.get("lines"), list):
-            numbers = [hunk.get(name) for name in _NUMBERS]
+            numbers = [hunk.get(name) for name in _HUNK_FIELDS]
             known = all(isinstance(number, int) for number in numbers)
             lines.append("@@ -{},{} +{},{} @@".format(*numbers) if known else "@@")
             lines += (inert(str(line).rstrip("\r")).replace("\n", " ") for line in hunk["lines"])
@@ -340,11 +340,11 @@ def patch_text(result: Mapping[str, Any] | None) -> str:
     return "\n".join([*lines[:kept], *more])
 
 
-_NUMBERS = ("oldStart", "oldLines", "newStart", "newLines")
+_HUNK_FIELDS = ("oldStart", "oldLines", "newStart", "newLines")
 
 
 def result_text(content: str | Iterable[Mapping[str, Any]] | None) -> str:
-    """Return the text of a tool result; other blocks appear as the name of their type."""
+    """Return the text of a tool result; other blocks appear as their type in brackets."""
     if content is None or isinstance(content, str):
         return content or ""
     return "\n".join(

@@ -1,7 +1,7 @@
-"""Count what a session spends: estimates while a turn runs, the CLI's own figure at its end.
+"""Tracks a session's usage: estimates while a turn runs, the CLI's own figures at its end.
 
-Counts in whole numbers. A reported cost never decreases: a figure of the CLI that is lower than
-the previous estimate takes effect once the session has cost that much.
+All costs are whole numbers. A reported cost never decreases: if the CLI's figure is lower than the previous
+estimate, the estimate is reported until the figure exceeds it.
 """
 
 import math
@@ -36,7 +36,7 @@ def price_of(model: str) -> Price:
 
 
 def estimate(model: str, usage: TokenUsage) -> int:
-    """Return the cost of one response in nano-dollars, the smallest part of a price per million tokens."""
+    """Return the cost of a response in nano-dollars, in which all prices per token are whole numbers."""
     price = price_of(model)
     return (
         usage.input_tokens * _nanos(price.input)
@@ -47,12 +47,12 @@ def estimate(model: str, usage: TokenUsage) -> int:
 
 
 def _nanos(usd_per_million: float) -> int:
-    """Return a token's price in nano-dollars."""
+    """Return the price of a token in nano-dollars."""
     return round(usd_per_million * 1_000)
 
 
 class SessionUsage:
-    """Adds up responses; the CLI's cumulative cost (SDK-FACTS section 3.3) replaces the estimates."""
+    """Sums up responses; the CLI's cumulative cost replaces the estimates."""
 
     def __init__(self) -> None:
         """Start at zero."""
@@ -60,11 +60,11 @@ class SessionUsage:
         self._started: dict[str, Any] = {}
         self._last = TokenUsage()
         self._settled = 0
-        """Micro-dollars by the CLI's own figure."""
+        """Micro-dollars, by the CLI's own figures."""
         self._estimated = 0
-        """Nano-dollars by list prices since then."""
+        """Nano-dollars since then, by list prices."""
         self._reported = 0
-        """Micro-dollars; never less than reported before."""
+        """Micro-dollars; never decreases."""
         self._tokens = 0
         self._output = 0
         self._requests = 0
@@ -72,7 +72,7 @@ class SessionUsage:
         self._sub_agent_messages: set[str] = set()
 
     def start_response(self, model: str, usage: Mapping[str, Any]) -> None:
-        """Remember the input tokens, which the end of a response may leave out."""
+        """Count a request, and keep its input tokens, which the end of the response may omit."""
         self._model = model or self._model
         self._started = dict(usage)
         self._requests += 1
@@ -85,14 +85,14 @@ class SessionUsage:
         self._started = {}
 
     def count_sub_agent(self, message_id: str, model: str, usage: Mapping[str, Any]) -> None:
-        """Count a sub-agent's response once, however many blocks report it."""
+        """Count a sub-agent's response once, even if several messages report it."""
         if message_id not in self._sub_agent_messages:
             self._sub_agent_messages.add(message_id)
             self._requests += 1
             self._count(model, token_usage(usage))
 
     def count_retry(self) -> None:
-        """Count a request that the API did not answer and the CLI repeats."""
+        """Count a request that the API did not answer and the CLI retries."""
         self._requests += 1
 
     def _count(self, model: str, usage: TokenUsage) -> None:
@@ -101,7 +101,7 @@ class SessionUsage:
         self._tokens += usage.input_tokens + usage.cache_creation_tokens + usage.output_tokens
 
     def settle(self, total_cost_usd: float | None, models: Mapping[str, Any]) -> None:
-        """Use the CLI's figure; without a valid one the estimate counts, never zero."""
+        """Replace the estimate with the CLI's figure; keep it if the figure is invalid or below the previous one."""
         if total_cost_usd is not None and self._settled <= _micros(total_cost_usd):
             self._settled = _micros(total_cost_usd)
         else:
@@ -111,7 +111,7 @@ class SessionUsage:
         self._window = max(windows, default=self._window)
 
     def report(self) -> TurnUsage:
-        """Return the current figures."""
+        """Return the current usage."""
         self._reported = max(self._reported, self._settled + _rounded(self._estimated))
         return TurnUsage(
             usage=self._last,
@@ -124,7 +124,7 @@ class SessionUsage:
 
 
 def _micros(usd: float) -> int:
-    """Return the CLI's figure in micro-dollars, or None when it is no amount."""
+    """Return the CLI's figure in micro-dollars, or -1 if it is not a valid amount."""
     return micros(usd) if 0 <= usd < math.inf else -1
 
 
@@ -134,7 +134,7 @@ def _rounded(nanos: int) -> int:
 
 
 def token_usage(usage: Mapping[str, Any]) -> TokenUsage:
-    """Return the API's usage object as ours; missing and negative figures become zero."""
+    """Convert the API's usage object; missing, invalid and negative figures become zero."""
 
     def figure(name: str) -> int:
         value = usage.get(name)

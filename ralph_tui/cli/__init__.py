@@ -1,4 +1,4 @@
-"""The command line: one file per verb in `commands`, what runs a loop in `run`, what `ralph doctor` looks at in `doctor`.
+"""The command line: one module per command in `commands`, running a loop in `run`, the checks of `ralph doctor` in `doctor`.
 
 May not: import anything heavy at module scope, or Typer before `app`.
 Callers: the console scripts.

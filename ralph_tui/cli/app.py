@@ -1,4 +1,4 @@
-"""Assembles the command tree: every command with its options, and what a person reads after a wrong one."""
+"""Builds the command tree: every command with its options, and the error messages for a wrong command line."""
 
 import re
 import sys
@@ -35,7 +35,13 @@ from ralph_tui.cli.commands import (
 )
 from ralph_tui.cli.completion import asked_shell, complete_for
 from ralph_tui.cli.console import discard_stdout, fail
-from ralph_tui.cli.options import Feature, ProjectRoot, chosen_feature, examples, of_features
+from ralph_tui.cli.options import (
+    Feature,
+    ProjectRoot,
+    add_feature_option,
+    chosen_feature,
+    examples,
+)
 from ralph_tui.cli.run.mode import open_here
 from ralph_tui.domain.errors import ExitCode, RalphError
 
@@ -46,23 +52,23 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "attach",
     ),
     "Tasks": ("tasks", "task", "undo", "verify", "archive", "import", "export"),
-    "Look": ("status", "report", "history", "metrics", "replay", "memory"),
+    "Inspect": ("status", "report", "history", "metrics", "replay", "memory"),
     "Project": ("init", "feature", "config", "steps", "notify", "doctor"),
     "More": (
         *("serve", "mcp", "guard", "schema", "test", "lint", "typecheck", "deps"),
         *("reset", "restore", "help", "version"),
     ),
 }
-"""The commands of each group, in the order of the help. A command that is in none is shown in the last."""
+"""The commands of each group, in the order of the help. The last group also shows commands that are in none."""
 
 SHORT_FORMS = ("add", "edit", "skip", "retry", "hold", "release", "drop", "complete")
-"""Commands that mean the same without `task`."""
+"""Commands that work with and without `task`."""
 
 
 class GroupedCommands(TyperGroup):
-    """The root of the command tree, whose help has a heading for each group."""
+    """The root of the command tree. Its help lists the commands under the headings of `GROUPS`."""
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - Click's types are not Typer's to give
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - Typer does not export Click's types
         """Write the commands of each group, then the short forms."""
         grouped = {name for names in GROUPS.values() for name in names}
         others = [n for n in self.commands if n not in grouped and n not in SHORT_FORMS]
@@ -70,7 +76,7 @@ class GroupedCommands(TyperGroup):
         for title, names in GROUPS.items():
             last = title == list(GROUPS)[-1]
             rows = [
-                (name, self._summary(name, formatter.width - width - 6))
+                (name, self.commands[name].get_short_help_str(formatter.width - width - 6))
                 for name in (*names, *(others if last else ()))
                 if not self.commands[name].hidden
             ]
@@ -82,11 +88,8 @@ class GroupedCommands(TyperGroup):
                 f"`ralph task` can be left out before {', '.join(SHORT_FORMS[:-1])} and {SHORT_FORMS[-1]}."
             )
 
-    def _summary(self, name: str, limit: int) -> str:
-        return self.commands[name].get_short_help_str(limit)
 
-
-# Usage errors share this ancestor in every Typer, whether Click is inside it or beside it.
+# The common base of all usage errors, whether Typer uses its own copy of Click or the package.
 _USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
 
 completion.answer_first_tab()
@@ -98,8 +101,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="""Sit on the loop, not in it: run Claude in a loop until a plan is done.
 
-    Without a command: open the screen on the project here; nothing runs until you say so.
-    With a request instead of a command: plan, build and verify it, from questions to a checked result.
+    Without a command, ralph opens the screen on the current project and starts nothing.
+    With a request instead of a command, ralph asks questions, plans, builds and verifies the result.
     """,
     epilog=examples(
         'ralph "A habit tracker for the command line"',
@@ -140,13 +143,13 @@ def _no_command(
 
 
 _NOT_TAKEN = {
-    "project_root": "works on no project, so it takes no -C.",
-    "feature": "is about no feature, so it takes no -f.",
+    "project_root": "does not work on a project, so it takes no -C.",
+    "feature": "does not work on a feature, so it takes no -f.",
 }
 
 
 def _hand_down(context: typer.Context, name: str, option: str, value: str) -> None:
-    """Pass an option given before the command on to the command; one given after the command wins."""
+    """Pass an option given before the command on to the command. The same option after the command wins."""
     found = _defaults(getattr(context.command, "commands", {}).get(name), option, value)
     if not found:
         raise typer.BadParameter(f"`ralph {name}` {_NOT_TAKEN[option]}")
@@ -155,7 +158,7 @@ def _hand_down(context: typer.Context, name: str, option: str, value: str) -> No
 
 
 def _defaults(command: object, option: str, value: str) -> dict[str, object]:
-    """Return the default for an option of every command at or below this one that has it."""
+    """Return a default for the option, nested by subcommand, for every command at or below this one that has it."""
     below = getattr(command, "commands", None)
     if below is not None:
         inside = ((name, _defaults(inner, option, value)) for name, inner in below.items())
@@ -166,9 +169,11 @@ def _defaults(command: object, option: str, value: str) -> dict[str, object]:
 
 @app.command("help", epilog=examples("ralph help build"))
 def _help(
-    command: Annotated[list[str] | None, typer.Argument(help="Of this command.")] = None,
+    command: Annotated[
+        list[str] | None, typer.Argument(metavar="COMMAND", help="The command to explain.")
+    ] = None,
 ) -> None:
-    """Show help, for ralph or one command."""
+    """Show the help of ralph or of one command."""
     raise typer.Exit(run_command([*(command or ()), "--help"]))
 
 
@@ -180,48 +185,31 @@ def _print_version() -> None:
 
 tasks.add_long_forms((tasks.app, reset.app), (*SHORT_FORMS, "undo"))
 
-_OF_A_FEATURE = (
-    *(run.app, status.app, history.app, attach.app, history.measures, replay.app),
-    *(control.app, tasks.app, exchange.app, limits.app, answer.app, memory.app, verify.app),
-    *(
-        tasks.task_app,
-        reset.app,
-        archive.app,
-        history.reports,
-        doctor.app,
-        serve.app,
-        serve.programs,
-    ),
-)
 for commands in (
-    *(run.app, demo.app, init.app, feature.app, status.app, history.app, attach.app),
-    *(
-        history.measures,
-        replay.app,
-        control.app,
-        tasks.app,
-        tasks.task_app,
-        exchange.app,
-        limits.app,
-    ),
-    *(answer.app, memory.app, archive.app, serve.app, reset.app, doctor.app, build_tools.app),
-    *(verify.app, history.reports),
-    *(build_tools.deps, config.app, guard.app, serve.programs),
+    *(run.app, status.app, history.app, history.measures, history.reports, attach.app),
+    *(replay.app, control.app, tasks.app, tasks.task_app, exchange.app, limits.app),
+    *(answer.app, memory.app, verify.app, archive.app, reset.app, doctor.app),
+    *(serve.app, serve.programs),
 ):
-    app.add_typer(of_features(commands) if commands in _OF_A_FEATURE else commands)
+    app.add_typer(add_feature_option(commands))
+for commands in (
+    *(demo.app, init.app, feature.app, config.app, guard.app),
+    *(build_tools.app, build_tools.deps),
+):
+    app.add_typer(commands)
 
 
 def is_request(word: str) -> bool:
     """Return whether a first argument is a request instead of a command.
 
-    One word could be a slip in a command's name, and a run costs money; a phrase cannot.
+    A single word is never a request: it may be a mistyped command, and a run costs money.
     """
     phrase = len(word.split()) > 1 and not word.startswith("-")
     return phrase or word == "-" or (word.startswith("@") and len(word) > 1)
 
 
-def _after_root(words: list[str]) -> int:
-    """Return the index of the first word after a project and a feature that the command line names first."""
+def _command_index(words: list[str]) -> int:
+    """Return the index of the first word after any leading project and feature options."""
     at = 0
     while at < len(words):
         if words[at] in ("-C", "--project-root", "-f", "--feature"):
@@ -241,7 +229,7 @@ def run_command(words: list[str]) -> int:
         KeyboardInterrupt: The person interrupted it.
     """
     stdout = sys.stdout
-    at = _after_root(words)
+    at = _command_index(words)
     if words[at:] and is_request(words[at]):
         words = [*words[:at], "run", *words[at:]]
     if asked := asked_shell(words):
@@ -254,21 +242,21 @@ def run_command(words: list[str]) -> int:
     except SystemExit:
         if sys.stdout is stdout:
             raise  # shell completion leaves like this
-        # Typer met a closed pipe and put a muffler on; `ralph tasks | head` is no failure.
+        # Typer replaced stdout after the pipe was closed; `ralph tasks | head` is no failure.
         sys.stdout = stdout
         discard_stdout()
         return int(ExitCode.COMPLETE)
     except _USAGE_ERROR as error:
-        return _misused(error)
+        return _explain_misuse(error)
 
 
 _PERMISSIONS = (
-    "Ralph judges each call itself: a guard and a sandbox take the place of permission prompts. What needs your yes "
-    "each time goes into safety.ask_commands, hosts for commands into safety.sandbox_domains; see docs/safety.md."
+    "Ralph judges each call itself: a guard and a sandbox replace permission prompts. List commands that need your "
+    "approval in safety.ask_commands, and hosts that commands may reach in safety.sandbox_domains. See docs/safety.md."
 )
 _TOOLS = (
-    "Each phase has its own tools and none can be added; phases.building.without_tools takes some away. Your own MCP "
-    "servers go into phases.building.mcp_servers."
+    "The tools of each phase are fixed. phases.building.without_tools removes some of them, and "
+    "phases.building.mcp_servers adds your own MCP servers."
 )
 
 _REFUSED: Mapping[str, str] = {
@@ -292,29 +280,25 @@ _PLAIN_WORDS = (
     ),
     (r" \(Possible options: (.*)\)$", r". Did you mean \1?"),
 )
-"""What Typer and pydantic say of a wrong command line, and what ralph says instead."""
+"""Patterns of messages by Typer and pydantic, with their replacements."""
 
 
-def _in_plain_words(said: str) -> str:
-    for pattern, words in _PLAIN_WORDS:
-        said = re.sub(pattern, words, said)
-    return said
-
-
-def _misused(error: Exception) -> int:
+def _explain_misuse(error: Exception) -> int:
     option = getattr(error, "option_name", "")
     if option in _REFUSED:
         fail(RalphError(f"There is no {option}, on purpose.", _REFUSED[option]))
         return int(ExitCode.ERROR)
-    said = _in_plain_words(getattr(error, "format_message", error.__str__)())
-    # 2 is taken: it says that a usage limit was reached.
-    hint = f"`{_where(error)} --help` says how it is used; `ralph --help` lists the commands."
-    if said.startswith("No such command") and _where(error) == "ralph COMMAND":
-        hint += ' A request is quoted: ralph "A habit tracker".'
-    if _where(error) == "ralph COMMAND" and option in _options_of("run"):
-        hint = f"{option} follows the command: ralph run {option} …"
-    fail(RalphError(said, hint))
-    return int(ExitCode.ERROR)
+    message: str = getattr(error, "format_message", error.__str__)()
+    for pattern, replacement in _PLAIN_WORDS:
+        message = re.sub(pattern, replacement, message)
+    command = _command_of(error)
+    hint = f"`{command} --help` shows the usage, `ralph --help` lists the commands."
+    if message.startswith("No such command") and command == "ralph COMMAND":
+        hint += ' Put a request in quotes: ralph "A habit tracker".'
+    if command == "ralph COMMAND" and option in _options_of("run"):
+        hint = f"Put {option} after the command: ralph run {option} …"
+    fail(RalphError(message, hint))
+    return int(ExitCode.ERROR)  # not Click's 2: that status means a usage limit
 
 
 def _options_of(command: str) -> frozenset[str]:
@@ -325,7 +309,7 @@ def _options_of(command: str) -> frozenset[str]:
     return frozenset(name for one in commands[command].params for name in one.opts)
 
 
-def _where(error: Exception) -> str:
-    """Return the command that a usage error is about, as it was typed."""
+def _command_of(error: Exception) -> str:
+    """Return the command that a usage error is about, as typed."""
     path = getattr(getattr(error, "ctx", None), "command_path", "")
     return "ralph COMMAND" if path in ("", "ralph") else path

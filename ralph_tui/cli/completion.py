@@ -1,7 +1,7 @@
-"""Completes command lines: words from the project here, and the scripts that shells load.
+"""Completes command lines: words from the current project, and the scripts that shells load.
 
-A completed word ends up on a command line, and zsh evaluates the text beside it. So an id that a shell could
-read as anything but a word is not offered, and a title is stripped of such characters.
+A completed word ends up on a command line, and zsh evaluates the description beside it. So an id that a shell
+could read as anything but a plain word is not offered, and special characters are removed from descriptions.
 """
 
 import re
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+/-]{0,99}", re.ASCII)
 _NOT_PLAIN = re.compile(r"[^\w .,/-]+")
 _SESSIONS = 30
-"""As many of the newest are offered."""
+"""How many of the newest sessions are offered."""
 
 Offers = list[tuple[str, str]]
-"""Words, and what is said beside each."""
+"""Words with their descriptions."""
 
 
 def _offered(found: Iterable[tuple[str, str]], incomplete: str) -> Offers:
     return [
-        (word, " ".join(_NOT_PLAIN.sub(" ", said).split())[:60])
-        for word, said in found
+        (word, " ".join(_NOT_PLAIN.sub(" ", description).split())[:60])
+        for word, description in found
         if _WORD.fullmatch(word) and word.startswith(incomplete)
     ]
 
 
 def _root(context: typer.Context) -> Path | None:
-    """Return the project that the command line is about; None where there is none."""
+    """Return the project that the command line is about; None if there is none."""
     from ralph_tui.cli.project_lookup import project_directory
 
     given = context.params.get("project_root")
@@ -127,7 +127,7 @@ def setting_names(incomplete: str) -> Offers:
 
 
 def setting_values(context: typer.Context, incomplete: str) -> Offers:
-    """Offer the values of a setting that has only a few."""
+    """Offer the values of a setting that has a fixed set of them."""
     from ralph_tui.config.setting_names import known_keys
 
     field = known_keys().get(str(context.params.get("key", "")))
@@ -153,7 +153,7 @@ SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
 
 
 def asked_shell(words: list[str]) -> tuple[str, str] | None:
-    """Return the option and the shell of `ralph --install-completion fish`; Typer takes no shell there."""
+    """Return the option and the shell of `ralph --install-completion fish`; Typer's option takes no shell."""
     option, equals, shell = (words[0] if words else "").partition("=")
     if option not in OPTIONS:
         return None
@@ -188,11 +188,11 @@ if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
   %(complete_func)s "$@"
 fi
 """
-"""The file that `--install-completion` writes is read at the first tab, and only told zsh what to call at the next."""
+"""Calls the completion function as soon as zsh loads the script, which happens at the first tab."""
 
 
 def answer_first_tab() -> None:
-    """Have zsh's script call its function at once; Typer's own answers the first tab with nothing."""
-    scripts = _completion_shared._completion_scripts  # noqa: SLF001 - Typer offers no other way
+    """Make zsh complete at the first tab; with Typer's own script, the first tab only loads the script."""
+    scripts = _completion_shared._completion_scripts  # noqa: SLF001 - Typer has no public way
     if "loadautofunc" not in scripts["zsh"]:
         scripts["zsh"] += ANSWER_AT_ONCE

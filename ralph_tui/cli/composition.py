@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def launch_project(
     root: Path, overrides: Mapping[str, object], request: "RunRequest | None" = None
 ) -> "Launch":
-    """Prepare a run of the project at `root` with a real key or login; start and spend nothing yet.
+    """Prepare a run of the project at `root` with a real key or login. Nothing is started or spent yet.
 
     Without a request, the run works on the plan.
 
@@ -40,7 +40,7 @@ def launch_project(
     project = Project(root)
 
     def make_agent() -> "Agent":
-        return _claude(None, project.log_path("claude-cli.log"))
+        return _make_claude(None, project.log_path("claude-cli.log"))
 
     preflight = partial(check_machine, root, settings)
     services = RunServices(make_agent, settings, preflight=preflight, warm_up=import_agent)
@@ -48,7 +48,7 @@ def launch_project(
 
 
 def preview_services(root: Path, overrides: Mapping[str, object]) -> "RunServices":
-    """Return what a look at the next run needs: the settings, and no agent, login or machine.
+    """Return the services for previewing the next run: the settings, without an agent or a check of the machine.
 
     Raises:
         ConfigError: A setting is wrong.
@@ -59,18 +59,18 @@ def preview_services(root: Path, overrides: Mapping[str, object]) -> "RunService
 
 
 def import_agent() -> None:
-    """Import the SDK, which takes seconds; the screen does it after its first paint."""
+    """Import the SDK, which takes seconds. The screen does this after its first paint."""
     from ralph_tui.agent.lean_import import import_sdk
 
     import_sdk()
-    import ralph_tui.agent.agent  # noqa: F401  (asked for its effect)
+    import ralph_tui.agent.agent  # noqa: F401  (only to load it)
 
 
-def _claude(environment: Mapping[str, str] | None, log: Path) -> "Agent":
+def _make_claude(environment: Mapping[str, str] | None, log: Path) -> "Agent":
     import_agent()
     from ralph_tui.agent.agent import ClaudeAgent
 
-    # Imports make 200,000 objects that all stay: the collector needs a tenth of a second to find that out.
+    # The imports create 200,000 permanent objects; collecting over them would cost a tenth of a second.
     gc.freeze()
     return ClaudeAgent(environment, log=log)
 
@@ -79,7 +79,7 @@ MAX_SPEED = 1000.0
 
 
 def demo_tools(scenario: "Scenario") -> dict[str, SetupError | None]:
-    """Return the tools that a demo needs, each with what is wrong with it here."""
+    """Return the tools that a demo needs, each with its problem on this machine or None."""
     from ralph_tui.cli.doctor.preflight import tool_version
 
     found: dict[str, SetupError | None] = {}
@@ -105,12 +105,12 @@ def launch_demo(
     """Prepare the demo in a fresh project: the same engine and agent, with a model simulated by this process.
 
     Args:
-        name: Which demo; without a name, the first.
+        name: The demo; empty for the first one.
         speed: How much faster than real time it plays; above 0 and at most `MAX_SPEED`.
-        keep_at: Where to make the project; None for a temporary directory.
+        keep_at: Where to create the project; None for a temporary directory.
         interactive: Whether a person can answer while the demo waits.
-        on_screen: Whether answers come slowly enough to be read on the screen.
-        ask: Leave every answer to the person; nothing is answered automatically.
+        on_screen: Whether automatic answers are slow enough to be read on the screen.
+        ask: Whether every answer is left to the person.
 
     Raises:
         RalphError: There is no such demo, a tool for it is missing, the speed is out of range, or the
@@ -119,7 +119,7 @@ def launch_demo(
     if not 0 < speed <= MAX_SPEED:
         raise SetupError(
             f"--speed must be above 0 and at most {MAX_SPEED:g}, not {speed:g}.",
-            "1 is the pace of a patient model.",
+            "The default is 1, the normal pace.",
         )
     from ralph_tui.demo.auto_person import AutoPerson
     from ralph_tui.demo.demo_project import create_demo_project, demo_environment
@@ -134,10 +134,10 @@ def launch_demo(
     for error in filter(None, demo_tools(scenario).values()):
         elsewhere = "" if scenario.name == FIRST else ", or run `ralph demo`, which needs only uv."
         raise SetupError(error.message, error.hint + elsewhere)
-    project = Project(create_demo_project(scenario.files, keep_at))
-    note(f"the demo works in {project.root} and leaves it there to look at.")
-    # The person's own settings and variables are no part of the demo.
-    # Nor is a sandbox: its model cannot think of anything to hold back.
+    project = Project(create_demo_project(scenario.files, keep_at, scenario.project))
+    note(f"the demo works in {project.root} and leaves the project there to look at.")
+    # The demo ignores the person's own settings and variables.
+    # It needs no sandbox, because its model only follows a script.
     overrides = {"safety.sandbox": "off"}
     settings = load_settings(project.root, overrides=overrides, environ={}, home=project.root)
     person = None if ask else AutoPerson(scenario.person, project, speed=speed, on_screen=on_screen)
@@ -149,7 +149,7 @@ def launch_demo(
 
             def make_agent() -> "Agent":
                 environment = server.environment(Path(directory))
-                return _claude(environment, project.log_path("claude-cli.log"))
+                return _make_claude(environment, project.log_path("claude-cli.log"))
 
             services = RunServices(
                 make_agent,
@@ -166,4 +166,4 @@ def launch_demo(
 
 
 def _no_agent() -> "Agent":
-    raise AssertionError("no session is wanted here")
+    raise AssertionError("this launch starts no session")

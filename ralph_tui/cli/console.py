@@ -1,4 +1,4 @@
-"""Prints for commands: data to standard output, remarks to standard error, hostile text made inert."""
+"""Prints for commands: data to standard output, remarks to standard error, always without control characters."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from ralph_tui.domain.sanitize import inert, one_line
 
 
 def out(text: str = "") -> None:
-    """Print a line of data; keep its spaces, drop whatever could leave the line."""
+    """Print one line of data; keep its spaces, drop control characters and line breaks."""
     sys.stdout.write(" ".join(inert(text).splitlines()) + "\n")
 
 
@@ -26,7 +26,7 @@ def note(text: str) -> None:
 
 
 def fail(error: RalphError) -> None:
-    """Print an error as every command does: what is wrong, then what to do."""
+    """Print an error: what is wrong, then what to do."""
     message, hint = inert(error.message), inert(error.hint)
     if " UTC" in message + hint:
         from ralph_tui.present.text.figures import zoned  # most errors have no time in them
@@ -46,7 +46,7 @@ def out_facts(facts: Mapping[str, str]) -> None:
 
 
 def out_table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> None:
-    """Print columns under their heads; the last one has no maximum width."""
+    """Print columns under their headings; the last column has no maximum width."""
     lines = [head, *(tuple(one_line(cell, 300) for cell in row) for row in rows)]
     widths = [max(len(row[i]) for row in lines) for i in range(len(head) - 1)]
     for row in lines:
@@ -55,13 +55,18 @@ def out_table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> None:
 
 
 def discard_stdout() -> None:
-    """Point standard output at nothing, so that the interpreter's last flush cannot fail."""
+    """Redirect standard output to the null device, so that the interpreter's last flush cannot fail."""
     try:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
     except (OSError, ValueError):  # a stdout without a descriptor has nothing to flush
         return
+
+
+def is_at_terminal() -> bool:
+    """Return whether a person can read a prompt here and answer it."""
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def no_screen() -> str | None:

@@ -1,4 +1,4 @@
-"""Makes the JSON Schemas of ralph's files for editors and other programs."""
+"""Generates the JSON Schemas of ralph's files for editors and other programs."""
 
 import ast
 import inspect
@@ -22,18 +22,18 @@ _TITLES: Mapping[str, tuple[str, str]] = {
 }
 
 _REFERENCE: JsonSchemaValue = {"type": "string", "pattern": r"\$\{"}
-"""A value that represents an environment variable, allowed wherever a setting is no text."""
+"""A reference to an environment variable, allowed for every setting that is not text."""
 
 
 def json_schema(name: str) -> dict[str, Any]:
     """Return the schema with this name."""
     title, file = _TITLES[name]
-    maker = _Settings if name == "config" else _Described
+    generator = _SettingsGenerator if name == "config" else _DescribedGenerator
     made = TypeAdapter(_type_of(name)).json_schema(
-        ref_template="#/$defs/{model}", schema_generator=maker
+        ref_template="#/$defs/{model}", schema_generator=generator
     )
     head = {"$schema": GenerateJsonSchema.schema_dialect, "title": title}
-    # Who reads a description in an editor sees first which file it is about.
+    # Editors show the description, so name the file in it.
     made["description"] = f"{title}: {file}."
     if name == "config":
         made["properties"] |= _flat(made)
@@ -46,7 +46,7 @@ def json_schema(name: str) -> dict[str, Any]:
 
 
 def _flat(made: dict[str, Any]) -> dict[str, JsonSchemaValue]:
-    """Return the settings by their dotted names, which a file may use instead of sections."""
+    """Return references for the dotted names of the settings, which a file may use instead of sections."""
     from ralph_tui.config.setting_names import known_keys
 
     flat: dict[str, JsonSchemaValue] = {}
@@ -81,11 +81,11 @@ def _type_of(name: str) -> Any:
     return Event
 
 
-class _Described(GenerateJsonSchema):
+class _DescribedGenerator(GenerateJsonSchema):
     """Takes descriptions from the docstrings of classes and of their fields."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
-        """Leave titles out: they would only repeat the field's name."""
+        """Leave out titles, which would only repeat the field's name."""
         del schema
         return False
 
@@ -99,13 +99,13 @@ class _Described(GenerateJsonSchema):
                 field.setdefault("description", about[name])
         if text := inspect.getdoc(schema["cls"]):
             made["description"] = _plain(text.split("\nAttributes:")[0])
-        if "const" in fields.get("type", {}):  # it says which event a line is
+        if "const" in fields.get("type", {}):  # it identifies the event of a line
             made["required"] = ["type", *made.get("required", ())]
         return made
 
 
-class _Settings(_Described):
-    """Accepts `${NAME}` wherever a setting is no text."""
+class _SettingsGenerator(_DescribedGenerator):
+    """Also accepts `${NAME}` for every setting that is not text."""
 
     def int_schema(self, schema: core_schema.IntSchema) -> JsonSchemaValue:
         """Accept a whole number or a variable."""
@@ -129,7 +129,7 @@ def _or_variable(made: JsonSchemaValue) -> JsonSchemaValue:
 
 
 def field_docstrings(model: type) -> dict[str, str]:
-    """Return what the docstrings say about each field of a model and of what it inherits from."""
+    """Return the docstrings of the fields of a model and of its base classes."""
     found: dict[str, str] = {}
     for part in reversed(model.__mro__):
         if part.__module__.startswith("ralph_tui."):
@@ -139,7 +139,7 @@ def field_docstrings(model: type) -> dict[str, str]:
 
 
 def _below_fields(model: type) -> Iterator[tuple[str, str]]:
-    """Find the strings that stand below a class's fields."""
+    """Yield the fields of a class that have a docstring below them, with its text."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(model)))
     body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else []
     for field, after in pairwise(body):
@@ -167,5 +167,5 @@ def _attributes_section(text: str) -> dict[str, str]:
 
 
 def _plain(text: str) -> str:
-    """Return a docstring as one line for each paragraph."""
+    """Return a docstring with each paragraph on one line."""
     return "\n\n".join(" ".join(part.split()) for part in text.strip().split("\n\n"))

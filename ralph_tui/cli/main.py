@@ -1,6 +1,6 @@
-"""The front door: answers the most frequent commands at once, hands the rest to the command tree, and exits.
+"""The entry point: runs the most frequent commands at once, leaves the rest to the command tree, and exits.
 
-Typer takes a tenth of a second, too long for the screen and for a status line in a prompt.
+Loading Typer takes a tenth of a second, too long for the screen and for a status line in a shell prompt.
 """
 
 import contextlib
@@ -18,32 +18,32 @@ from ralph_tui.cli.console import discard_stdout, fail, note
 from ralph_tui.domain.errors import ExitCode, RalphError, SetupError
 
 LOADER = "pydantic.plugin._loader"
-"""It reads the metadata of every installed distribution when the first model is built."""
+"""Reads the metadata of every installed distribution when the first model is built."""
 
 START_OBJECTS = 300_000
-"""More than the imports and the first screen make. They all stay: a look at 100,000 finds nothing and takes 20 ms."""
+"""More objects than the imports and the first screen create. All of them stay, so collecting them wastes 20 ms per 100,000."""
 
 
 def start_lean() -> None:
-    """Raise the collector's threshold and skip the plugin search; call it before pydantic is imported."""
+    """Raise the collector's threshold and skip pydantic's plugin search. Call this before pydantic is imported."""
     gc.set_threshold(START_OBJECTS)
     _load_no_plugins()
 
 
 def end_lean() -> None:
-    """Skip the interpreter's last collection: the system takes back everything at once."""
+    """Skip the interpreter's last collection: the system frees all memory at once."""
     gc.freeze()
 
 
 def _load_no_plugins() -> None:
-    """Replace pydantic's plugin loader: ralph's models use no plugin, and the search takes an eighth of a status."""
+    """Replace pydantic's plugin loader: ralph uses no plugin, and the search takes an eighth of `ralph status`."""
     loader = ModuleType(LOADER)
-    vars(loader).update(get_plugins=tuple, __getattr__=_of_the_real_loader)
+    vars(loader).update(get_plugins=tuple, __getattr__=_from_real_loader)
     sys.modules.setdefault(LOADER, loader)
 
 
-def _of_the_real_loader(name: str) -> object:
-    """Load the real module for any other name, which another version of pydantic may ask for."""
+def _from_real_loader(name: str) -> object:
+    """Load the real module for any other name, which another version of pydantic may use."""
     if name.startswith("__"):
         raise AttributeError(name)
     sys.modules.pop(LOADER, None)
@@ -59,10 +59,10 @@ def main(arguments: list[str] | None = None) -> None:
     status = _status(words)
     try:
         sys.stdout.flush()
-    except BrokenPipeError:  # `ralph tasks | head`: the reader has what it wanted
+    except BrokenPipeError:  # as with `ralph tasks | head`
         discard_stdout()
     except OSError as error:
-        status = _unwritten(error)
+        status = _report_unwritable_stdout(error)
     end_lean()
     sys.exit(status)
 
@@ -79,7 +79,7 @@ def _begin(directory: Path) -> int:
     return begin_here(directory)
 
 
-def _stand(*, as_json: bool = False) -> int:
+def _print_status(*, as_json: bool = False) -> int:
     from ralph_tui.cli.status_report import print_status
 
     print_status(None, as_json=as_json)
@@ -88,14 +88,14 @@ def _stand(*, as_json: bool = False) -> int:
 
 QUICK: Mapping[tuple[str, ...], Callable[[], int]] = {
     (): _open,
-    ("status",): _stand,
-    ("status", "--json"): lambda: _stand(as_json=True),
+    ("status",): _print_status,
+    ("status", "--json"): lambda: _print_status(as_json=True),
 }
-"""Whole command lines that need no parser; the tree answers each of them in the same way."""
+"""Whole command lines that need no parser. The command tree does the same for each of them."""
 
 
 COMPLETING = "_RALPH_COMPLETE"
-"""Set by a shell that wants to know how a command line could continue."""
+"""Set by a shell that asks for completions of a command line."""
 
 
 def _status(words: list[str]) -> int:
@@ -114,37 +114,33 @@ def _status(words: list[str]) -> int:
     except KeyboardInterrupt:
         note("interrupted.")
         return int(ExitCode.INTERRUPTED)
-    except BrokenPipeError:  # `ralph status | true`: nobody reads any more
+    except BrokenPipeError:  # as with `ralph status | true`
         discard_stdout()
         return int(ExitCode.COMPLETE)
     except OSError as error:
-        if _is_of_output(error):
-            return _unwritten(error)
-        return _forbidden(error) if _is_forbidden(error) else _unexpected(error)
-    except Exception as error:  # noqa: BLE001  (the last line of defence; the report has it all)
-        return _unexpected(error)
+        return _report_os_error(error)
+    except Exception as error:  # noqa: BLE001  (the last resort; the crash report has the details)
+        return _report_unexpected(error)
 
 
-def _is_of_output(error: OSError) -> bool:
-    """Return whether standard output failed: it has no name, unlike the files that commands open."""
-    return error.filename is None and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+def _report_os_error(error: OSError) -> int:
+    # Standard output has no file name, unlike the files that commands open.
+    if error.filename is None and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return _report_unwritable_stdout(error)
+    if isinstance(error, PermissionError) and error.filename is not None:
+        return _report_forbidden_path(os.fsdecode(error.filename))
+    return _report_unexpected(error)
 
 
-def _unwritten(error: OSError) -> int:
-    """Say that the output is incomplete, as in `ralph tasks > /mnt/full/tasks`."""
+def _report_unwritable_stdout(error: OSError) -> int:
+    """Report that the output is incomplete, as in `ralph tasks > /mnt/full/tasks`."""
     discard_stdout()
     why = error.strerror or str(error)
-    fail(RalphError(f"Standard output cannot be written: {why}.", "What was printed is not whole."))
+    fail(RalphError(f"Standard output cannot be written: {why}.", "The output is incomplete."))
     return int(ExitCode.ERROR)
 
 
-def _is_forbidden(error: OSError) -> bool:
-    return isinstance(error, PermissionError) and error.filename is not None
-
-
-def _forbidden(error: OSError) -> int:
-    """Name a path that this user may not read or write."""
-    path = os.fsdecode(error.filename)
+def _report_forbidden_path(path: str) -> int:
     fail(
         RalphError(
             f"{path} cannot be used: permission denied.",
@@ -154,24 +150,24 @@ def _forbidden(error: OSError) -> int:
     return int(ExitCode.ERROR)
 
 
-def _unexpected(error: Exception) -> int:
+def _report_unexpected(error: Exception) -> int:
     from ralph_tui.store.crash_reports import write_report
 
     fail(
         RalphError(
             f"something went wrong that ralph did not expect ({type(error).__name__}).",
-            f"The details are in {write_report(error, Path.cwd())}; please report it with them.",
+            f"Please report it. The details are in {write_report(error, Path.cwd())}.",
         )
     )
     return int(ExitCode.ERROR)
 
 
 def _fill_closed_streams() -> None:
-    """Open a stream that was closed (`>&-`) on nothing; otherwise the next file opened gets its number."""
+    """Open the null device for a closed stream (`>&-`), or else the next opened file would get its number."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             nowhere = os.open(os.devnull, os.O_RDWR)
-            os.set_inheritable(nowhere, True)  # noqa: FBT003  (it takes no names)
+            os.set_inheritable(nowhere, True)  # noqa: FBT003  (positional-only)
             setattr(sys, name, os.fdopen(nowhere, mode))
 
 

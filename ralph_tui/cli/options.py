@@ -17,7 +17,7 @@ ProjectRoot = Annotated[
         "--project-root",
         "-C",
         metavar="PATH",
-        help="The project; without it, the one the current directory is in.",
+        help="The project directory. Default: the project that contains the current directory.",
         show_default=False,
     ),
 ]
@@ -28,18 +28,18 @@ Feature = Annotated[
         "--feature",
         "-f",
         metavar="NAME",
-        help="Of this feature; `.` is the plan without a name.",
+        help="Work on this feature; `.` is the plan without a name.",
         show_default=False,
         autocompletion=completion.features,
     ),
 ]
 
 CENT = 0.01
-"""Dollars, the least that a limit may be."""
+"""The smallest cost limit, in US dollars."""
 
 
 def examples(*commands: str) -> str:
-    """Return the end of a command's help; the mark at its start keeps the line breaks."""
+    """Return the examples at the end of a command's help; the backspace makes Click keep the line breaks."""
     return "\b\n" + "\n".join(f"Example: {command}" for command in commands)
 
 
@@ -60,18 +60,23 @@ class RunOptions:
     as_json: Json = False
     yes: Annotated[
         bool,
-        typer.Option("--yes", "-y", help="Approve specs and plan; never the final validation."),
+        typer.Option(
+            "--yes",
+            "-y",
+            help="Approve the specs and the plan automatically, but never the final validation.",
+        ),
     ] = False
     no_input: Annotated[
         bool,
         typer.Option(
-            "--no-input", help="Ask nobody: the model decides and records what it assumed."
+            "--no-input", help="Ask no questions. The model decides and records its assumptions."
         ),
     ] = False
     allow_unverified: Annotated[
         bool,
         typer.Option(
-            "--allow-unverified", help="Also build tasks that no check can verify; they say so."
+            "--allow-unverified",
+            help="Also build tasks that no check can verify, and mark them as unverified.",
         ),
     ] = False
     no_baseline: Annotated[
@@ -85,25 +90,23 @@ class RunOptions:
     ] = False
     wait: Annotated[
         bool,
-        typer.Option(
-            "--wait", help="Wait for what must be decided or answered from another terminal."
-        ),
+        typer.Option("--wait", help="Wait for decisions and answers from another terminal."),
     ] = False
     answers: Annotated[
         Path | None,
         typer.Option(
             "--answers",
             metavar="FILE",
-            help="YAML or JSON: a question's text or header, its answer.",
+            help="A YAML or JSON file that maps questions, by text or header, to answers.",
         ),
     ] = None
     max_iterations: Annotated[
         int | None,
-        typer.Option("--max-iterations", "-n", metavar="N", help="Most iterations in this run."),
+        typer.Option("--max-iterations", "-n", metavar="N", help="Maximum iterations in this run."),
     ] = None
     timeout: Annotated[
         float | None,
-        typer.Option("--timeout", "-t", metavar="MIN", help="Most minutes of one iteration."),
+        typer.Option("--timeout", "-t", metavar="MIN", help="Maximum minutes per iteration."),
     ] = None
     rate: Annotated[
         int | None,
@@ -112,7 +115,7 @@ class RunOptions:
             "--rate-limit",
             "-r",
             metavar="N",
-            help="Most model requests in an hour; then it waits.",
+            help="Maximum model requests per hour. At the maximum, the run waits.",
         ),
     ] = None
     model: Annotated[
@@ -120,33 +123,33 @@ class RunOptions:
         typer.Option(
             "--model",
             metavar="NAME",
-            help="The model that builds; with discover and plan, the one that plans.",
+            help="The building model; the planning model for discover, plan and regenerate-plan.",
         ),
     ] = None
     max_cost: Annotated[
         float | None,
         typer.Option(
-            "--max-cost", metavar="USD", min=CENT, help="Stop when this run has cost so much."
+            "--max-cost", metavar="USD", min=CENT, help="Stop when this run has cost this much."
         ),
     ] = None
     reset_circuit: Annotated[
         bool,
         typer.Option(
-            "--reset-circuit", help="Close the circuit breaker first, also during its cool-down."
+            "--reset-circuit", help="Close the circuit breaker first, even during its cool-down."
         ),
     ] = False
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="Tell what the run would do first; start nothing."),
+        typer.Option("--dry-run", help="Show what the run would do first. Start nothing."),
     ] = False
     show_prompt: Annotated[
         bool,
-        typer.Option("--show-prompt", help="Print the next prompt; start nothing."),
+        typer.Option("--show-prompt", help="Print the next prompt. Start nothing."),
     ] = False
     verbose: Annotated[
         bool,
         typer.Option(
-            "--verbose", "-v", help="Print also the output of tools and checks; the screen has it."
+            "--verbose", "-v", help="Also print the output of tools and checks, as the screen does."
         ),
     ] = False
     project_root: ProjectRoot = None
@@ -158,40 +161,38 @@ class BuildOptions(RunOptions):
 
     once: Annotated[
         bool,
-        typer.Option("--once", help="Run one iteration; status 0 when its task is complete."),
+        typer.Option("--once", help="Run one iteration. Exit with 0 if its task is complete."),
     ] = False
     prompt: Annotated[
         Path | None,
-        typer.Option(
-            "--prompt", "-p", metavar="FILE", help="Build with this template of the prompt."
-        ),
+        typer.Option("--prompt", "-p", metavar="FILE", help="Build with this prompt template."),
     ] = None
 
 
 @contextmanager
 def chosen_feature(given: str | None) -> Iterator[None]:
-    """Make this process work on the feature that the command line names, if it names one."""
-    if given is None:  # what knows features need not be loaded to show a help
+    """Make this process work on the feature that the command line names, if any."""
+    if given is None:  # do not import the feature modules to show a help text
         yield
         return
-    from ralph_tui.store.feature_choice import named_feature, working_on
+    from ralph_tui.store.feature_choice import named_feature, pinned_feature
 
-    with working_on(named_feature(given)):
+    with pinned_feature(named_feature(given)):
         yield
 
 
-def of_features(app: typer.Typer) -> typer.Typer:
-    """Give every command of a project below this one the option `--feature`; return the same tree."""
+def add_feature_option(app: typer.Typer) -> typer.Typer:
+    """Add `--feature` to every command of this tree that works on a project; return the same tree."""
     for group in app.registered_groups:
         if group.typer_instance is not None:
-            of_features(group.typer_instance)
+            add_feature_option(group.typer_instance)
     for command in app.registered_commands:
-        if command.callback is not None and _is_of_a_feature(command.callback):
-            command.callback = _of_feature(command.callback)
+        if command.callback is not None and _works_on_feature(command.callback):
+            command.callback = _with_feature_option(command.callback)
     return app
 
 
-def _is_of_a_feature(command: Callable[..., object]) -> bool:
+def _works_on_feature(command: Callable[..., object]) -> bool:
     return "project_root" in _parameters(command) and command.__name__ != "restore"
 
 
@@ -199,8 +200,8 @@ def _parameters(command: Callable[..., object]) -> dict[str, inspect.Parameter]:
     return dict(inspect.signature(command, eval_str=True).parameters)
 
 
-def _of_feature(command: Callable[..., object]) -> Callable[..., object]:
-    """Return a command with the option `--feature`, which decides what it works on."""
+def _with_feature_option(command: Callable[..., object]) -> Callable[..., object]:
+    """Return the command with the option `--feature` added."""
     option = inspect.Parameter(
         "feature", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Feature
     )
@@ -210,15 +211,15 @@ def _of_feature(command: Callable[..., object]) -> Callable[..., object]:
         with chosen_feature(feature):
             return command(**given)
 
-    return _looking_like(command, call, [*own, option])
+    return _with_parameters(command, call, [*own, option])
 
 
-def _looking_like(
+def _with_parameters(
     command: Callable[..., object],
     call: Callable[..., object],
     parameters: list[inspect.Parameter],
 ) -> Callable[..., object]:
-    """Return a function that Typer takes for a command with these parameters."""
+    """Return `call` with the name and docstring of `command` and these parameters, as Typer inspects them."""
     call.__name__, call.__doc__ = command.__name__, command.__doc__
     call.__annotations__ = {p.name: p.annotation for p in parameters}
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what inspect reads; mypy has no such field
@@ -226,7 +227,7 @@ def _looking_like(
 
 
 def takes_run_options(command: Callable[..., None]) -> Callable[..., object]:
-    """Return a command for Typer whose parameter `options` is spread out into the options of its type."""
+    """Return a command that takes each field of its `options` parameter as an option of its own."""
     own = inspect.signature(command, eval_str=True).parameters
     kind: type[RunOptions] = own["options"].annotation
     names = [field.name for field in fields(kind)]
@@ -240,4 +241,4 @@ def takes_run_options(command: Callable[..., None]) -> Callable[..., object]:
         options = kind(**{name: given.pop(name) for name in names})  # type: ignore[arg-type]  # Typer converted them by the same annotations
         command(**given, options=options)
 
-    return _looking_like(command, call, parameters)
+    return _with_parameters(command, call, parameters)

@@ -1,4 +1,4 @@
-"""Prints events as lines or JSON, in a thread, so that a slow pipe delays nobody."""
+"""Prints events as lines or JSON, in a thread of its own, so that a slow pipe does not delay the run."""
 
 import asyncio
 import contextlib
@@ -25,12 +25,12 @@ class Printer(Protocol):
     """Writes one event."""
 
     def __call__(self, event: Event) -> None:
-        """Write it. Raises OSError when the reader is gone."""
+        """Write the event. Raises OSError when the reader is gone."""
         ...
 
 
 def json_printer(out: TextIO) -> Printer:
-    """Print one JSON object per line, in ASCII, so that hostile text is inert and any locale can show it."""
+    """Return a printer of one JSON object per line, in ASCII, which keeps hostile text inert in any locale."""
 
     def write(event: Event) -> None:
         stamped = event if event.time else event.model_copy(update={"time": datetime.now(UTC)})
@@ -46,9 +46,9 @@ _TYPES = frozenset(kind.model_fields["type"].default for kind in get_args(get_ar
 
 
 def json_of(line: bytes) -> tuple[str, str] | None:
-    """Return the type of a journal's line and the line to print; None when the line is no event.
+    """Return the event type of a journal line and the line to print; None when the line is no event.
 
-    An ASCII line is passed on unchanged, which is ten times as fast as making an event of it.
+    An ASCII line is printed unchanged, which is ten times as fast as parsing it into an event.
     """
     try:
         fields = from_json(line, allow_inf_nan=False)
@@ -62,10 +62,12 @@ def json_of(line: bytes) -> tuple[str, str] | None:
 
 
 def line_printer(out: TextIO, *, flushed: bool = True, verbose: bool = False) -> Printer:
-    """Print readable lines, coloured on a terminal unless NO_COLOR is set.
+    """Return a printer of readable lines, colored on a terminal unless NO_COLOR is set.
 
-    A caller that prints a long past takes `flushed=False` and flushes itself: that may be half a million lines.
-    With `verbose`, what tools and checks print is there too.
+    Args:
+        out: The stream to print to.
+        flushed: Flush after each event. A caller that prints a long journal flushes once at the end.
+        verbose: Also print the output of tools and checks.
     """
     printer = EventPrinter(glyphs.choose(encoding=out.encoding), verbose=verbose)
     show = line_writer(out)
@@ -80,7 +82,7 @@ def line_printer(out: TextIO, *, flushed: bool = True, verbose: bool = False) ->
 
 
 def line_writer(out: TextIO) -> Callable[[LogLine], None]:
-    """Return what writes a line; Rich adds color and never reads markup."""
+    """Return a function that writes a line; Rich adds color and never interprets markup."""
     if not out.isatty():
 
         def plain(line: LogLine) -> None:
@@ -105,11 +107,11 @@ class Output:
         self._written = asyncio.Event()
         self._events: SimpleQueue[Event | None] = SimpleQueue()
         self._finished = False
-        # A daemon: a reader that never reads must not keep the process from ending.
+        # A daemon thread: a stuck reader must not keep the process alive.
         threading.Thread(target=self._write, name="ralph-output", daemon=True).start()
 
     def sink(self, event: Event) -> None:
-        """Take an event; skip live text, which is for screens, and whatever follows the last event."""
+        """Queue an event; skip live text, which is for screens, and anything after the last event."""
         if event.transient or self._finished:
             return
         self._finished = isinstance(event, LoopFinished)
@@ -130,18 +132,18 @@ class Output:
             except OSError:  # the reader is gone (`| head`), or its disk is full
                 is_open = False
                 discard_stdout()
-                self._tell_loop(self._on_closed)
-        self._tell_loop(self._written.set)
+                self._call_on_loop(self._on_closed)
+        self._call_on_loop(self._written.set)
 
-    def _tell_loop(self, what: Callable[[], object]) -> None:
-        # A loop that is closed has been cut off; then nobody waits for us either.
+    def _call_on_loop(self, callback: Callable[[], object]) -> None:
+        # When the event loop is closed already, nobody waits for this call.
         with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(what)
+            self._loop.call_soon_threadsafe(callback)
 
 
 _USAGE = b'"type":"usage_reported"'
 _UNPRICED = re.compile(rb'"type":"(?:assistant_text|tool_(?:started|finished))"')
-"""The bulk of a journal, told without a look at costs and context."""
+"""Most events of a journal: their lines show neither costs nor context."""
 
 Shown = Iterator[tuple[int, str]]
 """The offset after each event, and its type."""
@@ -150,7 +152,8 @@ Shown = Iterator[tuple[int, str]]
 def show_past(path: Path, offset: int, show: Printer) -> Shown:
     """Show the events from `offset` on, and yield the offset after each and its type.
 
-    A quarter of a journal is usage, which has no line: only the latest is folded, when a line shows costs.
+    A quarter of a journal is usage, which has no line of its own. Only the latest usage is parsed, and only
+    before a line that shows costs.
     """
     usage = b""
     for end, line in read_lines(path, offset):
@@ -159,15 +162,15 @@ def show_past(path: Path, offset: int, show: Printer) -> Shown:
             yield end, "usage_reported"
             continue
         if usage and not _UNPRICED.search(line):
-            _shown(usage, show)
+            _parse_and_show(usage, show)
             usage = b""
-        event = _shown(line, show)
+        event = _parse_and_show(line, show)
         if event is not None:
             yield end, event.type
-    _shown(usage, show)
+    _parse_and_show(usage, show)
 
 
-def _shown(line: bytes, show: Printer) -> Event | None:
+def _parse_and_show(line: bytes, show: Printer) -> Event | None:
     event = parse(line) if line else None
     if event is not None:
         show(event)
@@ -175,7 +178,7 @@ def _shown(line: bytes, show: Printer) -> Event | None:
 
 
 def pass_on_json(path: Path, offset: int) -> Shown:
-    """Print the events from `offset` on as JSON, which the journal's lines already are."""
+    """Print the events from `offset` on as JSON; yield the offset after each and its type."""
     for end, line in read_lines(path, offset):
         if (found := json_of(line)) is not None:
             kind, text = found

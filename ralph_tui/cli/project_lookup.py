@@ -8,7 +8,7 @@ from ralph_tui.cli.console import note
 from ralph_tui.domain.errors import SetupError
 
 if TYPE_CHECKING:
-    from ralph_tui.domain.features import FeaturePast
+    from ralph_tui.domain.features import FeatureFilter
     from ralph_tui.engine.control.controls import Controls
     from ralph_tui.store.documents.documents import Documents
     from ralph_tui.store.lock import Owner
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def start_directory(given: Path | None) -> Path:
-    """Return the directory asked for, or the current one.
+    """Return the given directory, or the current one.
 
     Raises:
-        SetupError: There is no such directory.
+        SetupError: The directory does not exist.
     """
     try:
         directory = Path(os.path.realpath(given or Path.cwd()))
@@ -36,16 +36,16 @@ def start_directory(given: Path | None) -> Path:
 
 
 def find_project(given: Path | None) -> "Project":
-    """Return the project asked for, or the one that contains the current directory."""
+    """Return the project in the given directory, or the one that contains the current directory."""
     from ralph_tui.store.project import Project
 
     directory = start_directory(given)
-    # A directory that was named is meant exactly; its parents are not.
+    # A given directory is the project itself; its parents are not searched.
     return Project.find(directory) if given is None else Project(directory)
 
 
 def find_root(given: Path | None) -> Path:
-    """Return the directory of the project asked for, whichever feature it works on."""
+    """Return the project directory, regardless of the chosen feature."""
     from ralph_tui.store.project import Project
 
     directory = start_directory(given)
@@ -53,7 +53,7 @@ def find_root(given: Path | None) -> Path:
 
 
 def project_directory(given: Path | None) -> Path:
-    """Return the directory for a command that needs no project: the project's, otherwise the current one."""
+    """Return the directory for a command that works without a project: that of the project if there is one."""
     from ralph_tui.store.project_root import nearest
 
     directory = start_directory(given)
@@ -61,22 +61,22 @@ def project_directory(given: Path | None) -> Path:
 
 
 def read_project(project: "Project") -> "Documents":
-    """Load a snapshot of a project; say on standard error which files were damaged and set aside."""
+    """Load a snapshot of a project; report damaged files that were set aside on standard error."""
     documents = project.load()
-    for told in project.damage():
-        note(told)
+    for message in project.damage():
+        note(message)
     return documents
 
 
-def past_of(project: "Project") -> "FeaturePast":
-    """Return which feature a command looks back at."""
+def past_of(project: "Project") -> "FeatureFilter":
+    """Return which past events and sessions belong to the project's chosen feature."""
     from ralph_tui.store.feature_folders import Features
 
     return Features(project.root).past(project.layout.feature)
 
 
 def owner_of(project: "Project") -> "Owner | None":
-    """Return who runs the loop of the feature now; who works on another feature is nobody."""
+    """Return the process that runs a loop on the chosen feature; None if there is none."""
     from ralph_tui.store.lock import LoopLock
 
     return LoopLock(project.layout).feature_owner()

@@ -31,8 +31,8 @@ def print_status(root: Path | None, *, verbose: bool = False, as_json: bool = Fa
 
     Args:
         root: The project; None for the one that contains the current directory.
-        verbose: Add the latest sessions.
-        as_json: Print JSON, for programs.
+        verbose: Also print the latest sessions.
+        as_json: Print JSON.
     """
     project = find_project(root)
     documents, owner = read_project(project), owner_of(project)
@@ -48,7 +48,7 @@ def print_status(root: Path | None, *, verbose: bool = False, as_json: bool = Fa
         sessions_table(sessions)
 
 
-def _loop_words(documents: Documents, owner: Owner | None, killed: Owner | None) -> str:
+def _loop_text(documents: Documents, owner: Owner | None, killed: Owner | None) -> str:
     if killed is not None:
         return f"not running; the last run was killed (pid {killed.pid}, started {stamp(killed.since)})"
     if owner is None:
@@ -66,16 +66,16 @@ def _loop_words(documents: Documents, owner: Owner | None, killed: Owner | None)
     return f"{word} (pid {owner.pid} on {owner.host} since {stamp(owner.since)})"
 
 
-def _elsewhere(project: Project) -> str:
-    """Say which other feature a loop works on."""
+def _other_loop(project: Project) -> str:
+    """Return a clause about a loop that works on another feature; empty if there is none."""
     owner = LoopLock(project.layout).owner()
     if owner is None or owner.feature == project.layout.feature:
         return ""
-    return f"; a loop works on {shown_name(owner.feature)} (pid {owner.pid})"
+    return f", a loop is working on {shown_name(owner.feature)} (pid {owner.pid})"
 
 
 def status_facts(project: Project, documents: Documents, owner: Owner | None) -> dict[str, str]:
-    """Return the project's status, as names and values; leave out what is empty."""
+    """Return the project's status as names and values, without empty ones."""
     state, plan, breaker = documents.state, documents.plan, documents.breaker
     counts = plan.counts()
     by_status = ", ".join(
@@ -88,8 +88,8 @@ def status_facts(project: Project, documents: Documents, owner: Owner | None) ->
     facts = {
         "project": str(project.root),
         "feature": documents.feature,
-        "loop": _loop_words(documents, owner, LoopLock(project.layout).killed())
-        + _elsewhere(project),
+        "loop": _loop_text(documents, owner, LoopLock(project.layout).killed())
+        + _other_loop(project),
         "waits": f"{state.waits.why} (`ralph retry` retries now)" if owner and state.waits else "",
         "phase": state.current_phase.value,
         "tasks": f"{plural(len(plan.tasks), 'task')}: {by_status}" if plan.tasks else "none yet",
@@ -105,7 +105,7 @@ def status_facts(project: Project, documents: Documents, owner: Owner | None) ->
         ),
         "tokens": f"{tokens(state.session_tokens_used)} in {run}, "
         f"{tokens(state.total_tokens_used)} in total",
-        "breaker": f"{breaker.state} ({breaker_counts(breaker) or 'nothing counts against it'})",
+        "breaker": f"{breaker.state} ({breaker_counts(breaker) or 'all counters at zero'})",
         "step": documents.steps.running if owner else "",
         "guidance": f"{len(documents.pending)} waiting" if documents.pending else "",
         "branch": f"{state.branch.name}, {plural(state.branch.commits, 'commit')} by ralph"
@@ -129,7 +129,7 @@ def _questions(documents: Documents) -> str:
 
 
 def _answer_by(documents: Documents) -> str:
-    """Say when the run ends because nobody answers; empty where it waits as long as it takes."""
+    """Return when the run ends if nobody answers; empty if it waits without a limit."""
     asked = documents.state.approval
     times = [question.expires_at for question in documents.questions.open()]
     times += [asked.expires_at] if asked is not None and asked.approved is None else []
@@ -156,16 +156,13 @@ def status_json(
     owner: Owner | None,
     sessions: tuple[SessionRecord, ...],
 ) -> dict[str, JsonValue]:
-    """Return the project's status, for programs.
+    """Return the project's status as a JSON object with stable fields.
 
     Args:
         project: The project.
         documents: Its documents.
-        owner: Who runs its loop; None when no loop runs.
-        sessions: The sessions to list; without any, the field is left out.
-
-    Returns:
-        A JSON object; its fields are stable.
+        owner: The process that runs its loop; None when no loop runs.
+        sessions: The sessions to list; if empty, the field is left out.
     """
     state, plan = documents.state, documents.plan
     current, following = plan.get_current_task(), plan.get_next_task()
@@ -208,9 +205,9 @@ def _sign(signs: "Glyphs", task: Task) -> str:
 
 
 def _word(task: Task) -> str:
-    rests = task.verification
-    if rests is not None and task.status is TaskStatus.COMPLETE:
-        return "complete" if rests.outcome is VerificationOutcome.VERIFIED else rests.outcome.value
+    found = task.verification
+    if found is not None and task.status is TaskStatus.COMPLETE:
+        return "complete" if found.outcome is VerificationOutcome.VERIFIED else found.outcome.value
     return "held" if task.is_held else task.status.value.replace("_", " ")
 
 
@@ -223,7 +220,7 @@ def _about(plan: ImplementationPlan, task: Task, done: frozenset[str]) -> str:
 
 
 def sessions_table(sessions: tuple[SessionRecord, ...]) -> None:
-    """Print the sessions and their sum."""
+    """Print the sessions and their total cost."""
     if not sessions:
         out("No session has ended yet.")
         return
@@ -248,7 +245,7 @@ def sessions_table(sessions: tuple[SessionRecord, ...]) -> None:
 
 
 def tasks_table(plan: ImplementationPlan, shown: Sequence[Task]) -> None:
-    """Print tasks with the dependencies they wait for."""
+    """Print tasks with their status, open dependencies and blockers."""
     from ralph_tui.present.text.glyphs import choose
 
     signs, done = choose(encoding=sys.stdout.encoding), plan.complete_ids()

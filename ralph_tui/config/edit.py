@@ -1,4 +1,4 @@
-"""Changes one setting in the text of a settings file and leaves everything else, comments included, as it is."""
+"""Change one setting in the text of a settings file, and keep everything else, including comments."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from ralph_tui.domain.errors import ConfigError
 INDENT = "  "
 
 
-OTHER_NUMBERS: Mapping[str, Mapping[str, object]] = {
+OTHER_DEFAULTS: Mapping[str, Mapping[str, object]] = {
     "hybrid": {
         "phases.building.max_iterations": 20,
         "phases.building.iteration_timeout_seconds": 900,
@@ -29,19 +29,19 @@ OTHER_NUMBERS: Mapping[str, Mapping[str, object]] = {
         "steps": {"work": {}, "update-docs": {"type": "readme-check", "continue_on_error": True}},
     },
 }
-"""What other loops begin with: Ralph Hybrid, and Wiggum, which is written in Go."""
+"""Settings that other tools use by default: Ralph Hybrid, and Wiggum, which is written in Go."""
 
 
 def template_of(name: str) -> str:
-    """Return the commented settings file with what another loop begins with, by a name of `OTHER_NUMBERS`."""
+    """Return the commented settings file with the defaults of another tool, named as in `OTHER_DEFAULTS`."""
     text = template()
-    for key, value in OTHER_NUMBERS[name].items():
+    for key, value in OTHER_DEFAULTS[name].items():
         text = with_setting(text, key, value, Path("config.yaml"))
     return text
 
 
 def with_setting(text: str, key: str, value: object, path: Path) -> str:
-    """Return the text with `key` set to `value`; a new setting goes into its section where there is one.
+    """Return the text with `key` set to `value`. A new setting is added to its section if the section exists.
 
     Args:
         text: The settings file; empty for a new one.
@@ -50,22 +50,22 @@ def with_setting(text: str, key: str, value: object, path: Path) -> str:
         path: The file, named in errors.
 
     Raises:
-        ConfigError: The file is wrong already, or written in a way that only a person can change.
+        ConfigError: The file is invalid, or is written in a way that cannot be edited automatically.
     """
     import yaml
 
     before = {e.key: e.value for e in parse_entries(text, path)}
     root = yaml.compose(text, Loader=yaml.SafeLoader) if text.strip() else None
     flow = isinstance(root, yaml.MappingNode) and root.flow_style
-    # Lines of their own are for sections at the top, such as the steps; deeper ones stay on one line.
-    in_lines = not flow and "." not in key and _has_parts(value)
-    written = _lines_of(value) if in_lines else yaml_value(value)
-    changed = _changed(text, root, key.split("."), written)
+    # Only a top-level mapping such as the steps is written as a block; deeper ones stay on one line.
+    as_block = not flow and "." not in key and _is_nested(value)
+    written = _block_text(value) if as_block else yaml_value(value)
+    changed = _with_text(text, root, key.split("."), written)
     after = {e.key: e.value for e in parse_entries(changed, path)}
     others_stay = {k: v for k, v in after.items() if k != key} == {
         k: v for k, v in before.items() if k != key
     }
-    if not _means(after.get(key), value) or not others_stay:
+    if not _reads_back(after.get(key), value) or not others_stay:
         raise ConfigError(
             f"{path}: {key} cannot be changed without changing more than that.",
             f"Write it there yourself: {key.replace('.', ': ')}: {yaml_value(value)}.",
@@ -73,28 +73,28 @@ def with_setting(text: str, key: str, value: object, path: Path) -> str:
     return changed
 
 
-def _means(written: object, value: object) -> bool:
-    """Return whether the value is read back as it was given; numbers and booleans always are."""
+def _reads_back(written: object, value: object) -> bool:
+    """Return whether reading the file gives the value back. Numbers and booleans always do."""
     if written is None:
         return False
     if isinstance(value, Mapping):
-        return written == as_read(value)
+        return written == _as_read(value)
     return written == value if isinstance(value, str | tuple) else True
 
 
-def as_read(value: object) -> object:
-    """Return a value as the file is read: texts, tuples of them, and mappings."""
+def _as_read(value: object) -> object:
+    """Return a value as the reader returns it: strings, tuples and mappings."""
     if isinstance(value, BaseModel | Mapping):
         inside = plain_value(value)
         assert isinstance(inside, dict)
-        return {name: as_read(part) for name, part in inside.items()}
+        return {name: _as_read(part) for name, part in inside.items()}
     if isinstance(value, tuple | list):
-        return tuple(as_read(part) for part in value)
+        return tuple(_as_read(part) for part in value)
     return value if isinstance(value, str) else yaml_value(value)
 
 
-def _has_parts(value: object) -> bool:
-    """Return whether a value is a mapping of mappings, such as the steps, which one line would not hold."""
+def _is_nested(value: object) -> bool:
+    """Return whether a value is a mapping of mappings, such as the steps, which is too long for one line."""
     inside = plain_value(value)
     return (
         bool(inside)
@@ -103,51 +103,57 @@ def _has_parts(value: object) -> bool:
     )
 
 
-def _lines_of(value: object) -> str:
-    """Return a mapping of mappings with a line for each of its parts."""
+def _block_text(value: object) -> str:
+    """Return a mapping of mappings with one line for each part."""
     inside = plain_value(value)
     assert isinstance(inside, dict)
-    return "".join(f"\n{INDENT}{_bare(name)}: {_bare(part)}" for name, part in inside.items())
+    return "".join(
+        f"\n{INDENT}{_flow_text(name)}: {_flow_text(part)}" for name, part in inside.items()
+    )
 
 
 _PLAIN = re.compile(r"[A-Za-z./][\w./-]*(?: [\w./-]+)*")
-_NOT_TEXT = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
+_NOT_PLAIN = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
 
 
-def _bare(value: object) -> str:
-    """Return a value on one line, without quotes where none are needed."""
+def _flow_text(value: object) -> str:
+    """Return a value on one line, quoted only where necessary."""
     if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{_bare(n)}: {_bare(part)}' for n, part in value.items())}}}"
+        return (
+            f"{{{', '.join(f'{_flow_text(n)}: {_flow_text(part)}' for n, part in value.items())}}}"
+        )
     if isinstance(value, list):
-        return f"[{', '.join(map(_bare, value))}]"
+        return f"[{', '.join(map(_flow_text, value))}]"
     if not isinstance(value, str):
         return yaml_value(value)
-    plain = _PLAIN.fullmatch(value) and value.lower() not in _NOT_TEXT
+    plain = _PLAIN.fullmatch(value) and value.lower() not in _NOT_PLAIN
     return value if plain else json.dumps(value, ensure_ascii=False)
 
 
-def _changed(text: str, root: object, path: list[str], value: str) -> str:
-    """Replace the value where it is, or add it to the deepest section that is there."""
+def _with_text(text: str, root: object, path: list[str], value: str) -> str:
+    """Replace the value in place, or add it to the deepest existing section."""
     import yaml
 
     if not isinstance(root, yaml.MappingNode):
-        return _appended(text, path, value)
-    key_node, found, left = _nearest(root, path)
+        return _with_appended(text, path, value)
+    key_node, found, left = _deepest_match(root, path)
     if found is None:
-        return _added(text, root, path, value, whole=True)
+        return _with_added(text, root, path, value, whole=True)
     if not left:
-        return _replaced(text, found, value)
+        return _with_replaced(text, found, value)
     if isinstance(found, yaml.MappingNode):
-        return _added(text, found, left, value, whole=False)
+        return _with_added(text, found, left, value, whole=False)
     assert isinstance(key_node, yaml.Node)  # `models:` with nothing in it yet
     indent = INDENT * (key_node.start_mark.column // len(INDENT) + 1)
-    return _insert(text, _line_end(text, key_node.end_mark.index), _block(left, value, indent))
+    return _with_inserted(
+        text, _line_end(text, key_node.end_mark.index), _block(left, value, indent)
+    )
 
 
-def _nearest(node: object, path: list[str]) -> tuple[object, object, list[str]]:
-    """Return the name and the value that lead to a setting or the deepest section of it, and what is left.
+def _deepest_match(node: object, path: list[str]) -> tuple[object, object, list[str]]:
+    """Return the key node and value node of a setting or its deepest existing section, and the remaining path.
 
-    A name may stand for several levels: `models.primary` is `primary` below `models`.
+    One key may cover several levels: `models.primary` is `primary` below `models`.
     """
     import yaml
 
@@ -157,24 +163,24 @@ def _nearest(node: object, path: list[str]) -> tuple[object, object, list[str]]:
         if path[: len(parts)] != parts:
             continue
         here = (key_node, value, path[len(parts) :])
-        below = _nearest(value, path[len(parts) :]) if here[2] else here
+        below = _deepest_match(value, path[len(parts) :]) if here[2] else here
         found = here if below[1] is None else below
         if best[1] is None or len(found[2]) < len(best[2]):
             best = found
     return best
 
 
-def _replaced(text: str, found: object, value: str) -> str:
+def _with_replaced(text: str, found: object, value: str) -> str:
     import yaml
 
     assert isinstance(found, yaml.Node)
     start, end = found.start_mark.index, found.end_mark.index
     space = "" if start and text[start - 1] in " \t\n" else " "
-    if value.startswith("\n"):  # it begins on the line below
+    if value.startswith("\n"):  # the new value begins on the next line
         start, space = len(text[:start].rstrip(" \t")), ""
     if isinstance(found, yaml.CollectionNode) and not found.flow_style:
-        # A block begins on a line of its own, and its mark is after the comments that follow
-        # it; the new value goes from the colon to the end of the last item.
+        # A block starts on its own line, and its end mark is after the comments that follow it.
+        # Replace everything from the colon to the end of the last item.
         start, end = text.rindex(":", 0, start) + 1, _end_of(found)
         space = "" if value.startswith("\n") else " "
     return text[:start] + space + value + text[end:]
@@ -191,8 +197,8 @@ def _end_of(node: object) -> int:
     return int(node.end_mark.index)
 
 
-def _added(text: str, node: object, path: list[str], value: str, *, whole: bool) -> str:
-    """Put a setting into a section that has others."""
+def _with_added(text: str, node: object, path: list[str], value: str, *, whole: bool) -> str:
+    """Add a setting to a section that has others."""
     import yaml
 
     assert isinstance(node, yaml.MappingNode)
@@ -204,14 +210,14 @@ def _added(text: str, node: object, path: list[str], value: str, *, whole: bool)
         more = ", " if node.value else ""
         return f"{text[:start]}{path[0]}: {nested}{more}{text[start:]}"
     if whole:
-        return _appended(text, path, value)
+        return _with_appended(text, path, value)
     first = node.value[0][0].start_mark
     lines = _block(path, value, " " * first.column)
-    return _insert(text, _above_comments(text, first.index - first.column), lines)
+    return _with_inserted(text, _above_comments(text, first.index - first.column), lines)
 
 
 def _above_comments(text: str, start: int) -> int:
-    """Move up past comments, because a comment belongs to the line below it."""
+    """Return the offset above the comments before `start`, because a comment belongs to the line below it."""
     while start:
         before = text.rfind("\n", 0, start - 1) + 1
         if not text[before:start].lstrip().startswith("#"):
@@ -220,15 +226,15 @@ def _above_comments(text: str, start: int) -> int:
     return start
 
 
-def _appended(text: str, path: list[str], value: str) -> str:
+def _with_appended(text: str, path: list[str], value: str) -> str:
     if (at := _below_template_line(text, ".".join(path))) is not None:
-        return _insert(text, at, _block([".".join(path)], value, ""))
+        return _with_inserted(text, at, _block([".".join(path)], value, ""))
     end = "" if not text or text.endswith("\n") else "\n"
     return text + end + _block(path, value, "")
 
 
 def _below_template_line(text: str, key: str) -> int | None:
-    """Return the place below the commented line of a setting, where no section surrounds it."""
+    """Return the offset below a setting's commented line, or None when the line is inside a section or missing."""
     found = re.search(rf"^# {re.escape(key)}: .*(?:\n|\Z)", text, re.MULTILINE)
     if found is None:
         return None
@@ -243,7 +249,7 @@ def _block(path: list[str], value: str, indent: str) -> str:
     return "\n".join([*lines, f"{indent}{INDENT * len(sections)}{name}:{space}{value}"]) + "\n"
 
 
-def _insert(text: str, at: int, lines: str) -> str:
+def _with_inserted(text: str, at: int, lines: str) -> str:
     missing = "" if at == 0 or text[at - 1] == "\n" else "\n"
     return text[:at] + missing + lines + text[at:]
 

@@ -1,4 +1,4 @@
-"""Reads settings from environment variables."""
+"""Read settings from environment variables."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -22,23 +22,23 @@ VARIABLES: Mapping[str, str] = {
     "RALPH_GATE_TIMEOUT_SECONDS": "phases.building.gate_timeout_seconds",
     "RALPH_ITERATION_TIMEOUT_SECONDS": "phases.building.iteration_timeout_seconds",
 }
-"""The documented variables; an empty one counts as not set."""
+"""The documented variables. An empty variable counts as unset."""
 
-_OURS = re.compile(r"RALPH_[A-Z0-9_]+\Z")
+_RALPH_NAME = re.compile(r"RALPH_[A-Z0-9_]+\Z")
 
 
 def environment_entries(environ: Mapping[str, str]) -> Iterator[Entry]:
-    """Yield the settings given by environment variables.
+    """Yield the settings that environment variables set.
 
     Raises:
-        ConfigError: A variable is nearly one of ours, so it is a slip. Others that begin with `RALPH_` may
-            belong to another program and are left alone.
+        ConfigError: A variable's name is probably a misspelled setting. Other names that begin with `RALPH_`
+            may belong to another program and are ignored.
     """
     for name, value in environ.items():
         if key := VARIABLES.get(name):
             if value.strip():
                 yield Entry(key, value.strip(), name)
-        elif _OURS.match(name) and (found := get_close_matches(name, VARIABLES, 1, 0.85)):
+        elif _RALPH_NAME.match(name) and (found := get_close_matches(name, VARIABLES, 1, 0.85)):
             raise ConfigError(
                 f"The environment variable {name} is not a setting.",
                 f"Did you mean {found[0]}? Unset {name} if it belongs to another program.",

@@ -1,7 +1,7 @@
-"""Recognizes and reads the settings of two other loops, which `ralph config import` translates.
+"""Recognize and parse the settings of two other tools, which `ralph config import` translates.
 
-Wiggum (chr1sbest/wiggum) lists its steps in a JSON file, `default.json`. Ralph Hybrid (krazyuniks/ralph-hybrid) has
-a `config.yaml` of its own, which may stand where ralph expects its settings.
+Wiggum (chr1sbest/wiggum) lists its steps in a JSON file, `default.json`. Ralph Hybrid (krazyuniks/ralph-hybrid)
+has its own `config.yaml`, which may be at the path where ralph expects its settings.
 """
 
 import json
@@ -16,8 +16,8 @@ from ralph_tui.domain.errors import ConfigError
 from ralph_tui.domain.sanitize import one_line
 
 
-class ForeignForm(StrEnum):
-    """Whose settings a file holds; the values are what people read."""
+class ForeignTool(StrEnum):
+    """The tool whose settings a file contains. The values are shown to people."""
 
     WIGGUM = "steps of Wiggum"
     HYBRID = "settings of Ralph Hybrid"
@@ -26,62 +26,64 @@ class ForeignForm(StrEnum):
 Value = str | int | float | tuple[str, ...]
 
 
-class LeftKey(Model):
-    """A setting that is not taken over."""
+class UntranslatedKey(Model):
+    """A setting that is not translated."""
 
     key: str
     line: int = 0
-    """0 where the file is JSON, whose keys name their place."""
+    """The line of the key; 0 for JSON, where the key itself is the location."""
     reason: str
 
 
 class ForeignConfig(Model):
-    """What a file of another loop means here."""
+    """The settings of another tool, translated."""
 
-    form: ForeignForm
+    form: ForeignTool
     settings: dict[str, Value]
     """Values by the dotted names of ralph's settings."""
     steps: dict[str, dict[str, object]]
-    """Steps as they stand in ralph's settings; empty: the file has none."""
+    """Steps in the form of ralph's settings; empty when the file has none."""
     commands: dict[str, str]
-    """Every shell command that the file brings in, by what it is for."""
-    left_out: tuple[LeftKey, ...]
+    """Every shell command in the file, by the key or step it comes from."""
+    left_out: tuple[UntranslatedKey, ...]
     markers: dict[str, tuple[str, ...]]
-    """Files, relative to the project, that say that a step was done, by step."""
+    """By step, the files (relative to the project) that mark it as done."""
     remarks: tuple[str, ...]
 
 
-_NOT_HERE = "this ralph has no such setting"
+_NO_SETTING = "this ralph has no such setting"
 
 
 @dataclass
 class Translation:
-    """Collects what a file means; private to one reading."""
+    """Collects the translation of one file."""
 
-    form: ForeignForm
+    form: ForeignTool
     settings: dict[str, Value] = field(default_factory=dict)
     steps: dict[str, dict[str, object]] = field(default_factory=dict)
     commands: dict[str, str] = field(default_factory=dict)
-    left_out: list[LeftKey] = field(default_factory=list)
+    left_out: list[UntranslatedKey] = field(default_factory=list)
     markers: dict[str, tuple[str, ...]] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
     lines: Mapping[str, int] = field(default_factory=dict)
-    """Where each key is."""
+    """The line of each key."""
 
-    def take(self, source: str, key: str, value: Value) -> None:
-        """Take a value over into the setting `key`, if there is one."""
+    def adopt(self, source: str, key: str, value: Value) -> None:
+        """Set ralph's setting `key` to a value of the file, if this ralph has the setting."""
         if key in known_keys():
             self.settings[key] = value
         else:
-            self.leave(source, _NOT_HERE)
+            self.leave_out(source, _NO_SETTING)
 
-    def leave(self, source: str, reason: str) -> None:
-        """Leave a key out, with the reason."""
-        self.left_out.append(LeftKey(key=source, line=self.lines.get(source, 0), reason=reason))
+    def leave_out(self, source: str, reason: str) -> None:
+        """Record that a key is not translated, and why."""
+        self.left_out.append(
+            UntranslatedKey(key=source, line=self.lines.get(source, 0), reason=reason)
+        )
 
     @property
     def result(self) -> ForeignConfig:
-        """All of it."""
+        """The translation so far."""
         return ForeignConfig(
             form=self.form,
             settings=self.settings,
@@ -103,37 +105,37 @@ _HYBRID_ONLY = {
 """Sections and keys that only Ralph Hybrid has."""
 
 
-def form_of(value: object) -> ForeignForm | None:
-    """Tell whose settings a parsed file holds; None: nobody's that is known."""
+def tool_of(value: object) -> ForeignTool | None:
+    """Return whose settings a parsed file contains, or None when they are unknown."""
     if not isinstance(value, Mapping):
         return None
     steps = value.get("steps")
     if isinstance(steps, list | tuple) and any(
         isinstance(step, Mapping) and "type" in step for step in steps
     ):
-        return ForeignForm.WIGGUM
+        return ForeignTool.WIGGUM
     if "quality_checks" in value:
-        return ForeignForm.HYBRID
+        return ForeignTool.HYBRID
     for section, keys in _HYBRID_ONLY.items():
         inside = value.get(section)
         if isinstance(inside, Mapping) and keys & set(map(str, inside)):
-            return ForeignForm.HYBRID
+            return ForeignTool.HYBRID
     return None
 
 
-def foreign_form(text: str) -> ForeignForm | None:
-    """Tell whose settings a text holds; None where it cannot be parsed."""
+def foreign_form(text: str) -> ForeignTool | None:
+    """Return whose settings a text contains, or None when they are unknown or the text cannot be parsed."""
     try:
-        return form_of(_json(text) if text.lstrip().startswith("{") else plain_yaml(text)[0])
+        return tool_of(_json(text) if text.lstrip().startswith("{") else plain_yaml(text)[0])
     except (ValueError, RecursionError, ConfigError):
         return None
 
 
 def parse_foreign(text: str, path: Path) -> tuple[object, Mapping[str, int]]:
-    """Parse a file of another loop; returns its value, and the line of each key of a YAML file.
+    """Parse a file of another tool; return its value, and the line of each key of a YAML file.
 
     Raises:
-        ConfigError: It is neither JSON nor YAML, or says something twice.
+        ConfigError: The text is neither JSON nor YAML, or has a duplicate key.
     """
     try:
         if text.lstrip().startswith("{"):
@@ -144,7 +146,7 @@ def parse_foreign(text: str, path: Path) -> tuple[object, Mapping[str, int]]:
         raise ConfigError(what, "Correct the file, then import it again.") from error
     except RecursionError as error:
         raise ConfigError(
-            f"{path}: it is nested too deeply.", "Name a settings file of another loop."
+            f"{path}: it is nested too deeply.", "Name a settings file of another tool."
         ) from error
     except ValueError as error:
         what = f"{path}: {one_line(str(error), 200)}."
@@ -152,34 +154,34 @@ def parse_foreign(text: str, path: Path) -> tuple[object, Mapping[str, int]]:
 
 
 def _json(text: str) -> object:
-    """Parse JSON; a key that is there twice and a number that is none are mistakes.
+    """Parse JSON, and refuse duplicate keys, NaN and infinity.
 
     Raises:
-        ValueError: It is not JSON.
+        ValueError: The text is not valid.
     """
 
-    def once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
         found: dict[str, object] = {}
         for name, value in pairs:
             if name in found:
-                raise ValueError(f"the key {name!r} is there twice")
+                raise ValueError(f"the key {name!r} occurs twice")
             found[name] = value
         return found
 
     def refuse(name: str) -> object:
         raise ValueError(f"{name} is not a number")
 
-    return json.loads(text, object_pairs_hook=once, parse_constant=refuse)
+    return json.loads(text, object_pairs_hook=unique, parse_constant=refuse)
 
 
 _DEPTH = 4
 
 
 def plain_yaml(text: str) -> tuple[object, Mapping[str, int]]:
-    """Parse YAML into texts, lists and mappings; returns it with the line of each key by dotted name.
+    """Parse YAML into strings, lists and mappings; return the value and the line of each key by dotted name.
 
     Raises:
-        ValueError: It is not YAML, or has a key twice.
+        ValueError: The text is not YAML, or has a duplicate key.
     """
     import yaml
 
@@ -196,7 +198,7 @@ def plain_yaml(text: str) -> tuple[object, Mapping[str, int]]:
     def plain(node: object, place: str, depth: int) -> object:
         if isinstance(node, yaml.ScalarNode):
             return "" if node.tag.endswith(":null") else str(node.value)
-        if depth > _DEPTH:  # nothing of theirs is so deep, and an anchor may lead in a circle
+        if depth > _DEPTH:  # no valid file is this deep, and aliases may be circular
             return ""
         if isinstance(node, yaml.SequenceNode):
             return [plain(item, f"{place}[{n}]", depth + 1) for n, item in enumerate(node.value)]

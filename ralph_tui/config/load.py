@@ -1,4 +1,4 @@
-"""Loads settings in layers: defaults < user file < project file < RALPH_* < command line."""
+"""Load settings in layers: defaults < user file < project file < RALPH_* < command line."""
 
 import os
 from collections.abc import Collection, Iterator, Mapping
@@ -10,12 +10,12 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from ralph_tui.config.env_vars import environment_entries
-from ralph_tui.config.retired import notice_of
+from ralph_tui.config.retired import retirement_notice
 from ralph_tui.config.setting_names import description, is_mapping, known_keys
 from ralph_tui.config.settings import Settings
 from ralph_tui.config.step_settings import StepBreaker, StepSettings
 from ralph_tui.config.variables import expanded
-from ralph_tui.config.yaml_reader import Entry, read_entries, read_old, unknown_setting
+from ralph_tui.config.yaml_reader import Entry, read_entries, read_retired, unknown_setting
 from ralph_tui.domain.documents.extensions import McpServer
 from ralph_tui.domain.errors import ConfigError
 from ralph_tui.domain.sanitize import one_line
@@ -24,11 +24,11 @@ from ralph_tui.domain.verification.check_commands import SandboxException
 COMMAND_LINE = "command line"
 DEFAULT = "default"
 
-_NOTHING: Mapping[str, object] = {}
+_NO_OVERRIDES: Mapping[str, object] = {}
 
 
-class Effective(NamedTuple):
-    """A setting in effect."""
+class EffectiveSetting(NamedTuple):
+    """A setting's effective value and its source."""
 
     key: str
     value: str
@@ -37,7 +37,7 @@ class Effective(NamedTuple):
 
 
 def config_paths(root: Path, home: Path | None = None) -> tuple[Path, ...]:
-    """Return the settings files of a project, the weaker first; they need not exist."""
+    """Return the settings files of a project, lowest precedence first. They need not exist."""
     user = home if home is not None else _home()
     places = [user] if user is not None else []
     return tuple(place / ".ralph" / "config.yaml" for place in (*places, root))
@@ -46,7 +46,7 @@ def config_paths(root: Path, home: Path | None = None) -> tuple[Path, ...]:
 def load_settings(
     root: Path,
     *,
-    overrides: Mapping[str, object] = _NOTHING,
+    overrides: Mapping[str, object] = _NO_OVERRIDES,
     environ: Mapping[str, str] | None = None,
     home: Path | None = None,
 ) -> Settings:
@@ -59,23 +59,23 @@ def load_settings(
         home: Instead of the person's home directory.
 
     Raises:
-        ConfigError: An unknown setting or a bad value; says where, and what was probably meant.
+        ConfigError: A setting is unknown or has an invalid value. The error says where, and suggests a correction.
     """
-    chosen = _chosen(root, overrides, environ, home)
+    chosen = _effective_entries(root, overrides, environ, home)
     try:
-        return Settings.model_validate(_nested(chosen))
+        return Settings.model_validate(_as_tree(chosen))
     except ValidationError as error:
         raise _bad_value(error.errors(include_url=False)[0], chosen) from error
 
 
-def provenance(
+def value_sources(
     root: Path,
     *,
-    overrides: Mapping[str, object] = _NOTHING,
+    overrides: Mapping[str, object] = _NO_OVERRIDES,
     environ: Mapping[str, str] | None = None,
     home: Path | None = None,
 ) -> Mapping[str, str]:
-    """Return where each value comes from: `default`, `/path/config.yaml:12`, a variable, `command line`.
+    """Return the source of each value: `default`, `/path/config.yaml:12`, a variable, or `command line`.
 
     Args:
         root: The project directory.
@@ -84,30 +84,30 @@ def provenance(
         home: Instead of the person's home directory.
 
     Returns:
-        The origin by dotted key, for every setting.
+        The source by dotted key, for every setting.
     """
-    chosen = _chosen(root, overrides, environ, home)
+    chosen = _effective_entries(root, overrides, environ, home)
     return {key: chosen[key].where if key in chosen else DEFAULT for key in known_keys()}
 
 
-def as_written(root: Path) -> Mapping[str, object]:
-    """Return the values that refer to variables as their file has them, by dotted key."""
-    chosen = _chosen(root, _NOTHING, None, None)
+def unexpanded_values(root: Path) -> Mapping[str, object]:
+    """Return the unexpanded text of the values that refer to variables, by dotted key."""
+    chosen = _effective_entries(root, _NO_OVERRIDES, None, None)
     return {key: entry.written for key, entry in chosen.items() if entry.written is not None}
 
 
 def old_settings_notice(root: Path) -> str:
-    """Say which lines of the settings files are no settings any more; empty where none is.
+    """Return a notice about removed settings in the settings files, or an empty string.
 
     Raises:
-        ConfigError: A settings file is wrong.
+        ConfigError: A settings file is invalid.
     """
-    found = [old for path in dict.fromkeys(config_paths(root)) for old in read_old(path)]
-    return notice_of(found, lambda where: short_source(where, root))
+    found = [old for path in dict.fromkeys(config_paths(root)) for old in read_retired(path)]
+    return retirement_notice(found, lambda where: short_source(where, root))
 
 
 def short_source(source: str, root: Path) -> str:
-    """Return a source for a person: which layer it is, and where in it; files by their short names."""
+    """Return a source for display: the layer, and the file's short name and line."""
     if source in (DEFAULT, COMMAND_LINE):
         return source
     for path, word in zip(config_paths(root)[::-1], ("project", "user"), strict=False):
@@ -120,24 +120,24 @@ def short_source(source: str, root: Path) -> str:
 def _home() -> Path | None:
     try:
         return Path.home()
-    except RuntimeError:  # no HOME and no such user: then there is no user file either
+    except RuntimeError:  # no home directory, and so no user file
         return None
 
 
-def _chosen(
+def _effective_entries(
     root: Path,
     overrides: Mapping[str, object],
     environ: Mapping[str, str] | None,
     home: Path | None,
 ) -> dict[str, Entry]:
-    """Return the strongest entry for each key."""
+    """Return the entry with the highest precedence for each key."""
     given = os.environ if environ is None else environ
     files: dict[str, Entry] = {}
     for path in dict.fromkeys(config_paths(root, home)):
         files |= {entry.key: entry for entry in read_entries(path)}
     stronger = {entry.key: entry for entry in environment_entries(given)}
     stronger |= {entry.key: entry for entry in _override_entries(overrides)}
-    # A value that something stronger hides needs no variables.
+    # An overridden value may refer to unset variables.
     left = {key: expanded(entry, given) for key, entry in files.items() if key not in stronger}
     return left | stronger
 
@@ -150,7 +150,7 @@ def _override_entries(overrides: Mapping[str, object]) -> Iterator[Entry]:
             yield Entry(key, value, COMMAND_LINE)
 
 
-def _nested(chosen: Mapping[str, Entry]) -> dict[str, object]:
+def _as_tree(chosen: Mapping[str, Entry]) -> dict[str, object]:
     tree: dict[str, object] = {}
     for entry in chosen.values():
         *path, name = entry.key.split(".")
@@ -164,7 +164,7 @@ def _nested(chosen: Mapping[str, Entry]) -> dict[str, object]:
 
 
 def _bad_value(detail: ErrorDetails, chosen: Mapping[str, Entry]) -> ConfigError:
-    """Explain in one sentence the first error that pydantic found."""
+    """Turn pydantic's first error into a ConfigError."""
     parts = [str(part) for part in detail["loc"]]
     key = next((k for k in _prefixes(parts) if k in chosen), None)
     if key is None:
@@ -173,21 +173,21 @@ def _bad_value(detail: ErrorDetails, chosen: Mapping[str, Entry]) -> ConfigError
     below = [str(part) for part in detail["loc"]][key.count(".") + 1 :]
     if below and is_mapping(key):
         return _bad_part(key, entry, below, detail)
-    given = "" if "value_error" in detail["type"] else f", not {_shown(detail['input'])}"
-    given += f", from {_shown(entry.written)}" if entry.written is not None else ""
+    given = "" if "value_error" in detail["type"] else f", not {_quoted(detail['input'])}"
+    given += f", from {_quoted(entry.written)}" if entry.written is not None else ""
     return ConfigError(
-        f"{entry.where}: {key} {_plain_words(detail)}{given}.",
-        f"{description(key)} The default is {_shown(_default(key))}.",
+        f"{entry.where}: {key} {_reason(detail)}{given}.",
+        f"{description(key)} The default is {_quoted(_default(key))}.",
     )
 
 
 def _bad_part(key: str, entry: Entry, below: list[str], detail: ErrorDetails) -> ConfigError:
-    """Explain an error inside a value that is a mapping, with the line of the part."""
+    """Return the error for a part of a mapping value, with the part's line."""
     part = next((p for p in _prefixes(below) if p in entry.places), "")
     where, name = entry.places.get(part, entry.where), ".".join((key, *below))
     if detail["type"] != "extra_forbidden":
-        given = "" if "value_error" in detail["type"] else f", not {_shown(detail['input'])}"
-        return ConfigError(f"{where}: {name}: {_plain_words(detail)}{given}.", description(key))
+        given = "" if "value_error" in detail["type"] else f", not {_quoted(detail['input'])}"
+        return ConfigError(f"{where}: {name}: {_reason(detail)}{given}.", description(key))
     known = _fields_of(key, below)
     near = get_close_matches(below[-1], known, 1, 0.6)
     hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}."
@@ -195,7 +195,7 @@ def _bad_part(key: str, entry: Entry, below: list[str], detail: ErrorDetails) ->
 
 
 def _fields_of(key: str, below: list[str]) -> Collection[str]:
-    """Return the names that may stand where an unknown one is inside a value that is a mapping."""
+    """Return the valid names at the place of an unknown name inside a mapping value."""
     if key == "steps":
         return (StepBreaker if below[1:-1] == ["breaker"] else StepSettings).model_fields
     return (SandboxException if key.startswith("safety.") else McpServer).model_fields
@@ -209,15 +209,15 @@ def _prefixes(parts: list[str]) -> Iterator[str]:
 def _bad_combination(
     section: str, detail: ErrorDetails, chosen: Mapping[str, Entry]
 ) -> ConfigError:
-    """Explain values that are right one by one but not together."""
+    """Return the error for values that are valid alone but not together."""
     places = [e.where for k, e in chosen.items() if k.startswith(f"{section}.")]
     return ConfigError(
-        f"{' and '.join(dict.fromkeys(places))}: in {section}, {_plain_words(detail)}.",
+        f"{' and '.join(dict.fromkeys(places))}: in {section}, {_reason(detail)}.",
         "`ralph config show` prints every value and where it comes from.",
     )
 
 
-_WORDS = {
+_MESSAGES = {
     "int_parsing": "must be a whole number",
     "int_type": "must be a whole number",
     "int_from_float": "must be a whole number",
@@ -235,8 +235,8 @@ _WORDS = {
 }
 
 
-def _plain_words(detail: ErrorDetails) -> str:
-    if words := _WORDS.get(detail["type"]):
+def _reason(detail: ErrorDetails) -> str:
+    if words := _MESSAGES.get(detail["type"]):
         return words
     return detail["msg"].removeprefix("Value error, ").replace("Input should", "must", 1)
 
@@ -245,10 +245,10 @@ def _default(key: str) -> object:
     return known_keys()[key].get_default(call_default_factory=True)
 
 
-def _shown(value: object) -> str:
-    """Return a value as it would stand in the file."""
+def _quoted(value: object) -> str:
+    """Return a value as it would be written in the file."""
     if isinstance(value, tuple | list):
-        return f"[{', '.join(map(_shown, value))}]"
+        return f"[{', '.join(map(_quoted, value))}]"
     if isinstance(value, bool):
         return str(value).lower()
     return f"{one_line(value, 60)!r}" if isinstance(value, str) else one_line(str(value), 60)

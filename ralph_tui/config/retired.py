@@ -1,4 +1,4 @@
-"""Settings of older files that nobody has to choose: they load, with one notice that says what to do."""
+"""Accept removed settings in older files, with one notice that says what to do."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -7,11 +7,11 @@ from ralph_tui.domain.errors import ConfigError
 
 
 class Retired(NamedTuple):
-    """A setting that is gone.
+    """A removed setting.
 
     Attributes:
-        values: What it could be set to, in lower case.
-        why: Why there is nothing to choose.
+        values: The values that still load, in lower case.
+        why: Why the setting was removed.
         hint: What to do.
     """
 
@@ -29,7 +29,7 @@ SANDBOX = "safety.sandbox"
 RETIRED: Mapping[str, Retired] = {
     "project.root": Retired(
         frozenset({".", "./"}),
-        "the agent works in the directory that holds .ralph",
+        "the agent works in the directory that contains .ralph",
         "Delete the line. To work elsewhere, run `ralph init` there.",
     ),
     "build.tool": Retired(
@@ -44,49 +44,49 @@ RETIRED: Mapping[str, Retired] = {
     ),
     SANDBOX_SWITCH: Retired(
         _TRUE | _FALSE,
-        "safety.sandbox says the same",
+        "safety.sandbox replaces it",
         "Delete the line. Write `safety.sandbox: off` to work without a sandbox.",
     ),
 }  # fmt: skip
-"""The settings that are gone, by their names."""
+"""The removed settings by name."""
 
 
-class OldEntry(NamedTuple):
-    """A retired setting as a file has it."""
+class RetiredEntry(NamedTuple):
+    """A removed setting found in a file."""
 
     key: str
     value: str
     where: str
 
 
-def check_retired(key: str, value: object, where: str) -> OldEntry:
-    """Return a retired setting whose value means what holds now.
+def check_retired(key: str, value: object, where: str) -> RetiredEntry:
+    """Return a removed setting whose value matches the current behavior.
 
     Raises:
-        ConfigError: The value asks for something that cannot be had.
+        ConfigError: The value asks for behavior that no longer exists.
     """
     gone = RETIRED[key]
     text = str(value).casefold()
     if text and text not in gone.values:
         raise ConfigError(f"{where}: {key} is no longer a setting, because {gone.why}.", gone.hint)
-    return OldEntry(key, text, where)
+    return RetiredEntry(key, text, where)
 
 
-def switches_sandbox_off(old: OldEntry) -> bool:
-    """Return whether an old entry represents `safety.sandbox: off`."""
+def switches_sandbox_off(old: RetiredEntry) -> bool:
+    """Return whether a removed setting means `safety.sandbox: off`."""
     return old.key == SANDBOX_SWITCH and old.value in _FALSE
 
 
-def notice_of(found: Sequence[OldEntry], short: Callable[[str], str]) -> str:
-    """Say in one notice what the files still have and what to do; empty where they have nothing old.
+def retirement_notice(found: Sequence[RetiredEntry], short: Callable[[str], str]) -> str:
+    """Return a notice that lists the removed settings, or an empty string when there are none.
 
     Args:
-        found: The entries, with the files' lines.
-        short: Shortens a place.
+        found: The removed settings and where they are.
+        short: Shortens a location for display.
     """
     if not found:
         return ""
-    listed = _and(f"{old.key} ({short(old.where)})" for old in found)
+    listed = _joined(f"{old.key} ({short(old.where)})" for old in found)
     one = len(found) == 1
     text = (
         f"{listed} {'is no longer a setting' if one else 'are no longer settings'}."
@@ -97,6 +97,6 @@ def notice_of(found: Sequence[OldEntry], short: Callable[[str], str]) -> str:
     return text
 
 
-def _and(parts: Iterable[str]) -> str:
+def _joined(parts: Iterable[str]) -> str:
     *first, last = parts
     return f"{', '.join(first)} and {last}" if first else last

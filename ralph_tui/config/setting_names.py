@@ -1,4 +1,4 @@
-"""Names the settings by dotted keys, and finds the nearest to a name that does not exist."""
+"""List the settings by dotted key, and find the nearest key to an unknown name."""
 
 from collections.abc import Iterator
 from difflib import get_close_matches
@@ -15,7 +15,7 @@ COST_DESCRIPTIONS = {
     "safety.cost_limits.per_session": "Maximum cost of a run in US dollars. 0: no limit.",
     "safety.cost_limits.total": "Maximum cost of all runs of the project in US dollars. 0: no limit.",
 }
-"""The limits are the domain's model, which knows nothing of documentation."""
+"""Descriptions of the cost limits, whose domain model has none."""
 
 
 def _leaves(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
@@ -29,7 +29,7 @@ def _leaves(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, Fie
 
 @cache
 def known_keys() -> dict[str, FieldInfo]:
-    """Return every setting by its dotted name, in the order of the topics."""
+    """Return every setting by dotted key, in the order of the topics."""
     found = dict(_leaves(Settings))
     return {key: found[key] for key in by_topic(found)}
 
@@ -42,13 +42,13 @@ def topics() -> dict[str, Topic]:
 
 @cache
 def is_mapping(key: str) -> bool:
-    """Return whether a setting's value is itself a mapping, such as the servers of a phase."""
+    """Return whether a setting's value is a mapping, such as the servers of a phase."""
     return isinstance(known_keys()[key].get_default(call_default_factory=True), dict)
 
 
 @cache
 def sections() -> frozenset[str]:
-    """Return the dotted names that hold settings; the empty name is the whole file."""
+    """Return the dotted names of the sections. The empty name is the whole file."""
     parts = (key.split(".")[:-1] for key in known_keys())
     return frozenset(".".join(path[:depth]) for path in parts for depth in range(len(path) + 1))
 
@@ -61,15 +61,15 @@ def children(section: str) -> tuple[str, ...]:
 
 
 def description(key: str) -> str:
-    """Return what a setting is for, in one sentence."""
+    """Return a setting's description."""
     return known_keys()[key].description or COST_DESCRIPTIONS.get(key, "")
 
 
 def nearest(key: str) -> str | None:
-    """Return the setting or section that somebody who wrote `key` most likely meant.
+    """Return the setting or section that an unknown `key` most likely means, or None.
 
-    A slip within the right section comes first, then the right name in the wrong section, then
-    whatever looks most alike.
+    Prefers a misspelled name in the right section, then the right name in a wrong section, then the most
+    similar key.
     """
     section, _, name = key.rpartition(".")
     if section in sections() and (found := get_close_matches(name, children(section), 1, 0.7)):

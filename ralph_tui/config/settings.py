@@ -1,6 +1,6 @@
-"""The settings of a project: names, types, ranges and defaults, each in one place.
+"""Define the settings of a project: names, types, ranges, defaults and descriptions.
 
-The descriptions are what `ralph init` writes into the template and what the table in docs/settings.md shows.
+The descriptions appear in the file that `ralph init` writes, in docs/settings.md and in the JSON Schema.
 """
 
 import re
@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from ralph_tui.config.step_settings import COMMIT, Steps, StepSettings, usual_steps
+from ralph_tui.config.step_settings import COMMIT, Steps, StepSettings, default_steps
 from ralph_tui.domain.base import Count, Model
 from ralph_tui.domain.costs import CostLimits
 from ralph_tui.domain.documents.extensions import McpServers
@@ -19,12 +19,12 @@ from ralph_tui.domain.verification.review import ReviewPolicy
 from ralph_tui.domain.web_addresses import why_not_written
 
 INTERRUPT_PERCENT = 80
-"""The turn is interrupted here whatever the settings say; both thresholds stay below it."""
+"""Context usage at which a turn is always interrupted. Both thresholds must be lower."""
 
 WEEK_MINUTES = 10_080
 
 DETECTED = "detected"
-"""The value of a command that is not set: what the project's own files show."""
+"""The value of a command that ralph finds in the project's files."""
 
 Positive = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -32,14 +32,14 @@ Percent = Annotated[int, Field(ge=1, lt=INTERRUPT_PERCENT)]
 Text = Annotated[str, Field(min_length=1)]
 
 
-def _on_one_line(value: str) -> str:
+def _require_one_line(value: str) -> str:
     if value.strip() != value or not value.isprintable():
         msg = "must be on one line, without spaces around it"
         raise ValueError(msg)
     return value
 
 
-def _read_only_git(names: tuple[str, ...]) -> tuple[str, ...]:
+def _require_read_only_git(names: tuple[str, ...]) -> tuple[str, ...]:
     for name in names:
         if name not in (EVERY_READING, *GIT_READ_ONLY):
             msg = (
@@ -50,13 +50,13 @@ def _read_only_git(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-def _one_word_as_a_list(value: object) -> object:
-    """Let `detected` stand without brackets."""
+def _detected_as_list(value: object) -> object:
+    """Accept `detected` without brackets."""
     return (value,) if value == DETECTED else value
 
 
 class ProjectSettings(Model):
-    """What the project is called and which Python it gets."""
+    """The project's name and Python version."""
 
     name: str = Field("", description="Name in the header. Empty: the name of the directory.")
     python_version: str = Field(
@@ -65,11 +65,11 @@ class ProjectSettings(Model):
 
 
 class BuildSettings(Model):
-    """The commands that check the project; `ralph test`, `ralph lint` and `ralph typecheck` run them."""
+    """The commands that `ralph test`, `ralph lint` and `ralph typecheck` run."""
 
     test_command: Text = Field(
         DETECTED,
-        description="Command that runs the tests. `detected`: the one that the project's files show, see `ralph doctor`.",
+        description="Command that runs the tests. `detected`: found in the project's files, shown by `ralph doctor`.",
     )
     lint_command: Text = Field(DETECTED, description="Command that runs the linter, or `detected`.")
     typecheck_command: Text = Field(
@@ -78,18 +78,18 @@ class BuildSettings(Model):
 
 
 class PhaseExtras(Model):
-    """What a person adds to a phase beside its own tools."""
+    """What you add to a phase, and which of its tools you remove."""
 
     mcp_servers: McpServers = Field(
         default_factory=dict,
-        description="Extra MCP servers of this phase by name. Write secrets in env and headers as ${NAME}.",
+        description="Additional MCP servers for this phase, by name. Write secrets in env and headers as ${NAME}.",
     )
     skills: tuple[Text, ...] = Field(
-        (), description="Extra skills of this phase: directories that hold a SKILL.md."
+        (), description="Additional skills for this phase: directories that contain a SKILL.md."
     )
     without_tools: tuple[Text, ...] = Field(
         (),
-        description="Built-in tools that this phase may not use, such as WebSearch.",
+        description="Built-in tools that the agent may not use in this phase, such as WebSearch.",
     )
 
 
@@ -97,16 +97,16 @@ class DiscoverySettings(PhaseExtras):
     """The discovery phase."""
 
     human_in_loop: bool = Field(default=True, description="Ask you questions during discovery.")
-    max_questions: Positive = Field(10, description="Maximum number of questions in one discovery.")
+    max_questions: Positive = Field(10, description="Maximum number of questions during discovery.")
 
 
 class PlanningSettings(PhaseExtras):
     """The planning phase."""
 
-    task_size_tokens: Positive = Field(30_000, description="Target size of a task in tokens.")
+    task_size_tokens: Positive = Field(30_000, description="Target size of a task, in tokens.")
     dependency_analysis: bool = Field(
         default=True,
-        description="Plan dependencies between tasks. Without them, only priorities order the tasks.",
+        description="Plan dependencies between tasks. If false, only priorities order the tasks.",
     )
 
 
@@ -117,40 +117,40 @@ class BuildingSettings(PhaseExtras):
     backpressure: Annotated[
         tuple[Text, ...],
         BeforeValidator(
-            _one_word_as_a_list, json_schema_input_type=tuple[Text, ...] | Literal["detected"]
+            _detected_as_list, json_schema_input_type=tuple[Text, ...] | Literal["detected"]
         ),
     ] = Field(
         (DETECTED,),
         description=(
-            "Checks that the gate runs before it accepts a task: shell commands, tests, typecheck, lint,"
-            " format_check, all, or `detected` for the tests, types and lint that were found."
+            "Checks that must pass before the gate accepts a task: shell commands, tests, typecheck, lint,"
+            " format_check, all, or `detected` for the tests, type checker and linter found in the project."
         ),
     )
     allow_unverified: bool = Field(
         default=False,
-        description="Build tasks that no check can verify. They complete as unverified.",
+        description="Build tasks that no check can verify, and complete them as unverified.",
     )
     baseline: bool = Field(
         default=True,
-        description="Run the project's checks once before the first task. A check that fails then blocks no task "
-        "that has a passing check of its own, unless the check gets worse.",
+        description="Run the project's checks once before the first task. A check that already fails then does not "
+        "block a task that passes a check of its own, unless the failing check gets worse.",
     )
     recheck_finished: bool = Field(
         default=True,
-        description="Run the checks of completed tasks again at the end of a run and before validation.",
+        description="Rerun the checks of completed tasks at the end of a run and before validation.",
     )
     review: ReviewPolicy = Field(
         "prose",
         description=(
-            "When a second, read-only session reviews a claim: off, prose (only criteria without a command)"
-            " or always."
+            "When a second, read-only session reviews a claim: off (never), prose (only for criteria that no"
+            " command checks) or always."
         ),
     )
-    promise: Annotated[str, Field(max_length=200), AfterValidator(_on_one_line)] = Field(
+    promise: Annotated[str, Field(max_length=200), AfterValidator(_require_one_line)] = Field(
         "<promise>COMPLETE</promise>",
         description=(
-            "Line with which the model can claim a task as complete at the end of its last message. The checks"
-            " decide as usual. Empty: off."
+            "Line with which the model can end its last message to claim that the task is complete. The checks"
+            " still decide. Empty: off."
         ),
     )
     gate_timeout_seconds: Seconds = Field(
@@ -165,7 +165,7 @@ class ValidationSettings(PhaseExtras):
     """The validation phase."""
 
     require_human_approval: bool = Field(
-        default=True, description="Ask for your approval before the plan counts as done."
+        default=True, description="Ask for your approval before the plan counts as complete."
     )
     max_rounds: Positive = Field(
         2, description="Maximum number of rounds of validation and repair."
@@ -182,22 +182,23 @@ class PhasesSettings(Model):
 
 
 class ContextSettings(Model):
-    """How full the context window may get."""
+    """The size of the context window, and how much of it a session may use."""
 
     budget_percent: Percent = Field(
         60,
-        description="Fill level of the context, in percent, from which a session starts no more work and hands off.",
+        description="Context usage, in percent, at which a session starts no more work and hands off.",
     )
     handoff_threshold_percent: Percent = Field(
         75,
-        description="Fill level, in percent, at which the model is asked to wrap up. At 80 it is interrupted.",
+        description="Context usage, in percent, at which the model is asked to wrap up. At 80 % it is interrupted.",
     )
     capacity_tokens: Annotated[int, Field(ge=1_000)] | Literal["auto"] = Field(
-        200_000, description="Size of the context window in tokens. auto: as the CLI reports it."
+        200_000,
+        description="Size of the context window, in tokens. auto: the size that the CLI reports.",
     )
 
     @model_validator(mode="after")
-    def _in_order(self) -> Self:
+    def _require_order(self) -> Self:
         if self.budget_percent >= self.handoff_threshold_percent:
             msg = (
                 f"budget_percent ({self.budget_percent}) must be below "
@@ -208,38 +209,38 @@ class ContextSettings(Model):
 
 
 class SafetySettings(Model):
-    """What an agent may not do, and what it may spend."""
+    """What the agent may do, and how much it may spend."""
 
     sandbox: Literal["off", "auto", "required"] = Field(
         "auto",
-        description="Sandbox of the operating system: off, auto (used where it works) or required.",
+        description="Use of the operating system's sandbox: off, auto (where it is available) or required.",
     )
     sandbox_domains: tuple[Text, ...] = Field(
         ("pypi.org", "files.pythonhosted.org"),
-        description="Hosts that commands in the sandbox may reach.",
+        description="Hosts that sandboxed commands may connect to.",
     )
     sandbox_exceptions: SandboxExceptions = Field(
         default_factory=dict,
-        description="What a check may use outside the sandbox, by its exact command: ports, writable, sockets, network.",
+        description="Sandbox exceptions for single checks, by exact command: ports, writable, sockets, network.",
     )
     sandbox_writable: tuple[Text, ...] = Field(
-        (), description="Directories outside the project that commands in the sandbox may write to."
+        (), description="Directories outside the project that sandboxed commands may write to."
     )
     blocked_commands: tuple[Text, ...] = Field(
         ("rm -rf", "docker rm", "pip install", "python -m venv"),
-        description="Commands that an agent may never run. The four defaults are blocked only where the guard finds them harmful.",
+        description="Commands that the agent may never run. The four defaults are blocked only where the guard judges them harmful.",
     )
     ask_commands: tuple[Text, ...] = Field(
         (),
-        description="Commands, such as npm publish, and tools, such as WebFetch, that need your approval each time.",
+        description="Commands (such as npm publish) and tools (such as WebFetch) that need your approval each time.",
     )
     cost_limits: CostLimits = CostLimits()
 
 
 class BreakerSettings(Model):
-    """When the circuit breaker stops the loop; 0 switches a counter off.
+    """When the circuit breaker stops the loop. 0 disables a counter.
 
-    A count of iterations opens it only when they are of more than one task; else it blocks that task.
+    Iterations on a single task block that task. The breaker opens only when they span more than one task.
     """
 
     max_consecutive_failures: Count = Field(
@@ -268,7 +269,7 @@ class BreakerSettings(Model):
 
 
 class LimitSettings(Model):
-    """How much goes into one task, and what happens at a usage limit and when the service is busy."""
+    """Limits for one task, and how a run handles usage limits and outages."""
 
     max_attempts_per_task: Count = Field(
         3, description="Failed attempts after which a task is blocked. 0: no limit."
@@ -279,43 +280,43 @@ class LimitSettings(Model):
     )
     on_usage_limit: Literal["wait", "exit", "ask"] = Field(
         "wait",
-        description="At a usage limit: wait until it resets, exit with status 2, or ask you (and exit when nobody is there).",
+        description="At a usage limit: wait (until it resets), exit (with status 2) or ask (you decide; without a person the run exits).",
     )
     ask_timeout_seconds: Annotated[
         float, Field(ge=0, le=WEEK_MINUTES * 60, allow_inf_nan=False)
     ] = Field(
         0,
         description=(
-            "Seconds that a run waits for your answer before it ends with status 4, or with 2 at a usage limit."
-            " 0: no limit."
+            "Timeout for your answer, in seconds. The run then ends with status 4, or with 2 at a usage limit."
+            " 0: no timeout."
         ),
     )
     rate_limit_per_hour: Count = Field(
         0,
-        description="Maximum number of model requests in an hour. Then the loop waits. 0: no limit.",
+        description="Maximum number of model requests per hour. The loop waits when it is reached. 0: no limit.",
     )
     stop_at_allowance_percent: Annotated[int, Field(ge=0, le=100)] = Field(
         0,
-        description="Stop with status 2 at this percentage of the 5-hour or weekly allowance. 0: never.",
+        description="Stop with status 2 when this percentage of the 5-hour or weekly quota is used. 0: never.",
     )
     max_wait_minutes: Seconds = Field(
         360,
-        description="Maximum wait for a usage limit, in minutes. A run that would wait longer ends.",
+        description="Maximum wait for a usage limit to reset, in minutes. A run that would have to wait longer ends.",
     )
     fallback_wait_minutes: Seconds = Field(
-        30, description="Minutes to wait at a limit without a known reset time."
+        30, description="Minutes to wait at a usage limit when the reset time is unknown."
     )
     backoff_seconds: Seconds = Field(
         15,
-        description="Seconds to wait when the service is busy or the network is lost. Doubles each time.",
+        description="Seconds to wait before a retry when the service is busy or the network is down. Doubles with each retry.",
     )
     max_outage_minutes: Annotated[float, Field(ge=0, le=WEEK_MINUTES, allow_inf_nan=False)] = Field(
         120,
-        description="Maximum outage of the API or the network, in minutes. After that the run ends with status 3.",
+        description="Maximum outage of the API or the network, in minutes. If it lasts longer, the run ends with status 3.",
     )
 
 
-def _known_placeholders(value: str) -> str:
+def _require_known_placeholders(value: str) -> str:
     for name in re.findall(r"\{([^{}]*)\}", value):
         if name not in MESSAGE_PARTS:
             known = ", ".join(f"{{{one}}}" for one in MESSAGE_PARTS)
@@ -325,138 +326,140 @@ def _known_placeholders(value: str) -> str:
 
 
 MESSAGE_PARTS = ("task.id", "task.title", "task.group", "iteration")
-"""What a commit message can name."""
+"""The placeholders of a commit message."""
 
 
 class GitSettings(Model):
-    """What an agent may ask git, and what ralph itself commits."""
+    """Which git commands the agent may run, and what ralph itself commits."""
 
-    allowed_operations: Annotated[tuple[str, ...], AfterValidator(_read_only_git)] = Field(
+    allowed_operations: Annotated[tuple[str, ...], AfterValidator(_require_read_only_git)] = Field(
         (EVERY_READING,),
-        description="Git commands that an agent may run in forms that only read, such as `log`, or `all`.",
+        description="Git commands that the agent may run in their read-only forms, such as `log`, or `all`.",
     )
     branch: Literal["off", "feature"] = Field(
         "off",
-        description="feature: check out a branch for the plan before any work. off: stay on the current branch.",
+        description="feature: check out a branch for the plan before work begins. off: stay on the current branch.",
     )
     branch_prefix: str = Field(
-        "feature/", description="Prefix of that branch, as in feature/habit-tracker."
+        "feature/", description="Prefix of that branch's name, as in feature/habit-tracker."
     )
     commit: Literal["off", "task", "feature"] = Field(
         "off",
-        description="What ralph commits: off, task (each verified task) or feature (everything, once at the end).",
+        description="What ralph commits: off (nothing), task (each verified task) or feature (everything, once at the end).",
     )
-    message: Annotated[Text, AfterValidator(_known_placeholders)] = Field(
+    message: Annotated[Text, AfterValidator(_require_known_placeholders)] = Field(
         "feat: {task.id} - {task.title}",
-        description="Message of a task's commit. It may use {task.id}, {task.title}, {task.group} and {iteration}.",
+        description="Commit message of a task. It may use {task.id}, {task.title}, {task.group} and {iteration}.",
     )
     trailers: bool = Field(
         default=True,
-        description="End each message with the trailers Ralph-Task, Ralph-Iteration and Ralph-Run.",
+        description="Add the trailers Ralph-Task, Ralph-Iteration and Ralph-Run to each commit message.",
     )
     hooks: Literal["run", "skip"] = Field(
         "run",
-        description="run: run the repository's commit hooks in the sandbox before each commit. skip: run none.",
+        description="run: run the repository's commit hooks in the sandbox before each commit. skip: do not run them.",
     )
     protected_branches: tuple[Text, ...] = Field(
         ("main", "master", "develop", "trunk"),
-        description="Branches that ralph never commits to. Use `git.branch: feature` to work beside them.",
+        description="Branches that ralph never commits to. Set `git.branch: feature` to work on a separate branch.",
     )
 
     @property
     def commands(self) -> tuple[str, ...]:
-        """The subcommands that are meant."""
+        """The allowed subcommands, with `all` expanded."""
         return (
             GIT_READ_ONLY if EVERY_READING in self.allowed_operations else self.allowed_operations
         )
 
 
-Happening = Literal["waiting", "stopped", "done", "failed"]
-"""What somebody can be told about who is not there."""
+NotifyEvent = Literal["waiting", "stopped", "done", "failed"]
+"""An event that can send a notification."""
 
-HAPPENINGS: tuple[Happening, ...] = ("waiting", "stopped", "done", "failed")
+HAPPENINGS: tuple[NotifyEvent, ...] = ("waiting", "stopped", "done", "failed")
 
 
-def _postable(value: str) -> str:
-    """Refuse an address that nothing would be posted to; variables in it are filled in when a run starts."""
+def _require_postable(value: str) -> str:
+    """Refuse an address that ralph would not post to. Variables in it are expanded when a run starts."""
     if reason := why_not_written(value):
         raise ValueError(reason)
     return value
 
 
 class NotifySettings(Model):
-    """Notifications for a person who is not there."""
+    """Notifications for a person who is away."""
 
-    on: tuple[Happening, ...] = Field(
+    on: tuple[NotifyEvent, ...] = Field(
         HAPPENINGS,
         description="Events that send a notification: waiting (for you), stopped, done, failed. See docs/run-options.md.",
     )
     commands: tuple[Text, ...] = Field(
         (),
-        description="Shell commands that get the notification as JSON on standard input. They run in the sandbox for at most 30 s.",
+        description="Shell commands that receive the notification as JSON on standard input. They run in the sandbox, for at most 30 s.",
     )
-    webhook: Annotated[str, AfterValidator(_postable)] = Field(
+    webhook: Annotated[str, AfterValidator(_require_postable)] = Field(
         "",
-        description="URL that gets the same JSON in a POST request: https, or http to this machine. Write secrets as ${NAME}.",
+        description="URL that receives the same JSON in a POST request: https, or http on this machine. Write secrets as ${NAME}.",
     )
 
 
 class ModelSettings(Model):
-    """Which models work."""
+    """Which models do the work."""
 
     primary: Text = Field("sonnet", description="Model for building and validation.")
     planning: Text = Field("opus", description="Model for discovery and planning.")
-    review: str = Field("", description="Model for reviews of claims. Empty: the primary model.")
+    review: str = Field("", description="Model for reviewing claims. Empty: the primary model.")
 
 
 class AgentSettings(Model):
-    """How the Claude Code CLI is driven."""
+    """How ralph runs the Claude Code CLI."""
 
     setting_sources: tuple[Literal["user", "project", "local"], ...] = Field(
         (),
-        description="Claude settings files to load. None by default, because they can run hooks.",
+        description="Claude Code settings to load: user, project, local. None by default, because they can run hooks.",
     )
     include_claude_md: bool = Field(
-        default=True, description="Put the project's CLAUDE.md into the prompt."
+        default=True, description="Include the project's CLAUDE.md in the prompt."
     )
     max_api_retries: Count = Field(
-        10, description="Number of times the CLI retries an overloaded API."
+        10, description="Maximum number of retries by the CLI when the API is overloaded."
     )
     api_timeout_seconds: Seconds = Field(600, description="Timeout of an API response, in seconds.")
     idle_timeout_seconds: Seconds = Field(
-        300, description="Seconds without output after which the CLI counts as stuck."
+        300,
+        description="Seconds without output after which the CLI is considered stuck and the turn ends.",
     )
     max_turns: Positive = Field(
         200, description="Maximum number of model responses in one iteration."
     )
     standby_session: bool = Field(
         default=True,
-        description="Connect each session early: while its prompt is made, or the gate of the task before runs.",
+        description="Start each session early, while its prompt is built or the gate checks the previous task.",
     )
 
 
 class ArchiveSettings(Model):
-    """What happens to a finished plan."""
+    """What ralph does with a finished plan."""
 
     on_completion: bool = Field(
         default=True,
-        description="Copy a finished plan with its specs, log and report to .ralph/archive.",
+        description="Copy a finished plan to .ralph/archive, with its specs, log and report.",
     )
 
 
 class ScreenSettings(Model):
-    """How the screen looks and calls."""
+    """The theme, notifications and keys of the screen."""
 
     theme: Text = Field(
-        "ralph-dark", description="ralph-dark, ralph-light, or another theme of the palette."
+        "ralph-dark",
+        description="Color theme: ralph-dark, ralph-light, or another theme in the command palette.",
     )
     notifications: Literal["never", "blur", "always"] = Field(
         "blur",
-        description="Desktop notification when ralph waits for you or ends: never, blur (while you are in another window) or always.",
+        description="Desktop notification when ralph needs you or ends: never, blur (while another window has the focus) or always.",
     )
     keys: Mapping[str, str] = Field(
         default_factory=dict,
-        description="Your own keys for commands, such as {pause: space, skip: 'z,f5'}. docs/keys.md has the names.",
+        description="Your own key bindings, such as {pause: space, skip: 'z,f5'}. docs/keys.md lists the command names.",
     )
 
 
@@ -474,13 +477,13 @@ class Settings(Model):
     steps: Steps = Field(
         default_factory=dict,
         description=(
-            "Steps around the work, in order, such as {work: {}, docs: {type: command, run: make docs}}."
-            " Empty: work and commit. See docs/steps.md."
+            "Steps before and after the work on a task, in order, such as"
+            " {work: {}, docs: {type: command, run: make docs}}. Empty: work and commit. See docs/steps.md."
         ),
     )
     exports: tuple[Literal["prd.json", "run_state.json", "aggregate.json"], ...] = Field(
         (),
-        description="Files for other tools that each run keeps current in .ralph: prd.json, run_state.json, aggregate.json.",
+        description="Files for other tools that each run keeps up to date in .ralph: prd.json, run_state.json, aggregate.json.",
     )
     archive: ArchiveSettings = ArchiveSettings()
     notify: NotifySettings = NotifySettings()
@@ -490,8 +493,8 @@ class Settings(Model):
 
     @property
     def steps_in_order(self) -> Mapping[str, StepSettings]:
-        """The steps by name, in their order; where tasks are committed, a commit is one of them."""
+        """The steps by name, in order. A commit step is added when `git.commit` is `task` and none is listed."""
         commits = any(step.type == COMMIT for step in self.steps.values())
         if self.steps and not commits and self.git.commit == "task":
-            return {**self.steps, COMMIT: usual_steps()["commit"]}
-        return self.steps or usual_steps()
+            return {**self.steps, COMMIT: default_steps()["commit"]}
+        return self.steps or default_steps()

@@ -1,4 +1,4 @@
-"""The settings of the steps around the work of an iteration: `steps:` in the settings file."""
+"""Define the settings of steps: `steps:` in the settings file."""
 
 import re
 from collections.abc import Mapping
@@ -11,18 +11,18 @@ from ralph_tui.domain.base import Model
 from ralph_tui.domain.run.steps import StepWhen
 
 WORK = "work"
-"""The one step that must be there: a task is chosen, worked on in a session, claimed and verified."""
+"""The one required step: a task is chosen, worked on in a session, claimed and verified."""
 
 AGENT, COMMAND, COMMIT, README, NOOP = "agent", "command", "git-commit", "readme-check", "noop"
 BUILT_IN = (WORK, AGENT, COMMAND, COMMIT, README, NOOP)
 """The types that come with ralph."""
 
 _IMPLIED = {"work": WORK, "commit": COMMIT}
-"""Steps that need no type, by their names."""
+"""Step names that imply a type."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-_OWNED = {"run": COMMAND, "prompt": AGENT, "model": AGENT, "path": README}
-"""Settings that only one type has."""
+_OWNER_OF = {"run": COMMAND, "prompt": AGENT, "model": AGENT, "path": README}
+"""The type that each type-specific setting belongs to."""
 
 DAY_SECONDS = 86_400
 Seconds = Annotated[float, Field(gt=0, le=DAY_SECONDS, allow_inf_nan=False)]
@@ -30,28 +30,28 @@ Delay = Annotated[float, Field(ge=0, le=DAY_SECONDS, allow_inf_nan=False)]
 
 
 class StepBreaker(Model):
-    """When a step that keeps failing is skipped."""
+    """When a repeatedly failing step is skipped."""
 
     threshold: Annotated[int, Field(ge=1)] = 3
-    """Failures in a row that open it."""
+    """Failures in a row that open the breaker."""
     reset_after_seconds: Seconds = 60
-    """How long the step is skipped before it is tried once."""
+    """Seconds for which the step is skipped before one new attempt."""
 
 
 class StepSettings(Model):
-    """One step."""
+    """The settings of one step."""
 
     type: str = ""
     run: str = ""
-    """The shell command of a `command`."""
+    """The shell command of a `command` step."""
     prompt: str = ""
-    """The file with the instructions of an `agent`."""
+    """The file with the instructions of an `agent` step."""
     model: str = ""
-    """The model of an `agent`; empty: the primary model."""
+    """The model of an `agent` step. Empty: the primary model."""
     path: str = ""
-    """The file that a `readme-check` wants; empty: README.md."""
+    """The file that a `readme-check` step requires. Empty: README.md."""
     options: Mapping[str, object] = Field(default_factory=dict)
-    """Settings of a type that an installed package brings."""
+    """Settings of a step type that an installed package provides."""
     when: StepWhen | None = None
     once: bool = False
     enabled: bool = True
@@ -63,19 +63,19 @@ class StepSettings(Model):
 
     @property
     def runs(self) -> StepWhen:
-        """After what it runs; a commit waits for a complete task."""
+        """When the step runs. By default always, and a commit only after a completed task."""
         return self.when or (StepWhen.TASK_COMPLETE if self.type == COMMIT else StepWhen.ALWAYS)
 
     @property
     def what(self) -> str:
-        """What it does, in a word or two: its command, its prompt file or its type."""
+        """A short description of the step: its command, prompt file or type."""
         return self.run or self.prompt or self.type
 
     @model_validator(mode="after")
-    def _fits_its_type(self) -> Self:
+    def _require_fitting_type(self) -> Self:
         if not self.type:  # a name may imply it
             return self
-        for name, owner in _OWNED.items():
+        for name, owner in _OWNER_OF.items():
             if getattr(self, name) and self.type != owner:
                 raise ValueError(f"{name} belongs to steps of type {owner}, not {self.type}")
         if self.type == COMMAND and not self.run.strip():
@@ -83,7 +83,7 @@ class StepSettings(Model):
         if self.type == AGENT and not self.prompt.strip():
             raise ValueError("a step of type agent needs prompt, a file with its instructions")
         if self.options and self.type in BUILT_IN:
-            raise ValueError("options belong to types that an installed package brings")
+            raise ValueError("options belong to types that an installed package provides")
         if self.type == COMMIT and self.breaker is not None:
             raise ValueError(
                 "a commit has no breaker: a task whose commit is skipped would stay uncommitted"
@@ -95,8 +95,8 @@ class StepSettings(Model):
         return self
 
 
-def _typed(value: object) -> object:
-    """Give steps their types where the names imply them; `work:` with nothing behind it counts as `{}`."""
+def _with_types(value: object) -> object:
+    """Add the types that names imply. `work:` without a value counts as `{}`."""
     if not isinstance(value, Mapping):
         return value
     return {name: _typed_step(str(name), step) for name, step in value.items()}
@@ -109,8 +109,8 @@ def _typed_step(name: str, step: object) -> object:
     return given
 
 
-def _sound(steps: Mapping[str, StepSettings]) -> Mapping[str, StepSettings]:
-    """Refuse a list of steps that says nothing definite."""
+def _require_valid_steps(steps: Mapping[str, StepSettings]) -> Mapping[str, StepSettings]:
+    """Refuse steps with a bad name, a missing type, no work, or an order that cannot run."""
     if not steps:
         return steps
     for name, step in steps.items():
@@ -135,26 +135,26 @@ def _sound(steps: Mapping[str, StepSettings]) -> Mapping[str, StepSettings]:
 
 
 def before_work(steps: Mapping[str, StepSettings]) -> tuple[str, ...]:
-    """Return the names of the steps that stand before the work."""
+    """Return the names of the steps before the work."""
     names = tuple(steps)
     return names[: names.index(WORK)]
 
 
 def after_work(steps: Mapping[str, StepSettings]) -> tuple[str, ...]:
-    """Return the names of the steps that stand after the work."""
+    """Return the names of the steps after the work."""
     names = tuple(steps)
     return names[names.index(WORK) + 1 :]
 
 
 Steps = Annotated[
     Mapping[str, StepSettings],
-    BeforeValidator(_typed, json_schema_input_type=Mapping[str, StepSettings | None]),
-    AfterValidator(_sound),
+    BeforeValidator(_with_types, json_schema_input_type=Mapping[str, StepSettings | None]),
+    AfterValidator(_require_valid_steps),
 ]
-"""Steps by name, in their order; empty: the work, and the commit that the git settings want."""
+"""Steps by name, in order. Empty: the work, and a commit if the git settings enable it."""
 
 
 @cache
-def usual_steps() -> Mapping[str, StepSettings]:
-    """Return the steps of a project that names none."""
+def default_steps() -> Mapping[str, StepSettings]:
+    """Return the steps of a project that configures none."""
     return {name: StepSettings(type=kind) for name, kind in _IMPLIED.items()}

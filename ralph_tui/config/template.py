@@ -1,4 +1,4 @@
-"""Writes the settings as text for people: the commented template and the table in docs/settings.md."""
+"""Render the settings as text: the commented template and the tables in docs/settings.md."""
 
 from collections.abc import Iterator, Mapping
 
@@ -8,12 +8,12 @@ from ralph_tui.config.env_vars import VARIABLES
 from ralph_tui.config.setting_names import description, known_keys, topics
 
 _HEADER = """\
-# Settings of this project. Every line that is commented out shows its default.
-# Order: defaults < ~/.ralph/config.yaml < this file < RALPH_* variables < command line.
-# ${NAME} and ${NAME:-default} in a value stand for an environment variable, $${ for a plain ${.
+# Settings of this project. Each commented setting shows its default. Uncomment the line to change it.
+# Later sources win: defaults < ~/.ralph/config.yaml < this file < RALPH_* variables < command line.
+# ${NAME} and ${NAME:-default} in a value are replaced by an environment variable. $${ is a plain ${.
 # `ralph config show` prints each value and where it comes from.
-# A name may also be written as sections: `models.primary: opus` is the same as `models:` with `primary: opus` indented below it.
-# So that an editor completes this file: `ralph schema config > .ralph/config.schema.json`, and above everything else the line
+# A name can also be written as sections: `models.primary: opus` is the same as `models:` with `primary: opus` indented below it.
+# To complete names in an editor, run `ralph schema config > .ralph/config.schema.json` and make this the first line of the file:
 # `# yaml-language-server: $schema=config.schema.json`
 """
 
@@ -34,7 +34,7 @@ def _template_lines() -> Iterator[str]:
 
 
 def plain_value(value: object) -> object:
-    """Return a setting's value as JSON; of a server, only what was given."""
+    """Return a setting's value as JSON data. Fields of a model that have their default are left out."""
     if isinstance(value, BaseModel):
         return plain_value(value.model_dump(exclude_defaults=True))
     if isinstance(value, Mapping):
@@ -43,7 +43,7 @@ def plain_value(value: object) -> object:
 
 
 def yaml_value(value: object) -> str:
-    """Return a setting's value as it would stand in the YAML file, on one line."""
+    """Return a setting's value as one line of YAML."""
     if isinstance(value, BaseModel | Mapping):
         inside = plain_value(value)
         assert isinstance(inside, dict)
@@ -61,7 +61,7 @@ def yaml_value(value: object) -> str:
 
 
 def markdown_tables() -> str:
-    """Return every setting with its default, its variable and its meaning, in a table for each topic."""
+    """Return a Markdown table for each topic, with each setting's default, variable and meaning."""
     variables = {key: name for name, key in VARIABLES.items()}
     lines: list[str] = []
     last = None

@@ -1,4 +1,4 @@
-"""Groups the settings by the topics that a person thinks in; every list of settings has this order."""
+"""Group the settings by topic. Every list of settings uses this order."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -9,8 +9,8 @@ class Topic(NamedTuple):
 
     Attributes:
         name: Its heading.
-        about: What it decides, in one sentence.
-        keys: The settings in their order; `*` represents any part of a name.
+        about: What its settings control, in one sentence.
+        keys: The settings, in order. `*` matches any part of a name.
     """
 
     name: str
@@ -43,7 +43,7 @@ TOPICS = (
     ),
     Topic(
         "Usage limits and outages",
-        "What a run does when the service refuses, slows down or is not there.",
+        "What a run does at a usage limit, and when the service is slow or unreachable.",
         (
             "limits.on_usage_limit",
             "limits.max_wait_minutes",
@@ -58,12 +58,12 @@ TOPICS = (
     ),
     Topic(
         "Model and context",
-        "Which models work, and how full their context may get.",
+        "Which models ralph uses, and how much of their context window.",
         ("models.*", "context.*"),
     ),
     Topic(
         "Checks",
-        "What has to pass before a task counts as complete.",
+        "What must pass before a task counts as complete.",
         (
             "phases.building.backpressure",
             "build.test_command",
@@ -80,7 +80,7 @@ TOPICS = (
     ),
     Topic(
         "Safety and permissions",
-        "What an agent may run, reach and write.",
+        "What the agent may run, connect to and write.",
         (
             "safety.sandbox",
             "safety.sandbox_domains",
@@ -95,7 +95,7 @@ TOPICS = (
     ),
     Topic(
         "Questions and approval",
-        "When ralph asks you, and how long a run waits for the answer.",
+        "When ralph asks you, and how long it waits for an answer.",
         (
             "phases.discovery.human_in_loop",
             "phases.discovery.max_questions",
@@ -105,7 +105,7 @@ TOPICS = (
     ),
     Topic(
         "Plan and features",
-        "How plans are made, and what is kept of them.",
+        "How plans are made, archived and exported.",
         ("phases.planning.task_size_tokens", "phases.planning.dependency_analysis", "archive.*", "exports"),
     ),
     Topic(
@@ -115,42 +115,42 @@ TOPICS = (
     ),
     Topic(
         "Steps, servers and skills",
-        "What you add to the work: your own steps, MCP servers and skills.",
+        "Your own steps, MCP servers and skills.",
         ("steps", "phases.*.mcp_servers", "phases.*.skills", "phases.*.without_tools"),
     ),
     Topic(
         "Notifications",
-        "How ralph reaches you when you are elsewhere.",
+        "How ralph notifies you while you are away.",
         ("notify.*", "screen.notifications"),
     ),
     Topic(
         "Display and keys",
-        "How the screen looks, and which keys it takes.",
+        "The theme of the screen and your own keys.",
         ("screen.theme", "screen.keys", "screen.*"),
     ),
     Topic(
         "Advanced",
-        "How sessions are run. The defaults fit most projects.",
+        "How agent sessions are run. The defaults suit most projects.",
         ("agent.*", "limits.*", "phases.*"),
     ),
 )  # fmt: skip
-"""In the order of the screen, of `ralph config show`, of the template and of the documentation.
+"""The topics in the order of the screen, `ralph config show`, the template and the documentation.
 
-The patterns at the end of a topic catch settings that are new in a section.
+The patterns at the end of a topic match settings that are added to a section later.
 """
 
 
 def by_topic(keys: Iterable[str]) -> dict[str, Topic]:
-    """Return the topic of each setting, in the order of the topics and within them."""
+    """Return the topic of each setting, sorted by topic and by the order within each topic."""
     exact = {
         key: (at, place) for at, topic in enumerate(TOPICS) for place, key in enumerate(topic.keys)
     }
-    found = {key: exact.get(key) or _pattern(key) for key in keys}
+    found = {key: exact.get(key) or _first_match(key) for key in keys}
     return {key: TOPICS[found[key][0]] for key in sorted(found, key=lambda key: found[key])}
 
 
-def _pattern(key: str) -> tuple[int, int]:
-    """Return the topic and the place in it of the first pattern that fits."""
+def _first_match(key: str) -> tuple[int, int]:
+    """Return the topic's index, and the index in it, of the first pattern that matches."""
     for at, topic in enumerate(TOPICS):
         for place, pattern in enumerate(topic.keys):
             start, star, end = pattern.partition("*")

@@ -1,4 +1,4 @@
-"""Puts the values of environment variables into settings that refer to them by `${NAME}`."""
+"""Expand references such as `${NAME}` in settings to the values of environment variables."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -17,25 +17,27 @@ from ralph_tui.domain.variable_references import (
 )
 
 SERVERS = ".mcp_servers"
-_LATE = ("env", "headers")
-"""Parts of a server in which references stay: the CLI fills them in, so that nobody sees a secret."""
+_KEPT_PARTS = ("env", "headers")
+"""Parts of a server whose references are kept. The CLI expands them, so that no secret is shown."""
 
 WEBHOOK = "notify.webhook"
-"""A setting in which references stay: they are filled in when something is sent."""
+"""A setting whose references are kept until a notification is sent."""
 
 
 def expanded(entry: Entry, environ: Mapping[str, str]) -> Entry:
-    """Return the entry with the values of its variables; it keeps what was written.
+    """Return the entry with its variables expanded, and the original text in `written`.
 
     Raises:
-        ConfigError: A variable is not set, is secret, or a reference cannot be read; says in which line.
+        ConfigError: A variable is unset or secret, or a reference is malformed. The error names the line.
     """
-    if not _refers(entry.value) or entry.key == WEBHOOK:
+    if not _has_reference(entry.value) or entry.key == WEBHOOK:
         return entry
-    return replace(entry, value=_filled(entry, entry.value, "", environ), written=entry.value)
+    return replace(
+        entry, value=_expanded_value(entry, entry.value, "", environ), written=entry.value
+    )
 
 
-def _refers(value: object) -> bool:
+def _has_reference(value: object) -> bool:
     return any("${" in text for text in _texts(value))
 
 
@@ -50,23 +52,30 @@ def _texts(value: object) -> Iterator[str]:
             yield from _texts(part)
 
 
-def _filled(entry: Entry, value: object, below: str, environ: Mapping[str, str]) -> object:
-    """Return a value, or the part `below` it, with the values of its variables."""
+def _expanded_value(entry: Entry, value: object, below: str, environ: Mapping[str, str]) -> object:
+    """Return a value with its variables expanded.
+
+    Args:
+        entry: The setting's entry, for error messages.
+        value: The value or a part of it.
+        below: The dotted name of the part inside the value; empty for the whole value.
+        environ: The environment.
+    """
     if isinstance(value, Mapping):
-        if entry.key.endswith(SERVERS) and below.rpartition(".")[2] in _LATE:
+        if entry.key.endswith(SERVERS) and below.rpartition(".")[2] in _KEPT_PARTS:
             return value
         return {
-            name: _filled(entry, part, f"{below}.{name}".lstrip("."), environ)
+            name: _expanded_value(entry, part, f"{below}.{name}".lstrip("."), environ)
             for name, part in value.items()
         }
     if isinstance(value, tuple):
-        return tuple(_filled(entry, part, below, environ) for part in value)
+        return tuple(_expanded_value(entry, part, below, environ) for part in value)
     if not isinstance(value, str):
         return value
     where = entry.places.get(below, entry.where)
     about = f"{where}: {entry.key}{f'.{below}' if below else ''}"
     try:
-        return filled(value, partial(_shown_value, about=about, environ=environ))
+        return filled(value, partial(_public_value, about=about, environ=environ))
     except ReferenceSyntaxError as error:
         raise ConfigError(f"{about}: {redact(str(error))}.", HOW) from error
     except UnsetVariableError as error:
@@ -74,11 +83,11 @@ def _filled(entry: Entry, value: object, below: str, environ: Mapping[str, str])
         raise ConfigError(f"{about}: {error}.", hint) from error
 
 
-def _shown_value(reference: Reference, *, about: str, environ: Mapping[str, str]) -> str:
-    """Return a variable's value, which a setting shows on screens and in files.
+def _public_value(reference: Reference, *, about: str, environ: Mapping[str, str]) -> str:
+    """Return a variable's value, which will be visible on screens and in files.
 
     Raises:
-        ConfigError: It is secret.
+        ConfigError: The value is secret.
     """
     if is_secret_name(reference.name):
         why = f"${{{reference.name}}} is secret by its name"
@@ -88,7 +97,7 @@ def _shown_value(reference: Reference, *, about: str, environ: Mapping[str, str]
             return value
         why = f"the value of ${{{reference.name}}} looks like a key or password"
     raise ConfigError(
-        f"{about}: {why}; secrets may stand in env and headers only, of an MCP server, and in {WEBHOOK}.",
+        f"{about}: {why}. Secrets are allowed only in env and headers of an MCP server, and in {WEBHOOK}.",
         "Settings are shown and kept in files. Have the command read the secret from a file of yours,"
-        " or use ${NAME} with a variable that is no secret.",
+        " or use ${NAME} with a variable that is not secret.",
     )

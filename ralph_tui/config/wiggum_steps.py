@@ -1,19 +1,19 @@
-"""Translates the `default.json` of Wiggum, a list of steps, into ralph's steps and settings."""
+"""Translate the `default.json` of Wiggum, a list of steps, into ralph's steps and settings."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeGuard
 
-from ralph_tui.config.foreign_config import ForeignConfig, ForeignForm, Translation
+from ralph_tui.config.foreign_config import ForeignConfig, ForeignTool, Translation
 from ralph_tui.config.step_settings import AGENT, COMMAND, COMMIT, NOOP, README, WORK
 
 _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
 _BAD_NAME = re.compile(r"[^A-Za-z0-9._-]+")
-_PLACE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
-_PLACES = {"task_id": "{task.id}", "task": "{task.title}"}
+_PLACEHOLDER = re.compile(r"\{\{\s*(\w+)\s*\}\}")
+_PLACEHOLDERS = {"task_id": "{task.id}", "task": "{task.title}"}
 _MARKERS = (".ralph/.ralph_setup_done", ".ralph/.setup_done", ".ralph_setup_done")
-"""Where its releases note that the setup was done."""
+"""The marker files that releases of Wiggum write when the setup is done."""
 
 _VARIABLE = "it holds a variable; write its value into ralph's settings"
 _DURATION = "it is not a duration such as 20m or 30s"
@@ -22,23 +22,23 @@ _UNKNOWN = "neither ralph nor Wiggum documents it"
 _REASONS = {
     "prd_file": "the plan is ralph's; `ralph import` reads a prd.json",
     "fix_plan_file": "the plan is ralph's; `ralph import` reads a fix_plan.md",
-    "session_file": "every session is a fresh one",
-    "session_expiry_hours": "every session is a fresh one",
-    "allowed_tools": "no tool can be added; phases.building.without_tools takes some away",
-    "claude_binary": "ralph brings the Claude Code CLI it works with",
+    "session_file": "every session starts fresh",
+    "session_expiry_hours": "every session starts fresh",
+    "allowed_tools": "no tool can be added; phases.building.without_tools removes some",
+    "claude_binary": "ralph includes its own Claude Code CLI",
     "output_format": "ralph reads the CLI's messages itself",
     "append_system_prompt": "write it into CLAUDE.md or PROMPT_build.md",
     "log_dir": "logs are in .ralph/logs",
     "repo_dir": "ralph commits in the repository of the project",
     "commit_message_file": "the message comes from git.message",
     "project_dir": "the project is where .ralph is",
-    "patterns": "the check looks at the README alone",
+    "patterns": "the check looks only at the README",
 }
 """Why a setting inside `config` has no counterpart."""
 
 _WORK_REASONS = {
-    "max_retries": "a failed iteration is tried again until limits.max_attempts_per_task",
-    "retry_delay": "a failed iteration is tried again at once",
+    "max_retries": "a failed iteration is retried up to limits.max_attempts_per_task",
+    "retry_delay": "a failed iteration is retried at once",
     "continue_on_error": "a failed iteration never ends the run on its own",
     "circuit_breaker": "circuit_breaker watches the work of all iterations",
     "enabled": "the work cannot be switched off",
@@ -54,28 +54,28 @@ _COMMIT_REASONS = {
 
 def translate_wiggum(value: Mapping[str, object]) -> ForeignConfig:
     """Translate the list of steps of Wiggum."""
-    made = Translation(ForeignForm.WIGGUM)
+    made = Translation(ForeignTool.WIGGUM)
     for name, inside in value.items():
         if name == "max_loops_per_task":
             if isinstance(inside, int):
-                made.take(name, "limits.max_iterations_per_task", inside)
+                made.adopt(name, "limits.max_iterations_per_task", inside)
             else:
-                made.leave(name, "it is not a whole number")
+                made.leave_out(name, "it is not a whole number")
         elif name in ("name", "description"):
-            made.leave(name, "settings have no name here; write a comment")
+            made.leave_out(name, "settings have no name here; use a comment")
         elif name != "steps":
-            made.leave(name, _UNKNOWN)
+            made.leave_out(name, _UNKNOWN)
     given = value.get("steps")
     steps = given if isinstance(given, list) else []
-    works = _work_of(steps)
+    works = _work_index(steps)
     for number, step in enumerate(steps):
         if _is_step(step):
-            _step(made, f"steps[{number}]", step, is_work=number == works)
+            _translate_step(made, f"steps[{number}]", step, is_work=number == works)
         else:
-            made.leave(f"steps[{number}]", "it has no type")
+            made.leave_out(f"steps[{number}]", "it has no type")
     if any("${" in text for text in _texts(value)):
         made.remarks.append(
-            "A variable that is not set is an error here, not an empty text. `${NAME:-}` is empty then."
+            "An unset variable is an error here, not an empty string. Write `${NAME:-}` to allow an unset one."
         )
     if WORK not in made.steps:
         made.steps[WORK] = {}
@@ -100,58 +100,62 @@ def _config(step: Mapping[str, object]) -> Mapping[str, object]:
     return config if isinstance(config, Mapping) else {}
 
 
-def _work_of(steps: Sequence[object]) -> int | None:
-    """Return which step works on tasks: the first agent that does not run only once."""
+def _work_index(steps: Sequence[object]) -> int | None:
+    """Return the index of the step that works on tasks: the first agent that does not run only once."""
     for number, step in enumerate(steps):
         if _is_step(step) and step["type"] == AGENT and not _config(step).get("marker_file"):
             return number
     return None
 
 
-def _step(made: Translation, place: str, step: Mapping[str, object], *, is_work: bool) -> None:
+def _translate_step(
+    made: Translation, place: str, step: Mapping[str, object], *, is_work: bool
+) -> None:
     kind = str(step["type"])
     if is_work:
-        _work(made, place, step)
+        _translate_work(made, place, step)
     elif kind == AGENT:
-        _agent(made, place, step)
+        _translate_agent(made, place, step)
     elif kind == COMMAND:
-        _command(made, place, step)
+        _translate_command(made, place, step)
     elif kind == COMMIT:
-        _commit(made, place, step)
+        _translate_commit(made, place, step)
     elif kind in (README, NOOP):
         settings: dict[str, object] = {"type": kind}
         path = _config(step).get("readme_path")
         if kind == README and isinstance(path, str) and path not in ("", "README.md"):
             settings["path"] = path
-        _leave_config(made, place, step, {"readme_path"})
-        _add(made, place, step, settings)
+        _leave_out_rest(made, place, step, {"readme_path"})
+        _add_step(made, place, step, settings)
     else:
-        made.leave(place, f"ralph has no step of type {kind!r}; a package can bring one")
+        made.leave_out(place, f"ralph has no step of type {kind!r}; a package can bring one")
 
 
-def _work(made: Translation, place: str, step: Mapping[str, object]) -> None:
+def _translate_work(made: Translation, place: str, step: Mapping[str, object]) -> None:
     config = _config(step)
     made.steps[WORK] = {}
     if isinstance(model := config.get("model"), str) and model:
-        made.take(f"{place}.config.model", "models.primary", model)
+        made.adopt(f"{place}.config.model", "models.primary", model)
     timeout = "config.timeout" if "timeout" in config else "timeout"
     given = config.get("timeout", step.get("timeout"))
     if given not in (None, ""):
-        _duration(made, f"{place}.{timeout}", given, "phases.building.iteration_timeout_seconds")
+        _adopt_duration(
+            made, f"{place}.{timeout}", given, "phases.building.iteration_timeout_seconds"
+        )
     if "timeout" in config and "timeout" in step:
-        made.leave(f"{place}.timeout", "the limit of the session is the limit of the iteration")
+        made.leave_out(f"{place}.timeout", "the limit of the session is the limit of the iteration")
     if config.get("prompt_file"):
-        made.leave(
+        made.leave_out(
             f"{place}.config.prompt_file",
             "ralph's own prompt names the task and its checks; your instructions go into PROMPT_build.md",
         )
     for name, reason in _WORK_REASONS.items():
         if name in step and not (name == "enabled" and step[name] is True):
-            made.leave(f"{place}.{name}", reason)
-    _leave_config(made, place, step, {"model", "timeout", "prompt_file"})
+            made.leave_out(f"{place}.{name}", reason)
+    _leave_out_rest(made, place, step, {"model", "timeout", "prompt_file"})
 
 
-def _agent(made: Translation, place: str, step: Mapping[str, object]) -> None:
+def _translate_agent(made: Translation, place: str, step: Mapping[str, object]) -> None:
     config = _config(step)
     prompt = config.get("prompt_file")
     settings: dict[str, object] = {
@@ -163,61 +167,63 @@ def _agent(made: Translation, place: str, step: Mapping[str, object]) -> None:
     marker = config.get("marker_file")
     if isinstance(marker, str) and marker:
         settings["once"] = True
-    name = _add(made, place, step, settings, timeout=config.get("timeout"))
+    name = _add_step(made, place, step, settings, timeout=config.get("timeout"))
     if isinstance(marker, str) and marker:
         made.markers[name] = tuple(dict.fromkeys((marker, *_MARKERS)))
-    _leave_config(made, place, step, {"prompt_file", "model", "marker_file", "timeout"})
+    _leave_out_rest(made, place, step, {"prompt_file", "model", "marker_file", "timeout"})
 
 
-def _command(made: Translation, place: str, step: Mapping[str, object]) -> None:
+def _translate_command(made: Translation, place: str, step: Mapping[str, object]) -> None:
     config = _config(step)
     run = config.get("command")
     if not isinstance(run, str) or not run.strip():
-        made.leave(place, "its command is empty")
+        made.leave_out(place, "its command is empty")
         return
     settings: dict[str, object] = {"type": COMMAND, "run": run}
-    name = _add(made, place, step, settings, timeout=config.get("timeout"))
+    name = _add_step(made, place, step, settings, timeout=config.get("timeout"))
     made.commands[f"steps.{name}"] = run
-    _leave_config(made, place, step, {"command", "timeout"})
+    _leave_out_rest(made, place, step, {"command", "timeout"})
 
 
-def _commit(made: Translation, place: str, step: Mapping[str, object]) -> None:
+def _translate_commit(made: Translation, place: str, step: Mapping[str, object]) -> None:
     config = _config(step)
     if step.get("enabled") is False or config.get("enabled") is False:
-        made.leave(place, "it is switched off, as git.commit is")
+        made.leave_out(place, "it is switched off, as git.commit is")
         return
-    made.take(place, "git.commit", "task")
+    made.adopt(place, "git.commit", "task")
     made.remarks.append(
         "ralph commits on a clean, unprotected branch only. `git.branch: feature` checks one out for you."
     )
-    made.steps[_name(made, str(step.get("name") or "commit"))] = {"type": COMMIT}
+    made.steps[_unique_name(made, str(step.get("name") or "commit"))] = {"type": COMMIT}
     message = config.get("message_template")
     if isinstance(message, str) and message:
-        if set(_PLACE.findall(message)) <= set(_PLACES):
-            ours = _PLACE.sub(lambda match: _PLACES[match[1]], message)
-            made.take(f"{place}.config.message_template", "git.message", ours)
+        if set(_PLACEHOLDER.findall(message)) <= set(_PLACEHOLDERS):
+            ours = _PLACEHOLDER.sub(lambda match: _PLACEHOLDERS[match[1]], message)
+            made.adopt(f"{place}.config.message_template", "git.message", ours)
         else:
-            made.leave(f"{place}.config.message_template", "it has places that git.message lacks")
+            made.leave_out(
+                f"{place}.config.message_template", "it has placeholders that git.message lacks"
+            )
     for name, reason in _COMMIT_REASONS.items():
         if name in step:
-            made.leave(f"{place}.{name}", reason)
-    _leave_config(made, place, step, {"enabled", "message_template"})
+            made.leave_out(f"{place}.{name}", reason)
+    _leave_out_rest(made, place, step, {"enabled", "message_template"})
 
 
-def _leave_config(
+def _leave_out_rest(
     made: Translation, place: str, step: Mapping[str, object], taken: set[str]
 ) -> None:
-    """Leave out what else is in a step."""
+    """Leave out everything else in a step."""
     for name in _config(step):
         if name not in taken:
-            made.leave(f"{place}.config.{name}", _REASONS.get(name, _UNKNOWN))
+            made.leave_out(f"{place}.config.{name}", _REASONS.get(name, _UNKNOWN))
     known = {"type", "name", "config", "timeout", "enabled", *_WORK_REASONS}
     for name in step:
         if name not in known:
-            made.leave(f"{place}.{name}", _UNKNOWN)
+            made.leave_out(f"{place}.{name}", _UNKNOWN)
 
 
-def _add(
+def _add_step(
     made: Translation,
     place: str,
     step: Mapping[str, object],
@@ -225,27 +231,32 @@ def _add(
     *,
     timeout: object = None,
 ) -> str:
-    """Add a step with what all steps have; returns its name.
+    """Add a step with the settings that all types share; return its name.
 
     Args:
-        made: Where it is added.
-        place: Where it is in the file.
-        step: What the file says.
-        settings: What its type says already.
-        timeout: A limit inside `config`, where the step itself has none.
+        made: The translation.
+        place: The step's location in the file.
+        step: The step in the file.
+        settings: The translated settings of its type.
+        timeout: The timeout in `config`, used when the step itself has none.
     """
-    limit = step.get("timeout", timeout)
-    if limit not in (None, ""):
-        _seconds(made, f"{place}.timeout", limit, settings, "timeout_seconds")
+    if step.get("timeout") not in (None, ""):
+        _set_seconds(made, f"{place}.timeout", step["timeout"], settings, "timeout_seconds")
+        if timeout not in (None, ""):
+            made.leave_out(f"{place}.config.timeout", "the timeout of the step itself applies")
+    elif timeout not in (None, ""):
+        _set_seconds(made, f"{place}.config.timeout", timeout, settings, "timeout_seconds")
     if isinstance(retries := step.get("max_retries"), int) and retries:
         settings["retries"] = retries
-        _seconds(
+        _set_seconds(
             made,
             f"{place}.retry_delay",
             step.get("retry_delay", "1s"),
             settings,
             "retry_delay_seconds",
         )
+    elif "retry_delay" in step:
+        made.leave_out(f"{place}.retry_delay", "there is no retry without max_retries")
     if step.get("continue_on_error") is True:
         settings["continue_on_error"] = True
     if step.get("enabled") is False:
@@ -254,15 +265,17 @@ def _add(
     if isinstance(breaker, Mapping) and isinstance(breaker.get("threshold"), int):
         inside: dict[str, object] = {"threshold": breaker["threshold"]}
         reset = breaker.get("reset_after", "30s")
-        _seconds(made, f"{place}.circuit_breaker.reset_after", reset, inside, "reset_after_seconds")
+        _set_seconds(
+            made, f"{place}.circuit_breaker.reset_after", reset, inside, "reset_after_seconds"
+        )
         settings["breaker"] = inside
-    name = _name(made, str(step.get("name") or settings["type"]))
+    name = _unique_name(made, str(step.get("name") or settings["type"]))
     made.steps[name] = settings
     return name
 
 
-def _name(made: Translation, wanted: str) -> str:
-    """Return a name for a step that no other has and that means no type."""
+def _unique_name(made: Translation, wanted: str) -> str:
+    """Return a unique name for a step, other than `work`."""
     base = _BAD_NAME.sub("-", wanted).strip("-._")[:60] or "step"
     name, number = f"{base}-step" if base == WORK else base, 2
     while name in made.steps:
@@ -270,35 +283,35 @@ def _name(made: Translation, wanted: str) -> str:
     return name
 
 
-def _seconds(
+def _set_seconds(
     made: Translation, source: str, given: object, settings: dict[str, object], name: str
 ) -> None:
-    """Set a duration in seconds, or leave it out with the reason.
+    """Set a duration in seconds, or leave it out.
 
     Args:
-        made: Where it is left out.
-        source: Where it is in the file.
-        given: What the file says.
-        settings: Where it is set.
-        name: The setting.
+        made: The translation.
+        source: The key in the file.
+        given: The value in the file.
+        settings: The step's settings.
+        name: The setting to set.
     """
     seconds = parsed_duration(given)
     if seconds is None:
-        made.leave(source, _VARIABLE if "${" in str(given) else _DURATION)
+        made.leave_out(source, _VARIABLE if "${" in str(given) else _DURATION)
     else:
         settings[name] = seconds
 
 
-def _duration(made: Translation, source: str, given: object, key: str) -> None:
+def _adopt_duration(made: Translation, source: str, given: object, key: str) -> None:
     seconds = parsed_duration(given)
     if seconds is None:
-        made.leave(source, _VARIABLE if "${" in str(given) else _DURATION)
+        made.leave_out(source, _VARIABLE if "${" in str(given) else _DURATION)
     else:
-        made.take(source, key, seconds)
+        made.adopt(source, key, seconds)
 
 
 def parsed_duration(given: object) -> float | None:
-    """Return the seconds of a duration such as `1h30m`; None where it is none."""
+    """Return the seconds of a duration such as `1h30m`, or None when it is not a duration."""
     if not isinstance(given, str):
         return None
     parts = list(_PART.finditer(given))

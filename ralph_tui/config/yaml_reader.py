@@ -1,7 +1,7 @@
-"""Reads one settings file as a flat list of entries that know their line.
+"""Read a settings file as a flat list of entries with their line numbers.
 
-Scalars stay text; pydantic turns them into numbers and booleans. So `python_version: 3.10` is not the
-number 3.1, and a file and an environment variable are read alike.
+Scalars stay text until pydantic converts them to numbers and booleans. So `python_version: 3.10` does not
+become 3.1, and files and environment variables are parsed alike.
 """
 
 import errno
@@ -14,7 +14,7 @@ from pathlib import Path
 from ralph_tui.config.retired import (
     RETIRED,
     SANDBOX,
-    OldEntry,
+    RetiredEntry,
     check_retired,
     switches_sandbox_off,
 )
@@ -25,25 +25,25 @@ from ralph_tui.domain.sanitize import one_line
 MAX_BYTES = 1_000_000
 
 NAMED_LISTS = frozenset({"phases.building.backpressure"})
-"""Lists that may also be written with a name before each item, for the person."""
+"""Lists that may also be written as a mapping, with a name for each item."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A value for one setting and where it was written."""
+    """A setting's value and where it was set."""
 
     key: str
     value: object
     where: str
     """As `ralph config show` prints it: `/path/config.yaml:12`, a variable, `command line`."""
     places: Mapping[str, str] = field(default_factory=dict)
-    """Where the parts of a value that is a mapping were written, by dotted name below the key."""
+    """The locations of the parts of a mapping value, by dotted name below the key."""
     written: object = None
-    """The value as it is in the file, where that refers to variables."""
+    """The unexpanded value from the file, if it refers to variables."""
 
 
 def unknown_setting(key: str, where: str) -> ConfigError:
-    """Make the error for a setting that does not exist, with the one that was probably meant."""
+    """Return the error for an unknown setting, with a suggestion."""
     if gone := RETIRED.get(key):
         return ConfigError(f"{where}: {key} is no longer a setting: {gone.why}.", gone.hint)
     found = nearest(key)
@@ -59,45 +59,45 @@ def unknown_setting(key: str, where: str) -> ConfigError:
 
 
 def read_entries(path: Path) -> tuple[Entry, ...]:
-    """Read the settings in a YAML file; none when the file does not exist.
+    """Read the settings in a YAML file. A missing file has none.
 
     Raises:
-        ConfigError: The file cannot be read, is not YAML, or holds an unknown setting.
+        ConfigError: The file cannot be read, is not YAML, or contains an unknown setting.
     """
     return parse_entries(read_text(path), path)
 
 
 def parse_entries(text: str, path: Path) -> tuple[Entry, ...]:
-    """Read the settings in the text of a YAML file; errors name `path`.
+    """Read the settings in the text of a YAML file. Errors name `path`.
 
     Raises:
-        ConfigError: It is not YAML, or holds an unknown setting.
+        ConfigError: The text is not YAML, or contains an unknown setting.
     """
-    return _settled(_all_entries(text, path))
+    return _without_retired(_all_entries(text, path))
 
 
-def read_old(path: Path) -> tuple[OldEntry, ...]:
-    """Read the settings in a YAML file that are none any more.
+def read_retired(path: Path) -> tuple[RetiredEntry, ...]:
+    """Read the removed settings in a YAML file.
 
     Raises:
-        ConfigError: The file cannot be read, is not YAML, or holds an unknown setting.
+        ConfigError: The file cannot be read, is not YAML, or contains an unknown setting.
     """
-    return tuple(e for e in _all_entries(read_text(path), path) if isinstance(e, OldEntry))
+    return tuple(e for e in _all_entries(read_text(path), path) if isinstance(e, RetiredEntry))
 
 
-def _settled(entries: tuple[Entry | OldEntry, ...]) -> tuple[Entry, ...]:
-    """Return the settings, with what older ones stand for; a setting beside its older form counts."""
+def _without_retired(entries: tuple[Entry | RetiredEntry, ...]) -> tuple[Entry, ...]:
+    """Return the current settings. A removed sandbox switch counts as its replacement unless that is set, too."""
     given = [entry for entry in entries if isinstance(entry, Entry)]
     if all(entry.key != SANDBOX for entry in given):
         given += [
             Entry(SANDBOX, "off", old.where)
             for old in entries
-            if isinstance(old, OldEntry) and switches_sandbox_off(old)
+            if isinstance(old, RetiredEntry) and switches_sandbox_off(old)
         ]
     return tuple(given)
 
 
-def _all_entries(text: str, path: Path) -> tuple[Entry | OldEntry, ...]:
+def _all_entries(text: str, path: Path) -> tuple[Entry | RetiredEntry, ...]:
     if not text.strip():
         return ()
     import yaml
@@ -117,30 +117,30 @@ def _all_entries(text: str, path: Path) -> tuple[Entry | OldEntry, ...]:
             f"{path}: this is not valid YAML: {one_line(why)}.", "Correct or delete the file."
         ) from error
     try:
-        return tuple(_section(node, "", path, {})) if node is not None else ()
+        return tuple(_section_entries(node, "", path, {})) if node is not None else ()
     except ConfigError as error:
-        if form := _foreign(text):
+        if form := _foreign_format(text):
             hint = f"These look like the {form}: `ralph config import {path}` translates them."
             raise ConfigError(error.message, hint) from error
         raise
 
 
-def _foreign(text: str) -> str:
-    """Name the other loop whose settings a text holds; empty where there is none."""
-    from ralph_tui.config.foreign_config import foreign_form  # after an error only
+def _foreign_format(text: str) -> str:
+    """Return the name of the other tool whose settings a text contains, or an empty string."""
+    from ralph_tui.config.foreign_config import foreign_form  # needed only after an error
 
     form = foreign_form(text)
     return form.value if form is not None else ""
 
 
 def read_text(path: Path) -> str:
-    """Read the text of a settings file; empty when the file does not exist.
+    """Return the text of a settings file, or an empty string when it does not exist.
 
     Raises:
-        ConfigError: It cannot be read.
+        ConfigError: The file cannot be read.
     """
     try:
-        data = _bytes(path)
+        data = _read_bytes(path)
     except OSError as error:
         if error.errno in (errno.ENOENT, errno.ENOTDIR):
             return ""
@@ -153,8 +153,8 @@ def read_text(path: Path) -> str:
         raise _unreadable(path, f"it is not UTF-8 (at byte {error.start})") from error
 
 
-def _bytes(path: Path) -> bytes:
-    # A FIFO in the place of the file must not hang us, so the kind is asked after opening.
+def _read_bytes(path: Path) -> bytes:
+    # Opening a FIFO must not block, so the file type is checked afterwards.
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -171,16 +171,16 @@ def _unreadable(path: Path, why: str) -> ConfigError:
     )
 
 
-def _section(
+def _section_entries(
     node: object, section: str, path: Path, seen: dict[str, int]
-) -> Iterator[Entry | OldEntry]:
-    """Yield the entries under one mapping node; the known sections bound the depth.
+) -> Iterator[Entry | RetiredEntry]:
+    """Yield the entries of one mapping node. The known sections limit the depth.
 
     Args:
         node: The node.
-        section: Its dotted name.
+        section: The node's dotted name.
         path: The file, named in errors.
-        seen: The line of each setting so far: `a.b` and `b` below `a` are the same one.
+        seen: The line of each setting so far. `a.b` and `b` below `a` are the same setting.
     """
     import yaml
 
@@ -207,9 +207,11 @@ def _section(
             )
         known[key] = line
         if key in sections() and key:
-            yield from _section(value, key, path, seen)
+            yield from _section_entries(value, key, path, seen)
         elif key in RETIRED:
-            yield check_retired(key, "" if _is_empty(value) else _plain(value, key, path), here)
+            yield check_retired(
+                key, "" if _is_empty(value) else _scalar_or_list(value, key, path), here
+            )
         elif key not in known_keys():
             raise unknown_setting(key, here)
         elif not _is_empty(value):
@@ -217,32 +219,37 @@ def _section(
 
 
 def _entry(value: object, key: str, path: Path, here: str) -> Entry:
-    """Return the entry of a setting that has a value."""
+    """Return the entry of a setting with a value."""
     import yaml
 
     if is_mapping(key):
         places: dict[str, str] = {}
-        return Entry(key, _tree(value, key, path, places), here, places)
+        return Entry(key, _mapping_value(value, key, path, places), here, places)
     if key in NAMED_LISTS and isinstance(value, yaml.MappingNode):
-        named = _tree(value, key, path, {})
+        named = _mapping_value(value, key, path, {})
         assert isinstance(named, dict)
         return Entry(key, tuple(named.values()), here)
-    return Entry(key, _plain(value, key, path), here)
+    return Entry(key, _scalar_or_list(value, key, path), here)
 
 
 def _is_empty(node: object) -> bool:
-    """Return whether nothing follows `name:`, which leaves the default, as in a commented template."""
+    """Return whether nothing follows `name:`, which keeps the default."""
     import yaml
 
     return isinstance(node, yaml.ScalarNode) and node.tag.endswith(":null")
 
 
-def _tree(node: object, key: str, path: Path, places: dict[str, str], below: str = "") -> object:
-    """Return a value that is a mapping, and note the line of each part; the size of the text bounds its depth."""
+def _mapping_value(
+    node: object, key: str, path: Path, places: dict[str, str], below: str = ""
+) -> object:
+    """Return a mapping value, and record the line of each part in `places`.
+
+    The depth needs no check, because the size of the file limits it.
+    """
     import yaml
 
     if not isinstance(node, yaml.MappingNode):
-        return "" if _is_empty(node) else _plain(node, f"{key}.{below}".rstrip("."), path)
+        return "" if _is_empty(node) else _scalar_or_list(node, f"{key}.{below}".rstrip("."), path)
     found: dict[str, object] = {}
     for key_node, value in node.value:
         name = str(key_node.value) if isinstance(key_node, yaml.ScalarNode) else "?"
@@ -251,11 +258,11 @@ def _tree(node: object, key: str, path: Path, places: dict[str, str], below: str
         if name in found:
             raise ConfigError(f"{here}: {key}.{part} is set twice.", "Remove one of them.")
         places[part] = here
-        found[name] = _tree(value, key, path, places, part)
+        found[name] = _mapping_value(value, key, path, places, part)
     return found
 
 
-def _plain(node: object, key: str, path: Path) -> str | tuple[str, ...]:
+def _scalar_or_list(node: object, key: str, path: Path) -> str | tuple[str, ...]:
     import yaml
 
     if isinstance(node, yaml.ScalarNode):

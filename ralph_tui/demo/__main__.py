@@ -1,4 +1,4 @@
-"""`python -m ralph_tui.demo SCENARIO --port-file F`: serve the model from a process of its own."""
+"""Serve the model from a separate process: `python -m ralph_tui.demo SCENARIO --port-file F`."""
 
 import argparse
 import asyncio
@@ -16,7 +16,7 @@ from ralph_tui.domain.errors import RalphError
 
 
 def main() -> None:
-    """Serve a scenario until a signal ends the process; write the port to a file."""
+    """Write the port to a file, and serve a scenario until a signal ends the process."""
     parser = argparse.ArgumentParser(description="Play a scenario on a loopback Messages API.")
     parser.add_argument("scenario", type=Path)
     parser.add_argument("--port-file", type=Path, required=True)
@@ -34,12 +34,13 @@ def main() -> None:
 async def _serve_forever(
     scenario: Scenario, port_file: Path, log: Path | None, speed: float
 ) -> None:
-    def note(request: RecordedRequest) -> None:
+    def append_to_log(request: RecordedRequest) -> None:
         assert log
         with log.open("a", encoding="utf-8") as file:
             file.write(json.dumps(asdict(request)) + "\n")
 
-    async with ModelServer(scenario, speed=speed, on_request=note if log else None) as server:
+    on_request = append_to_log if log else None
+    async with ModelServer(scenario, speed=speed, on_request=on_request) as server:
         partial = port_file.with_suffix(".partial")
         partial.write_text(str(server.port))
         partial.replace(port_file)

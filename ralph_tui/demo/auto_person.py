@@ -1,7 +1,8 @@
-"""The demo's automatic person: answers the loop's questions when nobody else does.
+"""Answer the loop's questions in the demo when nobody else does.
 
-It reads `.ralph/` and answers through the controls, as `ralph answer` in another terminal would, so the
-loop cannot tell the difference. It leaves alone what somebody else began to answer or change.
+The automatic person reads `.ralph/` and answers through the controls, as `ralph answer` in another terminal does,
+so the loop cannot tell the difference. It does not interfere once a real person begins to answer or change
+something.
 """
 
 import asyncio
@@ -25,36 +26,37 @@ BY = "demo"
 
 
 @dataclass(frozen=True)
-class OpenMatter:
-    """What the loop waits for: a question or a decision."""
+class AwaitedAnswer:
+    """A question or an approval that the loop waits for."""
 
     key: str
-    """Groups the questions of one call, or names one request for approval."""
+    """Identifies the questions of one call, or one request for approval."""
     question: AskedQuestion | None = None
     tasks: tuple[Task, ...] = ()
-    """The plan that is to be approved."""
+    """The tasks of the plan that needs approval."""
 
     @property
     def step(self) -> tuple[str, str]:
-        """The matter and its current question, which change with every step."""
+        """The key and the current question, which identify each single answer."""
         return self.key, self.question.id if self.question else ""
 
 
-def open_matter(docs: Documents) -> OpenMatter | None:
-    """Return what the loop waits for now; None while the person has paused or stopped it.
+def awaited_answer(docs: Documents) -> AwaitedAnswer | None:
+    """Return the question or approval that the loop waits for, or None.
 
-    After trouble only a real person decides how to continue.
+    Also None while the person has paused or stopped the loop, and for recovery after trouble, which only a real
+    person decides.
     """
     state = docs.state
     if state.pause is not StopMode.NONE or state.stop is not StopMode.NONE:
         return None
     if asked := docs.questions.open():
-        return OpenMatter(asked[0].batch, question=asked[0])
+        return AwaitedAnswer(asked[0].batch, question=asked[0])
     approval = state.approval
     if approval is None or approval.approved is not None or approval.kind is ApprovalKind.RECOVERY:
         return None
     tasks = docs.plan.tasks if approval.kind is ApprovalKind.PLAN else ()
-    return OpenMatter(f"{approval.kind} {approval.requested_at}", tasks=tasks)
+    return AwaitedAnswer(f"{approval.kind} {approval.requested_at}", tasks=tasks)
 
 
 class AutoPerson:
@@ -69,41 +71,41 @@ class AutoPerson:
         on_screen: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Answer for the persona.
+        """Create the person without starting it.
 
         Args:
-            persona: How the person answers, and after how many seconds.
+            persona: The answers, and the seconds to wait before them.
             project: The loop's project.
-            speed: Divides the waiting time.
-            on_screen: Whether somebody sits before the screen and needs time to read.
+            speed: The divisor of the waiting time.
+            on_screen: Whether a person watches the screen and needs time to read.
             clock: Returns seconds.
         """
         self._persona = persona
         self._project = project
         self._controls = Controls(project.root)
-        self._patience = (persona.at_screen if on_screen else persona.after) / speed
+        self._delay = (persona.at_screen if on_screen else persona.after) / speed
         self._clock = clock
-        self._matter: OpenMatter | None = None
+        self._pending: AwaitedAnswer | None = None
         self._due = 0.0
         self._left_alone = ""
-        self._said: set[Guidance] = set()
-        self._stir = asyncio.Event()
+        self._given: set[Guidance] = set()
+        self._changed = asyncio.Event()
 
     @property
     def seconds_left(self) -> float | None:
-        """Seconds until it answers the open matter, or None when it will not."""
-        if self._matter is None or self._matter.key == self._left_alone:
+        """Seconds until the automatic answer to the pending decision, or None when there will be none."""
+        if self._pending is None or self._pending.key == self._left_alone:
             return None
         return max(0.0, self._due - self._clock())
 
-    def stand_back(self) -> None:
-        """Leave the open matter to the caller."""
-        if self._matter is not None and self._matter.key != self._left_alone:
-            self._left_alone = self._matter.key
-            self._stir.set()
+    def yield_to_person(self) -> None:
+        """Leave the pending decision to the caller."""
+        if self._pending is not None and self._pending.key != self._left_alone:
+            self._left_alone = self._pending.key
+            self._changed.set()
 
     async def live(self, emit: EventSink) -> None:
-        """Answer until cancelled; `emit` receives notices of what is about to happen."""
+        """Answer until cancelled. `emit` receives notices that announce the answers."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._watch())
             group.create_task(self._act_forever(emit))
@@ -111,74 +113,73 @@ class AutoPerson:
     async def _watch(self) -> None:
         async with aclosing(watch_project(self._project)) as changes:
             async for _ in changes:
-                self._stir.set()
+                self._changed.set()
 
     async def _act_forever(self, emit: EventSink) -> None:
         while True:
-            self._stir.clear()
+            self._changed.clear()
             try:
                 docs = await asyncio.to_thread(self._project.load)
             except StoreError:
-                docs = None  # somebody is editing a file; the loop reports that, and another change follows
+                docs = None  # a file is being edited, which the loop reports; another change will follow
             if docs is not None and await self._act(docs, emit):
                 continue
             await self._wait()
 
     async def _act(self, docs: Documents, emit: EventSink) -> bool:
-        """Do what is due; return whether more may be due at once."""
-        self._consider(docs, emit)
-        await self._guide(docs, emit)
-        if self._matter is None or self.seconds_left != 0:
+        """Give due guidance and answers; return whether an answer was given."""
+        self._update_pending(docs, emit)
+        await self._give_guidance(docs, emit)
+        if self._pending is None or self.seconds_left != 0:
             return False
-        await self._answer(self._matter, emit)
+        await self._answer(self._pending, emit)
         return True
 
     async def _wait(self) -> None:
-        """Wait until something happens or an answer is due."""
+        """Wait until a document changes or an answer is due."""
         try:
             async with asyncio.timeout(self.seconds_left):
-                await self._stir.wait()
+                await self._changed.wait()
         except TimeoutError:
             return
 
-    def _consider(self, docs: Documents, emit: EventSink) -> None:
-        """Look at the open matter, and announce the automatic answer."""
-        before, self._matter = self._matter, open_matter(docs)
-        now = self._matter
+    def _update_pending(self, docs: Documents, emit: EventSink) -> None:
+        """Update the pending decision, and announce the automatic answer to a new one."""
+        before, self._pending = self._pending, awaited_answer(docs)
+        now = self._pending
         if now is None or now.key == self._left_alone:
             return
         if before is None or before.step != now.step:
-            self._due = self._clock() + self._patience
+            self._due = self._clock() + self._delay
         if before is None or before.key != now.key:
-            text = f"The demo answers in {duration(self._patience)} unless you do."
+            text = f"The demo answers automatically in {duration(self._delay)} unless you answer first."
             emit(Notice(level="info", text=text))
         elif before.tasks != now.tasks:
-            self.stand_back()  # somebody is editing the plan
+            self.yield_to_person()  # a person is editing the plan
 
-    async def _guide(self, docs: Documents, emit: EventSink) -> None:
+    async def _give_guidance(self, docs: Documents, emit: EventSink) -> None:
         for guidance in self._persona.guidance:
             task = docs.plan.task(guidance.during)
             working = task is not None and task.status is TaskStatus.IN_PROGRESS
-            if working and guidance not in self._said:
-                self._said.add(guidance)
+            if working and guidance not in self._given:
+                self._given.add(guidance)
                 await self._attempt(lambda g=guidance: self._controls.inject(g.say), emit)  # type: ignore[misc]  # the default binds the loop's value
 
-    async def _answer(self, matter: OpenMatter, emit: EventSink) -> None:
-        if await self._attempt(lambda: self._send(matter), emit):
-            return
-        self._left_alone = matter.key
+    async def _answer(self, pending: AwaitedAnswer, emit: EventSink) -> None:
+        if not await self._attempt(lambda: self._send(pending), emit):
+            self._left_alone = pending.key
 
     async def _attempt(self, request: Callable[[], object], emit: EventSink) -> bool:
         """Call the controls; return whether that succeeded."""
         try:
             await asyncio.to_thread(request)
         except RalphError as error:
-            emit(Notice(level="info", text=f"The demo leaves this to you: {error}"))
+            emit(Notice(level="info", text=f"The demo could not do this for you: {error}"))
             return False
         return True
 
-    def _send(self, matter: OpenMatter) -> None:
-        asked = matter.question
+    def _send(self, pending: AwaitedAnswer) -> None:
+        asked = pending.question
         if asked is not None:
             self._controls.answer(asked.id, self._persona.answer(asked.question))
         else:

@@ -1,4 +1,4 @@
-"""The demo's project: the files of a scenario in a fresh directory."""
+"""Create the demo's project: the files of a scenario in a new directory."""
 
 import os
 import shutil
@@ -11,32 +11,35 @@ from pathlib import Path
 from ralph_tui.domain.errors import SetupError
 
 
-def create_demo_project(files: Mapping[str, str], target: Path | None = None) -> Path:
-    """Write the demo project and return its directory, which is left for the person to look at.
+def create_demo_project(
+    files: Mapping[str, str], target: Path | None = None, name: str = "demo"
+) -> Path:
+    """Write the demo project; return its directory, which is kept for the person to look at.
 
     Args:
-        files: A path and a text for each file.
-        target: An empty or new directory; by default a fresh temporary one.
+        files: The text of each path.
+        target: An empty or new directory. The default is `name` in a new temporary directory.
+        name: The name of the project's directory if there is no target.
 
     Raises:
-        SetupError: The target has something in it, or cannot be written.
+        SetupError: The target is not empty, or cannot be written.
     """
     try:
-        root = _empty_directory(target)
-        for name, text in files.items():
-            path = root / name
+        root = _empty_directory(target or Path(tempfile.mkdtemp(prefix="ralph-demo-"), name))
+        for file, text in files.items():
+            path = root / file
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise SetupError(
-            f"The demo project cannot be written: {error}.", "Choose another directory."
+            f"Cannot write the demo project: {error}.", "Choose another directory."
         ) from error
     _init_git(root)
     return root
 
 
 def demo_environment() -> dict[str, str]:
-    """Return the environment in which checks work without a network, `uv run` on the Python that runs ralph."""
+    """Return the variables with which checks work without a network, and `uv run` uses ralph's own Python."""
     return {
         "CARGO_NET_OFFLINE": "true",
         "GOPROXY": "off",
@@ -46,27 +49,25 @@ def demo_environment() -> dict[str, str]:
         "UV_OFFLINE": "1",
         "UV_PYTHON": sys.executable,
         "UV_PYTHON_DOWNLOADS": "never",
-        # uv would warn about an active environment around ralph.
+        # uv would warn about the active environment of ralph.
         "VIRTUAL_ENV": "",
-        # An edit in the same second as a test run must not use the old bytecode.
+        # After an edit in the same second, a test run would use stale bytecode.
         "PYTHONDONTWRITEBYTECODE": "1",
     }
 
 
-def _empty_directory(target: Path | None) -> Path:
-    if target is None:
-        return Path(tempfile.mkdtemp(prefix="ralph-demo-")).resolve()
+def _empty_directory(target: Path) -> Path:
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise SetupError(
-            f"The demo wants an empty directory, and {target} is not one.",
-            "Name a new directory, or none for a temporary one.",
+            f"The demo needs an empty directory, but {target} is not empty.",
+            "Give a new directory, or omit it to use a temporary one.",
         )
     target.mkdir(parents=True, exist_ok=True)
     return target.resolve()
 
 
 def _init_git(root: Path) -> None:
-    """Create a repository when git is installed, so that `git status` shows something."""
+    """Create a repository if git is installed."""
     git = shutil.which("git")
     if not git:
         return
@@ -79,4 +80,7 @@ def _init_git(root: Path) -> None:
         env=environment,
     )
     if done.returncode:
-        raise SetupError(f"git init failed in {root}: {done.stderr.strip()}.", "Check git.")
+        raise SetupError(
+            f"git init failed in {root}: {done.stderr.strip()}.",
+            "Check that `git init` works, then try again.",
+        )

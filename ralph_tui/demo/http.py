@@ -1,7 +1,7 @@
-"""A minimal HTTP/1.1 server side for one loopback client: whole requests in, JSON or chunked streams out.
+"""Implement the server side of HTTP/1.1 for one loopback client.
 
-Written on asyncio streams because the faults a scenario asks for (a stream cut in the middle, a
-connection reset) are what a finished HTTP library exists to prevent.
+Requests are read as a whole. Responses are JSON or chunked streams. The module uses asyncio streams, because HTTP
+libraries prevent the faults that a scenario needs, such as a truncated stream or a connection reset.
 """
 
 import asyncio
@@ -22,14 +22,14 @@ class BadRequestError(Exception):
     """A malformed request. The connection is closed after the error response."""
 
     def __init__(self, status: HTTPStatus, message: str) -> None:
-        """Set the status and the sentence."""
+        """Set the status and the message."""
         super().__init__(message)
         self.status = status
 
 
 @dataclass(frozen=True)
 class Request:
-    """One request, its header names in lower case."""
+    """One request. Header names are in lower case."""
 
     method: str
     target: str
@@ -38,12 +38,12 @@ class Request:
 
     @property
     def path(self) -> str:
-        """The target without its query."""
+        """The target without the query."""
         return self.target.partition("?")[0]
 
     @property
     def host(self) -> str:
-        """The host name the client asked for, without the port."""
+        """The host name that the client requested, without the port."""
         host = self.headers.get("host", "")
         return host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
 
@@ -54,10 +54,10 @@ class Request:
 
 
 async def read_request(reader: asyncio.StreamReader) -> Request | None:
-    """Return the next request, or None when the client hung up.
+    """Return the next request, or None when the client has closed the connection.
 
     Raises:
-        BadRequestError: The bytes are not a request with a known length.
+        BadRequestError: The request is malformed or has no known length.
     """
     try:
         head = await reader.readuntil(b"\r\n\r\n")
@@ -102,19 +102,19 @@ def _body_length(method: str, headers: Mapping[str, str]) -> int:
 
 
 class Reply:
-    """The answer to one request: `json`, or `begin`, `chunk` and `end`, or one of the breakages."""
+    """The response to one request: whole, as a stream of chunks, or as a fault."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer on this connection."""
+        """Respond on this connection."""
         self._reader = reader
         self._writer = writer
 
     @property
     def is_over(self) -> bool:
-        """Whether the connection was closed from either side."""
+        """Whether either side has closed the connection."""
         return self._writer.transport.is_closing() or self._reader.at_eof()
 
-    async def json(
+    async def send_json(
         self,
         status: int,
         payload: JsonValue,
@@ -128,12 +128,12 @@ class Reply:
             status: The HTTP status.
             payload: The body.
             headers: Extra headers.
-            with_body: False to send only the headers, as HEAD needs.
+            with_body: False to send only the headers, for HEAD.
         """
         body = json.dumps(payload).encode()
-        await self.whole(body, "application/json", status, headers, with_body=with_body)
+        await self.send(body, "application/json", status, headers, with_body=with_body)
 
-    async def whole(
+    async def send(
         self,
         body: bytes,
         kind: str,
@@ -155,7 +155,7 @@ class Reply:
         self._writer.write(_head(status, lines) + (body if with_body else b""))
         await self._writer.drain()
 
-    async def begin(self, headers: Mapping[str, str] | None = None) -> None:
+    async def begin_stream(self, headers: Mapping[str, str] | None = None) -> None:
         """Start a server-sent event stream."""
         lines = {
             "content-type": "text/event-stream; charset=utf-8",
@@ -166,46 +166,46 @@ class Reply:
         self._writer.write(_head(HTTPStatus.OK, lines))
         await self._writer.drain()
 
-    async def chunk(self, data: bytes) -> None:
-        """Send a piece of the stream.
+    async def send_chunk(self, data: bytes) -> None:
+        """Send a chunk of the stream.
 
         Raises:
-            ConnectionError: The client has hung up.
+            ConnectionError: The client has closed the connection.
         """
-        self._check()
+        self._require_open()
         self._writer.write(b"%x\r\n%b\r\n" % (len(data), data))
         await self._writer.drain()
 
-    async def end(self) -> None:
+    async def end_stream(self) -> None:
         """Finish the stream."""
         self._writer.write(b"0\r\n\r\n")
         await self._writer.drain()
 
-    async def rest(self, seconds: float) -> None:
-        """Wait for some seconds, unless there are none.
+    async def pause(self, seconds: float) -> None:
+        """Wait for some seconds, if any.
 
         Raises:
-            ConnectionError: The client hung up meanwhile.
+            ConnectionError: The client closed the connection in the meantime.
         """
         if seconds > 0:
             await asyncio.sleep(seconds)
-            self._check()
+            self._require_open()
 
-    async def hang_until_gone(self) -> None:
-        """Send nothing until the client hangs up."""
+    async def hang(self) -> None:
+        """Send nothing until the client closes the connection."""
         while await self._reader.read(65_536):
             pass
 
-    def _check(self) -> None:
+    def _require_open(self) -> None:
         if self.is_over:
-            raise ConnectionResetError("the client hung up")
+            raise ConnectionResetError("the client closed the connection")
 
     def cut(self) -> None:
-        """Close in the middle of the stream, as a proxy does when it gives up."""
+        """Close the connection in the middle of the stream, as a proxy does when it gives up."""
         self._writer.close()
 
     def reset(self) -> None:
-        """Send a TCP reset instead of an answer."""
+        """Send a TCP reset instead of a response."""
         raw = cast("socket.socket", self._writer.get_extra_info("socket"))
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self._writer.transport.abort()

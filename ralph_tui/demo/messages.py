@@ -1,4 +1,4 @@
-"""Build Messages API responses from turns: whole JSON messages and server-sent events."""
+"""Build Messages API responses from turns, as whole JSON messages or server-sent events."""
 
 import json
 import re
@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from pydantic import JsonValue
 
-from ralph_tui.demo.scenario import Scenario, ToolUse, Turn, Usage
+from ralph_tui.demo.scenario import Scenario, Turn, Usage
 
 BYTES_PER_TOKEN = 4
 CACHED_SHARE = 0.9
-"""The share of a later request's context that is reported as read from the prompt cache."""
+"""The share of the context that requests after the first report as read from the prompt cache."""
 
 _PIECE = re.compile(r"\S+\s*|\s+")
 _JSON_PIECE = 48
@@ -23,10 +23,10 @@ def message(turn: Turn, *, key: str, model: str, usage: Usage) -> Json:
     """Return a whole assistant message.
 
     Args:
-        turn: What the model says and calls.
+        turn: The model's text and tool calls.
         key: Makes the message's ids unique.
         model: The model named in the response.
-        usage: The tokens it reports.
+        usage: The reported tokens.
     """
     return {
         "id": f"msg_{key}",
@@ -46,31 +46,30 @@ def _content(turn: Turn, key: str) -> list[JsonValue]:
         blocks.append({"type": "thinking", "thinking": turn.think, "signature": f"sig_{key}"})
     if turn.say:
         blocks.append({"type": "text", "text": turn.say})
-    blocks.extend(_tool_block(call, f"toolu_{key}_{i}") for i, call in enumerate(turn.calls))
+    blocks.extend(
+        {"type": "tool_use", "id": f"toolu_{key}_{i}", "name": call.name, "input": call.input}
+        for i, call in enumerate(turn.calls)
+    )
     return blocks
 
 
-def _tool_block(call: ToolUse, tool_id: str) -> Json:
-    return {"type": "tool_use", "id": tool_id, "name": call.name, "input": call.input}
-
-
 def turn_usage(turn: Turn, scenario: Scenario, *, body_bytes: int, first: bool) -> Usage:
-    """Return a turn's usage: its own figures, the scenario's, or an estimate.
+    """Return a turn's usage: the turn's own numbers, the scenario's, or an estimate.
 
     Args:
         turn: The turn.
-        scenario: Sets the defaults.
+        scenario: The scenario, which sets the defaults.
         body_bytes: The size of the request.
-        first: Whether the conversation begins, so that the cache is still empty.
+        first: Whether this is the first request of a conversation, when the cache is empty.
     """
     if turn.usage:
         return turn.usage
     context = next(
         n for n in (turn.context, scenario.context, body_bytes // BYTES_PER_TOKEN) if n is not None
     )
-    said = len(turn.say) + len(turn.think) + sum(len(json.dumps(c.input)) for c in turn.calls)
+    chars = len(turn.say) + len(turn.think) + sum(len(json.dumps(c.input)) for c in turn.calls)
     output = next(
-        n for n in (turn.output, scenario.output, said // BYTES_PER_TOKEN + 1) if n is not None
+        n for n in (turn.output, scenario.output, chars // BYTES_PER_TOKEN + 1) if n is not None
     )
     cached = 0 if first else int(context * CACHED_SHARE)
     fresh = min(context, 4)
@@ -81,7 +80,7 @@ def turn_usage(turn: Turn, scenario: Scenario, *, body_bytes: int, first: bool) 
 
 
 def usage_json(usage: Usage) -> Json:
-    """Return usage with the API's field names."""
+    """Return the usage with the API's field names."""
     return {
         "input_tokens": usage.input,
         "cache_creation_input_tokens": usage.cache_creation,
@@ -96,7 +95,7 @@ def usage_json(usage: Usage) -> Json:
 
 
 def stream_events(answer: Json, usage: Usage) -> Iterator[Json]:
-    """Yield the server-sent events that add up to a message."""
+    """Yield the server-sent events of a message."""
     opening = usage_json(usage) | {"output_tokens": 1}
     start: Json = answer | {"content": [], "stop_reason": None, "usage": opening}
     yield {"type": "message_start", "message": start}
@@ -139,7 +138,7 @@ def _deltas(block: Json) -> Iterator[Json]:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Yield words at the pace a person reads, and long text in large pieces."""
+    """Yield a text word by word, or in large pieces when it is long."""
     if len(text) < _LARGE_PIECE:
         yield from _PIECE.findall(text)
     else:
@@ -148,7 +147,7 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def encode_event(event: Json) -> bytes:
-    """Return one encoded server-sent event."""
+    """Encode one server-sent event."""
     return f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
 
 
@@ -164,6 +163,6 @@ _ERROR_TYPES = {
 
 
 def error_json(status: int, text: str) -> Json:
-    """Return an API error."""
+    """Return an error in the API's format."""
     kind = _ERROR_TYPES.get(status, "api_error" if status >= 500 else "invalid_request_error")
     return {"type": "error", "error": {"type": kind, "message": text}}

@@ -1,4 +1,4 @@
-"""Play one turn over one connection, at its pace and with its fault."""
+"""Send one turn over a connection, at its pace and with its fault."""
 
 import json
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ _BROKEN_EVENT = b'event: content_block_delta\ndata: {"type": "content_block_del\
 
 
 @dataclass(frozen=True)
-class Performance:
-    """Everything needed to answer one request; times are in real seconds."""
+class PlannedReply:
+    """Everything needed to answer one request. Times are in real seconds."""
 
     turn: Turn
     fault: Fault | None
@@ -30,22 +30,22 @@ class Performance:
     pace: float
 
 
-async def play(performance: Performance, reply: Reply) -> None:
-    """Answer a request with a turn, or with its fault."""
-    fault = performance.fault
+async def play(planned: PlannedReply, reply: Reply) -> None:
+    """Answer a request with its turn or its fault."""
+    fault = planned.fault
     match fault.kind if fault else None:
         case "status":
             assert fault
             await _refuse(fault, reply)
         case "hang":
-            await reply.hang_until_gone()
+            await reply.hang()
         case "reset":
             reply.reset()
         case "portal":
-            await reply.whole(_PORTAL, "text/html")
+            await reply.send(_PORTAL, "text/html")
         case _:
-            await reply.rest(performance.wait)
-            await _perform(performance, reply)
+            await reply.pause(planned.wait)
+            await _send_turn(planned, reply)
 
 
 async def _refuse(fault: Fault, reply: Reply) -> None:
@@ -54,70 +54,68 @@ async def _refuse(fault: Fault, reply: Reply) -> None:
     if fault.retry_after is not None:
         headers["retry-after"] = f"{fault.retry_after:g}"
     text = fault.message or f"The scenario asked for status {status}."
-    await reply.json(status, messages.error_json(status, text), headers)
+    await reply.send_json(status, messages.error_json(status, text), headers)
 
 
-async def _perform(performance: Performance, reply: Reply) -> None:
-    turn, fault = performance.turn, performance.fault
+async def _send_turn(planned: PlannedReply, reply: Reply) -> None:
+    turn, fault = planned.turn, planned.fault
     if fault and fault.kind == "huge":
         turn = turn.model_copy(update={"say": turn.say + PADDING * fault.size})
-    answer = messages.message(
-        turn, key=performance.key, model=performance.model, usage=performance.usage
-    )
-    if not performance.streamed:
+    answer = messages.message(turn, key=planned.key, model=planned.model, usage=planned.usage)
+    if not planned.streamed:
         await _send_whole(answer, fault, reply)
         return
-    events = list(messages.stream_events(answer, performance.usage))
+    events = list(messages.stream_events(answer, planned.usage))
     breaks = fault is not None and fault.kind in _BREAKS
-    await reply.begin()
+    await reply.begin_stream()
     for event in events[: len(events) // 2] if breaks else events:
-        await reply.chunk(messages.encode_event(event))
+        await reply.send_chunk(messages.encode_event(event))
         if event["type"] == "content_block_delta":
-            await reply.rest(performance.pace)
+            await reply.pause(planned.pace)
         if fault and fault.kind == "slow":
-            await reply.rest(fault.seconds)
+            await reply.pause(fault.seconds)
     if fault and breaks:
         await _break(fault, reply)
     else:
-        await reply.end()
+        await reply.end_stream()
 
 
 async def _send_whole(answer: messages.Json, fault: Fault | None, reply: Reply) -> None:
-    """Send the faults of a stream to a client that asked for a whole response."""
+    """Send a whole response, with the fault adapted to it."""
     kind = fault.kind if fault else None
     if kind == "stall":
-        await reply.hang_until_gone()
+        await reply.hang()
     elif kind == "cut":
         reply.reset()
     elif kind == "malformed":
-        await reply.whole(json.dumps(answer).encode()[:-20], "application/json")
+        await reply.send(json.dumps(answer).encode()[:-20], "application/json")
     elif kind == "error_event":
-        await reply.json(529, messages.error_json(529, "Overloaded"))
+        await reply.send_json(529, messages.error_json(529, "Overloaded"))
     else:
         if fault and kind == "slow":
-            await reply.rest(fault.seconds)
-        await reply.json(HTTPStatus.OK, answer)
+            await reply.pause(fault.seconds)
+        await reply.send_json(HTTPStatus.OK, answer)
 
 
 async def _break(fault: Fault, reply: Reply) -> None:
     match fault.kind:
         case "stall":
-            await reply.hang_until_gone()
+            await reply.hang()
         case "malformed":
-            await reply.chunk(_BROKEN_EVENT)
-            await reply.end()
+            await reply.send_chunk(_BROKEN_EVENT)
+            await reply.end_stream()
         case "error_event":
             text = fault.message or "Overloaded"
-            await reply.chunk(messages.encode_event(messages.error_json(529, text)))
-            await reply.end()
+            await reply.send_chunk(messages.encode_event(messages.error_json(529, text)))
+            await reply.end_stream()
         case _:
             reply.cut()
 
 
 def side_answer(body: dict[str, JsonValue]) -> str | None:
-    """Return a harmless answer to the CLI's own small requests, or None for the agent's turn.
+    """Return a simple answer to the CLI's own small requests, or None for a turn of the agent.
 
-    The agent always brings tools; quota probes and title requests bring none.
+    Requests of the agent always have tools. Quota probes and title requests have none.
     """
     if body.get("max_tokens") == 1:
         return "#"

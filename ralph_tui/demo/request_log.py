@@ -1,4 +1,4 @@
-"""Record the requests to the model, and wait for more of them."""
+"""Record the requests to the model, and wait for new ones."""
 
 import asyncio
 from collections import deque
@@ -10,26 +10,26 @@ from pydantic import JsonValue
 from ralph_tui.demo.http import Request
 
 PATIENCE = 30.0
-"""Seconds to wait for a request before the test fails."""
+"""Seconds after which waiting for a request fails."""
 
 _SECRET_HEADERS = frozenset({"x-api-key", "authorization", "cookie"})
 
 
 @dataclass(frozen=True)
 class RecordedRequest:
-    """One request as it arrived, and which turn answered it."""
+    """A request as it arrived, and the turn that answered it."""
 
     method: str
     path: str
     headers: Mapping[str, str]
-    """Lower-case names, without the key."""
+    """Headers with lower-case names, without secrets."""
     body: dict[str, JsonValue]
     size: int
-    """Bytes of the raw body."""
+    """The size of the raw body in bytes."""
     script: str = ""
     turn: int | None = None
     attempt: int = 0
-    """How often the same turn was requested before, which counts retries."""
+    """The number of earlier requests for the same turn."""
 
     @property
     def session(self) -> str:
@@ -38,10 +38,10 @@ class RecordedRequest:
 
 
 class RequestLog:
-    """The most recent requests, in the order of arrival."""
+    """The most recent requests in order of arrival."""
 
     def __init__(self, keep: int, on_request: Callable[[RecordedRequest], None] | None) -> None:
-        """Keep `keep` requests, and pass each to the callback."""
+        """Keep the last `keep` requests, and pass each request to the callback."""
         self.requests: deque[RecordedRequest] = deque(maxlen=keep)
         self._on_request = on_request
         self._arrival = asyncio.Condition()
@@ -61,8 +61,8 @@ class RequestLog:
             request: The HTTP request.
             body: Its decoded JSON.
             script: The script that answered it, or an empty string.
-            turn: The number of the turn in the script.
-            attempt: How often this turn was requested before.
+            turn: The index of the turn in the script.
+            attempt: The number of earlier requests for this turn.
         """
         recorded = RecordedRequest(
             method=request.method,
@@ -81,6 +81,6 @@ class RequestLog:
             self._arrival.notify_all()
 
     async def wait_for(self, arrived: Callable[[], bool]) -> None:
-        """Wait until a condition on `requests` holds; it is checked after each arrival."""
+        """Wait until a condition on `requests` is true. It is checked after each arrival."""
         async with asyncio.timeout(PATIENCE), self._arrival:
             await self._arrival.wait_for(arrived)

@@ -1,8 +1,7 @@
-"""The models of a scenario file: which turns are played, when, at what pace, with which faults.
+"""Define the models of a scenario file: which turns are played, when, at what pace, and with which faults.
 
-A scenario is a list of scripts. A script begins when a prompt is of its `phase`, names its `task` or
-matches its `when`, and plays its turns in order; a turn whose own `when` does not match the last message
-is skipped.
+A scenario is a list of scripts. A script starts when a prompt matches its `phase`, `task` and `when`. It plays
+its turns in order, and skips a turn whose own `when` does not match the last message.
 """
 
 import re
@@ -18,7 +17,7 @@ Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 def as_tuple(value: object) -> object:
-    """Let a single item stand for a list of one."""
+    """Accept a single item as a list of one."""
     return value if isinstance(value, list | tuple) else (value,)
 
 
@@ -28,30 +27,30 @@ FaultKind = Literal[
 
 
 class Fault(Model):
-    """What goes wrong with a request before its turn is played.
+    """A fault that affects requests for a turn.
 
-    status: an HTTP error. hang: no answer at all. reset: the connection is reset.
+    status: an HTTP error. hang: no response at all. reset: the connection is reset.
     stall, cut, malformed, error_event: half of the stream, then silence, the end of the
     connection, an event that is not JSON, or an error event. portal: the HTML page of a
-    network that wants a sign-in, as a success. slow: a pause between events.
-    huge: the answer, with `size` characters of padding.
+    network that requires a sign-in, with a success status. slow: a pause between events.
+    huge: the response, with `size` characters of padding.
     """
 
     kind: FaultKind
     times: Annotated[int, Field(ge=1)] | Literal["forever"] = 1
-    """How many requests it affects; retries count."""
+    """The number of requests that the fault affects, including retries."""
     status: Annotated[int, Field(ge=400, le=599)] | None = None
     retry_after: Seconds | None = None
     message: str = ""
     headers: dict[str, str] = Field(default_factory=dict)
     seconds: Seconds = 1.0
-    """For slow: the pause after each event; not scaled by the speed."""
+    """For slow: the pause after each event, not divided by the speed."""
     size: Count = 2_000_000
 
     @model_validator(mode="before")
     @classmethod
     def _short_forms(cls, data: object) -> object:
-        """Read `fault: cut` and `fault: {status: 529}`."""
+        """Accept the short forms `fault: cut` and `fault: {status: 529}`."""
         if isinstance(data, str):
             return {"kind": data}
         if isinstance(data, dict) and "status" in data:
@@ -66,7 +65,7 @@ class Fault(Model):
 
 
 class Guidance(Model):
-    """`guidance:` said once while a task is running; the next iteration receives it."""
+    """Guidance (`guidance:`) that the person gives once while a task is running, for the next iteration."""
 
     during: Annotated[str, Field(min_length=1)]
     """The task's id."""
@@ -74,14 +73,14 @@ class Guidance(Model):
 
 
 class Persona(Model):
-    """`person:` answers and approves, each `after` so many seconds without an answer from anybody else."""
+    """The automatic person (`person:`), who answers and approves when nobody else does."""
 
     after: Seconds = 3.0
-    """Seconds, divided by the speed."""
+    """Seconds without an answer before the automatic person answers, divided by the speed."""
     at_screen: Seconds = 5.0
-    """The same for the screen, where a person reads before they act."""
+    """The same when a person watches the screen and needs time to read."""
     answers: Mapping[str, str] = Field(default_factory=dict)
-    """A question's header, and the option or words; without one, the first option is taken."""
+    """The option or text for each question, by its header. The default is the first option."""
     guidance: Annotated[tuple[Guidance, ...], BeforeValidator(as_tuple)] = ()
 
     def answer(self, question: Question) -> Answer:
@@ -105,31 +104,31 @@ _PHASE = re.compile(r"^# Ralph (\w+) Mode")
 
 Pattern = Annotated[str, AfterValidator(_checked_pattern), Field(min_length=1)]
 Patterns = Annotated[tuple[Pattern, ...], BeforeValidator(as_tuple)]
-"""One regular expression or several that must all be found."""
+"""One or several regular expressions that must all match."""
 
 
-def found(patterns: tuple[str, ...], text: str) -> bool:
-    """Return whether every pattern matches somewhere in the text; `^` and `$` are line ends."""
+def all_match(patterns: tuple[str, ...], text: str) -> bool:
+    """Return whether every pattern matches somewhere in the text. `^` and `$` match at line boundaries."""
     return all(re.search(pattern, text, re.MULTILINE) for pattern in patterns)
 
 
 class When(Model):
-    """A condition on what the model was just told."""
+    """A condition on the model's last input."""
 
     last_result: Patterns = ()
-    """Searched in the results of the last tool calls, or in the user's text without any."""
+    """Searched in the results of the last tool calls, or in the user's text if there are none."""
     user: Patterns = ()
-    """Searched in what the user said since the last model turn."""
+    """Searched in the user's text since the last model turn."""
 
     @model_validator(mode="after")
-    def _says_something(self) -> Self:
+    def _require_condition(self) -> Self:
         if not self.last_result and not self.user:
             raise ValueError("needs `last_result` or `user`")
         return self
 
     def fits(self, *, user: str, results: str) -> bool:
-        """Return whether this condition holds."""
-        return found(self.user, user) and found(self.last_result, results or user)
+        """Return whether the condition is true."""
+        return all_match(self.user, user) and all_match(self.last_result, results or user)
 
 
 class ToolUse(Model):
@@ -140,14 +139,14 @@ class ToolUse(Model):
 
 
 class WriteFile(Model):
-    """`write:` a file."""
+    """The file to write (`write:`)."""
 
     path: str
     content: str
 
 
 class EditFile(Model):
-    """`edit:` a file, replacing one piece of text."""
+    """The piece of text to replace in a file (`edit:`)."""
 
     path: str
     old: str
@@ -155,7 +154,7 @@ class EditFile(Model):
 
 
 class RunBash(Model):
-    """`bash:` a command, with more than its text."""
+    """A command (`bash:`) with a timeout or a description."""
 
     command: str
     timeout: int | None = None
@@ -163,7 +162,7 @@ class RunBash(Model):
 
 
 class Usage(Model):
-    """`usage:` when the split matters; otherwise `context:` and `output:` are enough."""
+    """The exact usage (`usage:`). Usually `context:` and `output:` are enough."""
 
     input: Count = 0
     cache_read: Count = 0
@@ -172,14 +171,14 @@ class Usage(Model):
 
 
 class Turn(Model):
-    """One answer of the model: its text, then the tools it calls.
+    """One turn of the model: its text, then its tool calls.
 
-    The short forms call their tools in the order read, write, edit, bash, ralph, tools.
+    The tools are called in the order read, write, edit, bash, ralph, tools.
     """
 
     when: When | None = None
     repeat: Annotated[int, Field(ge=1)] = 1
-    """Play this turn up to so many times in a row, while its `when` fits."""
+    """The maximum number of times to play this turn in a row, while its `when` is true."""
     think: str = ""
     say: str = ""
     read: Annotated[tuple[str, ...], BeforeValidator(as_tuple)] = ()
@@ -187,26 +186,26 @@ class Turn(Model):
     edit: Annotated[tuple[EditFile, ...], BeforeValidator(as_tuple)] = ()
     bash: str | RunBash | None = None
     ralph: str | dict[str, dict[str, JsonValue]] | None = None
-    """`ralph: get_next_task`, or `ralph: {mark_task_complete: {task_id: …}}`."""
+    """A tool of ralph: `get_next_task`, or `{mark_task_complete: {task_id: …}}` with its input."""
     tools: tuple[ToolUse, ...] = ()
     context: Count | None = None
-    """Tokens this request reports: input, cache reads and cache creation together."""
+    """The reported tokens of input, cache reads and cache creation together."""
     output: Count | None = None
     usage: Usage | None = None
     stop: Literal["end_turn", "max_tokens", "refusal", "tool_use", "stop_sequence"] | None = None
     wait: Seconds | None = None
-    """Seconds of thinking before the first word, divided by the speed."""
+    """Seconds before the first word, divided by the speed."""
     pace: Seconds | None = None
     """Seconds per piece of text, divided by the speed."""
     fault: Annotated[tuple[Fault, ...], BeforeValidator(as_tuple)] = ()
 
     @property
     def calls(self) -> tuple[ToolUse, ...]:
-        """All tool calls of this turn, the short forms written out."""
+        """All tool calls of this turn, with the short forms expanded."""
         return (*_file_calls(self), *_bash_calls(self.bash), *_ralph_calls(self.ralph), *self.tools)
 
     def fault_for(self, attempt: int) -> Fault | None:
-        """Return the fault of the request with this number, counted from 0, or None."""
+        """Return the fault for the request with this number, counted from 0, or None."""
         for fault in self.fault:
             if fault.times == "forever" or attempt < fault.times:
                 return fault
@@ -219,69 +218,71 @@ class Turn(Model):
 
 
 class Either(Model):
-    """Alternatives: the first turn that fits is played, the others are skipped."""
+    """Alternatives: the first turn whose `when` is true is played, and the others are skipped."""
 
     either: Annotated[tuple[Turn, ...], Field(min_length=1)]
 
 
 class TurnScript(Model):
-    """The turns played for the prompts it matches, once in a conversation."""
+    """The turns for matching prompts, played once in a conversation."""
 
     name: str = ""
     phase: Literal["discovery", "planning", "building", "validation"] | None = None
-    """What the prompt's first line says, such as `# Ralph Planning Mode`."""
+    """The phase in the prompt's first line, such as `# Ralph Planning Mode`."""
     task: str = ""
     """The id in the prompt's first line that begins with `Task ID:`."""
     when: Patterns = ()
     """Searched in the prompt. If several scripts match, the first is played."""
     times: Annotated[int, Field(ge=1)] | None = None
-    """Only for the first so many conversations that match; later ones try the scripts below."""
+    """The number of matching conversations that the script answers. Later ones use the scripts below."""
     turns: Annotated[tuple[Turn | Either, ...], Field(min_length=1)]
 
     @model_validator(mode="after")
-    def _is_meant_for_something(self) -> Self:
+    def _require_trigger(self) -> Self:
         if not (self.phase or self.task or self.when):
             raise ValueError("needs `phase`, `task` or `when`")
         return self
 
     @property
     def label(self) -> str:
-        """The name, or the pattern it begins with."""
+        """The name, or the conditions that start the script."""
         parts = (self.phase or "", self.task, *self.when)
         return self.name or " & ".join(part for part in parts if part)
 
-    def is_meant_by(self, prompt: str) -> bool:
+    def matches(self, prompt: str) -> bool:
         """Return whether this script answers a prompt."""
         if self.phase:
             opened = _PHASE.match(prompt.lstrip())
             if not opened or opened[1].lower() != self.phase:
                 return False
         if self.task:
-            named = _TASK_ID.search(prompt)  # later ones are quoted from memory
+            named = _TASK_ID.search(prompt)  # later ids are quoted from memory
             if not named or named[1] != self.task:
                 return False
-        return found(self.when, prompt)
+        return all_match(self.when, prompt)
 
 
 class Scenario(Model):
     """A whole scenario file."""
 
     name: str = "scenario"
+    project: str = "demo"
+    """The name of the project's directory if the demo chooses where it is."""
     language: str = ""
     description: str = ""
-    """What it shows, in one line of `ralph demo --list`."""
+    """A one-line description for `ralph demo --list`."""
     needs: dict[str, str] = Field(default_factory=dict)
-    """A command that works when a tool is installed, and how to install the tool."""
+    """By command that succeeds if a required tool is installed: how to install the tool."""
     files: dict[str, str] = Field(default_factory=dict)
-    """The project before the first iteration: a path and a text for each file."""
+    """The project's initial files: the text of each path."""
     request: str = ""
-    """What `ralph demo` asks for."""
+    """The request that `ralph demo` starts with."""
     person: Persona = Field(default_factory=Persona)
-    """Who answers it when nobody else does."""
+    """The automatic person."""
     wait: Seconds = 0.0
     pace: Seconds = 0.0
     context: Count | None = None
-    """The default for turns; without it, a quarter of the request's bytes."""
+    """The default for turns. Without it, a quarter of the request's bytes."""
     output: Count | None = None
     scripts: Annotated[tuple[TurnScript, ...], Field(min_length=1)]
 

@@ -12,9 +12,9 @@ from ralph_tui.domain.errors import ConfigError
 
 SCENARIOS = Path(__file__).parent / "scenarios"
 FIRST = "python"
-"""What plain `ralph demo` plays."""
+"""The scenario that `ralph demo` plays by default."""
 
-_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C one is ten times faster
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C loader is ten times faster
 _HINT = "CONTRIBUTING.md shows how to write a scenario."
 
 
@@ -29,7 +29,7 @@ def load_scenario(path: Path) -> Scenario:
     except OSError as error:
         raise ConfigError(
             f"Scenario {path} cannot be read: {error.strerror}.",
-            f"Scenarios that come with ralph: {', '.join(shipped_scenarios())}.",
+            f"Scenarios included with ralph: {', '.join(shipped_scenarios())}.",
         ) from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"Scenario {path} is not UTF-8 text.", _HINT) from error
@@ -45,13 +45,13 @@ def shipped_scenario(name: str) -> Path:
     names = shipped_scenarios()
     if name not in names:
         near = get_close_matches(name.lower(), names, 1)
-        hint = f"Did you mean {near[0]}?" if near else f"The demos are {', '.join(names)}."
+        hint = f"Did you mean {near[0]}?" if near else f"Available demos: {', '.join(names)}."
         raise ConfigError(f"There is no demo named {name!r}.", hint)
     return SCENARIOS / f"{name}.yaml"
 
 
 def shipped_scenarios() -> tuple[str, ...]:
-    """Return the names of the scenarios that ship with ralph, the one of plain `ralph demo` first."""
+    """Return the names of the scenarios that ship with ralph, the default one first."""
     names = (path.stem for path in SCENARIOS.glob("*.yaml"))
     return tuple(sorted(names, key=lambda name: (name != FIRST, name)))
 
@@ -60,13 +60,13 @@ def parse_scenario(text: str, source: str = "scenario") -> Scenario:
     """Return the scenario in a text.
 
     Raises:
-        ConfigError: The text is not YAML, or not a scenario; names source, line and key.
+        ConfigError: The text is not YAML, or not a scenario. The error names source, line and key.
     """
     loader = _Loader(text)
     try:
         root = loader.get_single_node()
         if not isinstance(root, yaml.MappingNode):
-            raise ConfigError(f"{source}: a scenario is a mapping with `scripts`.", _HINT)
+            raise ConfigError(f"{source}: a scenario must be a mapping with `scripts`.", _HINT)
         _refuse_duplicates(root, source)
         data = loader.construct_document(root)
     except yaml.YAMLError as error:
@@ -82,9 +82,9 @@ def parse_scenario(text: str, source: str = "scenario") -> Scenario:
 
 
 def _refuse_duplicates(node: yaml.Node, source: str, seen: set[yaml.Node] | None = None) -> None:
-    """Refuse duplicate keys, of which YAML silently keeps the last and half a turn would be lost."""
+    """Refuse duplicate keys, because YAML silently keeps only the last one."""
     seen = set() if seen is None else seen
-    if node in seen:  # an alias, which may even lead back to where it is
+    if node in seen:  # an alias, which may be circular
         return
     seen.add(node)
     if isinstance(node, yaml.SequenceNode):
@@ -97,20 +97,20 @@ def _refuse_duplicates(node: yaml.Node, source: str, seen: set[yaml.Node] | None
             if not isinstance(key, yaml.ScalarNode):
                 raise ConfigError(f"{source}, line {line}: a key must be a plain word.", _HINT)
             if key.value in keys:
-                raise ConfigError(f"{source}, line {line}: `{key.value}` is given twice.", _HINT)
+                raise ConfigError(f"{source}, line {line}: `{key.value}` occurs twice.", _HINT)
             keys.add(key.value)
             _refuse_duplicates(value, source, seen)
 
 
 def _validation_message(root: yaml.Node, source: str, error: ValidationError) -> str:
-    """Describe the most deeply nested mistake, which says most."""
+    """Describe the most deeply nested error, which is the most specific."""
     worst = max(error.errors(), key=lambda item: len(_locate(root, item["loc"])[1]))
     line, path = _locate(root, worst["loc"])
-    said = worst["msg"].removeprefix("Value error, ")
+    message = worst["msg"].removeprefix("Value error, ")
     missing = str(worst["loc"][-1]) if worst["type"] == "missing" else ""
-    what = f"`{missing}` is missing" if missing else said[:1].lower() + said[1:]
+    what = f"`{missing}` is missing" if missing else message[:1].lower() + message[1:]
     if worst["type"] == "extra_forbidden":
-        what = "there is no such key here"
+        what = "this key does not exist here"
     return f"{source}, line {line}, `{_dotted(path)}`: {what}."
 
 
@@ -124,7 +124,7 @@ def _locate(node: yaml.Node, loc: Sequence[int | str]) -> tuple[int, list[int | 
         elif isinstance(node, yaml.MappingNode) and (pair := _pair(node, step)):
             line, node = pair[0].start_mark.line + 1, pair[1]
         else:
-            continue  # the name of a union's branch, or a key that is missing
+            continue  # the name of a union member, or a missing key
         path.append(step)
     return line, path
 
@@ -134,7 +134,7 @@ def _pair(node: yaml.MappingNode, key: int | str) -> tuple[yaml.Node, yaml.Node]
 
 
 def _dotted(path: Sequence[int | str]) -> str:
-    """Return a location such as `scripts[0].turns[2].bash`, counted from 0."""
+    """Return a location such as `scripts[0].turns[2].bash`."""
     text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
     return text.lstrip(".") or "scenario"
 

@@ -1,4 +1,4 @@
-"""A Messages API on loopback that plays a scenario to the real Claude Code CLI."""
+"""Serve a Messages API on loopback that plays a scenario to the real Claude Code CLI."""
 
 import asyncio
 import contextlib
@@ -33,7 +33,7 @@ _QUIET = {
     "CLAUDE_CODE_ENABLE_TELEMETRY": "0",
     "CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL": "1",
 }
-"""Settings that stop all traffic of the CLI except model turns."""
+"""Variables that disable all traffic of the CLI except model turns."""
 
 _OTHER_WAYS_TO_A_MODEL = (
     "ANTHROPIC_AUTH_TOKEN",
@@ -44,11 +44,11 @@ _OTHER_WAYS_TO_A_MODEL = (
     "CLAUDE_CODE_USE_FOUNDRY",
     "CLAUDE_CODE_USE_VERTEX",
 )
-"""Settings of the person's environment that would override the loopback; they are emptied."""
+"""Variables of the person's environment that would bypass the loopback server. They are emptied."""
 
 
 def cli_environment(base_url: str, config_dir: Path) -> dict[str, str]:
-    """Return the variables that make a CLI talk to `base_url` only, to add to the caller's environment."""
+    """Return the variables that restrict a CLI to `base_url`, to be added to the caller's environment."""
     return {
         **dict.fromkeys(_OTHER_WAYS_TO_A_MODEL, ""),
         **_QUIET,
@@ -66,13 +66,13 @@ _UNMATCHED_SHOWN = 200
 
 
 class ModelServer:
-    """Plays one scenario; use it as an async context manager.
+    """Plays one scenario. Use it as an async context manager.
 
     Args:
-        scenario: What to play.
-        speed: Divides every wait and pace; infinity plays without waiting.
-        keep: How many requests to remember.
-        on_request: Told of every request as it arrives.
+        scenario: The scenario to play.
+        speed: The divisor of every wait and pace. Infinity plays without waiting.
+        keep: The number of requests to keep.
+        on_request: Called with every request as it arrives.
     """
 
     def __init__(
@@ -83,20 +83,20 @@ class ModelServer:
         keep: int = 500,
         on_request: Callable[[RecordedRequest], None] | None = None,
     ) -> None:
-        """Prepare the server; entering the context binds the port."""
+        """Prepare the server. Entering the context binds the port."""
         self.scenario = scenario
         self.speed = speed
         self.port = 0
         self._log = RequestLog(keep, on_request)
         self.unmatched: list[str] = []
-        """Sentences about requests that no script covered; tests assert that there are none."""
+        """Sentences about requests that no script covered. Tests assert that there are none."""
         self._attempts: Counter[str] = Counter()
         self._conversations: dict[str, set[str]] = {}
         self._connections: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
 
     async def __aenter__(self) -> Self:
-        """Bind a free port of the loopback interface and start to answer."""
+        """Bind a free port of the loopback interface and start serving."""
         self._server = await asyncio.start_server(self._serve, LOOPBACK, 0)
         self.port = self._server.sockets[0].getsockname()[1]
         return self
@@ -107,7 +107,7 @@ class ModelServer:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Stop listening and end every connection, even hanging ones."""
+        """Stop listening, and close every connection, including hanging ones."""
         if self._server:
             self._server.close()
         for task in self._connections:
@@ -121,31 +121,31 @@ class ModelServer:
 
     @property
     def requests(self) -> tuple[RecordedRequest, ...]:
-        """All requests, oldest first; at most the last `keep`."""
+        """The last `keep` requests, oldest first."""
         return tuple(self._log.requests)
 
     @property
     def model_requests(self) -> tuple[RecordedRequest, ...]:
-        """The requests for a model's turn that a script answered, retries included."""
+        """The requests that a script answered, including retries."""
         return tuple(r for r in self.requests if r.script)
 
     def environment(self, config_dir: Path) -> dict[str, str]:
-        """Return the environment in which the CLI talks to this server and nothing else."""
+        """Return the variables that restrict the CLI to this server."""
         return cli_environment(self.url, config_dir)
 
     async def wait_for(self, arrived: Callable[[], bool]) -> None:
-        """Wait until a condition on `requests` holds; it is checked after each arrival.
+        """Wait until a condition on `requests` is true. It is checked after each arrival.
 
         Raises:
-            TimeoutError: It did not come true in time.
+            TimeoutError: The condition did not become true in time.
         """
         await self._log.wait_for(arrived)
 
     async def wait_for_turn(self, n: int) -> RecordedRequest:
-        """Wait for the n-th request for a scripted turn, counted from 1, and return it.
+        """Wait for the n-th request that a script answers, counted from 1, and return it.
 
         Raises:
-            TimeoutError: It did not arrive in time.
+            TimeoutError: The request did not arrive in time.
         """
         await self.wait_for(lambda: len(self.model_requests) >= n)
         return self.model_requests[n - 1]
@@ -162,7 +162,7 @@ class ModelServer:
                     if not request.keeps_alive or reply.is_over:
                         break
         except BadRequestError as error:
-            await reply.json(error.status, messages.error_json(error.status, str(error)))
+            await reply.send_json(error.status, messages.error_json(error.status, str(error)))
         finally:
             self._connections.discard(task)
             writer.close()
@@ -170,7 +170,7 @@ class ModelServer:
     async def _answer(self, request: Request, reply: Reply) -> None:
         if request.host not in _LOOPBACK_HOSTS:
             text = f"This server answers loopback only, not {request.host!r}."
-            await reply.json(
+            await reply.send_json(
                 HTTPStatus.MISDIRECTED_REQUEST, messages.error_json(HTTPStatus.BAD_REQUEST, text)
             )
             return
@@ -180,14 +180,16 @@ class ModelServer:
             case "POST", "/v1/messages/count_tokens":
                 await self._log.record(request, _parsed(request))
                 count = len(request.body) // messages.BYTES_PER_TOKEN
-                await reply.json(HTTPStatus.OK, {"input_tokens": count})
+                await reply.send_json(HTTPStatus.OK, {"input_tokens": count})
             case "HEAD" | "GET", "/" | "/api/hello":
                 await self._log.record(request, {})
-                await reply.json(HTTPStatus.OK, {"ok": True}, with_body=request.method != "HEAD")
+                await reply.send_json(
+                    HTTPStatus.OK, {"ok": True}, with_body=request.method != "HEAD"
+                )
             case _:
                 await self._log.record(request, {})
                 text = f"{request.method} {request.path} is not served here."
-                await reply.json(
+                await reply.send_json(
                     HTTPStatus.NOT_FOUND,
                     messages.error_json(HTTPStatus.NOT_FOUND, text),
                     with_body=request.method != "HEAD",
@@ -195,15 +197,15 @@ class ModelServer:
 
     async def _messages(self, request: Request, reply: Reply) -> None:
         body = _parsed(request)
-        said = body.get("messages")
-        if not isinstance(said, list) or not said:
+        sent = body.get("messages")
+        if not isinstance(sent, list) or not sent:
             await self._log.record(request, body)
             text = "messages: a list with at least one message is required."
-            await reply.json(
+            await reply.send_json(
                 HTTPStatus.BAD_REQUEST, messages.error_json(HTTPStatus.BAD_REQUEST, text)
             )
             return
-        steps = read_steps(said)
+        steps = read_steps(sent)
         opening = next(iter(steps[0].prompts), "")
         conversation = _digest(request.headers.get("x-claude-code-session-id", ""), opening)
         choice = choose(self.scenario, steps, lambda script: self._may_begin(script, conversation))
@@ -211,12 +213,12 @@ class ModelServer:
             await self._play(request, body, reply, choice, f"{conversation}{len(steps)}")
             return
         await self._log.record(request, body)
-        text = playback.side_answer(body) or self._note_unmatched(steps[-1])
+        text = playback.side_answer(body) or self._record_unmatched(steps[-1])
         await self._send(
             Turn(say=text), request, body, reply, _digest(conversation, str(len(steps)))
         )
 
-    def _note_unmatched(self, step: Step) -> str:
+    def _record_unmatched(self, step: Step) -> str:
         text = f"No script covers: {(step.results or step.user)[:_UNMATCHED_SHOWN]}"
         self.unmatched.append(text)
         return text
@@ -246,14 +248,14 @@ class ModelServer:
         key: str,
         attempt: int = 0,
     ) -> None:
-        said = body.get("messages")
+        sent = body.get("messages")
         usage = messages.turn_usage(
             turn,
             self.scenario,
             body_bytes=len(request.body),
-            first=isinstance(said, list) and not any(_is_assistant(m) for m in said),
+            first=isinstance(sent, list) and not any(_is_assistant(m) for m in sent),
         )
-        performance = playback.Performance(
+        planned = playback.PlannedReply(
             turn=turn,
             fault=turn.fault_for(attempt),
             usage=usage,
@@ -263,13 +265,13 @@ class ModelServer:
             wait=self._scaled(turn.wait, self.scenario.wait),
             pace=self._scaled(turn.pace, self.scenario.pace),
         )
-        await playback.play(performance, reply)
+        await playback.play(planned, reply)
 
     def _scaled(self, own: float | None, default: float) -> float:
         return (default if own is None else own) / self.speed
 
     def _may_begin(self, script: TurnScript, conversation: str) -> bool:
-        """Return whether a script with `times` may begin another conversation."""
+        """Return whether a script may start in a conversation, given its `times`."""
         if script.times is None:
             return True
         taken = self._conversations.setdefault(script.label, set())

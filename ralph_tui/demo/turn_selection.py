@@ -1,12 +1,12 @@
-"""Select the next turn: a pure function of the scenario and the conversation in the request.
+"""Select the next turn from the scenario and the conversation in the request.
 
-Nothing is stored between requests. The conversation is replayed from its first prompt, so a
-retried, resumed or repeated request always gets the same turn.
+Selection is a pure function. Each request replays the conversation from its first prompt, so a retried, resumed
+or repeated request always gets the same turn.
 """
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import groupby
 
 from pydantic import JsonValue
@@ -18,21 +18,22 @@ _REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>\s*", re.DOTALL)
 
 @dataclass(frozen=True)
 class Step:
-    """What the model received before one of its turns."""
+    """The input that the model received before one of its turns."""
 
     prompts: tuple[str, ...]
-    """What the user said, piece by piece; several when a turn was interrupted or failed."""
+    """The user's texts. There are several when a turn was interrupted or failed."""
     results: str
+    """The results of the tool calls."""
 
     @property
     def user(self) -> str:
-        """All that the user said."""
+        """The user's texts as one."""
         return "\n".join(self.prompts)
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A turn and its position."""
+    """A selected turn, its script, and its index in the script."""
 
     script: TurnScript
     index: int
@@ -43,20 +44,20 @@ def read_steps(messages: Sequence[JsonValue]) -> tuple[Step, ...]:
     """Return one step for each model turn so far, and one for the requested turn."""
     steps: list[Step] = []
     runs = groupby((m for m in messages if isinstance(m, dict)), lambda m: m.get("role"))
-    told: list[Mapping[str, JsonValue]] = []
+    received: list[Mapping[str, JsonValue]] = []
     for role, run in runs:
         if role == "assistant":
-            steps.append(_step(told, first=not steps))
-            told = []
+            steps.append(_step(received, first=not steps))
+            received = []
         else:
-            told.extend(run)
-    return (*steps, _step(told, first=not steps))
+            received.extend(run)
+    return (*steps, _step(received, first=not steps))
 
 
-def _step(told: Sequence[Mapping[str, JsonValue]], *, first: bool) -> Step:
-    """Return one step; the first leaves out system text, which describes the machine and not the work."""
-    heard = [m for m in told if not first or m.get("role") == "user"]
-    blocks = [block for message in heard for block in _blocks(message.get("content"))]
+def _step(received: Sequence[Mapping[str, JsonValue]], *, first: bool) -> Step:
+    """Return one step. The first omits system text, which describes the machine and not the work."""
+    relevant = [m for m in received if not first or m.get("role") == "user"]
+    blocks = [block for message in relevant for block in _blocks(message.get("content"))]
     user = [_REMINDER.sub("", text) for kind, text in blocks if kind == "text"]
     return Step(
         prompts=tuple(text for text in user if text.strip()),
@@ -65,7 +66,7 @@ def _step(told: Sequence[Mapping[str, JsonValue]], *, first: bool) -> Step:
 
 
 def _blocks(content: JsonValue) -> Iterator[tuple[str, str]]:
-    """Yield the kind and text of each content block; a plain string is one text block."""
+    """Yield the kind and text of each content block. A plain string is one text block."""
     if isinstance(content, str):
         yield "text", content
     elif isinstance(content, list):
@@ -86,14 +87,19 @@ def choose(
 ) -> Choice | None:
     """Return the turn for the last step, or None when no script covers it.
 
-    A prompt that matches a script not begun yet begins it, on top of the running one;
-    when it is over, the one below continues.
+    A prompt that matches a new script starts it on top of the running one. When the new script ends, the one
+    below continues.
+
+    Args:
+        scenario: The scenario.
+        steps: The conversation so far.
+        may_begin: Returns whether a script may start in this conversation.
     """
     stack: list[_Cursor] = []
     begun: list[TurnScript] = []
     choice = None
     for step in steps:
-        script = _meant(scenario.scripts, step, may_begin)
+        script = _matching_script(scenario.scripts, step, may_begin)
         if script and script not in begun:
             begun.append(script)
             stack.append(_Cursor(script))
@@ -101,29 +107,29 @@ def choose(
     return choice
 
 
-def _meant(
+def _matching_script(
     scripts: Sequence[TurnScript], step: Step, may_begin: Callable[[TurnScript], bool]
 ) -> TurnScript | None:
-    """Return the first script for the latest words; earlier words were never answered."""
+    """Return the first script that matches the latest prompt for which there is one."""
     for prompt in reversed(step.prompts):
         for script in scripts:
-            if script.is_meant_by(prompt) and may_begin(script):
+            if script.matches(prompt) and may_begin(script):
                 return script
     return None
 
 
 @dataclass
 class _Cursor:
-    """How far a script has been played."""
+    """The position in a running script."""
 
     script: TurnScript
     index: int = 0
-    played: int = field(default=0)
+    played: int = 0
 
     def advance(self, step: Step) -> Choice | None:
-        """Return the next turn that fits, or None at the script's end."""
+        """Return the next turn that matches the step, or None at the script's end."""
         while self.index < len(self.script.turns):
-            turn = _fitting(self.script.turns[self.index], step)
+            turn = _matching_turn(self.script.turns[self.index], step)
             if turn and self.played < turn.repeat:
                 self.played += 1
                 return Choice(script=self.script, index=self.index, turn=turn)
@@ -140,6 +146,6 @@ def _next(stack: list[_Cursor], step: Step) -> Choice | None:
     return None
 
 
-def _fitting(item: Turn | Either, step: Step) -> Turn | None:
+def _matching_turn(item: Turn | Either, step: Step) -> Turn | None:
     turns = item.either if isinstance(item, Either) else (item,)
     return next((t for t in turns if t.fits(user=step.user, results=step.results)), None)

@@ -1,4 +1,4 @@
-"""The two base models: `Model` for what we make, `Record` for what is read from disk."""
+"""The two base models: `Model` for values in memory, `Record` for values read from disk."""
 
 from datetime import UTC, datetime
 from typing import Annotated
@@ -7,25 +7,25 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 
 class Model(BaseModel):
-    """A frozen value; an unknown field is a mistake of ours.
+    """A frozen value that rejects unknown fields.
 
-    Its schema is built when it is first needed: a command that looks at one file builds none of the others.
+    Pydantic builds the schema at first use, so a command pays only for the models that it needs.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Record(BaseModel):
-    """A frozen value that lives in a file; fields we do not know survive a round-trip."""
+    """A frozen value that is stored in a file. Unknown fields survive a round trip."""
 
     model_config = ConfigDict(frozen=True, extra="allow", defer_build=True)
 
 
 def _as_utc(value: datetime) -> datetime:
-    """Read a time without an offset as UTC, so that times can always be compared.
+    """Convert a time to UTC, and treat a time without an offset as UTC, so that any two times can be compared.
 
     Raises:
-        ValueError: In UTC it would be before the year 1 or after 9999.
+        ValueError: In UTC the year would be before 1 or after 9999.
     """
     try:
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
@@ -34,7 +34,7 @@ def _as_utc(value: datetime) -> datetime:
 
 
 Timestamp = Annotated[datetime, AfterValidator(_as_utc)]
-"""An instant, always aware and in UTC."""
+"""A timezone-aware instant in UTC."""
 
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 """A measured number that cannot be negative: seconds, percent."""

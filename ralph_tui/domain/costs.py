@@ -1,4 +1,4 @@
-"""Money: the three limits, and the meter that counts towards them."""
+"""Costs in US dollars: the three limits, and the meter that counts toward them."""
 
 import math
 from enum import StrEnum
@@ -11,18 +11,20 @@ from ralph_tui.domain.base import Model
 MICROS = 1_000_000
 """Micro-dollars in a dollar."""
 
-
-MOST = 1e12
-"""More dollars than this are this many; nobody has them, but a file may say so."""
+MAX_DOLLARS = 1e12
+"""Larger amounts, which only a damaged file can contain, are capped at this one."""
 
 
 def micros(usd: float) -> int:
-    """Return US dollars as whole micro-dollars; more than nothing is at least one, because a limit of zero is no limit."""
-    return max(1, round(min(usd, MOST) * MICROS)) if usd > 0 else 0
+    """Return US dollars as whole micro-dollars.
+
+    A positive amount is at least one micro-dollar, because a limit of zero means no limit.
+    """
+    return max(1, round(min(usd, MAX_DOLLARS) * MICROS)) if usd > 0 else 0
 
 
 def dollars(amount: int) -> float:
-    """Return whole micro-dollars as US dollars."""
+    """Convert micro-dollars to US dollars."""
     return amount / MICROS
 
 
@@ -32,7 +34,7 @@ def plus(*amounts: float) -> float:
 
 
 def minus(usd: float, other: float) -> float:
-    """Subtract an amount in US dollars; the result is never below zero."""
+    """Return the exact difference of two amounts in US dollars, at least zero."""
     return dollars(max(0, micros(usd) - micros(other)))
 
 
@@ -41,11 +43,11 @@ def _exact(usd: float) -> float:
 
 
 Money = Annotated[float, Field(ge=0, allow_inf_nan=False), AfterValidator(_exact)]
-"""US dollars; never negative, never NaN (a NaN would switch every limit off)."""
+"""US dollars, never negative and never NaN, which would disable every limit."""
 
 
 class CostLevel(StrEnum):
-    """The scope a limit applies to."""
+    """The scope that a limit applies to."""
 
     ITERATION = "iteration"
     SESSION = "session"
@@ -53,7 +55,7 @@ class CostLevel(StrEnum):
 
 
 class CostLimits(Model):
-    """Limits in US dollars; reaching one stops the work of its scope, and 0 is no limit."""
+    """Limits in US dollars. Reaching one stops the work in its scope; 0 means no limit."""
 
     per_iteration: Money = 2.0
     per_session: Money = 50.0
@@ -69,14 +71,14 @@ class CostLimits(Model):
 
 
 class CostMeter(Model):
-    """What was spent in this iteration, in this session and in the project, in US dollars."""
+    """The cost of this iteration, this run and the whole project, in US dollars."""
 
     iteration: Money = 0.0
     session: Money = 0.0
     total: Money = 0.0
 
     def add(self, usd: float) -> "CostMeter":
-        """Return a copy with `usd` more at every level.
+        """Return a copy with `usd` added at every level.
 
         Raises:
             ValueError: `usd` is negative, NaN or infinite.
@@ -91,11 +93,11 @@ class CostMeter(Model):
         )
 
     def next_iteration(self) -> "CostMeter":
-        """Return a copy with the iteration's figure at zero."""
+        """Return a copy with the iteration's cost reset to zero."""
         return self.model_copy(update={"iteration": 0.0})
 
     def of(self, level: CostLevel) -> float:
-        """Return what was spent in one scope."""
+        """Return the cost in one scope."""
         return {
             CostLevel.ITERATION: self.iteration,
             CostLevel.SESSION: self.session,
@@ -103,11 +105,11 @@ class CostMeter(Model):
         }[level]
 
     def exceeded(self, limits: CostLimits) -> CostLevel | None:
-        """Return the widest limit that is used up, or None."""
+        """Return the widest scope whose limit is used up, or None."""
         widest_first = (CostLevel.TOTAL, CostLevel.SESSION, CostLevel.ITERATION)
         return next((lv for lv in widest_first if 0 < limits.of(lv) <= self.of(lv)), None)
 
     def remaining(self, limits: CostLimits) -> float:
-        """Return what the next response may cost before the narrowest limit is used up; infinite without one."""
+        """Return the smallest amount left under any limit, or infinity without limits."""
         limited = [level for level in CostLevel if limits.of(level) > 0]
         return min((minus(limits.of(level), self.of(level)) for level in limited), default=math.inf)

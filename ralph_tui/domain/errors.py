@@ -1,10 +1,10 @@
-"""Errors that end in one clear sentence for a person, and the exit statuses they map to."""
+"""Errors with a clear sentence for the person, and the exit statuses that they map to."""
 
 from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """What the `ralph` process returns to its shell."""
+    """The exit statuses of the `ralph` process."""
 
     COMPLETE = 0
     STOPPED = 1
@@ -15,7 +15,7 @@ class ExitCode(IntEnum):
 
 
 class RalphError(Exception):
-    """Something that a person must fix.
+    """A problem that a person must fix.
 
     Args:
         message: What is wrong and where, as one sentence.
@@ -25,7 +25,7 @@ class RalphError(Exception):
     exit_code = ExitCode.ERROR
 
     def __init__(self, message: str, hint: str = "") -> None:
-        """Keep the two sentences apart so that a screen can style them."""
+        """Keep message and hint apart, so that a screen can style them differently."""
         super().__init__(message)
         self.message = message
         self.hint = hint
@@ -39,7 +39,7 @@ class ConfigError(RalphError):
 
 
 class PlanError(RalphError):
-    """A plan that the loop cannot work on: a cycle, an unknown dependency, a duplicate id."""
+    """A plan that cannot be built, for example because of a dependency cycle or a duplicate id."""
 
 
 class StoreError(RalphError):
@@ -51,8 +51,8 @@ class LockedError(RalphError):
 
 
 class SetupError(RalphError):
-    """The machine lacks something the loop needs: uv, the CLI, a login, a terminal."""
+    """Something that the loop needs is missing: uv, the CLI, a login or a terminal."""
 
 
 class CliStartError(SetupError):
-    """The CLI died or stayed silent while it started; another start may succeed."""
+    """The CLI exited or did not respond during startup. Another attempt may succeed."""

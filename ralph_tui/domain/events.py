@@ -1,7 +1,7 @@
-"""The one language between engine and faces: typed events.
+"""Typed events, the only interface between the engine and the faces.
 
-Every event has `type`, `seq` and `time`. `seq` counts up by one within a project's journal; transient
-events (live text) are for open screens only, carry `seq` 0 and are not journaled.
+Every event has `type`, `seq` and `time`. `seq` increases by one within a project's journal. Transient
+events, such as live text, are for open screens only: they have `seq` 0 and are not journaled.
 """
 
 from collections.abc import Callable
@@ -47,7 +47,7 @@ class IterationOutcome(StrEnum):
     INTERRUPTED = "interrupted"
     SKIPPED = "skipped"
     SENT_BACK = "sent_back"
-    """A validation that found something to do."""
+    """The validation found more work to do."""
 
 
 class FailureClass(StrEnum):
@@ -70,12 +70,12 @@ class FailureClass(StrEnum):
 
     @property
     def is_outage(self) -> bool:
-        """Whether the way to the model is at fault: waiting helps, and no task is to blame."""
+        """Whether the connection to the model failed: waiting helps, and no task is to blame."""
         return self in (FailureClass.OVERLOADED, FailureClass.NETWORK)
 
     @property
     def passes(self) -> bool:
-        """Whether waiting gets past it: an outage ends, a usage limit resets."""
+        """Whether the failure passes with time, as an outage ends and a usage limit resets."""
         return self.is_outage or self is FailureClass.USAGE_LIMIT
 
 
@@ -89,7 +89,7 @@ class ToolOutcome(StrEnum):
 
 
 class EventBase(Record):
-    """What all events share."""
+    """The fields of every event."""
 
     transient: ClassVar[bool] = False
 
@@ -117,9 +117,9 @@ class Standing(EventBase):
     feature: str = Field(default="", exclude_if=lambda name: not name)
     """The feature that is worked on; empty for the plan without a name."""
     features: Count = Field(default=0, exclude_if=lambda count: not count)
-    """How many plans the project has, where it has features."""
+    """The number of plans in a project with features."""
     request: str = Field(default="", exclude_if=lambda text: not text)
-    """What the person asked for; empty for a plan that was written or imported."""
+    """What the person asked to build; empty for a plan that was written by hand or imported."""
     branch: str = Field(default="", exclude_if=lambda name: not name)
     """The branch that was checked out."""
 
@@ -133,7 +133,7 @@ class LoopStarted(Standing):
 
 
 class LoopFinished(EventBase):
-    """The last event of a run; `reason` says in words why it ended."""
+    """The run ended. This is its last event; `reason` says why it ended."""
 
     type: Literal["loop_finished"] = "loop_finished"
     status: LoopStatus
@@ -144,19 +144,19 @@ class LoopFinished(EventBase):
     tasks_complete: Count = 0
     tasks_total: Count = 0
     tasks_unverified: Count = 0
-    """Complete although no check could run for them."""
+    """Tasks that are complete although no check could run for them."""
     cost_usd: Money = 0.0
     seconds: Amount = 0.0
     files_changed: Count = 0
-    """Files that differ from before the run's first iteration; 0 where that is not known."""
+    """Files that differ from before the run's first iteration; 0 if unknown."""
     lines_added: Count = 0
     lines_removed: Count = 0
     start_command: str = ""
-    """What starts the project, as its files have it; empty where they do not say."""
+    """The command that starts the project, found in its files; empty if there is none."""
 
 
 class PhaseChanged(EventBase):
-    """Python moved the project to another phase."""
+    """The project moved to another phase."""
 
     type: Literal["phase_changed"] = "phase_changed"
     phase: Phase
@@ -164,20 +164,20 @@ class PhaseChanged(EventBase):
 
 
 class PlanLoaded(EventBase):
-    """The whole plan, at the start and whenever somebody else changed it on disk."""
+    """The whole plan was read: at the start, and whenever it was changed outside of the loop."""
 
     type: Literal["plan_loaded"] = "plan_loaded"
     tasks: tuple[Task, ...]
     source: Literal["start", "disk", "here"] = "start"
-    """`here`: the person did it on the very screen that tells it."""
+    """`disk` is a change by somebody else, `here` a change by the person on this screen."""
     title: str = ""
     """Title of the plan."""
     retired: tuple[RetiredTask, ...] = ()
-    """Complete tasks that were taken out of the plan."""
+    """Complete tasks that were removed from the plan."""
 
 
 PLANNED = "planned"
-"""The reason of a task that the planning model has handed in."""
+"""The `reason` of a task that the planning model submitted."""
 
 
 class TaskChanged(EventBase):
@@ -189,7 +189,7 @@ class TaskChanged(EventBase):
 
 
 class IterationStarted(EventBase):
-    """Python chose a task and starts an attempt at it."""
+    """Ralph chose a task and starts an attempt at it."""
 
     type: Literal["iteration_started"] = "iteration_started"
     iteration: Count
@@ -217,7 +217,7 @@ class IterationFinished(EventBase):
 
 
 class SessionStarted(EventBase):
-    """The CLI reported a fresh session."""
+    """The CLI reported a new session."""
 
     type: Literal["session_started"] = "session_started"
     session_id: str
@@ -227,7 +227,7 @@ class SessionStarted(EventBase):
 
 
 class TextDelta(EventBase):
-    """A piece of text as it is being written; for open screens only."""
+    """The model wrote a piece of text. For open screens only."""
 
     transient: ClassVar[bool] = True
 
@@ -237,7 +237,7 @@ class TextDelta(EventBase):
 
 
 class AssistantText(EventBase):
-    """A finished block of the model's text; replaces the deltas before it."""
+    """The model finished a block of text, which replaces the deltas before it."""
 
     type: Literal["assistant_text"] = "assistant_text"
     text: str
@@ -245,7 +245,7 @@ class AssistantText(EventBase):
 
 
 class ToolStarted(EventBase):
-    """The model called a tool; `parent_id` is the calling sub-agent's tool call."""
+    """The model called a tool. For a call by a sub-agent, `parent_id` is the tool call that started the sub-agent."""
 
     type: Literal["tool_started"] = "tool_started"
     tool_id: str
@@ -275,7 +275,7 @@ class ToolDenied(EventBase):
     reason: str = ""
     instead: str = ""
     by: str = ""
-    """Whoever was asked, when it was a person who denied it."""
+    """Who denied the call, if a person was asked."""
 
 
 class ToolAllowed(EventBase):
@@ -292,7 +292,7 @@ class ToolAllowed(EventBase):
 
 
 class ToolFinished(EventBase):
-    """A tool call ended; `output` is bounded and inert."""
+    """A tool call ended. `output` is bounded and inert."""
 
     type: Literal["tool_finished"] = "tool_finished"
     tool_id: str
@@ -301,12 +301,12 @@ class ToolFinished(EventBase):
     seconds: Amount = 0.0
     output: str = ""
     patch: str = ""
-    """What it changed in a file, as a unified diff with the file's line numbers; bounded and inert."""
+    """The call's change to a file, as a unified diff with the file's line numbers; bounded and inert."""
     parent_id: str | None = None
 
 
 class UsageReported(EventBase):
-    """Context and cost after a model response. Sub-agents count toward the cost, not the context."""
+    """The context and cost after a model response. Sub-agents count toward the cost, not the context."""
 
     type: Literal["usage_reported"] = "usage_reported"
     context_tokens: Count
@@ -314,11 +314,11 @@ class UsageReported(EventBase):
     usage: TokenUsage = Field(default_factory=TokenUsage)
     costs: CostMeter = Field(default_factory=CostMeter)
     requests: Count = 0
-    """Model requests of the last hour, where they are counted."""
+    """Model requests in the last hour, if they are counted."""
 
 
 class GateStarted(EventBase):
-    """The model claimed a task complete; Python checks."""
+    """The model claimed that a task is complete, and the gate runs its checks."""
 
     type: Literal["gate_started"] = "gate_started"
     task_id: str
@@ -335,7 +335,7 @@ class GateChecked(EventBase):
 
 
 class ReviewStarted(EventBase):
-    """A reviewer checks criteria that no command covers."""
+    """A reviewer started to check criteria that no command covers."""
 
     type: Literal["review_started"] = "review_started"
     task_id: str
@@ -344,7 +344,7 @@ class ReviewStarted(EventBase):
 
 
 class ReviewFinished(EventBase):
-    """The reviewer's verdicts, or why there are none."""
+    """The reviewer gave its verdicts, or could not."""
 
     type: Literal["review_finished"] = "review_finished"
     task_id: str
@@ -358,11 +358,11 @@ class GateFinished(EventBase):
     task_id: str
     passed: bool
     unverified: bool = False
-    """Nothing failed, and nothing shows that the work is done."""
+    """Whether no check failed, but none shows that the work is done either."""
     receipts: tuple[Receipt, ...] = ()
     unchecked: tuple[str, ...] = ()
     reviewed: bool = False
-    """A reviewer judges next what no command checks."""
+    """Whether a reviewer judges the remaining criteria next."""
 
 
 class WorkCommitted(EventBase):
@@ -384,11 +384,11 @@ class RepositoryChanged(EventBase):
 
     type: Literal["repository_changed"] = "repository_changed"
     summary: str = ""
-    """What changed beside the commits."""
+    """What changed besides the commits."""
     commits: tuple[str, ...] = ()
-    """Short hash and subject of each new commit on the checked out branch, the newest first."""
+    """Short hash and subject of each new commit on the checked out branch, newest first."""
     branch: str = ""
-    """Empty when HEAD is detached, and without commits."""
+    """The branch of the commits; empty without commits or if HEAD is detached."""
 
 
 class StepStarted(EventBase):
@@ -399,9 +399,9 @@ class StepStarted(EventBase):
     kind: str
     """The step's type, such as `command`."""
     what: str = ""
-    """Its command or its prompt file."""
+    """The step's command or prompt file."""
     iteration: Count = 0
-    """The iteration that it belongs to."""
+    """The iteration that the step belongs to."""
     task_id: str = ""
     attempt: Count = 1
 
@@ -419,10 +419,10 @@ class StepFinished(EventBase):
     reason: str = ""
     attempt: Count = 1
     again_in: Amount | None = None
-    """Seconds until the next attempt; None when there is none."""
+    """Seconds until the next attempt; None if there is none."""
     exit_code: int | None = None
     tail: str = ""
-    """The end of what it printed."""
+    """The end of the step's output."""
     sandboxed: bool = False
     cost_usd: Money = 0.0
     tokens: Count = 0
@@ -458,7 +458,7 @@ class InjectionQueued(EventBase):
 
 
 class InjectionConsumed(EventBase):
-    """Guidance went into this iteration's prompt."""
+    """Guidance was added to an iteration's prompt."""
 
     type: Literal["injection_consumed"] = "injection_consumed"
     ids: tuple[str, ...]
@@ -466,7 +466,7 @@ class InjectionConsumed(EventBase):
 
 
 class QuestionAsked(EventBase):
-    """The agent asks a question and waits for the answer."""
+    """The agent asked a question and waits for the answer."""
 
     type: Literal["question_asked"] = "question_asked"
     question: AskedQuestion
@@ -480,7 +480,7 @@ class QuestionAnswered(EventBase):
 
 
 class ApprovalRequested(EventBase):
-    """The loop waits for a decision."""
+    """The loop waits for a decision of the person."""
 
     type: Literal["approval_requested"] = "approval_requested"
     kind: ApprovalKind
@@ -488,7 +488,7 @@ class ApprovalRequested(EventBase):
 
 
 class ApprovalGiven(EventBase):
-    """The person decided."""
+    """A requested decision was made."""
 
     type: Literal["approval_given"] = "approval_given"
     kind: ApprovalKind
@@ -498,17 +498,17 @@ class ApprovalGiven(EventBase):
 
 
 class NobodyAnswered(EventBase):
-    """Nobody answered a question or decided in the time that the settings allow, so the run ends."""
+    """Nobody answered or decided in the time that the settings allow, so the run ends."""
 
     type: Literal["nobody_answered"] = "nobody_answered"
     about: str
     """What was asked, such as `approval of the plan`."""
     seconds: Amount
-    """How long it was waited."""
+    """How long the run waited."""
 
 
 class SpecsChecked(EventBase):
-    """Python read the specs."""
+    """Ralph read the specs and checked their form."""
 
     type: Literal["specs_checked"] = "specs_checked"
     valid: tuple[str, ...] = ()
@@ -526,7 +526,7 @@ class ValidationFinished(EventBase):
 
 
 class LimitWait(EventBase):
-    """A usage limit: the loop waits until it resets, or until somebody retries or stops."""
+    """The loop waits for a usage limit to reset, or until somebody retries or stops."""
 
     type: Literal["limit_wait"] = "limit_wait"
     until: Timestamp
@@ -534,21 +534,21 @@ class LimitWait(EventBase):
 
 
 class LimitWaitEnded(EventBase):
-    """The wait is over."""
+    """The wait for a usage limit is over."""
 
     type: Literal["limit_wait_ended"] = "limit_wait_ended"
     why: str = ""
 
 
 class AllowanceReported(EventBase):
-    """How much of a subscription's window is used. Sent when that changes by one percent."""
+    """The used share of a subscription's window changed by at least one percent."""
 
     type: Literal["allowance_reported"] = "allowance_reported"
     allowance: Allowance
 
 
 class HandoffStarted(EventBase):
-    """The context is full enough for a hand-off, and the session writes its notes."""
+    """The context reached the hand-off threshold, and the session writes its notes."""
 
     type: Literal["handoff_started"] = "handoff_started"
     reason: str
@@ -561,11 +561,11 @@ class HandoffFinished(EventBase):
     type: Literal["handoff_finished"] = "handoff_finished"
     path: str
     summarised: bool = True
-    """False when the model could not answer and Python wrote what it knew."""
+    """False if the model gave no summary and ralph wrote what it knew."""
 
 
 class BreakerChanged(EventBase):
-    """The circuit breaker's counters after an iteration or a reset."""
+    """The circuit breaker changed, after an iteration or a reset."""
 
     type: Literal["breaker_changed"] = "breaker_changed"
     breaker: CircuitBreaker
@@ -583,7 +583,7 @@ class LimitReached(EventBase):
 
 
 class ApiRetry(EventBase):
-    """The CLI is waiting to ask the model again."""
+    """The CLI waits before it retries a model request."""
 
     type: Literal["api_retry"] = "api_retry"
     attempt: Count
@@ -611,7 +611,7 @@ class PauseRequested(EventBase):
 
 
 class LoopPaused(EventBase):
-    """The loop waits until somebody resumes it."""
+    """The loop paused and waits until somebody resumes it."""
 
     type: Literal["loop_paused"] = "loop_paused"
 
@@ -623,18 +623,18 @@ class LoopResumed(EventBase):
 
 
 class LimitsChanged(EventBase):
-    """Somebody changed limits or models of this run. Only fields that are set changed."""
+    """Somebody changed limits or models of this run. Only the changed fields are set."""
 
     type: Literal["limits_changed"] = "limits_changed"
     adjusted: Adjusted
 
 
 class FilesUnfinished(EventBase):
-    """Files of the project are incomplete, for example while an editor writes them. Ralph uses their last valid version."""
+    """The list of incomplete project files changed. Ralph uses the last valid version of each."""
 
     type: Literal["files_unfinished"] = "files_unfinished"
     names: tuple[str, ...] = ()
-    """None: all are whole again."""
+    """The incomplete files, for example while an editor writes them; empty when all are complete again."""
 
 
 class StopRequested(EventBase):
@@ -653,7 +653,7 @@ class Notice(EventBase):
 
 
 class LoopFound(EventBase):
-    """A screen found a loop in another process and has read its past events. For open screens only."""
+    """A screen attached to a loop in another process and has read its past events. For open screens only."""
 
     transient: ClassVar[bool] = True
 
@@ -664,7 +664,7 @@ class LoopFound(EventBase):
 
 
 class ProjectRead(Standing):
-    """A screen read a project whose loop does not run. For open screens only."""
+    """A screen read a project whose loop is not running. For open screens only."""
 
     transient: ClassVar[bool] = True
 
@@ -672,11 +672,11 @@ class ProjectRead(Standing):
     unworkable: str = ""
     """Why the plan cannot be built as it is."""
     finished: bool = False
-    """Whether all that was asked for is built and validated."""
+    """Whether everything that was requested is built and validated."""
 
 
 class ProjectUnreadable(EventBase):
-    """The project cannot be read now, so earlier events may be out of date."""
+    """The project cannot be read at the moment, so earlier events may be out of date. For open screens only."""
 
     transient: ClassVar[bool] = True
 
@@ -685,7 +685,7 @@ class ProjectUnreadable(EventBase):
 
 
 class CatchingUp(EventBase):
-    """A screen reads the past events of a loop in another process, up to `loop_found`."""
+    """A screen reads the past events of a loop in another process, until `loop_found`. For open screens only."""
 
     transient: ClassVar[bool] = True
 
@@ -695,7 +695,7 @@ class CatchingUp(EventBase):
 
 
 class LoopLost(EventBase):
-    """The loop in the other process ended, or its process is gone."""
+    """The loop in another process ended, or its process is gone. For open screens only."""
 
     transient: ClassVar[bool] = True
 
@@ -763,10 +763,10 @@ Event = Annotated[
     | LoopLost,
     Field(discriminator="type"),
 ]
-"""Any event, told apart by `type`."""
+"""Any event; `type` says which."""
 
 EVENT: TypeAdapter[Event] = TypeAdapter(Event, config=ConfigDict(defer_build=True))
-"""Parses and writes events as JSON; made at its first use, because a first paint has none to parse."""
+"""Parses and writes events as JSON. Built at first use, because the first frame needs no events."""
 
 EventSink = Callable[[Event], None]
-"""Takes an event at once; must not block."""
+"""Receives an event immediately; must not block."""

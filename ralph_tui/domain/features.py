@@ -1,4 +1,4 @@
-"""The features of a project: their names, and what all of them have spent together."""
+"""The features of a project: their names, records and shared costs."""
 
 import re
 from collections.abc import Mapping
@@ -15,28 +15,28 @@ from ralph_tui.domain.run.rate_limit import RequestRate
 FEATURES_SCHEMA_VERSION = 1
 
 UNNAMED = "."
-"""How a person writes the plan without a name, where a feature's name is asked for."""
+"""What a person types for the plan without a name where a feature's name is expected."""
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
 NAME_RULE = (
-    "A name has at most 64 small letters, digits, dots, dashes and underscores, "
+    "A name has at most 64 lowercase letters, digits, dots, dashes and underscores, "
     "and begins with a letter or a digit."
 )
 
 
 def is_name(text: str) -> bool:
-    """Return whether a feature may be called this."""
+    """Return whether a text is a valid feature name."""
     return NAME.fullmatch(text) is not None
 
 
 def shown_name(feature: str) -> str:
-    """Return a feature's name as a person writes it."""
+    """Return a feature's name as a person types it."""
     return feature or UNNAMED
 
 
 class FeatureRecord(Record):
-    """What the project knows of one feature; the rest is in the feature's folder."""
+    """The project's record of one feature. Everything else is in the feature's folder."""
 
     created_at: Timestamp | None = None
     branch: str = ""
@@ -48,39 +48,39 @@ class FeatureRecord(Record):
 
 
 class Renamed(Record):
-    """When a feature got another name; the journal and the history keep the one it had."""
+    """A renaming of a feature. The journal and the history keep the old name."""
 
     old: str
     new: str
     at: Timestamp
 
 
-class FeaturePast(NamedTuple):
-    """Which feature is looked back at, also under the names that it had before."""
+class FeatureFilter(NamedTuple):
+    """Selects one feature in the journal, under its current name and its earlier ones."""
 
     feature: str
     renamed: tuple[Renamed, ...] = ()
     """Every renaming of the project, oldest first."""
 
     def includes(self, feature: str, at: datetime | None) -> bool:
-        """Return whether what was called `feature` at a time is the one that is looked back at."""
-        for one in self.renamed:
-            if one.old == feature and (at is None or at <= one.at):
-                feature = one.new
+        """Return whether the name `feature` meant the selected feature at the time `at`."""
+        for renaming in self.renamed:
+            if renaming.old == feature and (at is None or at <= renaming.at):
+                feature = renaming.new
         return feature == self.feature
 
 
 class ProjectFeatures(Record):
-    """The list of features, `.ralph/project.json`; a project with one plan has none.
+    """The list of features, `.ralph/project.json`. A project with a single plan has no such file.
 
-    A feature exists when its folder does. What it has spent stays here when the folder is gone.
+    A feature exists as long as its folder does. Its cost is kept here even when the folder is gone.
     """
 
     schema_version: int = FEATURES_SCHEMA_VERSION
     active: str = ""
-    """The feature that a command works on when nothing else decides; empty: the plan without a name."""
+    """The feature that commands use by default; empty for the plan without a name."""
     features: Mapping[str, FeatureRecord] = Field(default_factory=dict)
-    """By name; the plan without a name has the empty one."""
+    """Records by name; the plan without a name has the empty name."""
     renamed: tuple[Renamed, ...] = ()
     """Oldest first."""
 
@@ -90,30 +90,30 @@ class ProjectFeatures(Record):
         return bool(self.features)
 
     def of(self, feature: str) -> FeatureRecord:
-        """Return what is known of a feature."""
+        """Return the record of a feature, or an empty one."""
         return self.features.get(feature) or FeatureRecord()
 
     def replacing(self, feature: str, record: FeatureRecord) -> "ProjectFeatures":
-        """Return a copy with this record in the place of the feature's."""
+        """Return a copy in which `record` replaces the feature's record."""
         return self.model_copy(update={"features": {**self.features, feature: record}})
 
     def renaming(self, old: str, new: str, at: datetime) -> "ProjectFeatures":
-        """Return a copy in which a feature has another name from a time on."""
+        """Return a copy in which the feature `old` is called `new` from the time `at` on."""
         named = {new if name == old else name: record for name, record in self.features.items()}
         active = new if self.active == old else self.active
         renamed = (*self.renamed, Renamed(old=old, new=new, at=at))
         return self.model_copy(update={"features": named, "active": active, "renamed": renamed})
 
     def without_requests(self) -> "ProjectFeatures":
-        """Return a copy in which no feature made a request in the last hour."""
+        """Return a copy with the request counts of all features cleared."""
         if not self.features:
             return self
         none = {"requests": RequestRate()}
-        rested = {name: record.model_copy(update=none) for name, record in self.features.items()}
-        return self.model_copy(update={"features": rested})
+        cleared = {name: record.model_copy(update=none) for name, record in self.features.items()}
+        return self.model_copy(update={"features": cleared})
 
     def cost_elsewhere(self, feature: str) -> float:
-        """Return what all other features have cost, in US dollars."""
+        """Return the cost of all other features, in US dollars."""
         return plus(*(r.cost_usd for name, r in self.features.items() if name != feature))
 
     def requests_elsewhere(self, feature: str) -> RequestRate:
@@ -125,7 +125,7 @@ class ProjectFeatures(Record):
 
 
 class FeatureSummary(NamedTuple):
-    """The state of one feature; `trouble` says why nothing else is known."""
+    """The state of one feature. If the feature cannot be read, `trouble` says why."""
 
     name: str
     active: bool = False
@@ -139,5 +139,5 @@ class FeatureSummary(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """The name as a person writes it."""
+        """The name as a person types it."""
         return shown_name(self.name)

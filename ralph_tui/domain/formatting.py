@@ -1,4 +1,4 @@
-"""Format durations, counts and lists of names, in one form wherever they are shown."""
+"""Format durations, counts and lists of names, the same way everywhere."""
 
 from collections.abc import Sequence
 
@@ -6,11 +6,11 @@ MINUTE, HOUR, DAY = 60, 3_600, 86_400
 
 
 def duration(seconds: float, *, tenths: bool = False) -> str:
-    """At most seven characters: `4s`, `1m 05s`, `2h 03m`, `3d 04h`; never negative.
+    """Format a duration in at most seven characters: `4s`, `1m 05s`, `2h 03m`, `3d 04h`.
 
     Args:
-        seconds: How long.
-        tenths: Below ten seconds they count, as for a call: `0.4s`.
+        seconds: The duration; a negative one counts as zero.
+        tenths: Whether to show tenths below ten seconds: `0.4s`.
     """
     if tenths and seconds < 9.95:
         return f"{max(0.0, seconds):.1f}s"
@@ -36,5 +36,5 @@ def shortlist(names: Sequence[str], most: int) -> str:
 
 
 def took(seconds: float) -> str:
-    """Format a duration that may be zero."""
+    """Format how long something took, with tenths of a second."""
     return duration(seconds, tenths=True)

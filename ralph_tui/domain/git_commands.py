@@ -1,4 +1,4 @@
-"""Which git commands an agent may use: what the settings can name and the guard judges."""
+"""The git subcommands that the settings can allow an agent and that the guard checks."""
 
 GIT_READ_ONLY = (
     "annotate", "apply", "archive", "bisect", "blame", "branch", "bundle", "cat-file", "check-attr",
@@ -12,7 +12,7 @@ GIT_READ_ONLY = (
     "submodule", "symbolic-ref", "tag", "var", "verify-commit", "verify-pack", "verify-tag",
     "version", "whatchanged", "worktree",
 )  # fmt: skip
-"""Subcommands with a reading form; the guard knows which of their options only read."""
+"""Subcommands that can be used read-only; the guard knows which of their options only read."""
 
 EVERY_READING = "all"
-"""Represents all of them in the settings."""
+"""The settings' name for all of these subcommands."""

@@ -1,4 +1,4 @@
-"""Names that people read for the ends of runs and for failures of the agent."""
+"""Labels for how a run ended and why the agent failed."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -15,7 +15,7 @@ ENDS: Mapping[LoopStatus, str] = MappingProxyType(
         LoopStatus.INTERRUPTED: "interrupted",
     }
 )
-"""How a run ended."""
+"""How a run ended, in words."""
 
 FAILURES: Mapping[FailureClass, str] = MappingProxyType(
     {
@@ -24,15 +24,15 @@ FAILURES: Mapping[FailureClass, str] = MappingProxyType(
         FailureClass.USAGE_LIMIT: "usage limit",
         FailureClass.OVERLOADED: "service busy",
         FailureClass.NETWORK: "network",
-        FailureClass.BAD_REQUEST: "request refused",
+        FailureClass.BAD_REQUEST: "request rejected",
         FailureClass.CONTEXT_FULL: "context full",
         FailureClass.BUDGET: "cost limit",
         FailureClass.MAX_TURNS: "too many turns",
-        FailureClass.REFUSAL: "model refuses",
+        FailureClass.REFUSAL: "model refused",
         FailureClass.CLI_DIED: "Claude Code ended",
         FailureClass.CLI_SILENT: "Claude Code silent",
         FailureClass.SETUP: "not set up",
         FailureClass.UNKNOWN: "failed",
     }
 )
-"""Why the agent could not continue, in two words."""
+"""Why the agent could not continue, in a few words."""

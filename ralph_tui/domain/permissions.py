@@ -1,6 +1,6 @@
-"""Permission for one tool call: what is asked, what may be answered, and what an answer means.
+"""Permission for one tool call: the question, the possible answers and what each one means.
 
-Such a question is one of the others, so whoever can answer those can answer it.
+A permission is asked as an ordinary question, so any way to answer questions also works for permissions.
 """
 
 from collections.abc import Sequence
@@ -13,27 +13,27 @@ from ralph_tui.domain.sanitize import one_line
 ONCE, SESSION, DENY = "Allow once", "Allow for this session", "Deny"
 
 ASK_FIRST = "ask-first"
-"""The rule that the person's own list makes, `safety.ask_commands`."""
+"""The name of the rule for commands in the setting `safety.ask_commands`."""
 
 CLI = "cli-permission"
-"""The rule for what the CLI asks of its own."""
+"""The name of the rule for permissions that the CLI itself asks for."""
 
 NETWORK = "SandboxNetworkAccess"
-"""Under this name the CLI asks whether a command in the sandbox may reach a host."""
+"""The tool name with which the CLI asks whether a sandboxed command may reach a host."""
 
 CHECK_FILES = "CheckFiles"
-"""Under this name ralph asks whether check files may change."""
+"""The tool name with which ralph asks whether check files may change."""
 
 CHECK_CHANGE = "check-change"
-"""The rule that check files count as they were."""
+"""The name of the rule that check files must not change without permission."""
 
 NOBODY = "nobody"
-"""Who denied where there is nobody to ask."""
+"""Recorded as who denied a call when there is nobody to ask."""
 
 UNASKED = "It needs the person's permission, and nobody is there to give it"
 
 Scope = Literal["once", "session", "again"]
-"""How long an allowance holds; `again` is a call that an earlier answer covers."""
+"""How long a permission lasts; `again` means that an earlier answer covers this call."""
 
 SHOWN = 120
 
@@ -47,31 +47,31 @@ class Ruling(Model):
     by: str = ""
 
     @property
-    def told(self) -> str:
-        """In words, without who decided."""
+    def summary(self) -> str:
+        """The decision in words, without who made it."""
         if not self.allowed:
             return f"denied: {self.reason}" if self.reason else "denied"
         return "allowed once" if self.scope == "once" else "allowed for this session"
 
 
-def question_of(permission: Permission) -> Question:
-    """Return the question as every face can show it, with its three answers."""
+def permission_question(permission: Permission) -> Question:
+    """Return the question for a permission, with its possible answers."""
     argument = one_line(permission.argument, SHOWN)
     who = "a sub-agent" if permission.sub_agent else "the agent"
     what = {"Bash": f"run `{argument}`", NETWORK: f"reach {argument} from the sandbox"}.get(
         permission.tool, f"use {permission.tool} ({argument})"
     )
-    asked = f"May {who} {what}?"
+    asked = f"Allow {who} to {what}?"
     if permission.check:
-        asked = f"May ralph run `{argument}` to check the claim?"
+        asked = f"Allow ralph to run `{argument}` to check the claim?"
     if permission.tool == CHECK_FILES:
         files = ", ".join(permission.patterns)
         return Question(
-            question=f"May these check files change for this task: {one_line(files, 2 * SHOWN)}?",
+            question=f"Allow these check files to change for this task: {one_line(files, 2 * SHOWN)}?",
             header="Checks",
             options=(
                 Option(label=ONCE, description="Exactly this change, for this task."),
-                Option(label=DENY, description="Say why, and the agent reads it.", reasoned=True),
+                Option(label=DENY, description="Give the agent a reason.", reasoned=True),
             ),
         )
     return Question(
@@ -83,26 +83,26 @@ def question_of(permission: Permission) -> Question:
                 label=SESSION,
                 description=f"Also {covered(permission)}, until this agent session ends.",
             ),
-            Option(label=DENY, description="Say why, and the agent reads it.", reasoned=True),
+            Option(label=DENY, description="Give the agent a reason.", reasoned=True),
         ),
     )
 
 
 def check_change_permission(paths: Sequence[str], diff: str, reason: str) -> Permission:
-    """Ask the person about changed check files, with exactly this diff."""
+    """Return a request to accept exactly this change of check files."""
     return Permission(
         tool=CHECK_FILES, argument=diff, rule=CHECK_CHANGE, reason=reason, patterns=tuple(paths)
     )
 
 
 def covered(permission: Permission) -> str:
-    """Say in words what "for this session" applies to."""
+    """Return what an answer "for this session" applies to, in words."""
     shown = " and ".join(f"`{one_line(text, SHOWN)}`" for text in permission.patterns)
-    return f"every further {shown}" if shown else "exactly this call"
+    return f"all further {shown}" if shown else "exactly this call"
 
 
-def ruling_of(answer: Answer) -> Ruling:
-    """Return what an answer means; whatever is not plainly an allowance is a denial."""
+def parse_ruling(answer: Answer) -> Ruling:
+    """Return the decision that an answer means. Anything that does not clearly allow the call denies it."""
     if answer.labels == (ONCE,):
         return Ruling(allowed=True, by=answer.by)
     if answer.labels == (SESSION,):
@@ -110,10 +110,10 @@ def ruling_of(answer: Answer) -> Ruling:
     return Ruling(allowed=False, reason=answer.other, by=answer.by)
 
 
-def answer_told(asked: AskedQuestion) -> str:
-    """Return the answer to any question in words; nothing for an open one."""
+def answer_text(asked: AskedQuestion) -> str:
+    """Return the answer to a question in words, or an empty string while it is open."""
     if asked.answer is None:
         return ""
     if asked.permission is not None:
-        return ruling_of(asked.answer).told
+        return parse_ruling(asked.answer).summary
     return "declined" if asked.answer.declined else asked.answer.text

@@ -1,4 +1,4 @@
-"""The master state, `.ralph/state.json`, and the records kept beside it."""
+"""The project's state, `.ralph/state.json`, and the records that are part of it."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -14,7 +14,7 @@ from ralph_tui.domain.run.rate_limit import RequestRate
 
 STATE_SCHEMA_VERSION = 1
 FEATURES_STATE_VERSION = 2
-"""Of a project with named features: nothing else differs, but an older ralph would work on the wrong plan."""
+"""The version for projects with named features. Only the number differs; it keeps an older ralph off the wrong plan."""
 
 
 class Phase(StrEnum):
@@ -34,12 +34,12 @@ class StopMode(StrEnum):
     NOW = "now"
 
     def again(self) -> "StopMode":
-        """Return the stronger request when it is made again: first after the iteration, then at once."""
+        """Return the next stronger request: the first stops after the iteration, a second one stops now."""
         return StopMode.AFTER_ITERATION if self is StopMode.NONE else StopMode.NOW
 
 
 class BreakerSummary(Record):
-    """The breaker as `state.json` shows it; `circuit_breaker.json` has the whole."""
+    """A summary of the breaker for `state.json`; `circuit_breaker.json` has everything."""
 
     state: BreakerState = BreakerState.CLOSED
     failure_count: Count = 0
@@ -47,7 +47,7 @@ class BreakerSummary(Record):
 
 
 class ApprovalKind(StrEnum):
-    """What the person is asked to agree to."""
+    """What the person is asked to approve."""
 
     SPECS = "specs"
     PLAN = "plan"
@@ -58,20 +58,20 @@ class ApprovalKind(StrEnum):
 
 
 REASONED = frozenset({ApprovalKind.SPECS, ApprovalKind.PLAN, ApprovalKind.VALIDATION})
-"""Decisions whose rejection the model works on next, so that it needs a reason."""
+"""Decisions that need a reason when rejected, because the model acts on the reason next."""
 
 
 DECISIONS: Mapping[ApprovalKind, str] = MappingProxyType(
     {
         ApprovalKind.SPECS: "the specs",
         ApprovalKind.PLAN: "the plan",
-        ApprovalKind.VALIDATION: "the validation",
-        ApprovalKind.RECOVERY: "one more try",
+        ApprovalKind.VALIDATION: "the result",
+        ApprovalKind.RECOVERY: "one more iteration",
         ApprovalKind.LIMIT: "the wait for the limit",
         ApprovalKind.UNVERIFIED: "building without checks",
     }
 )
-"""What is agreed to: your approval of …, approved: …"""
+"""What is approved, as in "your approval of …"."""
 
 DECIDERS: Mapping[str, str] = MappingProxyType(
     {
@@ -79,37 +79,37 @@ DECIDERS: Mapping[str, str] = MappingProxyType(
         "terminal": "the person, at the terminal",
         "command": "the person, with a command",
         "demo": "the demo",
-        "--yes": "--yes, unseen",
-        "cool-down": "the clock: the cool-down is over",
-        "timeout": "the clock: nobody answered",
+        "--yes": "--yes, without review",
+        "cool-down": "the cool-down timer",
+        "timeout": "the answer timeout",
     }
 )
-"""`decided_by` in words."""
+"""The values of `decided_by` in words."""
 
 
 class Approval(Record):
-    """A decision only a person can make; `approved` is None while they are waited for."""
+    """A decision that only a person can make; `approved` is None until then."""
 
     kind: ApprovalKind
     summary: str = ""
     requested_at: Timestamp | None = None
     expires_at: Timestamp | None = None
-    """When the run ends without a decision; None where it waits as long as it takes."""
+    """When the run gives up waiting for a decision; None if it waits forever."""
     approved: bool | None = None
     reason: str = ""
-    """Why it was rejected: feedback for the model."""
+    """The reason of a rejection, as feedback for the model."""
     decided_by: str = ""
     content: Mapping[str, str] = Field(default_factory=dict)
-    """What it is about: the name of each part, and the hash of what it said."""
+    """What was shown for approval: each part's name with a hash of its content."""
 
     @property
     def whom(self) -> str:
-        """Who decided, in words; the demo's person is not one."""
+        """Who decided, in words."""
         return DECIDERS.get(self.decided_by, "the person")
 
 
 class Adjusted(Record):
-    """What a person changed for the running run; None is as configured."""
+    """Limits and models that a person changed for the current run; None means as configured."""
 
     max_iterations: Annotated[int, Field(ge=1)] | None = None
     per_iteration: Money | None = None
@@ -120,8 +120,8 @@ class Adjusted(Record):
     planning_model: str | None = None
 
     @property
-    def told(self) -> str:
-        """What is different, in words."""
+    def summary(self) -> str:
+        """The changes in words."""
         words = {
             "max_iterations": "at most {} iterations",
             "per_iteration": "${:.2f} an iteration",
@@ -148,7 +148,7 @@ class Injection(Record):
 
 
 class Pause(Record):
-    """What the loop itself waits for: a limit that resets, a service that recovers."""
+    """Why and until when the loop waits, for example for a limit to reset or a service to recover."""
 
     until: Timestamp
     why: str
@@ -159,18 +159,18 @@ class WorkBranch(Record):
 
     name: str
     base: str = ""
-    """The commit it stood at when ralph began; empty when there was none."""
+    """The branch's commit when ralph began; empty if there was none."""
     head: str = ""
-    """The last commit of ralph's on it, or `base`."""
+    """Ralph's last commit on the branch, or `base`."""
     commits: Count = 0
-    """How many commits ralph has made on it."""
+    """How many commits ralph has made on the branch."""
 
 
 class RalphState(Record):
-    """What must survive between runs; field names are the seeds'.
+    """The state that must survive between runs. The field names come from the seeds.
 
-    `session_*` figures are of one run of the loop, the others of the project's whole life.
-    `pause` and `stop` are requests any process may write; the loop reads them.
+    `session_*` figures cover one run of the loop; the others cover the project since its start.
+    Any process may write the requests `pause` and `stop`; the loop reads them.
     """
 
     schema_version: int = STATE_SCHEMA_VERSION
@@ -189,42 +189,44 @@ class RalphState(Record):
     pause: StopMode = StopMode.NONE
     stop: StopMode = StopMode.NONE
     stop_why: str = ""
-    """What asked for the stop when no person did."""
+    """What requested the stop, if no person did."""
     unanswered: bool = False
-    """Whether the stop was asked for because nobody answered a question."""
+    """Whether the stop was requested because nobody answered a question."""
     request: str = ""
-    """What the person asked for; the beginning of discovery."""
+    """What the person asked to build; discovery starts from it."""
     requested_at: Timestamp | None = None
-    """Questions from before belong to another request."""
+    """When the request was made. Earlier questions belong to another request."""
     approval: Approval | None = None
     set_aside: Approval | None = None
-    """A decision about specs, plan or result while `approval` asks about a limit or one more try."""
+    """A decision about specs, plan or result that waits while `approval` asks about a limit or one more attempt."""
     validation_round: Count = 0
     requests: RequestRate = Field(default_factory=RequestRate)
     """Model requests of the last hour."""
     adjusted: Adjusted | None = None
-    """Limits and models of this run that differ from the settings; gone when the next begins."""
+    """Limits and models of this run that differ from the settings; dropped when the next run begins."""
     given: tuple[Injection, ...] = ()
-    """Guidance that the running iteration was given; of one that dies it waits for the next."""
+    """Guidance given to the current iteration. If that iteration dies, the next one gets it."""
     waits: Pause | None = None
-    """Why a running loop waits now; what a dead loop left here means nothing."""
+    """Why the running loop waits. Meaningless when no loop is running."""
     retry_now: bool = False
-    """The person does not want to wait any longer for a limit."""
+    """Whether the person asked to retry now instead of waiting for a limit."""
     circuit_breaker: BreakerSummary = Field(default_factory=BreakerSummary)
     branch: WorkBranch | None = None
-    """Only where ralph commits, or has made a branch."""
+    """Set only where ralph commits or has created a branch."""
 
     @property
     def decision(self) -> Approval | None:
-        """The request or decision about specs, plan or result; one that outlives a run."""
+        """The decision about specs, plan or result, made or pending. It outlives a run."""
         asked = self.approval
         return asked if asked is not None and asked.kind in REASONED else self.set_aside
 
     @property
     def awaits_decision(self) -> bool:
-        """Whether a decision is still to be made, or to be acted on; an approved result is neither."""
-        made = self.decision
-        return made is not None and not (made.kind is ApprovalKind.VALIDATION and made.approved)
+        """Whether a decision has yet to be made or acted on. An approved result needs no action."""
+        decision = self.decision
+        return decision is not None and not (
+            decision.kind is ApprovalKind.VALIDATION and decision.approved
+        )
 
 
 class SessionRecord(Record):

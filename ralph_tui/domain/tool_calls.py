@@ -1,4 +1,4 @@
-"""Tool calls and what is decided about them."""
+"""Tool calls and the guard's verdicts on them."""
 
 from typing import Literal
 
@@ -16,11 +16,11 @@ class ToolCall(Model):
     agent_id: str | None = None
     """Set when a sub-agent makes the call."""
     session: str = ""
-    """The mark of everything that the call's session starts."""
+    """The marker of all processes that the call's session starts."""
 
 
 class Verdict(Model):
-    """What the guard says of a tool call; a denial names rule, part and what to do instead."""
+    """The guard's verdict on a tool call. A denial names the rule, the part of the call and what to do instead."""
 
     decision: Literal["allow", "deny", "rewrite", "ask"]
     rule: str = ""
@@ -28,9 +28,9 @@ class Verdict(Model):
     reason: str = ""
     instead: str = ""
     command: str | None = None
-    """For a rewrite, also one that is asked about: the command as it will run."""
+    """The rewritten command as it will run; also set when the person is asked about a rewritten command."""
     asks: tuple[str, ...] = ()
-    """For `ask`: the entries of the person's list that the call is under."""
+    """For `ask`: the entries of `safety.ask_commands` that match the call."""
 
     @property
     def message(self) -> str:
@@ -45,7 +45,7 @@ ALLOW = Verdict(decision="allow")
 
 
 class ToolAnswer(Model):
-    """What a `ralph_*` tool answers the model."""
+    """The answer of a `ralph_*` tool to the model."""
 
     text: str
     is_error: bool = False

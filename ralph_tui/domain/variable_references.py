@@ -1,11 +1,11 @@
-"""Read `${NAME}` and `${NAME:-default}` in a text, and put the values of variables in their place."""
+"""Parse `${NAME}` and `${NAME:-default}` in a text, and replace them with values."""
 
 import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_BEGINS = re.compile(r"\$?\$\{")
+_START = re.compile(r"\$?\$\{")
 _SHOWN = 60
 
 HOW = "Write ${NAME} or ${NAME:-default}, and $${ for a ${ that stays as it is."
@@ -16,7 +16,7 @@ class Reference(NamedTuple):
 
     name: str
     default: str | None = None
-    """Replaces a variable that is not set or empty; None: there is none."""
+    """The value to use when the variable is unset or empty; None without a default."""
 
 
 class ReferenceSyntaxError(ValueError):
@@ -28,49 +28,49 @@ class UnsetVariableError(ValueError):
 
 
 def pieces(text: str) -> tuple[str | Reference, ...]:
-    """Return the parts of a text: plain ones, with `$${` read as `${`, and references.
+    """Split a text into plain parts, with `$${` unescaped to `${`, and references.
 
     Raises:
-        ReferenceSyntaxError: A `${` begins no reference.
+        ReferenceSyntaxError: A `${` does not begin a valid reference.
     """
     found: list[str | Reference] = []
     at = 0
-    while begins := _BEGINS.search(text, at):
-        if begins.start() > at:
-            found.append(text[at : begins.start()])
-        if begins.group() == "$${":
+    while start := _START.search(text, at):
+        if start.start() > at:
+            found.append(text[at : start.start()])
+        if start.group() == "$${":
             found.append("${")
-            at = begins.end()
+            at = start.end()
             continue
-        at = text.find("}", begins.end()) + 1
-        shown = text[begins.start() : at or None][:_SHOWN]
+        at = text.find("}", start.end()) + 1
+        shown = text[start.start() : at or None][:_SHOWN]
         if not at:
             raise ReferenceSyntaxError(f"{shown} has no closing brace")
-        name, given, default = text[begins.end() : at - 1].partition(":-")
+        name, separator, default = text[start.end() : at - 1].partition(":-")
         if not _NAME.fullmatch(name):
             raise ReferenceSyntaxError(f"{shown} is not the name of a variable")
         if "${" in default:
             raise ReferenceSyntaxError(f"{shown} has a reference in its default")
-        found.append(Reference(name, default if given else None))
+        found.append(Reference(name, default if separator else None))
     if at < len(text):
         found.append(text[at:])
     return tuple(found)
 
 
 def references(text: str) -> tuple[Reference, ...]:
-    """Return what a text refers to.
+    """Return the references in a text.
 
     Raises:
-        ReferenceSyntaxError: A `${` begins no reference.
+        ReferenceSyntaxError: A `${` does not begin a valid reference.
     """
     return tuple(piece for piece in pieces(text) if isinstance(piece, Reference))
 
 
 def value_of(reference: Reference, environ: Mapping[str, str]) -> str:
-    """Return what a reference represents.
+    """Return the value of a reference: the variable's, or the default.
 
     Raises:
-        UnsetVariableError: The variable is not set, and there is no default.
+        UnsetVariableError: The variable is not set and has no default.
     """
     value = environ.get(reference.name)
     if reference.default is not None:
@@ -81,10 +81,10 @@ def value_of(reference: Reference, environ: Mapping[str, str]) -> str:
 
 
 def filled(text: str, value: Callable[[Reference], str]) -> str:
-    """Return the text with `value` of each reference in its place.
+    """Replace each reference in a text with its `value`.
 
     Raises:
-        ReferenceSyntaxError: A `${` begins no reference.
+        ReferenceSyntaxError: A `${` does not begin a valid reference.
     """
     if "${" not in text:
         return text

@@ -1,4 +1,4 @@
-"""Says whether notifications may be posted to a web address: encrypted, or on this machine."""
+"""Check whether notifications may be posted to a URL: it must be encrypted or on this machine."""
 
 import ipaddress
 import re
@@ -10,28 +10,33 @@ _WHOLE_HOST = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]*://[^/?#]+[/?#]")
 
 
 def why_not_posted(address: str) -> str:
-    """Say why nothing is posted to an address, in words that do not repeat it; empty where it may be."""
+    """Return why nothing may be posted to an address, or an empty string if it may.
+
+    The reason never repeats the address, which may hold a secret.
+    """
     if not (address.isascii() and address.isprintable()) or " " in address:
-        return "holds a space or a character that no address may have"
+        return "contains a space or an invalid character"
     try:
         parts = urlsplit(address)
         port = parts.port
     except ValueError:
-        return "is no web address"
+        return "is not a web address"
     if port == 0 or not parts.hostname or parts.scheme not in ("http", "https"):
-        return "is no web address"
+        return "is not a web address"
     if parts.username is not None or parts.password is not None:
-        return "holds a user name or a password before the host"
+        return "contains a user name or password"
     if parts.scheme == "http" and not _is_this_machine(parts.hostname):
         return "is not encrypted and leads to another machine"
     return ""
 
 
 def why_not_written(text: str) -> str:
-    """Say why a setting can be no address to post to; empty where it may be, whatever its variables stand for.
+    """Return why a setting cannot be an address to post to, or an empty string if it can.
+
+    Only the part before the first variable reference is checked.
 
     Raises:
-        ReferenceSyntaxError: A `${` begins no reference.
+        ReferenceSyntaxError: A `${` does not begin a valid reference.
     """
     parts = pieces(text.strip())
     fixed = [part for part in parts if isinstance(part, str)]
@@ -39,9 +44,9 @@ def why_not_written(text: str) -> str:
         return ""
     if len(fixed) == len(parts):
         return why_not_posted("".join(fixed))
-    # Up to the first variable; with only a part of the host nothing is known yet.
-    begins = parts[0] if isinstance(parts[0], str) else ""
-    return why_not_posted(begins) if _WHOLE_HOST.match(begins) else ""
+    # If a variable interrupts the host, nothing can be checked yet.
+    start = parts[0] if isinstance(parts[0], str) else ""
+    return why_not_posted(start) if _WHOLE_HOST.match(start) else ""
 
 
 def _is_this_machine(host: str) -> bool:

@@ -1,4 +1,4 @@
-"""Hold what every part of a run shares."""
+"""Define the context that all parts of a run share."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -21,32 +21,32 @@ from ralph_tui.engine.verification.review.reviewer import Reviewer
 from ralph_tui.store.project import Documents, Project
 
 SpecFor = Callable[[float], SessionSpec]
-"""Makes the session's spec for what may still be spent, in US dollars; infinite without a limit."""
+"""Returns the spec of a session that may spend this many US dollars; infinite without a limit."""
 
 
-async def _nothing_noted(_: ToolCall) -> None:
-    """Ignore the call: nobody asks what it changes."""
+async def _ignore_call(_: ToolCall) -> None:
+    """Do nothing: no one asks what the call changes."""
 
 
 @dataclass(frozen=True)
 class RunContext:
-    """What every part of one run shares.
+    """The services and state that all parts of one run share.
 
     Attributes:
         project_state: The documents on disk.
-        configured: The project's settings as the run began.
-        agent: Makes sessions.
+        configured: The project's settings when the run began.
+        agent: Opens sessions.
         gate: Checks claims.
-        review: The guard.
-        landed: The guard again, once a file is written.
-        emit: Sends an event to the journal and the faces.
-        clock: The wall clock, in UTC.
-        unwritten: Waits for the journal; why it cannot be written, once it could not.
-        reviewer: Has claims reviewed by a second session.
-        commits: Commits what finished tasks have changed.
-        snapshots: Keeps what an undo of an iteration needs.
-        answerable: Whether somebody is there to answer while the loop waits.
-        about_to_run: Notes an allowed call right before it runs, to know later what it changed.
+        review: Judges a tool call with the guard.
+        review_written: Judges the path of a file again, after the call has written it.
+        emit: Sends an event to the journal and the user interfaces.
+        clock: Returns the current time, in UTC.
+        unwritten: Waits for the journal; returns its error if writing has failed.
+        reviewer: Has a second session review claims.
+        commits: Commits the changes of finished tasks.
+        snapshots: Saves the files that undoing an iteration restores.
+        answerable: Whether someone can answer while the loop waits.
+        before_call: Records an allowed call before it runs, so that its effects can be found later.
     """
 
     project_state: ProjectState
@@ -54,15 +54,15 @@ class RunContext:
     agent: Agent
     gate: Gate
     review: Review
-    landed: Callable[[ToolCall], Verdict]
+    review_written: Callable[[ToolCall], Verdict]
     emit: EventSink
     clock: Callable[[], datetime]
-    unwritten: Callable[[], Awaitable[StoreError | None]]
+    journal_error: Callable[[], Awaitable[StoreError | None]]
     reviewer: Reviewer
     commits: TaskCommits
     snapshots: IterationSnapshots
     answerable: bool
-    about_to_run: Callable[[ToolCall], Awaitable[None]] = _nothing_noted
+    before_call: Callable[[ToolCall], Awaitable[None]] = _ignore_call
 
     @property
     def docs(self) -> Documents:
@@ -76,12 +76,12 @@ class RunContext:
 
     @property
     def settings(self) -> Settings:
-        """The settings with what a person changed since for this run."""
+        """The settings, with the person's changes for this run applied."""
         return adjusted_settings(self.configured, self.docs.state.adjusted)
 
 
 def session_meter(run: RunContext, spent: CostMeter) -> UsageMeter:
-    """Return the meter of a fresh session, on top of what was `spent` before it."""
+    """Return the usage meter of a new session; it adds to what was `spent` before."""
     context = run.settings.context
     capacity = 200_000 if context.capacity_tokens == "auto" else context.capacity_tokens
     budget = ContextBudget(

@@ -9,24 +9,28 @@ from ralph_tui.guard.core.policy import PHASE_TOOLS, Policy
 from ralph_tui.guard.core.verdicts import EMPTY, denial
 
 Answer = dict[str, str | None]
-_SHOWN = 1000
-"""Bytes of a bad line that are looked at for the answer, which shows fewer."""
+_EXCERPT_BYTES = 1000
+"""Bytes of an invalid line to decode for the answer, which shows fewer."""
 
 
 def check_lines(
     lines: Iterable[bytes], policy: Policy, judge: Callable[[str], Verdict] | None = None
 ) -> Iterator[Answer]:
-    """Answer each JSON line with a `command`, in order; a bad line is a denial too.
+    """Judge the `command` of each JSON line, in order; an invalid line is denied.
 
-    So is what the person is asked about: who reads these lines has nobody to ask. `judge` is one with a
-    deadline; without it each command takes as long as it takes.
-    Lines are bytes: how a text would be decoded depends on the machine, and JSON is UTF-8.
+    So is a command that needs the person's permission, because nobody can be asked here. Lines are bytes
+    because JSON is UTF-8, whatever the locale.
+
+    Args:
+        lines: The JSON lines.
+        policy: The policy to judge by.
+        judge: A judge with a deadline; without it there is no time limit.
     """
     for number, line in enumerate(lines, start=1):
         command = _command(line)
         if command is None:
             reason = f'Line {number} is not a JSON object with a text "command"'
-            shown = line[:_SHOWN].decode("utf-8", errors="replace").strip()
+            shown = line[:_EXCERPT_BYTES].decode("utf-8", errors="replace").strip()
             yield _answer(denial("bad-input", shown, reason, "Correct the line."), None)
         else:
             answer = check(command, policy, judge)
@@ -35,9 +39,9 @@ def check_lines(
 
 
 def check(command: str, policy: Policy, judge: Callable[[str], Verdict] | None = None) -> Answer:
-    """Answer for one command, as a person reads it."""
+    """Judge one command and return the answer to print."""
     if "Bash" not in PHASE_TOOLS[policy.phase]:
-        reason = f"The {policy.phase} phase runs no commands"
+        reason = f"The {policy.phase} phase does not allow commands"
         verdict = denial("tool-not-in-phase", "Bash", reason, "Use the tools of this phase.")
     elif not command.strip():
         verdict = EMPTY

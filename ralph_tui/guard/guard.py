@@ -1,4 +1,4 @@
-"""Reviews every tool call of an agent; whatever goes wrong is a denial."""
+"""Reviews every tool call of an agent. Any failure is a denial."""
 
 import os.path
 from collections import deque
@@ -10,67 +10,67 @@ from ralph_tui.domain.documents.extensions import OWN_SERVER
 from ralph_tui.domain.tool_calls import ALLOW, ToolCall, Verdict
 from ralph_tui.guard.core.paths import WRITE_TOOLS, absolute, judge_path
 from ralph_tui.guard.core.policy import SKILL_TOOL, Policy
-from ralph_tui.guard.core.verdicts import EMPTY, asking, denial
+from ralph_tui.guard.core.verdicts import EMPTY, ask_verdict, denial
 from ralph_tui.guard.rules.secrets import is_secret, memory_denial, reads_memory, secret_denial
 from ralph_tui.guard.worker import CommandJudge
 
-_REMEMBERED = 256
-"""Files being written at a time; far more than tools that run together."""
+_MAX_PENDING_WRITES = 256
+"""The most writes awaiting a second check; far more than the tools that run in parallel."""
 
 COMMAND_TOOLS = frozenset({"Bash", "Monitor", "PowerShell"})
 _READ_TOOLS = frozenset({"Read", "Grep", "Glob"})
 
 _OWN_TOOLS = f"mcp__{OWN_SERVER}__"
-"""Without these a session could not even say that it is stuck."""
+"""Prefix of ralph's own tools; without them a session could not even report that it is stuck."""
 
 
-def may_write_unseen(name: str) -> bool:
-    """Tell whether a tool runs a program that may write files without saying which."""
+def may_write_unnamed_files(name: str) -> bool:
+    """Return whether a tool runs a program that may write files without naming them."""
     return name in COMMAND_TOOLS or (name.startswith("mcp__") and not name.startswith(_OWN_TOOLS))
 
 
 def may_write(name: str) -> bool:
-    """Tell whether a tool may write anything at all: it runs a program or writes a file."""
-    return may_write_unseen(name) or name in WRITE_TOOLS
+    """Return whether a tool may write anything: it writes a file or runs a program."""
+    return may_write_unnamed_files(name) or name in WRITE_TOOLS
 
 
 _ALIASES = {"Agent": "Task", "MultiEdit": "Edit"}
-_PATH_WORDS = ("path", "file", "dir", "folder", "uri", "destination", "target")
+_PATH_ARGUMENTS = ("path", "file", "dir", "folder", "uri", "destination", "target")
 _READING_VERBS = ("get", "read", "list", "search", "find", "fetch", "query", "show", "stat")
 
 
 class Guard:
-    """Reviews tool calls under one policy; owns the child process that reads commands."""
+    """Reviews tool calls under one policy; owns the child process that judges commands."""
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
         self._commands = CommandJudge(policy)
-        self._writes: deque[str] = deque(maxlen=_REMEMBERED)
+        self._pending_writes: deque[str] = deque(maxlen=_MAX_PENDING_WRITES)
 
     async def warm_up(self) -> None:
-        """Start the command reader before it is needed."""
+        """Start the child process before the first command."""
         await self._commands.warm_up()
 
     async def review(self, call: ToolCall) -> Verdict:
         """Decide whether the call may run; never raises: an exception is a denial."""
         try:
-            verdict = _asked_first(call, await self._review(call), self.policy)
+            verdict = _ask_if_listed(call, await self._review(call), self.policy)
         except Exception as error:  # noqa: BLE001 - a guard that breaks must not let the call through
             reason = f"The guard failed ({type(error).__name__}: {error})"
-            return denial("guard-failed", call.name, reason, "Try another way.")
+            return denial("guard-failed", call.name, reason, "Use another command or tool.")
         if call.name in WRITE_TOOLS and verdict.decision != "deny":
-            self._writes.append(call.tool_id)
+            self._pending_writes.append(call.tool_id)
         return verdict
 
-    def landed(self, call: ToolCall) -> Verdict:
-        """Judge a file that was allowed again, now that it is written: its path may lead elsewhere."""
-        if call.tool_id not in self._writes:
+    def recheck_write(self, call: ToolCall) -> Verdict:
+        """Judge an allowed write a second time, after the fact: by now its path may lead elsewhere."""
+        if call.tool_id not in self._pending_writes:
             return ALLOW
-        self._writes.remove(call.tool_id)
+        self._pending_writes.remove(call.tool_id)
         return _review_write(call, self.policy)
 
     async def close(self) -> None:
-        """End the command reader."""
+        """End the child process."""
         await self._commands.close()
 
     async def _review(self, call: ToolCall) -> Verdict:
@@ -91,18 +91,18 @@ class Guard:
         return _review_read(call, self.policy) if name in _READ_TOOLS else ALLOW
 
 
-def _asked_first(call: ToolCall, verdict: Verdict, policy: Policy) -> Verdict:
-    """Ask the person first about a tool they listed; what is denied is not asked about."""
+def _ask_if_listed(call: ToolCall, verdict: Verdict, policy: Policy) -> Verdict:
+    """Turn the verdict into a question if the person listed the tool; a denial stays a denial."""
     listed = (call.name, _ALIASES.get(call.name, call.name), *_server_of(call.name))
     named = [entry for entry in policy.ask_commands if entry in listed]
     if verdict.decision == "deny" or not named or call.name.startswith(_OWN_TOOLS):
         return verdict
     asks = dict.fromkeys((*verdict.asks, *named), verdict.part or call.name)
-    return asking(verdict, asks)
+    return ask_verdict(verdict, asks)
 
 
 def _server_of(name: str) -> tuple[str, ...]:
-    """Return an MCP tool's server, whose name represents all its tools."""
+    """Return the server prefix of an MCP tool, which represents all its tools; otherwise nothing."""
     return ("__".join(name.split("__")[:2]),) if name.startswith("mcp__") else ()
 
 
@@ -113,11 +113,11 @@ def _not_in_phase(name: str, policy: Policy) -> Verdict:
 
 
 def _review_skill(call: ToolCall, policy: Policy) -> Verdict:
-    """Allow the person's skills only: the CLI has more of its own, which change settings or start loops."""
+    """Allow the person's skills only: the CLI's own skills may change settings or start loops."""
     name = str(call.input.get("skill", ""))
     if name in policy.skills:
         return ALLOW
-    reason = f"The skill is not one of the {policy.phase} phase"
+    reason = f"The skill is not available in the {policy.phase} phase"
     return denial("skill-not-in-phase", name, reason, f"Use one of: {', '.join(policy.skills)}.")
 
 
@@ -144,22 +144,22 @@ def _review_mcp(call: ToolCall, policy: Policy) -> Verdict:
     if server == "ralph":
         if call.agent_id is None or tool.startswith("ralph_get_"):
             return ALLOW
-        reason = "A sub-agent may look at ralph's state but not change it"
-        return denial("sub-agent-state", tool, reason, "Report back; the main agent records it.")
+        reason = "A sub-agent may read ralph's state but not change it"
+        return denial("sub-agent-state", tool, reason, "Report back. The main agent records it.")
     if server not in policy.mcp_servers:
         return _not_in_phase(call.name, policy)
     if tool.casefold().startswith(_READING_VERBS):
         return ALLOW
-    verdicts = (judge_path("Write", path, policy) for path in _paths(call.input))
+    verdicts = (judge_path("Write", path, policy) for path in _path_arguments(call.input))
     return next((v for v in verdicts if v.decision != "allow"), ALLOW)
 
 
-def _paths(arguments: Mapping[str, JsonValue]) -> Iterator[str]:
-    """Yield every text argument, however deep, whose name says that it is a file."""
+def _path_arguments(arguments: Mapping[str, JsonValue]) -> Iterator[str]:
+    """Yield every text argument, at any depth, whose name suggests a file."""
     for key, value in arguments.items():
-        named = any(word in key.casefold() for word in _PATH_WORDS)
+        named = any(word in key.casefold() for word in _PATH_ARGUMENTS)
         for item in value if isinstance(value, list) else [value]:
             if isinstance(item, Mapping):
-                yield from _paths(item)
+                yield from _path_arguments(item)
             elif named and isinstance(item, str) and not item.startswith(("http:", "https:")):
                 yield item.removeprefix("file://")

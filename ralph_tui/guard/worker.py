@@ -13,10 +13,10 @@ from ralph_tui.guard.core.policy import Policy
 from ralph_tui.guard.core.verdicts import SPLIT, unreadable
 
 DEADLINE = 1.0
-"""Seconds a command may take; reading one takes milliseconds."""
+"""Seconds a command may take; judging one takes milliseconds."""
 _START_DEADLINE = 15.0
 _CHILD_LIFE = 5.0
-"""Seconds after which a hung child kills itself, should its parent be gone."""
+"""Seconds after which a hung child kills itself, in case its parent is gone."""
 _LINE_LIMIT = 1 << 22
 _READY = b"ready\n"
 
@@ -24,16 +24,16 @@ Judge = Callable[[str], Verdict]
 
 
 class _ChildError(Exception):
-    """The child died, answered nonsense or did not start."""
+    """The child died, did not start, or sent an invalid answer."""
 
 
 class CommandJudge:
     """Judges commands in a long-lived child; every failure of the child is a denial.
 
     Args:
-        policy: What the commands are held to.
-        argv: The child to start; tests put a broken one here.
-        deadline: Seconds the next command may take.
+        policy: The policy to judge commands by.
+        argv: The command line of the child; tests pass a broken one.
+        deadline: Returns the seconds that the next command may take.
     """
 
     def __init__(
@@ -46,50 +46,52 @@ class CommandJudge:
         self._policy = policy
         self._argv = argv or (sys.executable, "-I", "-X", "utf8", "-m", "ralph_tui.guard.worker")
         self._deadline = deadline
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
         self._child: asyncio.subprocess.Process | None = None
 
     @property
     def pid(self) -> int | None:
-        """The running child's process id."""
+        """The process ID of the running child, if any."""
         return self._child.pid if self._child and self._child.returncode is None else None
 
     async def warm_up(self) -> None:
-        """Start the child now, so that the first command need not wait; a failure shows later."""
-        async with self._turn:
+        """Start the child now, so that the first command need not wait; ignore a failure until then."""
+        async with self._lock:
             with contextlib.suppress(_ChildError, OSError):
-                await self._running()
+                await self._ensure_child()
 
     async def judge(self, command: str) -> Verdict:
-        """Judge one command; never raises for anything the child does."""
-        async with self._turn:
-            for _ in range(2):  # a child that died while idle says nothing about this command
+        """Judge one command; a failing child is a denial, never an exception."""
+        async with self._lock:
+            for _ in range(2):  # once more, as the child may have died while idle
                 try:
                     return await self._ask(command)
                 except TimeoutError:
-                    await self._end()
-                    return unreadable(command, "The command takes too long to read")
+                    await self._kill_child()
+                    return unreadable(command, "The command takes too long to check")
                 except (_ChildError, OSError):
-                    await self._end()
+                    await self._kill_child()
                 except asyncio.CancelledError:
-                    await self._end()  # its answer would be taken for the next command's
+                    await self._kill_child()  # its answer would go to the next command
                     raise
-            return unreadable(command, "The command cannot be read: the reader died on it")
+            return unreadable(
+                command, "The command cannot be checked, because the guard's reader died on it"
+            )
 
     async def close(self) -> None:
-        """End the child; the next command would start another."""
-        async with self._turn:
-            await self._end()
+        """End the child; another command would start a new one."""
+        async with self._lock:
+            await self._kill_child()
 
     async def _ask(self, command: str) -> Verdict:
-        child = await self._running()
+        child = await self._ensure_child()
         assert child.stdin is not None
         async with asyncio.timeout(self._deadline()):
-            child.stdin.write(_line({"command": command}))
+            child.stdin.write(_encode_line({"command": command}))
             await child.stdin.drain()
-            return _answer(await _read_line(child))
+            return _parse_verdict(await _read_line(child))
 
-    async def _running(self) -> asyncio.subprocess.Process:
+    async def _ensure_child(self) -> asyncio.subprocess.Process:
         if self._child is not None and self._child.returncode is None:
             return self._child
         self._child = child = await asyncio.create_subprocess_exec(
@@ -100,12 +102,12 @@ class CommandJudge:
             cwd="/",
             env={"LC_ALL": "C.UTF-8"},
             limit=_LINE_LIMIT,
-            start_new_session=True,  # the terminal's Ctrl-C is for ralph
+            start_new_session=True,  # keeps the terminal's Ctrl+C from the child
         )
         assert child.stdin is not None
         try:
             async with asyncio.timeout(_START_DEADLINE):
-                child.stdin.write(_line(self._policy.model_dump(mode="json")))
+                child.stdin.write(_encode_line(self._policy.model_dump(mode="json")))
                 await child.stdin.drain()
                 if await _read_line(child) != _READY:
                     raise _ChildError
@@ -113,7 +115,7 @@ class CommandJudge:
             raise _ChildError from error
         return child
 
-    async def _end(self) -> None:
+    async def _kill_child(self) -> None:
         child, self._child = self._child, None
         if child is None:
             return
@@ -129,7 +131,7 @@ class CommandJudge:
 def judging(
     policy: Policy, *, deadline: Callable[[], float] = lambda: DEADLINE, argv: tuple[str, ...] = ()
 ) -> Iterator[Judge]:
-    """Give a judge to a caller without an event loop; the child ends with the block."""
+    """Provide a judge to synchronous code; the child ends with the block."""
     judge = CommandJudge(policy, deadline=deadline, argv=argv)
     with asyncio.Runner() as runner:
         try:
@@ -149,19 +151,19 @@ async def _read_line(child: asyncio.subprocess.Process) -> bytes:
     return line
 
 
-def _answer(line: bytes) -> Verdict:
+def _parse_verdict(line: bytes) -> Verdict:
     try:
         return Verdict.model_validate_json(line)
     except ValueError as error:
         raise _ChildError from error
 
 
-def _line(value: object) -> bytes:
+def _encode_line(value: object) -> bytes:
     return json.dumps(value).encode("ascii") + b"\n"
 
 
 def serve(source: BinaryIO, sink: BinaryIO) -> None:
-    """Run the child: read the policy on the first line, then a command a line; write a verdict a line."""
+    """Run the child: read the policy, then one command per line; write one verdict per line."""
     from ralph_tui.guard.analysis.judge import judge_command
 
     policy = Policy.model_validate_json(source.readline())
@@ -169,18 +171,18 @@ def serve(source: BinaryIO, sink: BinaryIO) -> None:
     sink.write(_READY)
     sink.flush()
     for line in source:
-        _alarm(_CHILD_LIFE)
+        _set_alarm(_CHILD_LIFE)
         try:
             verdict = judge_command(json.loads(line)["command"], policy)
         except RecursionError:
             verdict = unreadable("", f"The command is nested too deeply. {SPLIT}")
         sink.write(verdict.model_dump_json().encode() + b"\n")
         sink.flush()
-        _alarm(0)
+        _set_alarm(0)
 
 
-def _alarm(seconds: float) -> None:
-    """End this process after `seconds`, also inside C code; Windows has no such alarm."""
+def _set_alarm(seconds: float) -> None:
+    """End this process after `seconds`, even inside C code; 0 cancels. Windows has no such alarm."""
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, seconds)
 

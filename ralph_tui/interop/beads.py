@@ -1,4 +1,4 @@
-"""The issues of beads: one JSON object on each line of `.beads/issues.jsonl`, or the list that `bd list --json` prints."""
+"""Reads and writes the issues of beads: the lines of `.beads/issues.jsonl`, or the list from `bd list --json`."""
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from ralph_tui.domain.formatting import shortlist
 from ralph_tui.domain.plan.plan import DEFAULT_PRIORITY, ImplementationPlan, Task
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.interop.foreign_tasks import Listing, PlanEntry, imported, tasks_by_foreign_id
+from ralph_tui.interop.foreign_tasks import Listing, PlanEntry, import_listing, tasks_by_foreign_id
 from ralph_tui.interop.formats import Imported, ImportOptions, LeftOut, Source
 from ralph_tui.interop.issue_text import read_prose
 from ralph_tui.interop.json_document import JsonDocument, literal, outline
@@ -17,8 +17,8 @@ from ralph_tui.interop.json_fields import (
     BLOCKED,
     DONE,
     States,
-    as_text,
     body,
+    criterion_text,
     needs_change,
     priority,
     required_id,
@@ -34,16 +34,16 @@ _STATES = States(
     others=True,
 )
 _NOT_WORK = frozenset(("message", "event", "agent", "role", "rig", "convoy", "gate", "molecule"))
-"""Types that tools on top of beads keep beside the work."""
+"""Types of issues that are not work, from tools built on beads."""
 
 
 class Beads:
-    """An issue that is no epic is a task; `blocks` is a dependency, `parent-child` the group."""
+    """Every issue except an epic is a task. `blocks` links are dependencies, `parent-child` links give the group."""
 
     name = "beads"
 
     def sniff(self, source: Source) -> int:
-        """Look for an issue type beside an id, at the top of each line or of each entry."""
+        """Score a file by ids beside issue types, in its lines or list entries."""
         keys = outline(source.head)
         for top in ("", "[]."):
             if {f"{top}id", f"{top}title"} <= keys and f"{top}issue_type" in keys:
@@ -55,7 +55,7 @@ class Beads:
         """Read the issues.
 
         Raises:
-            InteropError: A line is no JSON, a field is of the wrong kind, or the plan would not work.
+            InteropError: A line is not JSON, a field is of the wrong kind, or the plan would not work.
         """
         document, nodes = _issues(source)
         issues = _Issues(document, nodes)
@@ -69,24 +69,24 @@ class Beads:
         listing = Listing(
             format=self.name, entries=entries, left_out=left_out, remarks=tuple(issues.remarks())
         )
-        return imported(listing, source, wanted)
+        return import_listing(listing, source, wanted)
 
     def write(self, plan: ImplementationPlan, before: Source) -> str:
-        """Set the status of each issue; without a file, make one.
+        """Set the status of each issue in the file, or write a new file.
 
         Raises:
-            InteropError: The file cannot be read any more.
+            InteropError: The file can no longer be read.
         """
         if not before.text.strip():
             return "".join(f"{literal(_new_issue(task))}\n" for task in plan.tasks)
         document, nodes = _issues(before)
         tasks = tasks_by_foreign_id(plan, self.name, before.name)
-        pieces = []
+        edits = []
         for node in nodes:
             task = tasks.get(document.text(node, "id"))
             if task is not None and needs_change(task, _STATES.read(document, node)[0]):
-                pieces.append(document.set(node, "status", _STATES.word(state_of(task))))
-        return document.spliced(pieces)
+                edits.append(document.edit(node, "status", _STATES.word(state_of(task))))
+        return document.with_edits(edits)
 
 
 def _issues(source: Source) -> tuple[JsonDocument, Sequence[Node]]:
@@ -95,7 +95,7 @@ def _issues(source: Source) -> tuple[JsonDocument, Sequence[Node]]:
     nodes = document.root.items if is_list else document.roots
     for node in nodes or ():
         if node.members is None:
-            raise document.wrong(
+            raise document.error(
                 node, "an issue is not an object", "Name another format with `--as`."
             )
     # `bd export` may add records of other kinds to the issues.
@@ -112,7 +112,7 @@ class _Link:
 
 
 class _Issues:
-    """All issues of a file, by id, with their links."""
+    """The issues of a file, by id, with their links."""
 
     def __init__(self, document: JsonDocument, nodes: Sequence[Node]) -> None:
         self.document = document
@@ -140,17 +140,17 @@ class _Issues:
             ):
                 yield LeftOut(id_, title, "deleted")
             elif kind in _NOT_WORK:
-                yield LeftOut(id_, title, f"of the type {kind}, which is no work to do")
+                yield LeftOut(id_, title, f"type {kind}, which is not a task")
             elif kind == "epic" and not self.members(id_):
                 yield LeftOut(id_, title, "an epic without tasks")
 
     def parent(self, id_: str) -> str:
-        """Return the id of the epic or issue above, or nothing."""
+        """Return the id of the parent epic or issue; empty if there is none."""
         found = (link.to for link in self.links[id_] if link.kind == "parent-child")
         return next((to for to in found if to in self.nodes), "")
 
     def members(self, epic: str) -> tuple[str, ...]:
-        """Return the issues that an epic represents, those of epics below it included."""
+        """Return the issues of an epic, including those of epics below it."""
         if epic in self._members:
             return self._members[epic]
         found: dict[str, None] = {}
@@ -169,7 +169,7 @@ class _Issues:
         return self._members[epic]
 
     def waits(self, id_: str) -> Mapping[str, int]:
-        """Return what must be closed first; an epic represents its issues."""
+        """Return the issues that must be closed first, with their lines; an epic counts as all of its issues."""
         waits: dict[str, int] = {}
         for link in self.links[id_]:
             if link.kind != "blocks" or link.to.startswith("external:"):
@@ -232,7 +232,7 @@ def _entry(issues: _Issues, node: Node, source: Source) -> PlanEntry:
 
 
 def _written(document: JsonDocument, node: Node) -> Sequence[str]:
-    """Return the acceptance criteria, which are one text: its bullets, or else its lines."""
+    """Return the bullets of the acceptance criteria, which are one text, or else its lines."""
     text = document.text(node, "acceptance_criteria")
     bullets = read_prose(f"## Acceptance criteria\n{text}").criteria
     return bullets or tuple(line.strip() for line in text.splitlines() if line.strip())
@@ -246,7 +246,9 @@ def _new_issue(task: Task) -> JsonValue:
         "id": task.id,
         "title": task.title,
         "description": body(task),
-        "acceptance_criteria": "\n".join(f"- {as_text(c)}" for c in task.verification_criteria),
+        "acceptance_criteria": "\n".join(
+            f"- {criterion_text(c)}" for c in task.verification_criteria
+        ),
         "notes": task.notes,
         "status": _STATES.word(state_of(task)),
         "priority": task.priority if task.priority in range(5) else 2,

@@ -1,7 +1,7 @@
-"""Turns what a foreign file lists into tasks: every importer ends here.
+"""Turns the entries of a foreign file into tasks, for every importer.
 
-One place decides which ids ralph can hold, what a priority word means, when a criterion is a command,
-and what makes a file unusable: clashing ids, unknown dependencies, cycles, too many tasks.
+This module decides which ids ralph can use, what a priority word means, when a criterion is a command,
+and what makes a file unusable: duplicate ids, unknown dependencies, cycles, too many tasks.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from ralph_tui.domain.plan.plan import (
     TaskStatus,
 )
 from ralph_tui.domain.plan.plan_validation import odd_id, plan_problems
-from ralph_tui.domain.sanitize import inert, one_line, unarmed
+from ralph_tui.domain.sanitize import inert, one_line, without_controls
 from ralph_tui.domain.verification.check_commands import runnable_command
 from ralph_tui.domain.verification.verification import (
     CommandCriterion,
@@ -39,15 +39,15 @@ from ralph_tui.interop.formats import (
 
 MAX_TITLE = 300
 MAX_TEXT = 20_000
-"""Characters of a description; more than an agent should read before it begins."""
+"""Longest description, in characters; more than an agent should read before it starts."""
 MAX_CRITERION = 2_000
 MAX_CRITERIA = 200
 MAX_FOREIGN_ID = 1_000
 MAX_DEPENDENCIES = 200_000
-"""Of all tasks together; a group that waits for a group is as many as there are pairs."""
+"""Most dependencies of all tasks together. A group that waits for another one has as many as there are pairs."""
 
 MEMBERS = "members"
-"""Where a task that represents a whole group keeps the ids of its entries in `Origin.foreign`."""
+"""The key in `Origin.foreign` under which a task for a whole group keeps the ids of its entries."""
 
 
 @dataclass(frozen=True)
@@ -55,22 +55,22 @@ class PlanEntry:
     """One item of a foreign file that is to become a task.
 
     Attributes:
-        id: What the file calls it; the same again at the next import of an edited file.
+        id: Its id in the file, which stays the same when the file is edited and imported again.
         title: One line.
-        line: Where it begins, from 1.
-        text: What there is to say beyond the title.
-        criteria: As they are written; `criterion` decides which are commands.
-        commands: From a field that holds commands; what does not read as one is a criterion in prose.
-        waits_for: The file's ids of what must be complete first, each with the line that says so.
-        done: The file says that it is complete.
-        blocked: Why it cannot be worked on; empty when it can.
-        held: It is listed, but not to be worked on unless the person releases it.
-        priority: The lowest number first; see `priority_of`.
+        line: The line where it starts, from 1.
+        text: The description below the title.
+        criteria: Criteria as written; `criterion` decides which are commands.
+        commands: Commands from a field for commands; those that do not read as one become prose criteria.
+        waits_for: The file's ids of its dependencies, each with the line that names it.
+        done: Whether the file marks it as complete.
+        blocked: Why it cannot be worked on; empty if it can.
+        held: Whether it is on hold until the person releases it.
+        priority: The lowest number comes first; see `priority_of`.
         group: The heading, phase, epic or parent that it is under.
-        labels: Words that sort it.
+        labels: Its labels.
         notes: Remarks of the plan's author.
-        foreign: Fields that a task does not have, to be kept.
-        members: The entries that it represents, when it is a whole group.
+        foreign: Further fields to keep, which a task does not have.
+        members: The entries of the group that it represents, if any.
     """
 
     id: str
@@ -93,7 +93,7 @@ class PlanEntry:
 
 @dataclass(frozen=True)
 class Listing:
-    """A whole foreign file, before its entries are checked; the fields are those of `Imported`."""
+    """The entries of a foreign file before they are checked; the other fields are those of `Imported`."""
 
     format: str
     entries: Iterable[PlanEntry]
@@ -105,39 +105,41 @@ class Listing:
     unread: frozenset[str] = frozenset()
 
 
-def imported(listing: Listing, source: Source, wanted: ImportOptions) -> Imported:
+def import_listing(listing: Listing, source: Source, wanted: ImportOptions) -> Imported:
     """Check a listing and make its tasks.
 
     Raises:
-        InteropError: It has no entry or too many, two with one id, a dependency that is not in the file, or a cycle.
+        InteropError: It has no entries or too many, a duplicate id, an unknown dependency, or a cycle.
     """
     left_out = list(listing.left_out)
-    listed = _bounded_number(listing, source)
+    listed = _entries_within_limits(listing, source)
     _require_unique(listed, source)
-    entries, remarks = _without_gone(listed, left_out, source)
+    entries, remarks = _without_left_out(listed, left_out, source)
     _require_no_cycle(entries, source, "")
     if wanted.by == "group":
         if not any(entry.group for entry in entries):
             remarks.append("The file has no groups, so `--by group` changes nothing.")
         entries = by_group(entries)
         _require_no_cycle(
-            entries, source, "Groups wait for each other. Import it with `--by task`."
+            entries, source, "Groups depend on each other. Import the file with `--by task`."
         )
     names = _usable_ids(entries)
     changed = [entry.id for entry in entries if names[entry.id] != entry.id]
     if changed:
-        shown = shortlist([f"{one_line(i, 30)!r} is {names[i]}" for i in changed], 3)
-        remarks.append(f"ralph cannot use {plural(len(changed), 'id')} as written: {shown}.")
+        shown = shortlist([f"{one_line(i, 30)!r} becomes {names[i]}" for i in changed], 3)
+        remarks.append(f"Changed {plural(len(changed), 'ID')} that ralph cannot use: {shown}.")
     bounded = [_bounded(entry, source) for entry in entries]
     cut = [names[entry.id] for entry, was_cut in bounded if was_cut]
     if cut:
-        remarks.append(f"Long text was cut in {shortlist(cut, 3)}; the file still has all of it.")
+        remarks.append(
+            f"Long text was cut in {shortlist(cut, 3)}. The file still has the whole text."
+        )
     tasks = tuple(_task(entry, listing.format, source, names) for entry, _ in bounded)
     return Imported(
         format=listing.format,
         tasks=tasks,
         title=one_line(listing.title, MAX_TITLE),
-        description=unarmed(listing.description).strip()[:MAX_TEXT],
+        description=without_controls(listing.description).strip()[:MAX_TEXT],
         branch=one_line(listing.branch, 200),
         left_out=tuple(
             replace(out, id=one_line(out.id, 80), title=one_line(out.title, MAX_TITLE))
@@ -156,11 +158,11 @@ _WORDS: Mapping[str, int] = {
     "low": 3,
     **dict.fromkeys(("lowest", "backlog", "trivial", "minor"), 4),
 }
-"""One scale for all formats, that of beads: 0 is critical, 2 is normal, 4 is the backlog."""
+"""Priority words of all formats, on the scale of beads: 0 is critical, 2 is normal, 4 is the backlog."""
 
 
 def priority_of(word: str) -> int | None:
-    """Return the number that a word such as `high`, `P1`, `priority: low` or `p2-normal` represents; None for others."""
+    """Return the number of a priority such as `high`, `P1`, `priority: low` or `p2-normal`; None for other words."""
     plain = word.strip().casefold()
     plain = re.sub(r"^(?:priority|prio)\s*[:/=_ -]\s*", "", plain)
     if found := re.fullmatch(r"p([0-4])(?:\W.*)?", plain):
@@ -181,16 +183,16 @@ _PROGRAMS = frozenset(
         "vitest wrangler xcodebuild yarn zig",
     )
 )
-"""Programs that check something or start what does; a plan in backticks names them as commands."""
+"""Programs that run checks. A text in backticks that starts with one of them is a command."""
 
 
 def criterion(text: str) -> Criterion:
-    """Return one line of a foreign file as a criterion of ralph's.
+    """Return one line of a foreign file as a criterion.
 
-    Whether a criterion is a command stays the decision of `runnable_command`. Other tools put backticks around
-    file names, routes and identifiers as well, so what does not read as a command loses the marks and is prose.
+    `runnable_command` decides whether a criterion is a command. Other tools also put backticks around file names,
+    routes and identifiers, so a text that does not read as a command loses its backticks and becomes prose.
     """
-    line = " ".join(part.strip() for part in unarmed(text).strip().splitlines())
+    line = " ".join(part.strip() for part in without_controls(text).strip().splitlines())
     line = line[: MAX_CRITERION - 1] + "…" if len(line) > MAX_CRITERION else line
     command = runnable_command(line)
     if command is None or _reads_as_command(command):
@@ -199,8 +201,8 @@ def criterion(text: str) -> Criterion:
 
 
 def command_criterion(text: str) -> Criterion:
-    """Return one command of a foreign file as a criterion; what does not read as a command is prose."""
-    command = unarmed(text).strip()
+    """Return one command of a foreign file as a criterion; a text that does not read as a command becomes prose."""
+    command = without_controls(text).strip()
     single = "\n" not in command and len(command) <= MAX_CRITERION
     return (
         CommandCriterion(command=command)
@@ -221,19 +223,19 @@ def _reads_as_command(command: str) -> bool:
 
 
 def slug(text: str, limit: int = 60) -> str:
-    """Return an id made of a text's words, such as `add-a-login-page`; empty when it has no letter or digit."""
+    """Return an id made of a text's words, such as `add-a-login-page`; empty if there are no letters or digits."""
     words = re.findall(r"\w+", inert(text[: limit * 8]).casefold())
     made = "-".join(words)
     return made if len(made) <= limit else made[: limit + 1].rpartition("-")[0] or made[:limit]
 
 
 def tasks_by_foreign_id(plan: ImplementationPlan, format_: str, path: str) -> Mapping[str, Task]:
-    """Return the tasks that came from a file, by the file's own ids; one that represents a group has many.
+    """Return the tasks that came from a file, by the file's own ids. A task for a group has several of them.
 
     Args:
         plan: The plan.
         format_: The name of the importer.
-        path: The file, as `Origin.path` has it.
+        path: The file, as in `Origin.path`.
     """
     found: dict[str, Task] = {}
     for task in plan.tasks:
@@ -245,13 +247,13 @@ def tasks_by_foreign_id(plan: ImplementationPlan, format_: str, path: str) -> Ma
     return found
 
 
-def stands_for_many(task: Task) -> bool:
-    """Return whether a task represents a whole group: while it is open, some of its entries may be done."""
+def represents_group(task: Task) -> bool:
+    """Return whether a task represents a whole group, some of whose entries may be done while it is open."""
     return task.origin is not None and MEMBERS in task.origin.foreign
 
 
 def by_group(entries: Iterable[PlanEntry]) -> list[PlanEntry]:
-    """Return one entry for each group, in the order of the file; an entry without a group stays as it is."""
+    """Return one entry for each group, in the order of the file; entries without a group stay as they are."""
     groups: dict[str, list[PlanEntry]] = {}
     for entry in entries:
         key = f"group {entry.group}" if entry.group else f"entry {entry.id}"
@@ -265,17 +267,17 @@ def by_group(entries: Iterable[PlanEntry]) -> list[PlanEntry]:
             taken.add(own)
         ids.update((member.id, own) for member in members)
     return [
-        _merged(members, ids) if members[0].group else _led(members[0], ids)
+        _merged(members, ids) if members[0].group else _with_group_dependencies(members[0], ids)
         for members in groups.values()
     ]
 
 
-def _led(entry: PlanEntry, ids: Mapping[str, str]) -> PlanEntry:
+def _with_group_dependencies(entry: PlanEntry, ids: Mapping[str, str]) -> PlanEntry:
     return replace(entry, waits_for={ids[dep]: line for dep, line in entry.waits_for.items()})
 
 
 def _merged(members: Sequence[PlanEntry], ids: Mapping[str, str]) -> PlanEntry:
-    """Return a group as one entry: its members are its text, and done only when all of them are."""
+    """Return a group as one entry, which lists its members and is done when all of them are."""
     first, own = members[0], ids[members[0].id]
     open_ = [member for member in members if not member.done]
     waits = {
@@ -313,8 +315,12 @@ def _indented(text: str) -> str:
     return "".join(f"\n  {line}" for line in text.strip().splitlines()) if text.strip() else ""
 
 
-def _bounded_number(listing: Listing, source: Source) -> list[PlanEntry]:
-    """Return the entries of a listing, which may be made one by one, up to the bounds."""
+def _entries_within_limits(listing: Listing, source: Source) -> list[PlanEntry]:
+    """Return the entries of a listing.
+
+    Raises:
+        InteropError: There are none, or more entries or dependencies than the limits.
+    """
     entries: list[PlanEntry] = []
     dependencies = 0
     for entry in listing.entries:
@@ -338,8 +344,8 @@ def _bounded_number(listing: Listing, source: Source) -> list[PlanEntry]:
         raise InteropError(
             source.name,
             0,
-            f"no task was found{left}",
-            f"It was read as {listing.format}; name another format with `--as`.",
+            f"no tasks found{left}",
+            f"The file was read as {listing.format}. Choose another format with `--as`.",
         )
     return entries
 
@@ -348,22 +354,26 @@ def _require_unique(entries: Sequence[PlanEntry], source: Source) -> None:
     seen: dict[str, int] = {}
     for entry in entries:
         if len(entry.id) > MAX_FOREIGN_ID:
-            what = f"an id of {len(entry.id):,} characters, more than {MAX_FOREIGN_ID:,}"
-            raise InteropError(source.name, entry.line, what, "Shorten the id.")
+            what = f"an ID has {len(entry.id):,} characters, the maximum is {MAX_FOREIGN_ID:,}"
+            raise InteropError(source.name, entry.line, what, "Shorten the ID.")
         if entry.id in seen:
             raise InteropError(
                 source.name,
                 entry.line,
-                f"the id {one_line(entry.id, 60)!r} is used twice, first in line {seen[entry.id]}",
-                "Give one of the two another id.",
+                f"the ID {one_line(entry.id, 60)!r} is used twice, first in line {seen[entry.id]}",
+                "Change one of the two IDs.",
             )
         seen[entry.id] = entry.line
 
 
-def _without_gone(
+def _without_left_out(
     entries: Sequence[PlanEntry], left_out: Sequence[LeftOut], source: Source
 ) -> tuple[list[PlanEntry], list[str]]:
-    """Drop dependencies on what was left out; refuse those on what is not in the file."""
+    """Drop dependencies on left-out entries, and return the remark about them.
+
+    Raises:
+        InteropError: A dependency is not in the file.
+    """
     known, gone = {entry.id for entry in entries}, {out.id for out in left_out}
     kept: list[PlanEntry] = []
     dropped: list[str] = []
@@ -380,8 +390,8 @@ def _without_gone(
                 dropped.append(f"{one_line(entry.id, 40)} on {one_line(dep, 40)}")
         waits = {dep: line for dep, line in entry.waits_for.items() if dep in known}
         kept.append(replace(entry, waits_for=waits) if len(waits) < len(entry.waits_for) else entry)
-    told = [f"Dependencies on left-out entries were dropped: {shortlist(dropped, 5)}."]
-    return kept, told if dropped else []
+    remarks = [f"Dropped dependencies on skipped entries: {shortlist(dropped, 5)}."]
+    return kept, remarks if dropped else []
 
 
 def _require_no_cycle(entries: Sequence[PlanEntry], source: Source, hint: str) -> None:
@@ -394,13 +404,13 @@ def _require_no_cycle(entries: Sequence[PlanEntry], source: Source, hint: str) -
         raise InteropError(
             source.name,
             lines[loop[0]],
-            f"tasks depend on each other in a circle: {path}{more}",
+            f"tasks depend on each other in a cycle: {path}{more}",
             hint or "Remove one of these dependencies.",
         )
 
 
 def _usable_ids(entries: Sequence[PlanEntry]) -> Mapping[str, str]:
-    """Return the id that ralph uses for each foreign id: the same wherever it can be named."""
+    """Return ralph's id for each foreign id, which is the same unless ralph cannot use it."""
     names = {entry.id: entry.id for entry in entries if entry.id.strip() and not odd_id(entry.id)}
     taken = set(names)
     for number, entry in enumerate(entries, 1):
@@ -412,24 +422,28 @@ def _usable_ids(entries: Sequence[PlanEntry]) -> Mapping[str, str]:
 
 
 def _free_id(stem: str, taken: Container[str]) -> str:
-    """Return an id that nobody has, made of a stem and a number where the stem is taken."""
+    """Return the stem, with a number added if it is taken."""
     if stem not in taken:
         return stem
     return next(name for number in count(2) if (name := f"{stem}-{number}") not in taken)
 
 
 def _bounded(entry: PlanEntry, source: Source) -> tuple[PlanEntry, bool]:
-    """Return an entry with text of a bounded length, and whether something was cut."""
+    """Return the entry with its texts cut to their limits, and whether something was cut.
+
+    Raises:
+        InteropError: The entry has too many criteria.
+    """
     number = len(entry.criteria) + len(entry.commands)
     if number > MAX_CRITERIA:
         raise InteropError(
             source.name,
             entry.line,
-            f"{one_line(entry.id, 60)!r} has {number:,} criteria, more than {MAX_CRITERIA}",
+            f"{one_line(entry.id, 60)!r} has {number:,} criteria, the maximum is {MAX_CRITERIA}",
             "Split the task.",
         )
-    title = re.sub(r"\s+", " ", unarmed(entry.title)).strip()
-    text, notes = unarmed(entry.text).strip("\n"), unarmed(entry.notes).strip()
+    title = re.sub(r"\s+", " ", without_controls(entry.title)).strip()
+    text, notes = without_controls(entry.text).strip("\n"), without_controls(entry.notes).strip()
     cut = len(title) > MAX_TITLE or max(len(text), len(notes)) > MAX_TEXT
     cut = cut or any(len(each) > MAX_CRITERION for each in entry.criteria)
     bounded = replace(
@@ -480,9 +494,9 @@ def _task(entry: PlanEntry, format_: str, source: Source, names: Mapping[str, st
 
 
 def _hash(entry: PlanEntry) -> str:
-    """Return what represents an entry's words: the same as long as only its state changes."""
+    """Return a hash of an entry's content, which stays the same while only its state changes."""
     if entry.members:
-        # The text of a group says which of its members are done.
+        # Not of the text, which says which of the members are done.
         return _digest([entry.title, *map(_hash, entry.members)])
     words = [
         entry.title,

@@ -1,4 +1,4 @@
-"""Which formats there are, and which one a file is in."""
+"""Lists the formats and detects which one a file is in."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,16 +19,16 @@ from ralph_tui.interop.formats import (
 )
 
 ENTRY_POINTS = "ralph_tui.importers"
-"""The group in which other packages name their importers."""
+"""The entry point group for importers of other packages."""
 
-FITS = 30
-"""An importer that is less sure than this does not know the file."""
+MIN_SCORE = 30
+"""The lowest score from `sniff` at which a file counts as in a format."""
 
 
 @cache
 def built_in() -> Sequence[Importer]:
     """Return ralph's own importers, in the order in which they are listed."""
-    # Only whoever asks for a format waits for the readers.
+    # Imported here, so that only commands that need a format wait for the readers.
     from ralph_tui.interop.beads import Beads
     from ralph_tui.interop.github_issues import GithubIssues
     from ralph_tui.interop.markdown.bmad import Bmad
@@ -56,7 +56,7 @@ _ALSO_KNOWN_AS = {
     "spec-kit": ("speckit",),
     "todo": ("todo.md", "markdown"),
 }
-"""Other names that a person may give to `--as`."""
+"""Other names that `--as` accepts."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ class Formats:
     """All importers of this installation.
 
     Attributes:
-        importers: Those that work, ralph's own first.
-        broken: A sentence for each installed one that could not be loaded.
+        importers: The usable importers, ralph's own first.
+        broken: A sentence about each installed importer that could not be loaded.
     """
 
     importers: tuple[Importer, ...]
@@ -73,58 +73,60 @@ class Formats:
 
     @property
     def names(self) -> str:
-        """The names of all formats, for a sentence."""
+        """The names of all formats, separated by commas."""
         return ", ".join(importer.name for importer in self.importers)
 
     def named(self, name: str) -> Importer:
-        """Return the importer that `--as` names.
+        """Return the importer with a name given to `--as`.
 
         Raises:
-            InteropError: There is none of this name.
+            InteropError: There is none.
         """
         wanted = name.strip().casefold()
         for importer in self.importers:
             if wanted in (importer.name.casefold(), *_ALSO_KNOWN_AS.get(importer.name, ())):
                 return importer
-        what = f"there is no format {one_line(name, 60)!r}"
+        what = f"unknown format {one_line(name, 60)!r}"
         raise InteropError("--as", 0, what, " ".join((f"Formats: {self.names}.", *self.broken)))
 
     def detect(self, source: Source) -> Importer:
-        """Return the importer for a file, by its content and its name.
+        """Return the importer for a file, by its content and name.
 
         Raises:
-            InteropError: None knows it, or two are equally sure.
+            InteropError: The file is empty, no format fits, or two fit equally well.
         """
         if not source.text.strip():
-            raise InteropError(source.name, 0, "the file is empty", "Name a file with tasks.")
+            raise InteropError(
+                source.name, 0, "the file is empty", "Give the path of a file with tasks."
+            )
         ranked = sorted(
             ((importer.sniff(source), importer) for importer in self.importers),
             key=lambda found: -found[0],
         )
         sure = ranked[0][0] if ranked else 0
         best = [importer for score, importer in ranked if score == sure]
-        if sure < FITS:
-            hint = f"Name the format with `--as`: {self.names}."
+        if sure < MIN_SCORE:
+            hint = f"Choose the format with `--as`: {self.names}."
             raise InteropError(
-                source.name, 0, "no format fits this file", " ".join((hint, *self.broken))
+                source.name, 0, "the format of this file is unknown", " ".join((hint, *self.broken))
             )
         if len(best) > 1:
             names = " and ".join(importer.name for importer in best)
             raise InteropError(
-                source.name, 0, f"the file fits {names} equally well", "Name one with `--as`."
+                source.name, 0, f"the file fits {names} equally well", "Choose one with `--as`."
             )
         return best[0]
 
 
 @cache
 def formats() -> Formats:
-    """Return the formats of this installation; loads the installed importers once."""
+    """Return the formats of this installation. The installed importers are loaded once."""
     importers = list(built_in())
     broken = []
     for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda found: found.name):
         try:
             importer = _loaded(point)
-        except Exception as error:  # noqa: BLE001 - code of another package; its failure is reported, ralph continues
+        except Exception as error:  # noqa: BLE001 - code of another package: its failure is reported, and ralph continues
             broken.append(
                 f"The installed importer {one_line(point.name, 60)!r} could not be loaded: {_reason(error)}."
             )
@@ -132,30 +134,24 @@ def formats() -> Formats:
         if any(importer.name == other.name for other in importers):
             broken.append(
                 f"The installed importer {one_line(point.name, 60)!r} is ignored: "
-                f"there is a format {one_line(importer.name, 60)!r} already."
+                f"the format {one_line(importer.name, 60)!r} already exists."
             )
             continue
         importers.append(importer)
     return Formats(tuple(importers), tuple(broken))
 
 
-def detect(source: Source) -> Importer:
-    """Return the importer for a file; see `Formats.detect`."""
-    return formats().detect(source)
-
-
-def named(name: str) -> Importer:
-    """Return the importer of this name; see `Formats.named`."""
-    return formats().named(name)
-
-
 def is_exporter(importer: Importer) -> TypeGuard[Writable]:
-    """Return whether the format can be written, too."""
+    """Return whether the importer can also write its format."""
     return callable(getattr(importer, "write", None))
 
 
 def _loaded(point: EntryPoint) -> Importer:
-    """Load an entry point: an importer, or a class of importers without arguments."""
+    """Load an entry point: an importer, or its class, which takes no arguments.
+
+    Raises:
+        TypeError: The object is not an importer.
+    """
     found = point.load()
     importer = found() if isinstance(found, type) else found
     for part in ("sniff", "read"):
@@ -163,15 +159,15 @@ def _loaded(point: EntryPoint) -> Importer:
             raise TypeError(f"it has no {part}()")
     if not isinstance(importer.name, str) or not importer.name.strip():
         raise TypeError("it has no name")
-    return _Writing(importer) if is_exporter(importer) else _Guarded(importer)
+    return _GuardedExporter(importer) if is_exporter(importer) else _GuardedImporter(importer)
 
 
 def _reason(error: BaseException) -> str:
     return one_line(f"{type(error).__name__}: {error}", 200).rstrip(".")
 
 
-class _Guarded:
-    """An importer of another package: what it raises becomes one sentence."""
+class _GuardedImporter:
+    """Wraps an importer of another package and turns its exceptions into an `InteropError`."""
 
     def __init__(self, importer: Importer) -> None:
         self._importer = importer
@@ -180,7 +176,7 @@ class _Guarded:
     def sniff(self, source: Source) -> int:
         try:
             return max(0, min(100, int(self._importer.sniff(source))))
-        except Exception:  # noqa: BLE001 - it does not know the file, and `--as` shows why
+        except Exception:  # noqa: BLE001 - counts as an unknown file; `--as` shows the failure
             return 0
 
     def read(self, source: Source, wanted: ImportOptions) -> Imported:
@@ -192,8 +188,8 @@ class _Guarded:
             raise _failed(self.name, source, error) from error
 
 
-class _Writing(_Guarded):
-    """One that can also write."""
+class _GuardedExporter(_GuardedImporter):
+    """Wraps an importer that can also write."""
 
     def __init__(self, importer: Writable) -> None:
         super().__init__(importer)
@@ -213,5 +209,5 @@ def _failed(name: str, source: Source, error: Exception) -> InteropError:
         source.name,
         0,
         f"the installed importer {one_line(name, 60)!r} failed: {_reason(error)}",
-        "Report it to its author, or name another format with `--as`.",
+        "Report this to its author, or choose another format with `--as`.",
     )

@@ -1,4 +1,4 @@
-"""What an importer and an exporter are, and what passes between them and the plan."""
+"""Defines importers and exporters, and the values that they exchange with the plan."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,21 +10,21 @@ from ralph_tui.domain.plan.plan import ImplementationPlan, Task
 MAX_BYTES = 16 * 1024 * 1024
 MAX_TASKS = 5_000
 SNIFFED = 64 * 1024
-"""Characters at the start of a file that decide about its format."""
+"""How many characters at the start of a file are used to detect its format."""
 
 
 class InteropError(RalphError):
-    """A file that cannot be read as a plan.
+    """A file cannot be read as a plan.
 
     Args:
         file: The file as the person named it.
-        line: Counted from 1; 0 when the fault has no line.
+        line: The line of the problem, from 1; 0 if it has none.
         what: What is wrong, as a clause without a period.
         hint: What to do about it.
     """
 
     def __init__(self, file: str, line: int, what: str, hint: str = "") -> None:
-        """Put the place in front of the sentence."""
+        """Build the message from the place and the clause."""
         self.file, self.line, self.what = file, line, what
         place = f"{file}:{line}" if line else file
         super().__init__(f"{place}: {what}.", hint)
@@ -36,7 +36,7 @@ class Source:
 
     Attributes:
         name: Its path as the person named it, for messages and for `Origin.path`.
-        text: Its contents, decoded, without a byte order mark, line ends as they are.
+        text: Its decoded contents, without a byte order mark and with line ends unchanged.
     """
 
     name: str
@@ -44,17 +44,17 @@ class Source:
 
     @property
     def head(self) -> str:
-        """Return the part that decides about the format."""
+        """The start of the text, from which the format is detected."""
         return self.text[:SNIFFED]
 
 
 @dataclass(frozen=True)
 class ImportOptions:
-    """What the person asked an importer for.
+    """The person's options for an import.
 
     Attributes:
-        by: One task of ours for each task of theirs, or for each group.
-        tag: The tag of a Taskmaster file; empty for its current one.
+        by: Make one task of each task of the file, or of each group.
+        tag: The tag of a Taskmaster file; empty for the default one.
     """
 
     by: Literal["task", "group"] = "task"
@@ -63,7 +63,7 @@ class ImportOptions:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """An entry that does not become a task, such as one that was cancelled."""
+    """An entry that does not become a task, such as a cancelled one."""
 
     id: str
     title: str
@@ -76,14 +76,14 @@ class Imported:
 
     Attributes:
         format: The name of the importer.
-        tasks: Each with its `origin`; ids unique, in the order of the file.
-        title: Of the plan; empty when the file names none.
-        description: Of the plan.
-        branch: That the file wants the work to be done on; empty for none.
-        left_out: What did not become a task, each with the reason.
+        tasks: The tasks in the order of the file, each with its `origin` and a unique id.
+        title: The title of the plan; empty if the file has none.
+        description: The description of the plan.
+        branch: The branch that the file wants the work on; empty for none.
+        left_out: The entries that did not become tasks, with reasons.
         remarks: Sentences for the preview: what was decided, what has no counterpart.
-        lines: Task id to the line where it starts, from 1.
-        unread: What the file calls entries that nobody asked for, such as those under another tag: they are not gone.
+        lines: The line where each task starts, from 1, by task id.
+        unread: Ids of entries in the file that were not asked for, such as those under another tag.
     """
 
     format: str
@@ -98,38 +98,38 @@ class Imported:
 
 
 class Importer(Protocol):
-    """Reads one format. Installed ones register by the entry point `ralph_tui.importers`."""
+    """Reads one format. Other packages register theirs with the entry point `ralph_tui.importers`."""
 
     @property
     def name(self) -> str:
-        """For `--as` and messages, such as `spec-kit`."""
+        """The name for `--as` and messages, such as `spec-kit`."""
         ...
 
     def sniff(self, source: Source) -> int:
-        """Say from 0 (no) to 100 (certainly) whether this is its format, from the name and `source.head`."""
+        """Score from 0 (no) to 100 (certainly) whether the file is in this format, by its name and `source.head`."""
         ...
 
     def read(self, source: Source, wanted: ImportOptions) -> Imported:
         """Read the tasks.
 
         Raises:
-            InteropError: It cannot be read; says the line and what is wrong.
+            InteropError: The file cannot be read. The error names the line and the problem.
         """
         ...
 
 
 class Exporter(Protocol):
-    """Writes one format; an importer that also has `write` is one."""
+    """Writes one format. An importer with a method `write` is also an exporter."""
 
     @property
     def name(self) -> str:
-        """For `--as` and messages."""
+        """The name for `--as` and messages."""
         ...
 
     def write(self, plan: ImplementationPlan, before: Source) -> str:
         """Return `before` with the state of the plan's tasks; every other byte stays.
 
-        Tasks are matched by `origin.format`, `origin.path` and `origin.id`. An empty `before` makes a new file.
+        Tasks are matched by `origin.format`, `origin.path` and `origin.id`. If `before` is empty, return a new file.
         """
         ...
 

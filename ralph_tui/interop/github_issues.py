@@ -1,10 +1,10 @@
-"""Issues of GitHub as JSON: what `gh issue view` and `gh issue list` print, and what the REST interface answers."""
+"""Reads GitHub issues as JSON, from `gh issue view`, `gh issue list` or the REST API."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
 from ralph_tui.domain.formatting import shortlist
 from ralph_tui.domain.plan.plan import DEFAULT_PRIORITY
-from ralph_tui.interop.foreign_tasks import Listing, PlanEntry, imported, priority_of
+from ralph_tui.interop.foreign_tasks import Listing, PlanEntry, import_listing, priority_of
 from ralph_tui.interop.formats import Imported, ImportOptions, LeftOut, Source
 from ralph_tui.interop.issue_text import read_prose
 from ralph_tui.interop.json_document import JsonDocument, outline
@@ -13,12 +13,12 @@ from ralph_tui.interop.json_reader import Node
 
 
 class GithubIssues:
-    """An issue is a task, its boxes are the criteria. ralph does not write issues: they live on GitHub."""
+    """An issue is a task, and its check boxes are the criteria. ralph does not write issues, which live on GitHub."""
 
     name = "github"
 
     def sniff(self, source: Source) -> int:
-        """Look for a number beside a title, in one issue, a list or an answer to a search."""
+        """Score a file by numbers beside titles, in one issue, a list or a search result."""
         keys = outline(source.head)
         for top in ("", "[].", "items[]."):
             if {f"{top}number", f"{top}title"} <= keys:
@@ -34,7 +34,7 @@ class GithubIssues:
         """Read the issues.
 
         Raises:
-            InteropError: It is no JSON, a field is of the wrong kind, or the plan would not work.
+            InteropError: The file is not JSON, a field is of the wrong kind, or the plan would not work.
         """
         document = JsonDocument(source)
         nodes = list(_issues(document))
@@ -43,7 +43,9 @@ class GithubIssues:
         newest_first = sorted(map(int, numbers), reverse=True) == list(map(int, numbers))
         if len(nodes) > 1 and newest_first:
             nodes.reverse()
-            remarks.append("The list has the newest issue first; the plan has the oldest first.")
+            remarks.append(
+                "The list starts with the newest issue. The plan starts with the oldest."
+            )
         left_out: dict[str, LeftOut] = {}
         for node in nodes:
             if why := _why_left_out(document, node):
@@ -61,7 +63,7 @@ class GithubIssues:
                 )
         if outside:
             shown = shortlist([f"#{number}" for number in outside], 8)
-            remarks.append(f"Issues that are not in the file are not waited for: {shown}.")
+            remarks.append(f"Dependencies on issues that are not in the file are ignored: {shown}.")
         listing = Listing(
             format=self.name,
             entries=entries,
@@ -69,7 +71,7 @@ class GithubIssues:
             left_out=tuple(left_out.values()),
             remarks=remarks,
         )
-        return imported(listing, source, wanted)
+        return import_listing(listing, source, wanted)
 
 
 def _issues(document: JsonDocument) -> Sequence[Node]:
@@ -81,8 +83,8 @@ def _issues(document: JsonDocument) -> Sequence[Node]:
         nodes = root.items if root.items is not None else (root,)
     for node in nodes:
         if node.members is None:
-            raise document.wrong(
-                node, "an issue is not an object", "Name another format with `--as`."
+            raise document.error(
+                node, "an issue is not an object", "Choose another format with `--as`."
             )
     return nodes
 
@@ -90,10 +92,10 @@ def _issues(document: JsonDocument) -> Sequence[Node]:
 def _number(document: JsonDocument, node: Node) -> str:
     found = node.get("number")
     if found is None or not isinstance(found.scalar, int) or isinstance(found.scalar, bool):
-        raise document.wrong(
+        raise document.error(
             found or node,
             "an issue has no 'number'",
-            "Ask for it: `gh issue list --json number,title,body,state,labels,milestone`.",
+            "Include it with `gh issue list --json number,title,body,state,labels,milestone`.",
         )
     return str(found.scalar)
 
@@ -108,7 +110,7 @@ def _why_left_out(document: JsonDocument, node: Node) -> str:
 
 
 def _blockers(document: JsonDocument, node: Node) -> Mapping[str, int]:
-    """Return the numbers of the issues that one waits for: from its fields and from its text."""
+    """Return the numbers of the issues that an issue waits for, from its fields and its text, with their lines."""
     waits: dict[str, int] = {}
     field = node.get("blockedBy")
     if field is not None:

@@ -1,4 +1,4 @@
-"""Finds criteria and dependencies in the prose of an issue: boxes, a section of criteria, `Blocked by #12`."""
+"""Finds criteria and dependencies in the text of an issue: check boxes, a section of criteria, `Blocked by #12`."""
 
 import re
 from collections.abc import Sequence
@@ -24,12 +24,12 @@ MAX_HEADING = 300
 
 @dataclass(frozen=True)
 class Prose:
-    """A text taken apart.
+    """The parts of a text.
 
     Attributes:
-        text: Without the lines that became criteria and without HTML comments.
-        criteria: Of boxes, and of the bullets of a section about criteria.
-        waits_for: Numbers of issues that must be closed first.
+        text: The text without HTML comments and without the lines that became criteria.
+        criteria: The check boxes, and the bullets of sections about criteria.
+        waits_for: Numbers of the issues that must be closed first.
     """
 
     text: str
@@ -39,7 +39,7 @@ class Prose:
 
 @lru_cache(maxsize=8)
 def read_prose(text: str) -> Prose:
-    """Take a text apart; what is in a code block is only text."""
+    """Split a text into its parts. Code blocks stay text."""
     kept: list[str] = []
     criteria: dict[str, None] = {}
     fence, in_criteria = "", False
@@ -57,8 +57,8 @@ def read_prose(text: str) -> Prose:
                 criteria[box[1].strip()] = None
                 continue
         kept.append(line)
-    told = [number for line in _outside_code(kept) for number in _numbers(line)]
-    return Prose(_without_empty_sections(kept), tuple(criteria), tuple(dict.fromkeys(told)))
+    numbers = [number for line in _outside_code(kept) for number in _numbers(line)]
+    return Prose(_without_empty_sections(kept), tuple(criteria), tuple(dict.fromkeys(numbers)))
 
 
 def _numbers(line: str) -> list[str]:
@@ -78,7 +78,7 @@ def _outside_code(lines: Sequence[str]) -> list[str]:
 
 
 def _without_comments(text: str) -> str:
-    """Drop HTML comments, as templates for issues have them; one that is never closed stays."""
+    """Drop HTML comments, which come from issue templates; an unclosed one stays."""
     parts, at = list[str](), 0
     while (start := text.find("<!--", at)) >= 0 and (end := text.find("-->", start)) >= 0:
         parts.append(text[at:start])
@@ -87,7 +87,7 @@ def _without_comments(text: str) -> str:
 
 
 def _without_empty_sections(lines: Sequence[str]) -> str:
-    """Drop headings about criteria under which nothing is left."""
+    """Drop headings about criteria that have nothing left below them."""
     kept: list[str] = []
     below = ""
     for line in reversed(lines):

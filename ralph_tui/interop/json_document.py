@@ -1,4 +1,4 @@
-"""A JSON text as values with places: read in words a person understands, changed one value at a time."""
+"""Reads a JSON text with plain error messages, and edits it one value at a time."""
 
 import json
 import re
@@ -12,9 +12,9 @@ from ralph_tui.interop.json_reader import MAX_DEPTH, JsonReader, Node, quoted
 
 
 class JsonDocument:
-    """A text in JSON, or with one JSON value on each line.
+    """A JSON text, or a text with one JSON value on each line.
 
-    The getters raise an `InteropError` that names the line when a value is of another kind than expected.
+    The getters raise an `InteropError` with the line if a value is not of the expected kind.
     """
 
     def __init__(self, source: Source, *, lines: bool = False) -> None:
@@ -22,10 +22,10 @@ class JsonDocument:
 
         Args:
             source: The file.
-            lines: One value on each line that is not blank.
+            lines: Whether there is one value on each line that is not blank.
 
         Raises:
-            InteropError: It is not JSON, with the line and the reason.
+            InteropError: The text is not JSON. The error names the line and the reason.
         """
         self._text = source.text
         self._reader = JsonReader(source)
@@ -33,58 +33,58 @@ class JsonDocument:
 
     @property
     def root(self) -> Node:
-        """The value of a document that has one."""
+        """The value of a document with a single one."""
         return self.roots[0]
 
     def line(self, node: Node) -> int:
-        """Return the line in which a value begins, from 1."""
+        """Return the line on which a value starts, from 1."""
         return self._reader.line(node.start)
 
-    def wrong(self, node: Node, what: str, hint: str = "") -> InteropError:
+    def error(self, node: Node, what: str, hint: str = "") -> InteropError:
         """Return the error about a value."""
         return self._reader.error(node.start, what, hint)
 
     def text(self, node: Node, key: str) -> str:
-        """Return a member that is text or a number, as text; empty when it is absent or null."""
+        """Return a member that is a string or number as text; empty if it is absent or null."""
         found = node.get(key)
         return "" if found is None else self.scalar_text(found, key)
 
     def scalar_text(self, node: Node, name: str) -> str:
-        """Return a string, or a number as it is written: 1.10 is another id than 1.1."""
+        """Return a string, or a number as written, because 1.10 and 1.1 are different ids."""
         if isinstance(node.scalar, str):
             return node.scalar
         if isinstance(node.scalar, int | float) and not isinstance(node.scalar, bool):
             return self._text[node.start : node.end]
-        raise self.wrong(node, f"{quoted(name)} is {_kind(node)}, not text")
+        raise self.error(node, f"{quoted(name)} is {_kind(node)}, not text")
 
     def flag(self, node: Node, key: str) -> bool:
-        """Return a member that is true or false; false when it is absent or null."""
+        """Return a member that is true or false; false if it is absent or null."""
         found = node.get(key)
         if found is None:
             return False
         if not isinstance(found.scalar, bool):
-            raise self.wrong(found, f"{quoted(key)} is {_kind(found)}, not true or false")
+            raise self.error(found, f"{quoted(key)} is {_kind(found)}, not true or false")
         return found.scalar
 
     def objects(self, node: Node, key: str) -> Sequence[Node]:
-        """Return a member that is a list of objects; empty when it is absent or null."""
+        """Return a member that is a list of objects; empty if it is absent or null."""
         found = self.listed(node, key)
         for item in found:
             if item.members is None:
-                raise self.wrong(item, f"an entry of {quoted(key)} is {_kind(item)}, not an object")
+                raise self.error(item, f"an entry of {quoted(key)} is {_kind(item)}, not an object")
         return found
 
     def listed(self, node: Node, key: str) -> Sequence[Node]:
-        """Return a member that is a list; empty when it is absent or null."""
+        """Return a member that is a list; empty if it is absent or null."""
         found = node.get(key)
         if found is None:
             return ()
         if found.items is None:
-            raise self.wrong(found, f"{quoted(key)} is {_kind(found)}, not a list")
+            raise self.error(found, f"{quoted(key)} is {_kind(found)}, not a list")
         return found.items
 
     def texts(self, node: Node, key: str) -> Mapping[str, int]:
-        """Return a member that is a list of texts or numbers, each with its line; one text counts as a list."""
+        """Return a member that is a list of strings or numbers, each with its line; a single one counts as a list."""
         found = node.get(key)
         if found is not None and found.items is None and found.members is None:
             text = self.scalar_text(found, key)
@@ -94,23 +94,23 @@ class JsonDocument:
             texts.setdefault(self.scalar_text(item, f"an entry of {key}"), self.line(item))
         return texts
 
-    def spliced(self, pieces: Iterable[tuple[int, int, str]]) -> str:
-        """Return the text with pieces replaced, each given as start, end and new text."""
+    def with_edits(self, edits: Iterable[tuple[int, int, str]]) -> str:
+        """Return the text with the edits made, each given as start, end and new text."""
         text, at, parts = self._text, 0, list[str]()
-        for start, end, new in sorted(pieces):
+        for start, end, new in sorted(edits):
             parts += (text[at:start], new)
             at = end
         return "".join((*parts, text[at:]))
 
-    def set(self, node: Node, key: str, value: JsonValue) -> tuple[int, int, str]:
-        """Return the piece that gives a member of an object another value, or adds it."""
+    def edit(self, node: Node, key: str, value: JsonValue) -> tuple[int, int, str]:
+        """Return the edit that sets a member of an object, as start, end and new text."""
         found = (node.members or {}).get(key)
         if found is None:
-            return self._added(node, key, value)
+            return self._addition(node, key, value)
         return found.start, found.end, literal(value)
 
-    def _added(self, node: Node, key: str, value: JsonValue) -> tuple[int, int, str]:
-        """Return the piece that adds a member at the end of an object, spaced like its others."""
+    def _addition(self, node: Node, key: str, value: JsonValue) -> tuple[int, int, str]:
+        """Return the edit that adds a member at the end of an object, spaced like the others."""
         text, members = self._text, node.members or {}
         if not members:
             return node.start + 1, node.start + 1, f"{literal(key)}: {literal(value)}"
@@ -131,21 +131,21 @@ def pretty(value: JsonValue) -> str:
 
 
 def literal(value: JsonValue) -> str:
-    """Return a value as JSON, with every letter as itself."""
+    """Return a value as JSON, without escaping letters."""
     return json.dumps(value, ensure_ascii=False)
 
 
-# The end may be in the middle of a string, even of an escape; a string that did not match would be tried again
-# from each quote in it.
+# The text may be cut in the middle of a string or an escape. The pattern must match such a string, too, or else
+# matching would start again at each quote inside it.
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[{}\[\]:]', re.DOTALL)
 _SHALLOW = 6
 
 
 @lru_cache(maxsize=4)
 def outline(head: str) -> frozenset[str]:
-    """Return the paths of the keys in the beginning of a JSON text, such as `tasks[].id`; it may be cut anywhere.
+    """Return the paths of the keys, such as `tasks[].id`, in the start of a JSON text, which may be cut anywhere.
 
-    Empty for text that does not begin like JSON. Values on lines of their own count as one.
+    Empty for a text that does not start like JSON. The values of a text with one on each line are treated as one.
     """
     if head.lstrip()[:1] not in {"{", "["}:
         return frozenset()

@@ -1,4 +1,4 @@
-"""Reads the fields that the JSON formats share: priorities, states, criteria, labels."""
+"""Reads the fields that the JSON formats share: priorities, states, criteria and dependencies."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from ralph_tui.domain.formatting import shortlist
 from ralph_tui.domain.plan.plan import DEFAULT_PRIORITY, Task, TaskStatus
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.verification.verification import CommandCriterion, Criterion
-from ralph_tui.interop.foreign_tasks import priority_of, stands_for_many
+from ralph_tui.interop.foreign_tasks import priority_of, represents_group
 from ralph_tui.interop.formats import InteropError
 from ralph_tui.interop.json_document import JsonDocument
 from ralph_tui.interop.json_reader import Node, quoted
@@ -15,11 +15,11 @@ from ralph_tui.interop.json_reader import Node, quoted
 OPEN, DONE, BLOCKED = "open", "done", "blocked"
 
 _INSIDE = ("description", "text", "criterion", "title", "name")
-"""Where a criterion that is an object keeps its words."""
+"""Keys for the text of a criterion that is an object."""
 
 
 def first_text(document: JsonDocument, node: Node, *keys: str) -> str:
-    """Return the first of some members that is not blank."""
+    """Return the text of the first member that is not blank."""
     return next((text for key in keys if (text := document.text(node, key)).strip()), "")
 
 
@@ -27,16 +27,16 @@ def required_id(document: JsonDocument, node: Node, what: str) -> str:
     """Return the id of an entry.
 
     Raises:
-        InteropError: It has none.
+        InteropError: The entry has no id.
     """
     found = document.text(node, "id")
     if not found.strip():
-        raise document.wrong(node, f"{what} has no 'id'", "Give it an id that no other one has.")
+        raise document.error(node, f"{what} has no 'id'", "Give it a unique ID.")
     return found
 
 
 def priority(document: JsonDocument, node: Node, key: str = "priority") -> int | None:
-    """Return a priority that is a whole number or a word such as `high`; None when it is absent."""
+    """Return a priority, given as a whole number or a word such as `high`; None if it is absent."""
     found = node.get(key)
     if found is None:
         return None
@@ -45,7 +45,7 @@ def priority(document: JsonDocument, node: Node, key: str = "priority") -> int |
     text = document.scalar_text(found, key).strip()
     number = int(text) if text.isdecimal() and len(text) < 10 else priority_of(text)
     if text and number is None:
-        raise document.wrong(
+        raise document.error(
             found,
             f"{quoted(key)} is {one_line(text, 40)!r}",
             "Use a whole number, or critical, high, medium or low.",
@@ -54,14 +54,14 @@ def priority(document: JsonDocument, node: Node, key: str = "priority") -> int |
 
 
 def priority_word(task: Task) -> str:
-    """Return the word of a task's priority in a format that has three."""
+    """Return a task's priority as high, medium or low."""
     if task.priority in {DEFAULT_PRIORITY, 2}:
         return "medium"
     return "high" if task.priority < 2 else "low"
 
 
 def criteria(document: JsonDocument, node: Node, *keys: str) -> Sequence[str]:
-    """Return criteria from lists of texts or objects, or from one text, each once."""
+    """Return the distinct criteria of these members, which may be lists of texts or objects, or a single text."""
     found: dict[str, None] = {}
     for key in keys:
         member = node.get(key)
@@ -77,25 +77,25 @@ def criteria(document: JsonDocument, node: Node, *keys: str) -> Sequence[str]:
             if text.strip():
                 found[text.strip()] = None
             elif item.members is not None:
-                raise document.wrong(item, f"a criterion of {quoted(key)} has no text")
+                raise document.error(item, f"a criterion of {quoted(key)} has no text")
     return tuple(found)
 
 
 def dependencies(document: JsonDocument, node: Node, *keys: str) -> Mapping[str, int]:
-    """Return what an entry waits for, from the first of these members that is there."""
+    """Return the dependencies of an entry, with their lines, from the first of these members that is present."""
     return next((document.texts(node, key) for key in keys if node.get(key) is not None), {})
 
 
 @dataclass(frozen=True)
 class States:
-    """The words of a format for where a task is in its life.
+    """The words of a format for the state of a task. The first word of each state is used for writing.
 
     Attributes:
-        key: The member that has the word.
-        done: Words for a complete task; the first is written.
-        open: Words for one that can be worked on; the first is written.
-        blocked: Words for one that cannot; the first is written. Empty: the format has none.
-        others: Whether people make up words of their own; those are open.
+        key: The member with the word.
+        done: Words for a complete task.
+        open: Words for a task that can be worked on.
+        blocked: Words for a blocked task; empty if the format has none.
+        others: Whether other words are allowed, which mean open.
     """
 
     key: str
@@ -105,7 +105,7 @@ class States:
     others: bool = False
 
     def read(self, document: JsonDocument, node: Node) -> tuple[str, str]:
-        """Return the state of an entry and its word; an entry without a word is open.
+        """Return the state of an entry and its normalized word; an entry without a word is open.
 
         Raises:
             InteropError: The word is unknown.
@@ -122,34 +122,34 @@ class States:
 
     def _unknown(self, document: JsonDocument, node: Node, word: str, known: str) -> InteropError:
         at = node.get(self.key) or node
-        return document.wrong(
-            at, f"{quoted(self.key)} is {one_line(word, 40)!r}", f"ralph knows: {known}."
+        return document.error(
+            at, f"{quoted(self.key)} is {one_line(word, 40)!r}", f"Known values: {known}."
         )
 
     def word(self, state: str) -> str:
-        """Return the word for a state; where the format has none for blocked tasks they are open."""
+        """Return the word for a state; open if the format has no word for blocked."""
         if state == DONE:
             return self.done[0]
         return self.blocked[0] if state == BLOCKED and self.blocked else self.open[0]
 
 
 def state_of(task: Task) -> str:
-    """Return the state of a task of ralph's in these formats."""
+    """Return the state that a task of ralph has in these formats."""
     if task.status is TaskStatus.COMPLETE:
         return DONE
     return BLOCKED if task.status is TaskStatus.BLOCKED else OPEN
 
 
 def needs_change(task: Task, state: str) -> bool:
-    """Return whether a file that has this state for an entry must be changed for its task."""
+    """Return whether the state of an entry in a file differs from that of its task."""
     now = state_of(task)
-    if stands_for_many(task) and now != DONE:
-        return False  # its members may be done one by one; the task does not say which
+    if represents_group(task) and now != DONE:
+        return False  # some of its members may be done, but the task does not know which
     return now != state
 
 
-def as_text(criterion: Criterion) -> str:
-    """Return a criterion as another tool's file has it."""
+def criterion_text(criterion: Criterion) -> str:
+    """Return a criterion as text for another tool's file."""
     if isinstance(criterion, CommandCriterion):
         return f"`{criterion.command}` passes"
     return criterion
@@ -160,8 +160,8 @@ def body(task: Task) -> str:
     return task.description.strip()[len(task.title) :].strip("\n") if task.description else ""
 
 
-def no_counterpart(document_keys: Iterable[str], known: frozenset[str]) -> Sequence[str]:
-    """Return the remark about fields that are not imported; nothing when there are none."""
+def unused_fields_remark(document_keys: Iterable[str], known: frozenset[str]) -> Sequence[str]:
+    """Return the remark about fields that are not imported; nothing if there are none."""
     unknown = sorted({one_line(key, 40) for key in document_keys if key not in known})
     if not unknown:
         return ()

@@ -1,8 +1,8 @@
-"""Reads strict JSON and keeps where each value is.
+"""Reads strict JSON and records the position of each value.
 
-A duplicate key, NaN, text behind the value or deep nesting is an error with its line. The reader keeps
-its own stack, so that hostile nesting costs no recursion. The standard library gives no positions, and no
-maintained package does.
+A duplicate key, NaN, text after the value or deep nesting is an error with its line. The reader keeps its own
+stack, so that hostile nesting cannot exhaust the recursion limit. Neither the standard library nor any
+maintained package gives positions.
 """
 
 import json
@@ -19,26 +19,24 @@ from ralph_tui.domain.sanitize import one_line
 from ralph_tui.interop.formats import InteropError, Source
 
 MAX_DEPTH = 100
-"""Deeper than any plan; a file nested deeper is broken or hostile."""
+"""Deeper than any plan. A file that is nested deeper is broken or hostile."""
 
 MAX_VALUES = 1_000_000
-"""More than a file of 5,000 tasks has; each costs memory."""
+"""More than a file of 5,000 tasks has. Each value costs memory."""
 
-_REPAIR = (
-    "Restore the file or correct this place; `python -m json.tool FILE` shows the fault as well."
-)
+_REPAIR = "Restore the file or correct this place. To check it, run `python -m json.tool FILE`."
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One value of a document and its place.
+    """One value of a document with its position.
 
     Attributes:
-        start: Of its first character in the text.
-        end: Behind its last one.
-        scalar: A string, number, boolean or None, where it has no parts.
-        members: The values of an object by their keys; None for another kind.
-        items: The values of a list; None for another kind.
+        start: The offset of its first character.
+        end: The offset after its last character.
+        scalar: The value of a string, number or boolean; None for null, an object or a list.
+        members: The values of an object by key; None for other kinds.
+        items: The values of a list; None for other kinds.
     """
 
     start: int
@@ -48,18 +46,18 @@ class Node:
     items: Sequence["Node"] | None = None
 
     def get(self, key: str) -> "Node | None":
-        """Return a member of an object; None when there is none or it is null."""
+        """Return a member of an object; None if it is absent or null."""
         found = self.members.get(key) if self.members is not None else None
         return None if found is None or found.is_null else found
 
     @property
     def is_null(self) -> bool:
-        """Whether it is `null`."""
+        """Whether the value is `null`."""
         return self.scalar is None and self.members is None and self.items is None
 
     @property
     def plain(self) -> JsonValue:
-        """The value without places."""
+        """The value without positions."""
         if self.members is not None:
             return {key: node.plain for key, node in self.members.items()}
         if self.items is not None:
@@ -71,18 +69,18 @@ class JsonReader:
     """Reads the JSON values of one text."""
 
     def __init__(self, source: Source) -> None:
-        """Look for what no JSON text contains.
+        """Prepare to read a text.
 
         Raises:
-            InteropError: There is a NUL byte in the text.
+            InteropError: The text contains a NUL byte.
         """
         self._source, self._text = source, source.text
         self._breaks = [found.start() for found in re.finditer("\n", source.text)]
         self._at = self._limit = 0
-        self._open: list[_Open] = []
+        self._open: list[_Container] = []
         self._values = 0
         if (nul := source.text.find("\0")) >= 0:
-            raise self.error(nul, "a NUL byte in the text", "The file is not text; restore it.")
+            raise self.error(nul, "a NUL byte in the text", "The file is not text. Restore it.")
 
     def whole(self) -> Node:
         """Read a text that is one value."""
@@ -97,68 +95,70 @@ class JsonReader:
             begin = end + 1
 
     def line(self, at: int) -> int:
-        """Return the line of a place, from 1."""
+        """Return the line of an offset, from 1."""
         return bisect_left(self._breaks, at) + 1
 
     def error(self, at: int, what: str, hint: str) -> InteropError:
-        """Return the error about a place."""
+        """Return the error about an offset."""
         return InteropError(self._source.name, self.line(at), what, hint)
 
     def _read(self, begin: int, end: int) -> Node:
         self._at, self._limit, self._open = begin, end, []
         node: Node | None = None
         while node is None:
-            node = self._begun()
+            node = self._start_value()
             if node is not None:
-                node = self._placed(node)
+                node = self._place_value(node)
         self._skip()
         if self._at < end:
             raise self._syntax(self._at, "more text after the end of the JSON value")
         return node
 
-    def _begun(self) -> Node | None:
-        """Begin a value; return it when it has no parts."""
+    def _start_value(self) -> Node | None:
+        """Start reading a value; return it if it is complete, which a list or object with parts is not yet."""
         char = self._next()
         self._values += 1
         if self._values > MAX_VALUES:
             what = f"more than {MAX_VALUES:,} values"
-            raise self.error(self._at, what, "Name a file that is a plan.")
+            raise self.error(self._at, what, "Give the path of a plan file.")
         if char not in "{[":
             start = self._at
-            value = self._decoded()
-            return Node(start, self._at, _scrubbed(value) if isinstance(value, str) else value)
+            value = self._scalar()
+            return Node(
+                start, self._at, _without_surrogates(value) if isinstance(value, str) else value
+            )
         if len(self._open) >= MAX_DEPTH:
             raise self.error(self._at, f"nested more than {MAX_DEPTH} levels deep", _REPAIR)
-        self._open.append(_Open(self._at, is_object=char == "{"))
+        self._open.append(_Container(self._at, is_object=char == "{"))
         self._at += 1
         if self._next() == self._open[-1].closer:
-            return self._closed()
+            return self._close()
         if self._open[-1].is_object:
             self._key()
         return None
 
-    def _placed(self, node: Node) -> Node | None:
-        """Put a value into what is open; return the value of the whole when nothing is left open."""
+    def _place_value(self, node: Node) -> Node | None:
+        """Add a complete value to the innermost open container; return the document's value if none is open."""
         while self._open:
             top = self._open[-1]
             top.take(node)
             char = self._next()
             if char == top.closer:
-                node = self._closed()
+                node = self._close()
                 continue
             if char != ",":
                 raise self._syntax(self._at, f"a comma or {top.closer} is missing")
             comma = self._at
             self._at += 1
             if self._next() in "]}":
-                what = f"a comma too many before {self._text[self._at]}"
+                what = f"an extra comma before {self._text[self._at]}"
                 raise self.error(comma, what, _REPAIR)
             if top.is_object:
                 self._key()
             return None
         return node
 
-    def _closed(self) -> Node:
+    def _close(self) -> Node:
         self._at += 1
         return self._open.pop().closed(self._at)
 
@@ -167,7 +167,7 @@ class JsonReader:
         top, start = self._open[-1], self._at
         if self._next() != '"':
             raise self._syntax(self._at, "a key in double quotes is expected")
-        key = _scrubbed(str(self._decoded()))
+        key = _without_surrogates(str(self._scalar()))
         if key in top.keys:
             first = self.line(top.keys[key])
             what = f"the key {quoted(key)} occurs twice, first in line {first}"
@@ -178,33 +178,33 @@ class JsonReader:
         top.key = key
         top.keys[key] = start
 
-    def _decoded(self) -> Any:
+    def _scalar(self) -> Any:
         """Read a string, a number, true, false or null."""
         at = self._at
         try:
-            # It never meets a bracket here, so it does not recurse.
+            # The text does not start with a bracket here, so the decoder does not recurse.
             value, self._at = _DECODER.raw_decode(self._text, at)
         except json.JSONDecodeError as error:
-            raise self._explained(error) from error
+            raise self._decoding_error(error) from error
         except ValueError as error:
             raise self.error(at, str(error), _REPAIR) from error
         if self._at > self._limit:
-            raise self._cut()
+            raise self._truncated()
         return value
 
-    def _explained(self, error: json.JSONDecodeError) -> InteropError:
+    def _decoding_error(self, error: json.JSONDecodeError) -> InteropError:
         if error.msg.startswith("Unterminated string"):
             return self._syntax(error.pos, "the file ends in the middle of a string")
         if error.msg == "Expecting value":
             word = one_line(self._text[self._at : self._at + 20].split("\n")[0], 20)
-            return self._syntax(self._at, f"{word!r} is no JSON value")
+            return self._syntax(self._at, f"{word!r} is not a JSON value")
         return self._syntax(error.pos, _reason(error.msg))
 
     def _next(self) -> str:
         """Return the next character that is not white space."""
         self._skip()
         if self._at >= self._limit:
-            raise self._cut()
+            raise self._truncated()
         return self._text[self._at]
 
     def _skip(self) -> None:
@@ -212,14 +212,14 @@ class JsonReader:
         assert found is not None
         self._at = found.end()
 
-    def _cut(self) -> InteropError:
-        """Return the error about a text that ends too early."""
+    def _truncated(self) -> InteropError:
+        """Return the error about a text that ends in the middle."""
         if not self._open:
             return self._syntax(self._limit, "a JSON value is missing")
         top = self._open[-1]
-        what = f"{'an object' if top.is_object else 'a list'} that begins in line {self.line(top.start)}"
+        what = f"{'an object' if top.is_object else 'a list'} that begins at line {self.line(top.start)}"
         end = len(self._text[: self._limit].rstrip())
-        return self._syntax(max(0, end - 1), f"the file ends in the middle; {what} is not closed")
+        return self._syntax(max(0, end - 1), f"the file ends early, because {what} is not closed")
 
     def _syntax(self, at: int, what: str) -> InteropError:
         conflict = re.search(r"^(?:<{7}|>{7}) ", self._text, re.MULTILINE)
@@ -230,7 +230,7 @@ class JsonReader:
         return self.error(at, what, _REPAIR)
 
 
-class _Open:
+class _Container:
     """An object or a list that is being read."""
 
     __slots__ = ("closer", "is_object", "items", "key", "keys", "members", "start")
@@ -272,7 +272,7 @@ def _whole_number(text: str) -> int:
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON value")
+    raise ValueError(f"{name} is not a JSON value")
 
 
 _DECODER = json.JSONDecoder(
@@ -287,11 +287,11 @@ def _reason(message: str) -> str:
     return one_line(message[:1].lower() + message[1:], 80).removesuffix(" at")
 
 
-def _scrubbed(text: str) -> str:
-    """Return text without lone surrogates, which no file in UTF-8 can hold."""
+def _without_surrogates(text: str) -> str:
+    """Replace lone surrogates, which a UTF-8 file cannot contain."""
     return re.sub("[\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", text)
 
 
 def quoted(key: str) -> str:
-    """Return a key as a sentence names it."""
+    """Return a key in quotes, for a message."""
     return repr(one_line(key, 60))

@@ -1,4 +1,4 @@
-"""Merges what was read from a file into the plan: matches by origin, keeps what is done and what a person edited."""
+"""Merges imported tasks into the plan: matches them by origin, and keeps complete tasks and a person's edits."""
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from ralph_tui.domain.plan.import_preview import (
     ImportRow,
 )
 from ralph_tui.domain.plan.plan import ImplementationPlan, Origin, RetiredTask, Task, TaskStatus
-from ralph_tui.domain.plan.plan_validation import MAX_ID, PlanProblem
+from ralph_tui.domain.plan.plan_validation import MAX_ID
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.verification.check_commands import ProjectChecks, runnable_command
 from ralph_tui.domain.verification.verification import (
@@ -25,7 +25,7 @@ from ralph_tui.domain.verification.verification import (
 from ralph_tui.interop.formats import MAX_TASKS, Imported, InteropError
 
 Key = tuple[str, str, str]
-"""Format, path and id: what an imported task is found again by."""
+"""Format, path and id, by which an imported task is found again."""
 
 NOT_VERIFIED = "not verified by ralph"
 REFUSED = "Not run, refused by the guard: "
@@ -38,27 +38,27 @@ _FIELDS = (
     "labels",
     "notes",
 )
-"""What a later import may change, unless the person edited it meanwhile."""
+"""The fields that a later import may change, unless the person has edited them."""
 
 MOST_COMMANDS = 5_000
-"""As many as there may be tasks; the guard reads each of them."""
+"""As many as tasks. The guard judges each of them."""
 
 _WORDS = {"verification_criteria": "criteria", "priority": "priority number"}
 _FILE_STATES = frozenset({TaskStatus.COMPLETE, TaskStatus.BLOCKED})
-"""States that a file can give to a new task; all others begin as pending."""
+"""The states that a new task takes from the file; otherwise it is pending."""
 
 Verdicts = Mapping[str, ImportedCommand]
-"""What the guard says about each command, by the command."""
+"""The guard's verdict on each command, by command."""
 
 
 @dataclass(frozen=True)
 class Incoming:
-    """What was read from one file.
+    """The import of one file.
 
     Attributes:
         name: The file as the person named it, for messages.
-        path: What its tasks remember; relative to the project, empty for standard input.
-        imported: What the importer made of it.
+        path: The path for `Origin.path`, relative to the project; empty for standard input.
+        imported: The result of the importer.
     """
 
     name: str
@@ -68,12 +68,12 @@ class Incoming:
 
 @dataclass(frozen=True)
 class Merged:
-    """The plan after an import, and what a person is shown of it first.
+    """The plan after an import, with its preview.
 
     Attributes:
         plan: The merged plan.
-        preview: What is going to happen.
-        adopted: Ids of tasks that become complete because the file says so; ralph has verified none of them.
+        preview: What the import changes.
+        adopted: Ids of the tasks that become complete only because the file says so; ralph has not verified them.
     """
 
     plan: ImplementationPlan
@@ -97,12 +97,12 @@ class _MergeReport:
 def commands_in(
     plan: ImplementationPlan, incoming: Sequence[Incoming], checks: ProjectChecks
 ) -> tuple[str, ...]:
-    """Return the commands that an import would bring, each once, for the guard to judge.
+    """Return the distinct commands that an import would add, for the guard to judge.
 
-    Those of tasks that the plan has already, and that have not changed, are left out: they are not touched.
+    Commands of tasks that are in the plan already and have not changed are left out.
 
     Raises:
-        InteropError: They are more than anybody would read.
+        InteropError: There are more than anybody would read.
     """
     same = {(_key(t.origin), t.origin.hash) for t in plan.tasks if t.origin is not None}
     found: dict[str, None] = {}
@@ -129,28 +129,28 @@ def merge(
     """Merge the tasks of files into a plan.
 
     Args:
-        plan: The plan as it is.
-        incoming: What was read, in order.
-        verdicts: What the guard says about the commands in it; a command without a verdict is refused.
-        checks: The project's checks, which say what a criterion such as `tests` runs.
+        plan: The current plan.
+        incoming: The files, in order.
+        verdicts: The guard's verdicts; a command without one is refused.
+        checks: The project's checks, which define what a criterion such as `tests` runs.
         at: The time of the import.
 
     Returns:
         The merged plan with its preview.
 
     Raises:
-        InteropError: The merged plan could not be worked on, or is too long.
+        InteropError: The loop could not work on the merged plan, or the plan is too long.
     """
     report = _MergeReport()
     known = _known(plan, incoming)
     retired = _retired(plan, incoming)
-    named = _names(plan, incoming, {**retired, **known}, report)
+    named = _ids_in_plan(plan, incoming, {**retired, **known}, report)
     after = {task.id: task for task in plan.tasks}
     places: dict[str, tuple[str, int]] = {}
     for one in incoming:
         ids = {task.id: named[_key_of(one, task)] for task in one.imported.tasks}
         if len(ids) != len(one.imported.tasks):
-            raise InteropError(one.name, 0, f"the importer {one.imported.format} used an id twice")
+            raise InteropError(one.name, 0, f"the importer {one.imported.format} used an ID twice")
         for task in one.imported.tasks:
             if (gone := retired.get(_key_of(one, task))) is not None:
                 report.row(ImportChange.SAME, task.model_copy(update={"id": gone.id}), "archived")
@@ -158,7 +158,7 @@ def merge(
             there = known.get(_key_of(one, task))
             new_id = ids[task.id]
             places[new_id] = (one.name, one.imported.lines.get(task.id, 0))
-            clean, commands = _clean(one, task, ids, verdicts, checks)
+            clean, commands = _sanitized(one, task, ids, verdicts, checks)
             if there is None:
                 after[new_id] = _added(clean, at, one, report)
                 report.commands += commands
@@ -166,8 +166,8 @@ def merge(
                 after[new_id] = now
                 if now.verification_criteria != there.verification_criteria:
                     report.commands += commands
-        _tell_rest(plan, one, named, report)
-    merged = ImplementationPlan(  # made again, so that nothing waits for a retired task
+        _report_missing(plan, one, named, report)
+    merged = ImplementationPlan(  # a new plan drops dependencies on retired tasks
         **{
             **dict(plan),
             "tasks": tuple(after.values()),
@@ -195,9 +195,9 @@ def merge(
 def with_evidence(
     plan: ImplementationPlan, evidence: Mapping[str, TaskVerification]
 ) -> ImplementationPlan:
-    """Return the plan with what ralph knows about the tasks that an import made complete."""
-    for task_id, rests in evidence.items():
-        plan = plan.with_task(task_id, verification=rests)
+    """Return the plan with the verification of the tasks that an import made complete."""
+    for task_id, verification in evidence.items():
+        plan = plan.with_task(task_id, verification=verification)
     return plan
 
 
@@ -215,10 +215,10 @@ def _key_of(one: Incoming, task: Task) -> Key:
 
 
 def _known(plan: ImplementationPlan, incoming: Sequence[Incoming]) -> dict[Key, Task]:
-    """Return the plan's tasks by where they come from.
+    """Return the plan's tasks by origin.
 
-    A task that was never imported is the same as one in the file with its id and its title: ralph may have
-    written the file itself.
+    A task that was never imported matches a task of the file with the same id and title, because ralph may have
+    written the file.
     """
     known = {_key(task.origin): task for task in plan.tasks if task.origin is not None}
     own = {(task.id, task.title): task for task in plan.tasks if task.origin is None}
@@ -231,7 +231,7 @@ def _known(plan: ImplementationPlan, incoming: Sequence[Incoming]) -> dict[Key, 
 
 
 def _retired(plan: ImplementationPlan, incoming: Sequence[Incoming]) -> dict[Key, RetiredTask]:
-    """Return the retired tasks that a file still names, by where they come from."""
+    """Return the retired tasks that a file still names, by origin."""
     by_origin = {_key(task.origin): task for task in plan.retired if task.origin is not None}
     own = {(task.id, task.title): task for task in plan.retired if task.origin is None}
     keys = ((_key_of(one, task), task) for one in incoming for task in one.imported.tasks)
@@ -239,13 +239,13 @@ def _retired(plan: ImplementationPlan, incoming: Sequence[Incoming]) -> dict[Key
     return {key: task for key, task in found if task is not None}
 
 
-def _names(
+def _ids_in_plan(
     plan: ImplementationPlan,
     incoming: Sequence[Incoming],
     known: Mapping[Key, Task | RetiredTask],
     report: _MergeReport,
 ) -> dict[Key, str]:
-    """Return the id of each incoming task in the plan: the one it has there, its own, or a free one."""
+    """Return the id in the plan for each incoming task: the one it has there, its own, or a free one."""
     taken = set(plan.taken_ids())
     theirs = {task.id for one in incoming for task in one.imported.tasks}
     named: dict[Key, str] = {}
@@ -254,7 +254,7 @@ def _names(
             key = _key_of(one, task)
             if key in named:
                 line = one.imported.lines.get(task.id, 0)
-                raise InteropError(one.name, line, f"the id {key[2]!r:.80} is used twice")
+                raise InteropError(one.name, line, f"the ID {key[2]!r:.80} is used twice")
             if (there := known.get(key)) is not None:
                 named[key] = there.id
                 continue
@@ -263,21 +263,21 @@ def _names(
                 free = (f"{name[: MAX_ID - 6]}-{number}" for number in count(2))
                 name = next(made for made in free if made not in taken and made not in theirs)
                 report.remarks.append(
-                    f"Another task is called {task.id} already, so the imported one is called {name}."
+                    f"Another task already has the ID {task.id}, so the imported one is {name}."
                 )
             taken.add(name)
             named[key] = name
     return named
 
 
-def _clean(
+def _sanitized(
     one: Incoming,
     task: Task,
     ids: Mapping[str, str],
     verdicts: Verdicts,
     checks: ProjectChecks,
 ) -> tuple[Task, list[ImportedCommand]]:
-    """Return the task with nothing in it that only ralph or the person may say, and its commands."""
+    """Return the task without anything that only ralph or the person may set, and its commands."""
     new_id = ids[task.id]
     criteria: list[Criterion] = []
     commands: list[ImportedCommand] = []
@@ -321,9 +321,9 @@ def _clean(
 
 
 def _as_words(criterion: Criterion, command: str) -> str:
-    """Return a refused command as a criterion that is read and never run."""
-    said = criterion.description if isinstance(criterion, CommandCriterion) else ""
-    return f"{REFUSED}{said + ': ' if said else ''}{command}"
+    """Return a refused command as a prose criterion, which is never run."""
+    about = criterion.description if isinstance(criterion, CommandCriterion) else ""
+    return f"{REFUSED}{about + ': ' if about else ''}{command}"
 
 
 def _shown(task: Task, name: str) -> str:
@@ -335,7 +335,7 @@ def _hash(texts: Sequence[str]) -> str:
 
 
 def _added(task: Task, at: datetime, one: Incoming, report: _MergeReport) -> Task:
-    """Return a task that the plan does not have yet."""
+    """Return a new task and report it."""
     if task.status is not TaskStatus.COMPLETE:
         held = "held" if task.held else "blocked" if task.status is TaskStatus.BLOCKED else ""
         report.row(ImportChange.NEW, task, held)
@@ -345,17 +345,17 @@ def _added(task: Task, at: datetime, one: Incoming, report: _MergeReport) -> Tas
 
 
 def _adopted(task: Task, at: datetime, one: Incoming, report: _MergeReport) -> Task:
-    """Return the task as complete on the file's word."""
+    """Return the task as complete but not verified, because the file marks it as complete."""
     report.adopted.append(task.id)
     reason = f"complete in {one_line(one.name, 100)}, {NOT_VERIFIED}"
-    rests = TaskVerification(
+    verification = TaskVerification(
         outcome=VerificationOutcome.UNVERIFIED, at=at, by="import", reason=reason
     )
     update = {
         "status": TaskStatus.COMPLETE,
         "completed_at": at,
         "completion_notes": task.completion_notes or reason,
-        "verification": rests,
+        "verification": verification,
         "blockers": (),
         "held": False,
         "begun": None,
@@ -364,29 +364,29 @@ def _adopted(task: Task, at: datetime, one: Incoming, report: _MergeReport) -> T
 
 
 def _updated(there: Task, new: Task, at: datetime, one: Incoming, report: _MergeReport) -> Task:
-    """Return a task of an earlier import as it is after this one; the same object when nothing changes."""
+    """Return a task of the plan after this import; the same object if nothing changes."""
     old, origin = there.origin, new.origin
     assert origin is not None
     is_other = old is None or old.hash != origin.hash
     finishes = new.status is TaskStatus.COMPLETE
     if there.status is TaskStatus.COMPLETE:
-        told = "changed in the file, but complete: stays as it is" if is_other else ""
+        detail = "changed in the file, but complete here, so it is not updated" if is_other else ""
         if not finishes:
-            told = told or "complete here, open in the file: stays complete"
-        report.row(ImportChange.SAME, there, told)
+            detail = detail or "open in the file, but complete here, so it stays complete"
+        report.row(ImportChange.SAME, there, detail)
         return there
     if there.status is TaskStatus.IN_PROGRESS and (is_other or finishes):
-        told = "changed in the file, but in progress: stays as it is; import again later"
-        report.row(ImportChange.SAME, there, told)
+        detail = "changed in the file, but in progress here. Import again later"
+        report.row(ImportChange.SAME, there, detail)
         return there
     if not is_other and not finishes:
         report.row(ImportChange.SAME, there)
         return there
-    # A task that was never imported is all the person's own.
+    # All fields of a task that was never imported count as the person's own.
     follows = old is not None and is_other
     edited = [name for name in _FIELDS if not follows or _is_edited(there, name)]
     fields: dict[str, object] = {name: getattr(new, name) for name in _FIELDS if name not in edited}
-    # What the person edited keeps its old hash, so that it counts as edited the next time, too.
+    # A field that the person edited keeps its old hash, so that it also counts as edited next time.
     before = old or origin
     hashes = {name: (before if name in edited else origin).fields.get(name, "") for name in _FIELDS}
     now = there.model_copy(
@@ -397,23 +397,23 @@ def _updated(there: Task, new: Task, at: datetime, one: Incoming, report: _Merge
     details += [", ".join(changed)] if changed else []
     differs = [n for n in edited if is_other and getattr(there, n) != getattr(new, n)]
     kept = ", ".join(_WORDS.get(name, name) for name in differs)
-    details += [f"your {kept} stays"] if kept else []
+    details += [f"keeps your {kept}"] if kept else []
     now = _adopted(now, at, one, report) if finishes else now
-    other = "other details" if old is not None else "the same words, imported from now on"
+    other = "other details" if old is not None else "same text, now linked to the file"
     report.row(ImportChange.CHANGED, now, "; ".join(details) or other)
     return now
 
 
 def _is_edited(task: Task, name: str) -> bool:
-    """Return whether the person changed a field since it was imported."""
+    """Return whether the person has changed a field since its import."""
     was = task.origin.fields.get(name) if task.origin is not None else None
     return was is not None and was != _hash([_shown(task, name)])
 
 
-def _tell_rest(
+def _report_missing(
     plan: ImplementationPlan, one: Incoming, named: Mapping[Key, str], report: _MergeReport
 ) -> None:
-    """Tell what the file has and the plan will not, and what the plan has and the file does not any more."""
+    """Report entries of the file that are left out, and tasks of the plan that are no longer in the file."""
     for left in one.imported.left_out:
         row = ImportRow(
             change=ImportChange.LEFT_OUT,
@@ -429,11 +429,11 @@ def _tell_rest(
             continue
         if _key(origin) in named or origin.id in one.imported.unread:
             continue
-        why = reasons.get(origin.id, "not in the file any more")
+        why = reasons.get(origin.id, "no longer in the file")
         stays = (
-            "" if task.status is TaskStatus.COMPLETE else f"; remove it with `ralph drop {task.id}`"
+            "" if task.status is TaskStatus.COMPLETE else f". Remove it with `ralph drop {task.id}`"
         )
-        report.row(ImportChange.GONE, task, f"{why}: stays in the plan{stays}")
+        report.row(ImportChange.GONE, task, f"{why}, stays in the plan{stays}")
 
 
 def _require_workable(
@@ -442,17 +442,17 @@ def _require_workable(
     incoming: Sequence[Incoming],
     places: Mapping[str, tuple[str, int]],
 ) -> None:
-    """Refuse a plan that the loop could not work on because of what is new in it."""
+    """Check that the import makes the plan neither unworkable nor too long.
+
+    Raises:
+        InteropError: It does.
+    """
     if len(after.tasks) > MAX_TASKS and len(after.tasks) > len(before.tasks):
-        what = f"the plan would have {len(after.tasks):,} tasks, more than {MAX_TASKS:,}"
+        what = f"the plan would have {len(after.tasks):,} tasks, the maximum is {MAX_TASKS:,}"
         raise InteropError(incoming[0].name, 0, what)
-    old = set(map(_told, before.problems()))
+    old = {problem.message for problem in before.problems()}
     for problem in after.problems():
-        if _told(problem) not in old:
+        if problem.message not in old:
             involved = [name for name in (problem.task_id, *problem.path) if name in places]
             name, line = places[involved[0]] if involved else (incoming[0].name, 0)
             raise InteropError(name, line, problem.message.rstrip("."))
-
-
-def _told(problem: PlanProblem) -> str:
-    return problem.message

@@ -1,4 +1,4 @@
-"""The prd.json files of other Ralphs: snarktank/ralph, ralph-hybrid and ralph-tui by subsy, and that of wiggum in Go."""
+"""Reads and writes the prd.json files of snarktank/ralph, ralph-hybrid, ralph-tui by subsy, and wiggum in Go."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -6,7 +6,7 @@ from pydantic import JsonValue
 
 from ralph_tui.domain.plan.plan import DEFAULT_PRIORITY, ImplementationPlan, Task
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.interop.foreign_tasks import Listing, PlanEntry, imported, tasks_by_foreign_id
+from ralph_tui.interop.foreign_tasks import Listing, PlanEntry, import_listing, tasks_by_foreign_id
 from ralph_tui.interop.formats import Imported, ImportOptions, Source
 from ralph_tui.interop.json_document import JsonDocument, outline, pretty
 from ralph_tui.interop.json_fields import (
@@ -14,17 +14,17 @@ from ralph_tui.interop.json_fields import (
     DONE,
     OPEN,
     States,
-    as_text,
     body,
     criteria,
+    criterion_text,
     dependencies,
     first_text,
     needs_change,
-    no_counterpart,
     priority,
     priority_word,
     required_id,
     state_of,
+    unused_fields_remark,
 )
 from ralph_tui.interop.json_reader import Node
 
@@ -40,7 +40,7 @@ _GUIDANCE = (
     "specRef",
     "files",
 )
-"""Fields of relatives of these tools that tell the agent something; they are added to a task's notes."""
+"""Fields with guidance for the agent, from related tools; they are added to a task's notes."""
 
 _KNOWN = frozenset(
     (
@@ -51,12 +51,12 @@ _KNOWN = frozenset(
 
 
 class Prd:
-    """A prd.json with `userStories`: one file format in three dialects, read alike."""
+    """A prd.json with `userStories`, in any of its three dialects."""
 
     name = "prd"
 
     def sniff(self, source: Source) -> int:
-        """Look for a list of stories."""
+        """Score a file by its list of stories."""
         keys = outline(source.head)
         if "userStories[].passes" in keys:
             return 95
@@ -66,7 +66,7 @@ class Prd:
         """Read the stories.
 
         Raises:
-            InteropError: It is no JSON, a field is of the wrong kind, or the plan would not work.
+            InteropError: The file is not JSON, a field is of the wrong kind, or the plan would not work.
         """
         document = JsonDocument(source)
         stories = _required(document, "userStories")
@@ -77,37 +77,41 @@ class Prd:
             description=document.text(document.root, "description"),
             branch=document.text(document.root, "branchName"),
             remarks=[
-                *_for_all(document),
-                *no_counterpart((key for node in stories for key in node.members or ()), _KNOWN),
+                *_commands_for_all(document),
+                *unused_fields_remark(
+                    (key for node in stories for key in node.members or ()), _KNOWN
+                ),
             ],
         )
-        return imported(listing, source, wanted)
+        return import_listing(listing, source, wanted)
 
     def write(self, plan: ImplementationPlan, before: Source) -> str:
-        """Set `passes` of each story; without a file, make one in the form of snarktank/ralph.
+        """Set `passes` of each story in the file, or write a new file in the format of snarktank/ralph.
 
         Raises:
-            InteropError: The file cannot be read any more.
+            InteropError: The file can no longer be read.
         """
         if not before.text.strip():
             return pretty(_new_prd(plan))
         document = JsonDocument(before)
         tasks = tasks_by_foreign_id(plan, self.name, before.name)
-        return document.spliced(_flags(document, tasks))
+        return document.with_edits(_flags(document, tasks))
 
 
 def _required(document: JsonDocument, key: str) -> Sequence[Node]:
     root = document.root
     if root.members is None or root.get(key) is None:
-        raise document.wrong(root, f"there is no list {key!r}", "Name another format with `--as`.")
+        raise document.error(
+            root, f"there is no list {key!r}", "Choose another format with `--as`."
+        )
     return document.objects(root, key)
 
 
 def _story(document: JsonDocument, node: Node) -> PlanEntry:
     id_ = required_id(document, node, "a story")
     if node.get("passes") is None and (status := node.get("status")) is not None:
-        raise document.wrong(
-            status, "a story has 'status' and no 'passes'", 'Write "passes": true or false.'
+        raise document.error(
+            status, "a story has 'status' but no 'passes'", 'Write "passes": true or false.'
         )
     text = document.text(node, "description")
     number = priority(document, node)
@@ -127,7 +131,7 @@ def _story(document: JsonDocument, node: Node) -> PlanEntry:
 
 
 def _commands(document: JsonDocument, node: Node) -> Sequence[str]:
-    """Return what the fields for commands hold: texts, lists of texts, or objects with a command."""
+    """Return the distinct commands of the fields for commands: texts, lists of texts, or objects with a command."""
     found: list[str] = []
     for key in (*_COMMANDS, "acceptanceCriteria"):
         member = node.get(key)
@@ -156,8 +160,8 @@ def _guidance(document: JsonDocument, node: Node) -> Iterator[str]:
                 yield f"{key}: {', '.join(texts)}"
 
 
-def _for_all(document: JsonDocument) -> Iterator[str]:
-    """Tell of commands that the file wants for every story: the gate's commands are the person's to set."""
+def _commands_for_all(document: JsonDocument) -> Iterator[str]:
+    """Yield a remark about each command that the file wants for every story; only the person sets the gate's commands."""
     root = document.root
     found = list(_commands(document, root))
     for holder in (root, root.get("metadata")):
@@ -165,7 +169,7 @@ def _for_all(document: JsonDocument) -> Iterator[str]:
             found += document.texts(holder, "qualityGates") if gates.members is None else ()
     for command in dict.fromkeys(found):
         shown = one_line(command, 100)
-        yield f"The file wants `{shown}` for every story; add it to `backpressure` in the config if you want that, too."
+        yield f"The file runs `{shown}` for every story. To run it for every task, add it to `backpressure` in the config."
 
 
 def _flags(document: JsonDocument, tasks: Mapping[str, Task]) -> Iterator[tuple[int, int, str]]:
@@ -174,11 +178,11 @@ def _flags(document: JsonDocument, tasks: Mapping[str, Task]) -> Iterator[tuple[
         passes = document.flag(node, "passes")
         if task is None or not needs_change(task, DONE if passes else _open_as(task)):
             continue
-        yield document.set(node, "passes", not passes)
+        yield document.edit(node, "passes", not passes)
 
 
 def _open_as(task: Task) -> str:
-    """Return the state that `passes: false` represents: a blocked task is open there."""
+    """Return the state that `passes: false` means; the format has no state of its own for a blocked task."""
     return BLOCKED if state_of(task) == BLOCKED else OPEN
 
 
@@ -190,7 +194,7 @@ def _new_prd(plan: ImplementationPlan) -> JsonValue:
             "id": task.id,
             "title": task.title,
             "description": body(task),
-            "acceptanceCriteria": [as_text(each) for each in task.verification_criteria],
+            "acceptanceCriteria": [criterion_text(each) for each in task.verification_criteria],
             "priority": task.priority,
             "passes": state_of(task) == DONE,
         }
@@ -218,7 +222,7 @@ _ORDERED = (
     "verification_criteria",
     "acceptanceCriteria",
 )
-"""Fields of Taskmaster's and ralph's own tasks, by which they differ from those of wiggum."""
+"""Fields that tasks of Taskmaster and of ralph have, but those of wiggum do not."""
 
 
 class Wiggum:
@@ -227,7 +231,7 @@ class Wiggum:
     name = "wiggum"
 
     def sniff(self, source: Source) -> int:
-        """Look for tasks that are neither Taskmaster's nor ralph's own."""
+        """Score a file by tasks that are neither Taskmaster's nor ralph's own."""
         keys = outline(source.head)
         if not {"tasks[].id", "tasks[].title"} <= keys or any(
             f"tasks[].{key}" in keys for key in _ORDERED
@@ -241,7 +245,7 @@ class Wiggum:
         """Read the tasks.
 
         Raises:
-            InteropError: It is no JSON, a field is of the wrong kind, or the plan would not work.
+            InteropError: The file is not JSON, a field is of the wrong kind, or the plan would not work.
         """
         document = JsonDocument(source)
         tasks = _required(document, "tasks")
@@ -252,26 +256,28 @@ class Wiggum:
             format=self.name,
             entries=(_task(document, node, source) for node in tasks),
             title=first_text(document, document.root, "name", "project"),
-            remarks=no_counterpart((key for node in tasks for key in node.members or ()), known),
+            remarks=unused_fields_remark(
+                (key for node in tasks for key in node.members or ()), known
+            ),
         )
-        return imported(listing, source, wanted)
+        return import_listing(listing, source, wanted)
 
     def write(self, plan: ImplementationPlan, before: Source) -> str:
-        """Set the status of each task; without a file, make one.
+        """Set the status of each task in the file, or write a new file.
 
         Raises:
-            InteropError: The file cannot be read any more.
+            InteropError: The file can no longer be read.
         """
         if not before.text.strip():
             return pretty({"version": 1, "tasks": [_new_task(task) for task in plan.tasks]})
         document = JsonDocument(before)
         tasks = tasks_by_foreign_id(plan, self.name, before.name)
-        pieces = []
+        edits = []
         for node in _required(document, "tasks"):
             task = tasks.get(document.text(node, "id"))
             if task is not None and needs_change(task, _STATES.read(document, node)[0]):
-                pieces.append(document.set(node, "status", _STATES.word(state_of(task))))
-        return document.spliced(pieces)
+                edits.append(document.edit(node, "status", _STATES.word(state_of(task))))
+        return document.with_edits(edits)
 
 
 def _task(document: JsonDocument, node: Node, source: Source) -> PlanEntry:
@@ -298,5 +304,5 @@ def _new_task(task: Task) -> JsonValue:
         "details": body(task),
         "priority": priority_word(task),
         "status": _STATES.word(state_of(task)),
-        "tests": "; ".join(as_text(each) for each in task.verification_criteria),
+        "tests": "; ".join(criterion_text(each) for each in task.verification_criteria),
     }

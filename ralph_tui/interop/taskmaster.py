@@ -1,4 +1,4 @@
-"""Taskmaster's tasks.json: tags or the older shape without, tasks with subtasks, ids that are numbers or texts."""
+"""Reads and writes Taskmaster's tasks.json: with tags or in the older shape without, tasks with subtasks."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,28 +8,28 @@ from pydantic import JsonValue
 from ralph_tui.domain.formatting import shortlist
 from ralph_tui.domain.plan.plan import DEFAULT_PRIORITY, ImplementationPlan, Task
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.interop.foreign_tasks import Listing, PlanEntry, imported, tasks_by_foreign_id
+from ralph_tui.interop.foreign_tasks import Listing, PlanEntry, import_listing, tasks_by_foreign_id
 from ralph_tui.interop.formats import Imported, ImportOptions, LeftOut, Source
 from ralph_tui.interop.json_document import JsonDocument, outline, pretty
 from ralph_tui.interop.json_fields import (
     BLOCKED,
     DONE,
     States,
-    as_text,
     body,
     criteria,
+    criterion_text,
     first_text,
     needs_change,
-    no_counterpart,
     priority,
     priority_word,
     required_id,
     state_of,
+    unused_fields_remark,
 )
 from ralph_tui.interop.json_reader import Node
 
 MAIN = "master"
-"""The tag that Taskmaster makes first."""
+"""The default tag."""
 
 _CANCELLED = ("cancelled", "canceled")
 _STATES = States(
@@ -65,12 +65,12 @@ _KNOWN = frozenset(
 
 
 class Taskmaster:
-    """Taskmaster's plan: a subtask is a task of ralph's, and so is a task without subtasks."""
+    """Taskmaster's plan. Each subtask becomes a task, and so does each task without subtasks."""
 
     name = "taskmaster"
 
     def sniff(self, source: Source) -> int:
-        """Look for tasks under a tag, or for tasks with the fields of Taskmaster."""
+        """Score a file by tasks under a tag, or by tasks with Taskmaster's fields."""
         keys = outline(source.head)
         if any(key.endswith("[].verification_criteria") for key in keys):
             return 0  # ralph's own plan
@@ -79,7 +79,7 @@ class Taskmaster:
             return 90 if any(f"tasks[].{key}" in keys for key in own) else 20
         tagged = [key for key in keys if key.endswith(".tasks[].id") and key.count(".") == 2]
         if not tagged:
-            return 60 if any(_is_tag_of_nothing(key) for key in keys) else 0
+            return 60 if any(_is_tag_list(key) for key in keys) else 0
         tag = tagged[0].removesuffix("id")
         return 90 if any(tag + key in keys for key in own) else 70
 
@@ -87,21 +87,21 @@ class Taskmaster:
         """Read the tasks of one tag.
 
         Raises:
-            InteropError: It is no JSON, the tag is not there or not clear, or the plan would not work.
+            InteropError: The file is not JSON, the tag is missing or ambiguous, or the plan would not work.
         """
         document = JsonDocument(source)
         chosen = _chosen(document, wanted.tag)
         items = list(_items(document, chosen))
         entries, left_out = _entries(document, items, source)
         remarks = list(chosen.remarks)
-        half = [
+        forced = [
             item.id
             for item in items
             if item.forced and _STATES.read(document, item.node)[0] != DONE
         ]
-        if half:
+        if forced:
             remarks.append(
-                f"{shortlist(half, 5)}: not done, but the task above is, so it counts as complete."
+                f"{shortlist(forced, 5)}: not done, but the parent task is, so it counts as complete."
             )
         fields = (key for item in items for key in item.node.members or ())
         listing = Listing(
@@ -116,21 +116,21 @@ class Taskmaster:
                 if tag.tag != chosen.tag
                 for item in _items(document, tag)
             ),
-            remarks=(*remarks, *no_counterpart(fields, _KNOWN)),
+            remarks=(*remarks, *unused_fields_remark(fields, _KNOWN)),
         )
-        return imported(listing, source, wanted)
+        return import_listing(listing, source, wanted)
 
     def write(self, plan: ImplementationPlan, before: Source) -> str:
-        """Set the status of each task in every tag; without a file, make one with a single tag.
+        """Set the status of each task in every tag, or write a new file with a single tag.
 
         Raises:
-            InteropError: The file cannot be read any more.
+            InteropError: The file can no longer be read.
         """
         if not before.text.strip():
             return pretty({MAIN: {"tasks": [_new_task(task) for task in plan.tasks]}})
         document = JsonDocument(before)
         tasks = tasks_by_foreign_id(plan, self.name, before.name)
-        pieces = []
+        edits = []
         for chosen in _tags(document):
             for item in _items(document, chosen):
                 task = tasks.get(item.id)
@@ -138,12 +138,12 @@ class Taskmaster:
                     continue
                 state = DONE if item.forced else _STATES.read(document, item.node)[0]
                 if needs_change(task, state):
-                    pieces.append(document.set(item.node, "status", _STATES.word(state_of(task))))
-        return document.spliced(pieces)
+                    edits.append(document.edit(item.node, "status", _STATES.word(state_of(task))))
+        return document.with_edits(edits)
 
 
-def _is_tag_of_nothing(key: str) -> bool:
-    """Return whether a key is the list of a tag, which may be empty."""
+def _is_tag_list(key: str) -> bool:
+    """Return whether a key is the task list of a tag, which may be empty."""
     return key.count(".") == 1 and key.endswith(".tasks")
 
 
@@ -158,7 +158,7 @@ class _Tag:
 
     @property
     def prefix(self) -> str:
-        """What makes its ids differ from those of other tags."""
+        """The prefix that makes its ids differ from those of other tags."""
         return f"{self.tag}:" if self.tag not in {"", MAIN} else ""
 
 
@@ -167,10 +167,12 @@ class _Item:
     """A task or a subtask.
 
     Attributes:
-        id: As a task of ralph's knows it: `2.1`, or `tag:2.1` beside the main tag.
-        prefix: Of the ids of its tag.
+        id: Its id as a task of ralph: `2.1`, or `tag:2.1` outside the main tag.
+        node: Its JSON value.
+        prefix: The prefix of the ids of its tag.
+        parent: The task of a subtask.
         parts: The ids of its subtasks.
-        forced: It is done because its task is, whatever it says itself.
+        forced: Whether it counts as done because its task is.
     """
 
     id: str
@@ -184,7 +186,7 @@ class _Item:
 def _tags(document: JsonDocument) -> Sequence[_Tag]:
     root = document.root
     if root.members is None:
-        raise document.wrong(root, "there are no tasks", "Name another format with `--as`.")
+        raise document.error(root, "there are no tasks", "Choose another format with `--as`.")
     if root.get("tasks") is not None:
         return [_Tag("", document.objects(root, "tasks"))]
     found = [
@@ -193,7 +195,7 @@ def _tags(document: JsonDocument) -> Sequence[_Tag]:
         if node.get("tasks") is not None
     ]
     if not found:
-        raise document.wrong(root, "there is no list 'tasks'", "Name another format with `--as`.")
+        raise document.error(root, "there is no list 'tasks'", "Choose another format with `--as`.")
     return found
 
 
@@ -203,28 +205,34 @@ def _description(document: JsonDocument, tag: Node) -> str:
 
 
 def _chosen(document: JsonDocument, wanted: str) -> _Tag:
-    """Return the tag that is wanted, or the main one, or the only one."""
+    """Return the wanted tag, or else the main one, or else the only one.
+
+    Raises:
+        InteropError: The tag does not exist, or there are several and no main one.
+    """
     tags = _tags(document)
     names = [one_line(tag.tag, 40) for tag in tags]
     if tags[0].tag == "":
         if wanted:
-            raise document.wrong(document.root, "the file has no tags", "Leave `--tag` out.")
+            raise document.error(document.root, "the file has no tags", "Omit `--tag`.")
         return tags[0]
     name = wanted or (MAIN if MAIN in names or len(tags) > 1 else tags[0].tag)
     for tag in tags:
         if tag.tag == name:
             others = [other for other in names if other != name]
-            told = f"Tag {name!r} was read; `--tag` names another one: {shortlist(others, 8)}."
+            remark = (
+                f"Tag {name!r} was read. Choose another one with `--tag`: {shortlist(others, 8)}."
+            )
             return _Tag(
-                tag.tag, tag.tasks, tag.description, (told,) if others and not wanted else ()
+                tag.tag, tag.tasks, tag.description, (remark,) if others and not wanted else ()
             )
     shown = ", ".join(names[:20])
     what = f"there is no tag {one_line(wanted, 40)!r}" if wanted else "it has several tags"
-    raise document.wrong(document.root, what, f"Name one with `--tag`: {shown}.")
+    raise document.error(document.root, what, f"Choose one with `--tag`: {shown}.")
 
 
 def _items(document: JsonDocument, tag: _Tag) -> Iterator[_Item]:
-    """Return all tasks and subtasks in the order of the file, each task before its subtasks."""
+    """Yield all tasks and subtasks in the order of the file, each task before its subtasks."""
     for node in tag.tasks:
         own = required_id(document, node, "a task")
         id_ = tag.prefix + own
@@ -250,7 +258,7 @@ def _entries(
         if word in _CANCELLED or (item.parent is not None and item.parent.id in gone):
             gone.add(item.id)
             left_out.append(LeftOut(item.id, document.text(item.node, "title"), "cancelled"))
-    # A task all of whose subtasks were cancelled is to be done as a whole.
+    # A task whose subtasks were all cancelled is a task of its own.
     parts = {
         item.id: tuple(part for part in item.parts if part not in gone)
         for item in items
@@ -267,20 +275,20 @@ def _entries(
 def _waits(
     document: JsonDocument, item: _Item, parts: Mapping[str, tuple[str, ...]]
 ) -> Mapping[str, int]:
-    """Return what an item waits for: its own dependencies and those of its task, each as far down as it goes."""
+    """Return the dependencies of an item and of its task, with their lines; a task is replaced by its subtasks."""
     prefix = item.prefix
     waits: dict[str, int] = {}
     parent = item.parent
     siblings = set(parent.parts) if parent is not None else set()
     for dep, line in document.texts(item.node, "dependencies").items():
         sibling = f"{parent.id}.{dep}" if parent is not None else ""
-        # The number of a subtask itself can only mean the task above it.
+        # A subtask's own number cannot mean the subtask itself, so it means the task of that number.
         inside = sibling in siblings and sibling != item.id
         waits[sibling if inside else prefix + dep] = line
     if parent is not None:
         for dep, line in document.texts(parent.node, "dependencies").items():
             waits.setdefault(prefix + dep, line)
-        waits.pop(parent.id, None)  # it is part of that
+        waits.pop(parent.id, None)  # a subtask cannot wait for its own task
     return {part: line for dep, line in waits.items() for part in parts.get(dep) or (dep,)}
 
 
@@ -322,7 +330,7 @@ def _notes(document: JsonDocument, node: Node, parent: _Item | None) -> Iterator
         about = first_text(document, parent.node, "description", "details")
         yield f"Part of {_heading(document, parent)}{f': {about}' if about else ''}"
         if strategy := document.text(parent.node, "testStrategy").strip():
-            yield f"How the whole is tested: {strategy}"
+            yield f"How the whole task is tested: {strategy}"
 
 
 def _new_task(task: Task) -> JsonValue:
@@ -331,7 +339,7 @@ def _new_task(task: Task) -> JsonValue:
         "title": task.title,
         "description": body(task),
         "details": task.notes,
-        "testStrategy": "\n".join(as_text(each) for each in task.verification_criteria),
+        "testStrategy": "\n".join(criterion_text(each) for each in task.verification_criteria),
         "status": _STATES.word(state_of(task)),
         "dependencies": [_new_id(dep) for dep in task.dependencies],
         "priority": priority_word(task),

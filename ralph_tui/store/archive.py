@@ -1,4 +1,4 @@
-"""Finished plans with what belongs to them: `.ralph/archive/DATE-NAME/`, each whole or absent."""
+"""Write and read archives of finished plans: `.ralph/archive/DATE-NAME/`, each complete or absent."""
 
 import os
 import shutil
@@ -16,10 +16,11 @@ from ralph_tui.domain.plan.plan import ImplementationPlan
 from ralph_tui.store.io.files import (
     DamagedError,
     explained,
-    process_exists,
+    is_stale_temp,
     read_regular,
     stage,
     sync_directory,
+    temp_path,
 )
 from ralph_tui.store.io.strict_json import json_text, parse_object
 from ralph_tui.store.layout import Layout
@@ -31,8 +32,8 @@ _SUMMARY_BYTES = 1024 * 1024
 _PROGRESS_BYTES = 32 * 1024 * 1024
 
 
-class Staged(NamedTuple):
-    """An archive that is written and has no name yet: what it says of itself, where it is, and where it belongs."""
+class StagedArchive(NamedTuple):
+    """An archive under a temporary name: its summary, its current path and its final path."""
 
     summary: ArchiveSummary
     source: Path
@@ -42,19 +43,19 @@ class Staged(NamedTuple):
 @contextmanager
 def staged_archive(
     layout: Layout, name: str, summary: ArchiveSummary, files: Mapping[str, bytes]
-) -> Iterator[Staged]:
-    """Write one archive under a temporary name; what nobody has moved by the end is removed.
+) -> Iterator[StagedArchive]:
+    """Write an archive under a temporary name, and remove it at the end unless it was moved.
 
     Args:
         layout: The project's paths.
-        name: The wanted name of the folder; a number is added when it is taken.
-        summary: What the archive says about itself.
-        files: The content by path, with slashes.
+        name: The wanted name of the folder. A number is added if the name is taken.
+        summary: The archive's summary.
+        files: The contents by relative path, with slashes.
 
     Raises:
-        StoreError: The disk does not allow it; nothing was archived.
+        StoreError: The disk refuses; nothing was archived.
     """
-    temp = layout.archive / f".{name}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
+    temp = temp_path(layout.archive / name)
     try:
         with explained("write to", layout.archive):
             layout.archive.mkdir(mode=0o700, exist_ok=True)
@@ -63,28 +64,28 @@ def staged_archive(
             final = next(one for one in names if not os.path.lexists(layout.archive / one))
             named = summary.model_copy(update={"name": final})
             _write_all(temp, {**files, SUMMARY: json_text(named).encode() + b"\n"})
-        yield Staged(named, temp, layout.archive / final)
+        yield StagedArchive(named, temp, layout.archive / final)
     finally:
-        if not layout.commit.exists():  # else the move is decided, and is still to be done
+        if not layout.commit.exists():  # otherwise the move is committed and still pending
             shutil.rmtree(temp, ignore_errors=True)
 
 
 def write_archive(
     layout: Layout, name: str, summary: ArchiveSummary, files: Mapping[str, bytes]
 ) -> ArchiveSummary:
-    """Write one archive; a reader, a crash or a full disk sees all of it or nothing.
+    """Write an archive atomically.
 
     Args:
         layout: The project's paths.
-        name: The wanted name of the folder; a number is added when it is taken.
-        summary: What the archive says about itself.
-        files: The content by path, with slashes.
+        name: The wanted name of the folder. A number is added if the name is taken.
+        summary: The archive's summary.
+        files: The contents by relative path, with slashes.
 
     Returns:
-        The summary with the name that the folder has.
+        The summary with the folder's actual name.
 
     Raises:
-        StoreError: The disk does not allow it; nothing was archived.
+        StoreError: The disk refuses; nothing was archived.
     """
     with staged_archive(layout, name, summary, files) as staged:
         with explained("write to", layout.archive):
@@ -94,7 +95,7 @@ def write_archive(
 
 
 def read_archives(layout: Layout) -> tuple[tuple[ArchiveSummary, ...], tuple[str, ...]]:
-    """Return the summaries of the archives, the newest first, and the names of folders without one.
+    """Return the summaries of the archives, newest first, and the names of folders without a valid one.
 
     Raises:
         StoreError: The directory cannot be read.
@@ -111,14 +112,14 @@ def read_archives(layout: Layout) -> tuple[tuple[ArchiveSummary, ...], tuple[str
         except (DamagedError, StoreError, ValidationError):
             bad.append(folder.name)
         else:
-            # The folder's own name counts: a person may have renamed it.
+            # A person may have renamed the folder.
             good.append(read.model_copy(update={"name": folder.name}))
     good.sort(key=lambda one: (one.archived_at, one.name), reverse=True)
     return tuple(good), tuple(bad)
 
 
 def read_archived_text(layout: Layout, summary: ArchiveSummary) -> str:
-    """Return an archive as Markdown, or why it cannot be read."""
+    """Return an archive as Markdown, or the reason why it cannot be read."""
     folder = layout.archive / summary.name
     try:
         plan = ImplementationPlan.model_validate(parse_object(read_regular(folder / PLAN) or b""))
@@ -143,10 +144,9 @@ def _write_all(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def _remove_stale(layout: Layout) -> None:
-    """Remove what a writer left that died before its rename, unless that is decided."""
+    """Remove folders of writers that died before their rename, unless a rename is committed."""
     if layout.commit.exists():
         return
     for temp in layout.archive.glob(".*.tmp"):
-        pid = temp.name.rsplit(".", 2)[-2].split("-")[0]
-        if pid.isdecimal() and int(pid) != os.getpid() and not process_exists(int(pid)):
+        if is_stale_temp(temp):
             shutil.rmtree(temp)

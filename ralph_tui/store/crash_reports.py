@@ -1,4 +1,4 @@
-"""Write a report of an unexpected error, for the person to pass on."""
+"""Write a report of an unexpected error, which the person can send to the maintainers."""
 
 import contextlib
 import os
@@ -17,16 +17,16 @@ from ralph_tui.store.io.rotation import keep_newest
 from ralph_tui.store.layout import Layout
 
 KEPT = 20
-"""How many reports are kept: a bug in drawing writes one for every frame."""
+"""The number of reports to keep, because a rendering bug writes one for every frame."""
 
 _PREFIX = "ralph-crash-"
 
 
 def write_report(error: BaseException, root: Path) -> Path:
-    """Write the traceback to a file that only the person can read; return the file.
+    """Write the traceback to a file that only the person can read; return its path.
 
-    The file goes to the log directory of the project at `root` if there is one, else to the directory for
-    temporary files.
+    The file is in the log directory of the project at `root` if there is one, else in the system's temporary
+    directory.
     """
     hide(secret_values(os.environ))
     text = redact("".join(traceback.format_exception(error)))

@@ -1,6 +1,5 @@
-"""Remembers which files of other tools are kept current, and what ralph wrote into them last."""
+"""Record which files ralph exports continuously for other tools, and what it last wrote to them."""
 
-import hashlib
 from pathlib import Path, PurePosixPath
 
 from pydantic import ValidationError
@@ -8,22 +7,30 @@ from pydantic import ValidationError
 from ralph_tui.domain.base import Record
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.store.feature_choice import layout_of
-from ralph_tui.store.io.files import DamagedError, explained, read_regular, write_atomic
+from ralph_tui.store.io.files import (
+    DamagedError,
+    content_digest,
+    explained,
+    read_regular,
+    write_atomic,
+)
 from ralph_tui.store.io.strict_json import json_text
 from ralph_tui.store.layout import Layout
 
+digest = content_digest
+
 
 class FollowedFile(Record):
-    """A file that is kept current.
+    """A file that is kept up to date.
 
     Attributes:
-        path: Relative to the project, with slashes.
+        path: The path relative to the project, with slashes.
         format: The name of the exporter.
-        written: SHA-256 of what ralph wrote last.
-        writing: SHA-256 of what ralph is about to write; a killed run may have written it.
-        whole: Whether ralph made the file, and so writes all of it each time.
-        told: Whether the person was told that ralph leaves the file alone.
-        by_setting: Whether the setting `exports` asked for it, so that it ends with the setting.
+        written: SHA-256 of the content that ralph wrote last.
+        writing: SHA-256 of the content that ralph is about to write. A killed run may have written it.
+        whole: Whether ralph created the file, and so rewrites all of it each time.
+        told: Whether ralph has reported that it no longer updates the file.
+        by_setting: Whether the setting `exports` requested the file, so that it ends with the setting.
     """
 
     path: str
@@ -36,7 +43,7 @@ class FollowedFile(Record):
 
 
 class FollowedFiles(Record):
-    """The files that are kept current, `.ralph/followed_exports.json`."""
+    """The files that are kept up to date: `.ralph/followed_exports.json`."""
 
     schema_version: int = 1
     files: tuple[FollowedFile, ...] = ()
@@ -46,17 +53,17 @@ class FollowedFiles(Record):
         return next((file for file in self.files if file.path == path), None)
 
     def with_file(self, file: FollowedFile) -> "FollowedFiles":
-        """Return a copy with this file in the place of the one of the same path."""
+        """Return a copy with this file added, or replaced if it has the same path."""
         others = tuple(other for other in self.files if other.path != file.path)
         return self.model_copy(update={"files": (*others, file)})
 
     def without(self, path: str) -> "FollowedFiles":
-        """Return a copy that does not follow a path."""
+        """Return a copy without the file at this path."""
         return self.model_copy(update={"files": tuple(f for f in self.files if f.path != path)})
 
 
 def read_followed(layout: Layout) -> FollowedFiles:
-    """Return what is followed.
+    """Return the files that are kept up to date.
 
     Raises:
         StoreError: The record is damaged.
@@ -65,17 +72,17 @@ def read_followed(layout: Layout) -> FollowedFiles:
         data = read_regular(layout.followed)
         followed = FollowedFiles.model_validate_json(data) if data else FollowedFiles()
         return followed.model_copy(
-            update={"files": tuple(_at_home(layout, f) for f in followed.files)}
+            update={"files": tuple(_with_current_path(layout, f) for f in followed.files)}
         )
     except (DamagedError, ValidationError) as error:
         raise StoreError(
-            f"{layout.followed} cannot be read, so no file is kept current.",
-            "Remove it, then run `ralph export FILE --follow` again.",
+            f"{layout.followed} cannot be read, so ralph updates no exported file.",
+            "Delete this file, then run `ralph export FILE --follow` again.",
         ) from error
 
 
-def _at_home(layout: Layout, file: FollowedFile) -> FollowedFile:
-    """Return a file with the path that it has now: what a setting asked for moves with a renamed feature."""
+def _with_current_path(layout: Layout, file: FollowedFile) -> FollowedFile:
+    """Return a file with its current path. Files of the setting `exports` move with a renamed feature."""
     if not file.by_setting:
         return file
     now = (layout.home / PurePosixPath(file.path).name).relative_to(layout.root)
@@ -83,7 +90,7 @@ def _at_home(layout: Layout, file: FollowedFile) -> FollowedFile:
 
 
 def write_followed(layout: Layout, followed: FollowedFiles) -> None:
-    """Remember what is followed; without any file there is no record. Hold the write lock."""
+    """Write the record, or remove it when there are no files. Hold the write lock."""
     if followed.files:
         write_atomic(layout.followed, json_text(followed, indent=2).encode() + b"\n")
         return
@@ -92,25 +99,25 @@ def write_followed(layout: Layout, followed: FollowedFiles) -> None:
 
 
 def followed_names(root: Path) -> frozenset[str]:
-    """Return the files that ralph itself keeps current, whose changes are nobody's work."""
+    """Return the files that ralph itself keeps up to date, whose changes belong to no task."""
     layout = layout_of(root)
     if not layout.followed.exists():
         return frozenset()
     try:
         return frozenset(file.path for file in read_followed(layout).files)
     except StoreError:
-        return frozenset()  # the loop tells about the damage
+        return frozenset()  # the loop reports the damage
 
 
 def current_names(root: Path) -> frozenset[str]:
-    """Return the files that are kept current and hold exactly what ralph wrote last."""
+    """Return the exported files whose content is exactly what ralph wrote last."""
     layout = layout_of(root)
     if not layout.followed.exists():
         return frozenset()
     try:
         followed = read_followed(layout).files
     except StoreError:
-        return frozenset()  # the loop tells about the damage
+        return frozenset()  # the loop reports the damage
     return frozenset(file.path for file in followed if _is_own(root, file))
 
 
@@ -119,9 +126,4 @@ def _is_own(root: Path, file: FollowedFile) -> bool:
         data = read_regular(root / file.path)
     except (DamagedError, StoreError):
         return False
-    return data is not None and digest(data) in (file.written, file.writing)
-
-
-def digest(data: bytes | None) -> str:
-    """Return the SHA-256 by which ralph knows what it wrote."""
-    return hashlib.sha256(data or b"").hexdigest()
+    return data is not None and content_digest(data) in (file.written, file.writing)

@@ -1,8 +1,8 @@
 """Decide which feature of a project a command works on.
 
-What the command line names comes first, then the feature whose loop runs, the feature whose branch is checked
-out, and the feature that `ralph feature use` chose. Branch and choice that disagree are refused: a guess
-would work on the wrong plan.
+The command line has precedence, then the feature whose loop runs, the feature whose branch is checked out, and
+the feature that `ralph feature use` chose. If branch and choice disagree, the command is refused, because a guess
+could change the wrong plan.
 """
 
 import os
@@ -19,44 +19,44 @@ from ralph_tui.store.io.strict_json import parse_object
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import LoopLock
 
-_HEADS = "ref: refs/heads/"
+_HEAD_PREFIX = "ref: refs/heads/"
 
-_named: list[str] = []
-"""What this command line names, the latest last."""
+_overrides: list[str] = []
+"""The features that this process was told to work on, the latest last."""
 
 
 @contextmanager
-def working_on(feature: str) -> Iterator[None]:
-    """Make this process work on a feature, whatever else would decide."""
-    _named.append(feature)
+def pinned_feature(feature: str) -> Iterator[None]:
+    """Make this process work on a feature, regardless of branch, loop and choice."""
+    _overrides.append(feature)
     try:
         yield
     finally:
-        _named.pop()
+        _overrides.pop()
 
 
 def is_feature_named() -> bool:
     """Return whether the command line names a feature."""
-    return bool(_named)
+    return bool(_overrides)
 
 
-def keep_to(feature: str) -> None:
-    """Make this process work on another feature, where it works on one whatever else would decide."""
-    if _named:
-        _named[-1] = feature
+def pin_feature(feature: str) -> None:
+    """Switch this process to another feature if `pinned_feature` is in effect."""
+    if _overrides:
+        _overrides[-1] = feature
 
 
 def named_feature(text: str) -> str:
-    """Return the feature that a person names; `.` is the plan without a name.
+    """Return the feature that a person names. `.` is the plan without a name.
 
     Raises:
-        StoreError: No feature can be called this.
+        StoreError: The text is not a valid name.
     """
     if text == UNNAMED:
         return ""
     if not is_name(text):
         raise StoreError(
-            f"{text!r} cannot be the name of a feature.", "`ralph feature` lists the features."
+            f"{text!r} is not a valid feature name.", "List the features with `ralph feature`."
         )
     return text
 
@@ -65,20 +65,20 @@ def layout_of(root: Path) -> Layout:
     """Return the paths of the feature that this process works on.
 
     Raises:
-        StoreError: There is no such feature, or it cannot be decided.
+        StoreError: There is no such feature, or the choice is ambiguous.
     """
     plain = Layout(root)
-    feature = _named[-1] if _named else _decided(plain)
+    feature = _overrides[-1] if _overrides else _decide(plain)
     if feature and not Layout(root, feature).home.is_dir():
         raise StoreError(
             f"There is no feature {feature} in {root}.",
-            f"`ralph feature` lists the features; `ralph feature new {feature}` makes it.",
+            f"List the features with `ralph feature`, or create it with `ralph feature new {feature}`.",
         )
     return Layout(root, feature)
 
 
 def feature_names(layout: Layout) -> tuple[str, ...]:
-    """Return the names of the features that have a folder, in order."""
+    """Return the sorted names of the features that have a folder."""
     try:
         with os.scandir(layout.features) as entries:
             return tuple(sorted(e.name for e in entries if _is_feature(e)))
@@ -91,25 +91,25 @@ def _is_feature(entry: "os.DirEntry[str]") -> bool:
 
 
 def checked_out(root: Path) -> str:
-    """Return the branch that is checked out around a directory; empty without one."""
+    """Return the branch that is checked out in a directory or above it, or an empty string."""
     for directory in (root, *root.parents):
         git = directory / ".git"
         try:
             if git.is_file():  # a worktree or a submodule
-                said = git.read_text(encoding="utf-8").strip()
-                git = directory / said.removeprefix("gitdir:").strip()
+                link = git.read_text(encoding="utf-8").strip()
+                git = directory / link.removeprefix("gitdir:").strip()
             head = (git / "HEAD").read_text(encoding="utf-8").strip()
         except (FileNotFoundError, NotADirectoryError):
             continue
         except (OSError, UnicodeDecodeError):
             return ""
-        return head.removeprefix(_HEADS) if head.startswith(_HEADS) else ""
+        return head.removeprefix(_HEAD_PREFIX) if head.startswith(_HEAD_PREFIX) else ""
     return ""
 
 
-def _decided(layout: Layout) -> str:
-    """Return the feature that the running loop, the branch or the person's last choice names."""
-    active, branches = _known(layout)
+def _decide(layout: Layout) -> str:
+    """Return the feature that the running loop, the branch or the person's last choice selects."""
+    active, branches = _choice_and_branches(layout)
     if not branches:
         return ""
     owner = LoopLock(layout).owner()
@@ -120,37 +120,40 @@ def _decided(layout: Layout) -> str:
     if active and at_branch and active != at_branch:
         back = next(name for name, feature in branches.items() if feature == active)
         raise StoreError(
-            f"It is not clear which feature is meant: the branch {branch} belongs to {at_branch}, "
+            f"The feature is ambiguous. The branch {branch} belongs to {at_branch}, "
             f"but {active} was chosen with `ralph feature use`.",
-            f"Run `ralph feature use {at_branch}`, or go back with `git switch {back}`; "
-            "`-f NAME` decides for one command.",
+            f"Run `ralph feature use {at_branch}`, or return with `git switch {back}`. "
+            "To choose for one command, use `-f NAME`.",
         )
     return at_branch or active
 
 
-def _listed(layout: Layout) -> dict[str, JsonValue] | None:
-    """Return the list of features or its last good copy; None when there is neither."""
+def _read_list(layout: Layout) -> dict[str, JsonValue] | None:
+    """Return the list of features or its last good copy, or None when neither can be read."""
     for path in (layout.project, layout.project.with_name(f"{layout.project.name}.bak")):
         try:
             data = read_regular(path)
             found = parse_object(data) if data else {}
-        except (DamagedError, StoreError):  # a transaction repairs it and says so
+        except (DamagedError, StoreError):  # a transaction repairs and reports it
             continue
         if isinstance(found.get("features"), dict):
             return found
     return None
 
 
-def _known(layout: Layout) -> tuple[str, dict[str, str]]:
-    """Return the chosen feature, and the feature of each branch; read without models, as every start pays for it."""
+def _choice_and_branches(layout: Layout) -> tuple[str, dict[str, str]]:
+    """Return the chosen feature, and the feature of each branch.
+
+    Parses without models, because every start pays for it.
+    """
     names = feature_names(layout)
     if not names:
         return "", {}
-    raw = _listed(layout)
+    raw = _read_list(layout)
     if raw is None:
         raise StoreError(
-            f"{layout.project} cannot be read, so it is not clear which feature is meant.",
-            f"`ralph feature use {names[0]}` writes it again; `-f NAME` decides for one command.",
+            f"{layout.project} cannot be read, so the current feature is unknown.",
+            f"Write it again with `ralph feature use {names[0]}`. To choose for one command, use `-f NAME`.",
         )
     features, active = raw["features"], raw.get("active")
     branches = {

@@ -1,7 +1,7 @@
-"""Make, choose, rename and list the features of a project; a crash leaves the old state or the new one.
+"""Create, choose, rename and list the features of a project. A crash leaves the old state or the new one.
 
-A new feature's folder is made under another name first. One transaction then gives it its name and writes the
-list of features, so that neither is there without the other.
+A new feature's folder is created under a temporary name. One transaction then renames it and updates the list of
+features, so that neither exists without the other.
 """
 
 import os
@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ralph_tui.domain.errors import LockedError, StoreError
 from ralph_tui.domain.features import (
     NAME_RULE,
-    FeaturePast,
+    FeatureFilter,
     FeatureRecord,
     FeatureSummary,
     ProjectFeatures,
@@ -42,11 +42,11 @@ _STAGED = ".staged-"
 
 
 class FeatureFiles(NamedTuple):
-    """What a new feature begins with.
+    """The initial files of a new feature.
 
     Attributes:
         plan: The plan.
-        texts: Other files of the feature's folder, by name.
+        texts: Other files in the feature's folder, as pairs of name and text.
     """
 
     plan: ImplementationPlan = ImplementationPlan()
@@ -57,54 +57,54 @@ class Features:
     """The features of one project. Every call blocks."""
 
     def __init__(self, root: Path) -> None:
-        """Address the features of the project at `root`."""
+        """Work on the features of the project at `root`."""
         self._project = Project(root, "")
         self._layout = self._project.layout
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the features, without the plan that has none."""
+        """The names of the named features."""
         return feature_names(self._layout)
 
     def summaries(self) -> tuple[FeatureSummary, ...]:
-        """Return the state of each feature; nothing for a project with one plan.
+        """Return a summary of each feature, or nothing for a project with a single plan.
 
         Raises:
             StoreError: The list of features cannot be read.
         """
-        known = self._project.look().project
-        if not known.exists and not self.names:
+        listed = self._project.look().project
+        if not listed.exists and not self.names:
             return ()
-        active = known.active if known.active in self.names else ""
-        return tuple(self._summary(name, known, active) for name in ("", *self.names))
+        active = listed.active if listed.active in self.names else ""
+        return tuple(self._summary(name, listed, active) for name in ("", *self.names))
 
-    def past(self, feature: str) -> FeaturePast:
-        """Return how to find what happened to a feature.
+    def past(self, feature: str) -> FeatureFilter:
+        """Return which of the journal's events belong to a feature, including those under earlier names.
 
         Raises:
             StoreError: The list of features cannot be read.
         """
         if not os.path.lexists(self._layout.project):
-            return FeaturePast(feature)
-        return FeaturePast(feature, self._project.look().project.renamed)
+            return FeatureFilter(feature)
+        return FeatureFilter(feature, self._project.look().project.renamed)
 
     def new(self, name: str, files: FeatureFiles, *, branch: str) -> bool:
-        """Make a feature, and choose it unless a loop runs; return whether it was chosen.
+        """Create a feature, and choose it unless a loop runs; return whether it was chosen.
 
         Args:
-            name: Its name.
-            files: What it begins with.
-            branch: The branch that it is worked on.
+            name: The feature's name.
+            files: The feature's initial files.
+            branch: The feature's branch.
 
         Raises:
-            StoreError: The name is no name or is taken, or the disk does not allow it; nothing was made.
+            StoreError: The name is invalid or taken, or the disk refuses; nothing was created.
         """
         self.require_new(name)
         refuse_agent(self._layout)
         project_dir.make(self._layout)
-        known = self._project.load().project
+        listed = self._project.load().project
         chosen = LoopLock(self._layout).owner() is None and not _branch_of_another(
-            self._layout.root, known, name
+            self._layout.root, listed, name
         )
         with explained("make", self._layout.features):
             self._layout.features.mkdir(mode=project_dir.PRIVATE, exist_ok=True)
@@ -112,8 +112,8 @@ class Features:
         specs = Layout(self._layout.root, name).specs
         if inside(self._layout.root, specs) is None:
             raise StoreError(
-                f"{specs} leaves the project.",
-                "Replace the link with a directory; nothing was made.",
+                f"{specs} leads outside the project.",
+                "Replace the link with a directory. Nothing was created.",
             )
 
         def change(docs: Documents) -> Documents:
@@ -130,62 +130,62 @@ class Features:
 
         try:
             with explained("make", staged):
-                _fill(staged, known.of(name), files)
+                _write_files(staged, listed.of(name), files)
             self._project.transact_moving(change, (Move(staged, staged.with_name(name)),))
         finally:
             shutil.rmtree(staged, ignore_errors=True)
-            self._sweep()
+            self._remove_stale_folders()
         with explained("make", specs):
             specs.mkdir(parents=True, exist_ok=True)
         made = Project(self._layout.root, name)
         made.create()
-        made.transact(lambda docs: docs)  # from now on there are copies of it
+        made.transact(lambda docs: docs)  # creates the copies outside the project
         return chosen
 
     def use(self, name: str, *, prefix: str) -> None:
-        """Choose the feature that commands work on; an empty name is the plan without one.
+        """Choose the feature that commands work on.
 
         Args:
-            name: The feature.
-            prefix: Begins the branch of a feature that is missing in the list, which was damaged.
+            name: The feature; empty for the plan without a name.
+            prefix: The branch prefix for features that a damaged list no longer contains.
 
         Raises:
-            StoreError: A loop runs, there is no such feature, or the branch of another one is checked out.
+            StoreError: A loop runs, there is no such feature, or another feature's branch is checked out.
         """
         self._require_feature(name)
 
         def change(docs: Documents) -> Documents:
             self._require_no_loop(f"choose {shown_name(name)}")
             _require_branch(self._layout.root, docs.project, name)
-            known = docs.project
-            if not self.names and not known.exists:
-                return docs  # a project with one plan stays one
-            for other in ("", *self.names):  # the list may be new: the one before was damaged
-                if other not in known.features:
-                    branch = self._begun_on(other) or f"{prefix}{other}" if other else ""
-                    known = known.replacing(other, FeatureRecord(branch=branch))
-            return docs.replacing(project=known.model_copy(update={"active": name}))
+            listed = docs.project
+            if not self.names and not listed.exists:
+                return docs  # a project with a single plan needs no list
+            for other in ("", *self.names):  # a list rebuilt after damage lacks features
+                if other not in listed.features:
+                    branch = self._recorded_branch(other) or f"{prefix}{other}" if other else ""
+                    listed = listed.replacing(other, FeatureRecord(branch=branch))
+            return docs.replacing(project=listed.model_copy(update={"active": name}))
 
         self._project.transact(change)
 
-    def _begun_on(self, name: str) -> str:
-        """Return the branch that a feature was worked on; empty when there is none, or it cannot be read."""
+    def _recorded_branch(self, name: str) -> str:
+        """Return the branch in a feature's state, or an empty string when there is none or it cannot be read."""
         try:
-            begun = Project(self._layout.root, name).look().state.branch
+            branch = Project(self._layout.root, name).look().state.branch
         except StoreError:
-            return ""  # another command says what is wrong with the feature
-        return begun.name if begun is not None else ""
+            return ""  # commands that work on the feature report the error
+        return branch.name if branch is not None else ""
 
     def rename(self, old: str, new: str) -> None:
-        """Give a feature another name, with its folder and its specs; its branch stays.
+        """Rename a feature with its folder and specs. Its branch keeps its name.
 
         Raises:
-            StoreError: A loop runs, there is no such feature, or the new name is no name or is taken.
+            StoreError: A loop runs, there is no such feature, or the new name is invalid or taken.
         """
         if not old:
             raise StoreError(
                 "The plan without a name cannot be renamed.",
-                "`ralph feature new NAME` makes a feature beside it.",
+                "Create a feature beside it with `ralph feature new NAME`.",
             )
         self._require_feature(old)
         self.require_new(new)
@@ -194,8 +194,8 @@ class Features:
         if before.specs.is_dir() and not before.specs.is_symlink():
             if os.path.lexists(after.specs):
                 raise StoreError(
-                    f"{SPECS}/{new} exists already, so {SPECS}/{old} cannot take its name.",
-                    "Move it away or choose another name; nothing was changed.",
+                    f"{SPECS}/{new} already exists, so {SPECS}/{old} cannot be renamed to it.",
+                    "Move it elsewhere or choose another name. Nothing was changed.",
                 )
             moves.append(Move(before.specs, after.specs))
 
@@ -209,8 +209,8 @@ class Features:
         rename_copies(before, after)
         Project(self._layout.root, new).transact(lambda docs: docs)
 
-    def _summary(self, name: str, known: ProjectFeatures, active: str) -> FeatureSummary:
-        record = known.of(name)
+    def _summary(self, name: str, listed: ProjectFeatures, active: str) -> FeatureSummary:
+        record = listed.of(name)
         try:
             docs = Project(self._layout.root, name).look()
         except StoreError as error:
@@ -235,47 +235,47 @@ class Features:
         )
 
     def require_new(self, name: str) -> None:
-        """Make sure that a feature can be made under this name.
+        """Refuse a name that a new feature cannot have.
 
         Raises:
-            StoreError: It is no name, or it is taken.
+            StoreError: The name is invalid or taken.
         """
         if not is_name(name):
-            raise StoreError(f"{name!r} cannot be the name of a feature.", NAME_RULE)
+            raise StoreError(f"{name!r} is not a valid feature name.", NAME_RULE)
         if os.path.lexists(Layout(self._layout.root, name).home):
             raise StoreError(
-                f"There is a feature {name} already.",
-                f"`ralph feature use {name}` chooses it; or take another name.",
+                f"The feature {name} already exists.",
+                f"Select it with `ralph feature use {name}`, or choose another name.",
             )
 
     def _require_feature(self, name: str) -> None:
         if name and name not in self.names:
             raise StoreError(
                 f"There is no feature {name} in {self._layout.root}.",
-                f"`ralph feature` lists the features; `ralph feature new {name}` makes it.",
+                f"List the features with `ralph feature`, or create it with `ralph feature new {name}`.",
             )
 
     def _require_no_loop(self, doing: str) -> None:
         owner = LoopLock(self._layout).owner()
         if owner is not None:
             raise LockedError(
-                f"A loop works on {shown_name(owner.feature)} (pid {owner.pid}), so ralph does not {doing}.",
-                "Stop it first with `ralph stop`.",
+                f"A loop is running on {shown_name(owner.feature)} (pid {owner.pid}), so ralph cannot {doing}.",
+                "Stop the loop first with `ralph stop`.",
             )
 
-    def _sweep(self) -> None:
-        """Remove folders of processes that died before they gave them a name."""
+    def _remove_stale_folders(self) -> None:
+        """Remove temporary folders of processes that died."""
         for path in self._layout.features.glob(f"{_STAGED}*"):
             pid = path.name.rsplit("-", 2)[-2]
             if pid.isdecimal() and int(pid) != os.getpid() and not process_exists(int(pid)):
                 shutil.rmtree(path, ignore_errors=True)
 
 
-def _fill(staged: Path, known: FeatureRecord, files: FeatureFiles) -> None:
-    """Write a new feature's files; what a feature of that name has spent before stays spent."""
+def _write_files(staged: Path, record: FeatureRecord, files: FeatureFiles) -> None:
+    """Write a new feature's files. The costs of an earlier feature with this name still count."""
     staged.mkdir(mode=project_dir.PRIVATE)
     spent = RalphState(
-        total_cost_usd=known.cost_usd, total_tokens_used=known.tokens, requests=known.requests
+        total_cost_usd=record.cost_usd, total_tokens_used=record.tokens, requests=record.requests
     )
     plan, state = staged / "implementation_plan.json", staged / "state.json"
     write_atomic(plan, encode_document(PLAN, files.plan, plan)[1])
@@ -285,7 +285,7 @@ def _fill(staged: Path, known: FeatureRecord, files: FeatureFiles) -> None:
 
 
 def _branch_of_another(root: Path, project: ProjectFeatures, name: str) -> str:
-    """Return the other feature whose branch is checked out, or nothing."""
+    """Return the other feature whose branch is checked out, or an empty string."""
     branch = checked_out(root)
     owners = {record.branch: other for other, record in project.features.items() if record.branch}
     owner = owners.get(branch, name) if branch else name
@@ -293,10 +293,10 @@ def _branch_of_another(root: Path, project: ProjectFeatures, name: str) -> str:
 
 
 def _require_branch(root: Path, project: ProjectFeatures, name: str) -> None:
-    """Refuse a choice that the branch contradicts."""
+    """Refuse a feature while another feature's branch is checked out."""
     if owner := _branch_of_another(root, project, name):
         raise StoreError(
             f"The branch of the feature {owner} is checked out, so {shown_name(name)} cannot be chosen.",
-            "Check out another branch first with `git switch`; "
-            f"`-f {shown_name(name)}` works on it for one command.",
+            "Check out another branch first with `git switch`. "
+            f"To work on it for one command, use `-f {shown_name(name)}`.",
         )

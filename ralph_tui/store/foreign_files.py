@@ -1,4 +1,4 @@
-"""Finds plans of other tools in the places where those tools keep them, by name alone."""
+"""Find other tools' plans at their usual paths, without reading them."""
 
 import os
 import shlex
@@ -9,7 +9,7 @@ from pathlib import Path
 from ralph_tui.domain.features import is_name
 from ralph_tui.domain.sanitize import one_line
 
-PLACES = (
+FIXED_PATHS = (
     "prd.json",
     "scripts/ralph/prd.json",
     "tasks/prd.json",
@@ -22,9 +22,9 @@ PLACES = (
     ".beads/issues.jsonl",
     ".beads/beads.jsonl",
 )
-"""Files that are always in the same place."""
+"""Plans with a fixed path."""
 
-FOLDERS = (
+FEATURE_FOLDERS = (
     (".ralph-hybrid", "prd.json"),
     (".ralph", "prd.json"),
     ("specs", "tasks.md"),
@@ -32,24 +32,24 @@ FOLDERS = (
     (".kiro/specs", "tasks.md"),
     ("openspec/changes", "tasks.md"),
 )
-"""A directory with one folder for each feature, and the file in each of them."""
+"""Directories with one folder for each feature, and the plan's name in each folder."""
 
 STORIES = "docs/stories"
-LAST = ("TODO.md", "tasks.md")
-"""Files that may be anything, named only where nothing better was found."""
+GENERIC = ("TODO.md", "tasks.md")
+"""Files that may be anything, returned only when there is no other plan."""
 
-MOST_LISTED = 200
-"""Entries of a directory that are looked at."""
+MAX_ENTRIES = 200
+"""The maximum number of directory entries to check."""
 
 
 def foreign_plans(root: Path) -> tuple[str, ...]:
-    """Return plans of other tools in this project, relative to it, the likeliest first; reads none of them."""
-    found = (*_fixed(root, PLACES), *_in_folders(root), *_stories(root))
-    return found or tuple(_fixed(root, LAST))
+    """Return the paths of other tools' plans, relative to the project, most likely first."""
+    found = (*_existing(root, FIXED_PATHS), *_feature_plans(root), *_stories(root))
+    return found or tuple(_existing(root, GENERIC))
 
 
 def import_offer(found: tuple[str, ...]) -> str:
-    """Return a sentence that names the first of these files and how to import it; empty when there is none."""
+    """Return a sentence that says how to import the first plan, or an empty string when there is none."""
     if not found:
         return ""
     name = one_line(shlex.quote(found[0]), 200)
@@ -57,15 +57,15 @@ def import_offer(found: tuple[str, ...]) -> str:
     if parts[0] == ".ralph" and len(parts) == 3 and is_name(parts[1]):
         name += f" --into {parts[1]}"
     more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-    return f"{one_line(found[0], 200)} is a plan of another tool{more}. Import it: `ralph import {name}`"
+    return f"{one_line(found[0], 200)} is a plan of another tool{more}. Import it with `ralph import {name}`"
 
 
-def _fixed(root: Path, names: tuple[str, ...]) -> Iterator[str]:
+def _existing(root: Path, names: tuple[str, ...]) -> Iterator[str]:
     return (name for name in names if (root / name).is_file())
 
 
-def _in_folders(root: Path) -> Iterator[str]:
-    for folder, file in FOLDERS:
+def _feature_plans(root: Path) -> Iterator[str]:
+    for folder, file in FEATURE_FOLDERS:
         for name in _names(root / folder):
             if name != "archive" and (root / folder / name / file).is_file():
                 yield f"{folder}/{name}/{file}"
@@ -80,6 +80,6 @@ def _stories(root: Path) -> Iterator[str]:
 def _names(directory: Path) -> list[str]:
     try:
         with os.scandir(directory) as entries:
-            return sorted(entry.name for entry in islice(entries, MOST_LISTED))
+            return sorted(entry.name for entry in islice(entries, MAX_ENTRIES))
     except OSError:
-        return []  # there is none, which is the usual case
+        return []  # usually there is no such directory

@@ -1,6 +1,6 @@
-"""Guidance from people: `.ralph/injections.json`, one JSON object per line.
+"""Parse and write people's guidance: `.ralph/injections.json`, one JSON object per line.
 
-Anybody may append a line with `echo`; such lines need no id and no time.
+A person may append a line with `echo`. Such a line needs neither id nor time.
 """
 
 import hashlib
@@ -16,11 +16,11 @@ from ralph_tui.store.io.files import DamagedError
 from ralph_tui.store.io.strict_json import decode, json_text, parse_object, scrub
 
 EPOCH = datetime.fromtimestamp(0, UTC)
-"""The time of a line without one: it counts as older than every line with a time."""
+"""The time of a line without one, so that it counts as the oldest."""
 
 
 class Line(NamedTuple):
-    """One line of the file. An unreadable line has no injection and is kept as it is."""
+    """One line of the file. An invalid line has no injection and is kept unchanged."""
 
     raw: bytes
     injection: Injection | None
@@ -28,8 +28,8 @@ class Line(NamedTuple):
 
 
 def new_injection(guidance: str, by: str, now: datetime) -> Injection:
-    """Return new guidance with an id of its own."""
-    # Command arguments may hold bytes that are not text.
+    """Return new guidance with a unique id."""
+    # Command arguments may contain bytes that are not text.
     given = {"guidance": scrub(guidance), "injected_by": scrub(by)}
     return Injection.model_validate({"timestamp": now, "id": os.urandom(6).hex()} | given)
 
@@ -55,14 +55,14 @@ def _parse_line(raw: bytes, seen: Counter[str]) -> Line:
 
 
 def _derived_id(raw: bytes, seen: Counter[str]) -> str:
-    """Return an id that is the same in every process; a repeated line counts as another injection."""
+    """Return an id that every process derives alike. A repeated line gets a different id."""
     digest = hashlib.sha256(raw.strip()).hexdigest()[:12]
     seen[digest] += 1
     return digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"
 
 
 def render(old: tuple[Line, ...], pending: tuple[Injection, ...]) -> bytes:
-    """Return the file with exactly `pending` in it; unreadable lines stay where they are."""
+    """Return the file's content with exactly `pending` in it. Invalid lines stay in place."""
     wanted = {injection.id: injection for injection in pending}
     lines: list[bytes] = []
     for line in old:
@@ -76,7 +76,7 @@ def render(old: tuple[Line, ...], pending: tuple[Injection, ...]) -> bytes:
 
 
 def readable(text: bytes) -> str:
-    """Return the beginning of a line, for a message."""
+    """Return the beginning of a line for display."""
     try:
         return decode(text)[:60]
     except DamagedError:

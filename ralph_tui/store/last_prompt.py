@@ -1,4 +1,4 @@
-"""Keep what the last session received at its beginning, as it was sent except for secrets."""
+"""Keep the first prompt of the last session, with secrets redacted."""
 
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ class LastPrompt(NamedTuple):
     """The two parts of a session's first prompt."""
 
     system: str
-    """Appended to Claude Code's own system prompt."""
+    """The text appended to Claude Code's own system prompt."""
     message: str
 
 
@@ -23,10 +23,10 @@ def write_last_prompt(layout: Layout, system: str, message: str) -> None:
     Raises:
         StoreError: The disk is full or broken.
     """
-    write_text(layout.given, redact(f"{system}{_MARK}{message}"))
+    write_text(layout.last_prompt, redact(f"{system}{_MARK}{message}"))
 
 
 def read_last_prompt(layout: Layout) -> LastPrompt | None:
     """Return the last prompt, or None before the first session."""
-    system, mark, message = read_text(layout, layout.given, TAIL_BYTES).partition(_MARK)
+    system, mark, message = read_text(layout, layout.last_prompt, TAIL_BYTES).partition(_MARK)
     return LastPrompt(system, message) if mark else None

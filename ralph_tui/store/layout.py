@@ -1,7 +1,8 @@
-"""The paths of a project: the one place that knows file names (DESIGN section 4)."""
+"""Define the paths of a project. No other module knows the file names."""
 
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.store.project_root import DOT
@@ -12,7 +13,7 @@ PROMPT_NAMES = {
     Phase.BUILDING: "build",
     Phase.VALIDATION: "validate",
 }
-"""The names of the prompt files, as the seeds define them."""
+"""The phase names in the names of the prompt files."""
 
 SPECS = "specs"
 
@@ -20,207 +21,209 @@ FEATURES = "features"
 """The directory in `.ralph` with a folder for each named feature."""
 
 
-class Layout(NamedTuple):
-    """The paths of one project, as one feature of it sees them.
+@dataclass(frozen=True)
+class Layout:
+    """The paths of one feature of a project.
 
-    What belongs to the plan lies in `home`: in `.ralph` itself for the plan without a name, otherwise in the
-    feature's folder, which is a small `.ralph`. Settings, locks, journal, logs and sessions are the project's.
+    Files that belong to a plan are in `home`: in `.ralph` itself for the plan without a name, otherwise in the
+    feature's folder. All features share the settings, locks, journal, logs and sessions. Paths are cached,
+    because a transaction uses some of them sixty times.
     """
 
     root: Path
     feature: str = ""
     """The feature's name; empty for the plan without a name."""
 
-    @property
+    @cached_property
     def dot(self) -> Path:
         """Ralph's own directory."""
         return self.root / DOT
 
-    @property
+    @cached_property
     def features(self) -> Path:
         """The directory of the named features."""
         return self.dot / FEATURES
 
-    @property
+    @cached_property
     def home(self) -> Path:
         """The directory of the feature's own files."""
         return self.features / self.feature if self.feature else self.dot
 
-    @property
+    @cached_property
     def project(self) -> Path:
-        """The list of features; a project with one plan has none."""
+        """The list of features. A project with a single plan has none."""
         return self.dot / "project.json"
 
-    @property
+    @cached_property
     def state(self) -> Path:
         """The master state."""
         return self.home / "state.json"
 
-    @property
+    @cached_property
     def plan(self) -> Path:
         """The task list."""
         return self.home / "implementation_plan.json"
 
-    @property
+    @cached_property
     def budget(self) -> Path:
         """The context budget."""
         return self.home / "context_budget.json"
 
-    @property
+    @cached_property
     def breaker(self) -> Path:
         """The circuit breaker."""
         return self.home / "circuit_breaker.json"
 
-    @property
+    @cached_property
     def steps(self) -> Path:
-        """What happened to the steps around the work."""
+        """The record of the steps before and after the work."""
         return self.home / "steps.json"
 
-    @property
+    @cached_property
     def config(self) -> Path:
         """The project's settings."""
         return self.dot / "config.yaml"
 
-    @property
+    @cached_property
     def followed(self) -> Path:
-        """Files of other tools that are kept current, with what ralph wrote into them last."""
+        """The record of the files that are exported for other tools."""
         return self.home / "followed_exports.json"
 
-    @property
+    @cached_property
     def injections(self) -> Path:
-        """Guidance that waits for an iteration, one JSON object per line."""
+        """Pending guidance, one JSON object per line."""
         return self.home / "injections.json"
 
-    @property
+    @cached_property
     def questions(self) -> Path:
         """Questions to the person and their answers."""
         return self.home / "questions.json"
 
-    @property
+    @cached_property
     def validation_report(self) -> Path:
-        """What the validation phase found."""
+        """The report of the validation phase."""
         return self.home / "validation_report.json"
 
-    @property
+    @cached_property
     def validation_pictures(self) -> Path:
-        """What the validation phase saw with extra tools, named in the report."""
+        """The directory of the pictures that the report names."""
         return self.home / "validation"
 
-    @property
+    @cached_property
     def events(self) -> Path:
         """The journal."""
         return self.dot / "events.jsonl"
 
-    @property
+    @cached_property
     def lock(self) -> Path:
         """The lock held by the owner of the loop, for a whole run."""
         return self.dot / "lock"
 
-    @property
+    @cached_property
     def write_lock(self) -> Path:
         """The lock of one transaction, held for milliseconds."""
         return self.dot / "write.lock"
 
-    @property
+    @cached_property
     def commit(self) -> Path:
         """The list of renames of a transaction that changes several files."""
         return self.dot / "commit.json"
 
-    @property
+    @cached_property
     def gitignore(self) -> Path:
-        """Keeps Ralph's own files out of the project's history."""
+        """Keeps ralph's own files out of the repository."""
         return self.dot / ".gitignore"
 
-    @property
+    @cached_property
     def typed(self) -> Path:
-        """What people typed in the text boxes."""
+        """The texts that people typed in text boxes."""
         return self.dot / "typed.jsonl"
 
-    @property
+    @cached_property
     def logs(self) -> Path:
         """Logs of ralph and of the CLI."""
         return self.dot / "logs"
 
-    @property
-    def given(self) -> Path:
+    @cached_property
+    def last_prompt(self) -> Path:
         """The last session's first prompt."""
         return self.logs / "last-prompt.md"
 
-    @property
+    @cached_property
     def session_history(self) -> Path:
         """The directory of ended sessions."""
         return self.dot / "session_history"
 
-    @property
+    @cached_property
     def sessions(self) -> Path:
         """Ended sessions, one JSON object per line."""
         return self.session_history / "sessions.jsonl"
 
-    @property
+    @cached_property
     def memory_iterations(self) -> Path:
         """One file per iteration, the last few."""
         return self.home / "memory" / "iterations"
 
-    @property
+    @cached_property
     def memory_phases(self) -> Path:
         """One file per finished phase."""
         return self.home / "memory" / "phases"
 
-    @property
+    @cached_property
     def memory_sessions(self) -> Path:
         """One file per hand-off, the last few."""
         return self.home / "memory" / "sessions"
 
-    @property
+    @cached_property
     def memory_archive(self) -> Path:
-        """Where older memory files are moved."""
+        """The directory of older memory files."""
         return self.home / "memory" / "archive"
 
-    @property
+    @cached_property
     def active_memory(self) -> Path:
         """The memory that goes into prompts."""
         return self.home / "MEMORY.md"
 
-    @property
+    @cached_property
     def memory(self) -> Path:
         """The hand-off to the next session."""
         return self.home / "HANDOFF.md" if self.feature else self.root / "MEMORY.md"
 
-    @property
+    @cached_property
     def progress(self) -> Path:
         """The append-only log of learnings."""
         return (self.home if self.feature else self.root) / "progress.txt"
 
-    @property
+    @cached_property
     def agents_md(self) -> Path:
         """Operational notes for agents."""
         return self.root / "AGENTS.md"
 
-    @property
+    @cached_property
     def specs(self) -> Path:
         """The directory of the feature's requirements."""
         specs = self.root / SPECS
         return specs / self.feature if self.feature else specs
 
-    @property
+    @cached_property
     def kept_plans(self) -> Path:
-        """Where a plan is copied before it is replaced."""
+        """The directory of plans that were replaced."""
         return self.home / "session_history"
 
     def prompt(self, phase: Phase) -> Path:
-        """Return the person's own instructions for a phase: the feature's, where it has some, or the project's."""
+        """Return the file with the person's instructions for a phase: the feature's if it exists, else the project's."""
         name = f"PROMPT_{PROMPT_NAMES[phase]}.md"
         own = self.home / name
         return own if self.feature and own.is_file() else self.root / name
 
-    @property
+    @cached_property
     def archive(self) -> Path:
-        """Finished plans with what belongs to them, one folder each."""
+        """The directory of archived plans, one folder each."""
         return self.dot / "archive"
 
-    @property
+    @cached_property
     def directories(self) -> tuple[Path, ...]:
-        """Every directory inside `dot` that ralph writes to for this feature."""
+        """Every directory in `.ralph` that ralph writes to for this feature."""
         return (
             self.logs,
             self.session_history,

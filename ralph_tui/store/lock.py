@@ -1,6 +1,6 @@
-"""Two locks: one for a transaction of milliseconds, one for a whole run of the loop.
+"""Provide two locks: one for a transaction of milliseconds, and one for a whole run of the loop.
 
-Both are locks of the operating system: a holder that dies loses them, and a suspended one keeps them. The
+Both are locks of the operating system: a process that dies releases them, and a suspended one keeps them. The
 owner record is for people, and for file systems shared between hosts.
 """
 
@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from filelock import BaseFileLock
 
 WRITE_TIMEOUT = 30.0
-"""Seconds a transaction waits for another one; they take milliseconds."""
+"""Seconds that a transaction waits for another one. A transaction takes milliseconds."""
 
 POLL_SECONDS = 0.01
 ZOMBIE = "zombie"
@@ -47,24 +48,24 @@ class Owner(Record):
     started: Timestamp | None = None
     """When the process started, for people."""
     start_token: str = ""
-    """The same, for comparison: a process that reused the pid has another token."""
+    """Identifies the process: a later process with the same pid has another token."""
     boot: str = ""
-    """Identifies the machine's boot where it can be known, so that a renamed host is recognised."""
+    """Identifies the machine's boot, so that a renamed host is recognized; empty when unknown."""
     feature: str = Field(default="", exclude_if=lambda name: not name)
     """The feature that the loop works on."""
 
 
 @contextmanager
 def write_lock(layout: Layout, timeout: float = WRITE_TIMEOUT) -> Iterator[None]:
-    """Hold the lock of a transaction; excludes threads as well as processes.
+    """Hold the lock of a transaction against other threads and processes.
 
     Raises:
-        StoreError: Another process holds it for longer than `timeout` seconds, or this is the agent's.
+        StoreError: Another process holds the lock for longer than `timeout` seconds, or an agent started this one.
     """
     from filelock import SoftFileLock, Timeout
 
     refuse_agent(layout)
-    project_dir.require(layout)  # otherwise the library would recreate a missing directory
+    project_dir.require(layout)  # filelock would recreate a missing directory
     lock = _file_lock(layout.write_lock)
     with explained("lock", layout.write_lock):
         try:
@@ -72,10 +73,10 @@ def write_lock(layout: Layout, timeout: float = WRITE_TIMEOUT) -> Iterator[None]
         except Timeout as error:
             raise StoreError(
                 f"{_holder(layout.write_lock)} has kept {layout.dot} locked for {timeout:g} seconds.",
-                "Wait for it or end it, then try again.",
+                "Wait for that process or end it, then try again.",
             ) from error
     try:
-        if not isinstance(lock, SoftFileLock):  # a soft lock has its own marker in the file
+        if not isinstance(lock, SoftFileLock):  # a soft lock stores its own marker in the file
             with explained("lock", layout.write_lock):
                 _write_record(layout.write_lock, f"{os.getpid()}\n".encode())
         yield
@@ -84,66 +85,66 @@ def write_lock(layout: Layout, timeout: float = WRITE_TIMEOUT) -> Iterator[None]
 
 
 def refuse_agent(layout: Layout) -> None:
-    """Refuse a process that an agent started, by whatever command or script: it may look but change nothing.
+    """Refuse writes from any process that an agent started, directly or indirectly. It may only read.
 
     Raises:
-        StoreError: This process, or one it descends from, was started by an agent of the project.
+        StoreError: An agent of the project started this process or one of its ancestors.
     """
     root = os.path.realpath(layout.root)
-    if os.environ.get(AGENT_OF) == root or _descends_from_agent(root):
+    if os.environ.get(AGENT_OF) == root or _descends_from_agent(root, os.getpid()):
         raise StoreError(
             "The agent that works on this project may not change its state.",
-            "Continue its task with the ralph_* tools; the person decides the rest.",
+            "Continue the task with the ralph_* tools. The person decides the rest.",
         )
 
 
 MOST_ANCESTORS = 64
 
 
-def _descends_from_agent(root: str) -> bool:
-    """Return whether this process or an ancestor started with the mark, even if it was removed since."""
+@lru_cache(maxsize=64)  # checked in each transaction, and ancestors stay the same
+def _descends_from_agent(root: str, pid: int) -> bool:
+    """Return whether a process or an ancestor was started with the agent's variable, even if it unset it later."""
     wanted = os.fsencode(f"{AGENT_OF}={root}")
-    pid = os.getpid()
     for _ in range(MOST_ANCESTORS):
         process = _PROC / str(pid)
         try:
             if wanted in (process / "environ").read_bytes().split(b"\0"):
                 return True
             pid = int((process / "stat").read_text(errors="replace").rpartition(")")[2].split()[1])
-        except (OSError, ValueError, IndexError):  # no such system, or another user's process
+        except (OSError, ValueError, IndexError):  # no /proc, or another user's process
             return False
         if pid <= 1:
             return False
     return False
 
 
-OF_COMMANDS = frozenset({"archive", "reset"})
-"""Run ids in the record of a command that keeps loops away."""
+COMMAND_RUN_IDS = frozenset({"archive", "reset"})
+"""Run ids of commands that take the loop's lock while they work."""
 
 
 class LoopLock:
     """Ownership of a project's loop, from `acquire` to `release` or the death of the process.
 
-    Keep the object for the whole run: ownership ends when it is collected.
+    Keep a reference for the whole run, because ownership ends when the object is garbage-collected.
     """
 
     def __init__(self, layout: Layout) -> None:
-        """Address the lock of a project; nothing is taken yet."""
+        """Prepare the lock of a project without acquiring it."""
         self._layout = layout
         self._lock: BaseFileLock | None = None
         self._identity: tuple[int, int] | None = None
 
     def acquire(self, run_id: str) -> None:
-        """Become the owner.
+        """Become the owner of the loop.
 
         Raises:
-            LockedError: Somebody else is, or may be.
+            LockedError: Another process is the owner, or may be.
         """
         from filelock import Timeout
 
         path = self._layout.lock
-        # The outer lock makes reading the record and replacing it one step, even where the
-        # file system knows no locks of its own.
+        # The outer lock makes reading and replacing the record one step, even on file systems
+        # without locks.
         with write_lock(self._layout), explained("lock", path):
             lock = _file_lock(path)
             try:
@@ -161,7 +162,7 @@ class LoopLock:
         self._lock, self._identity = lock, (info.st_dev, info.st_ino)
 
     def release(self) -> None:
-        """Give up ownership; do nothing when it is not held."""
+        """Give up ownership, if held."""
         if self._lock is None:
             return
         lock, self._lock = self._lock, None
@@ -174,32 +175,36 @@ class LoopLock:
 
     @property
     def held(self) -> bool:
-        """Whether this object still owns the loop; False once somebody removed the file."""
+        """Whether this object still owns the loop. False once the lock file was removed."""
         return self._lock is not None and self._is_our_file()
 
     def owner(self) -> Owner | None:
-        """Return who runs the loop now, without taking a lock."""
+        """Return the process that runs the loop now, or None. Takes no lock."""
         owner = _read_owner(self._layout.lock)
         return None if owner is None or provably_gone(owner) else owner
 
     def killed(self) -> Owner | None:
-        """Return who ran the loop of this feature last and died without giving it up; None after an orderly end."""
+        """Return the last owner of this feature's loop if it died without releasing the lock, else None."""
         owner = _read_owner(self._layout.lock)
-        if owner is None or owner.run_id in OF_COMMANDS or owner.feature != self._layout.feature:
+        if (
+            owner is None
+            or owner.run_id in COMMAND_RUN_IDS
+            or owner.feature != self._layout.feature
+        ):
             return None
         return owner if provably_gone(owner) else None
 
     def feature_owner(self) -> Owner | None:
-        """Return who runs the loop of this feature now; a loop of another one is none."""
+        """Return the process that runs the loop of this feature now, or None."""
         owner = self.owner()
         return owner if owner is not None and owner.feature == self._layout.feature else None
 
     def require_free(self) -> None:
-        """Refuse when somebody runs the loop.
+        """Refuse when a process runs the loop.
 
         Raises:
-            LockedError: Naming them.
-            StoreError: There is no `.ralph` to be the owner of.
+            LockedError: A process runs the loop. The message names it.
+            StoreError: There is no `.ralph` directory.
         """
         project_dir.require(self._layout)
         owner = self.owner()
@@ -215,7 +220,7 @@ class LoopLock:
 
 
 def this_process(run_id: str) -> Owner:
-    """Return the record of this process."""
+    """Return the owner record of this process."""
     import psutil
 
     pid = os.getpid()
@@ -231,7 +236,7 @@ def this_process(run_id: str) -> Owner:
 
 
 def provably_gone(owner: Owner) -> bool:
-    """Return whether the owner cannot be alive; on another host nothing can be proved."""
+    """Return whether the owner is certainly dead. Always False for an owner on another host."""
     if not _is_this_host(owner):
         return False
     if not process_exists(owner.pid):
@@ -241,9 +246,9 @@ def provably_gone(owner: Owner) -> bool:
 
 
 def start_token(pid: int) -> str | None:
-    """Return what tells apart two processes with the same id, or None when it is unknown.
+    """Return a token that distinguishes processes with the same id, or None when it is unknown.
 
-    The token of a dead process that its parent has not collected yet is `zombie`.
+    The token of a dead process that its parent has not reaped yet is `zombie`.
     """
     return _linux_token(pid) if _PROC.is_dir() else _portable_token(pid)
 
@@ -254,7 +259,7 @@ def _linux_token(pid: int) -> str | None:
     except OSError:
         return None
     fields = stat.rpartition(")")[2].split()
-    # Ticks since boot: unlike a wall-clock time they do not move when the clock is set.
+    # Ticks since boot do not change when the wall clock is set.
     return ZOMBIE if fields[0] in "ZX" else f"{boot_id()}:{fields[19]}"
 
 
@@ -270,7 +275,7 @@ def _portable_token(pid: int) -> str | None:
 
 
 def boot_id() -> str:
-    """Return what identifies this boot of this machine, or an empty string."""
+    """Return the id of the machine's current boot, or an empty string when it is unknown."""
     try:
         return (_PROC / "sys/kernel/random/boot_id").read_text().strip()
     except OSError:
@@ -290,7 +295,7 @@ def _file_lock(path: Path) -> "BaseFileLock":
 
 
 def _read_owner(path: Path) -> Owner | None:
-    """Return the owner record, or None when it is empty or unreadable (its writer died while writing)."""
+    """Return the owner record, or None when it is empty or unreadable because its writer died."""
     try:
         data = read_regular(path)
         return Owner.model_validate_json(data) if data and data.strip() else None
@@ -299,7 +304,7 @@ def _read_owner(path: Path) -> Owner | None:
 
 
 def _write_record(path: Path, data: bytes) -> None:
-    """Replace a lock file's content in place: renaming would replace the lock itself."""
+    """Overwrite a lock file's content in place, because a rename would replace the lock itself."""
     flags = os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0)
     descriptor = os.open(path, flags)
     try:
@@ -321,15 +326,15 @@ def _holder(path: Path) -> str:
 def _locked(owner: Owner | None, layout: Layout) -> LockedError:
     if owner is None:
         return LockedError(
-            f"Another ralph is about to run the loop of {layout.root}.",
-            "Try again in a moment; `ralph status` shows who it is.",
+            f"Another ralph is starting the loop of {layout.root}.",
+            "Try again in a moment. See who it is with `ralph status`.",
         )
     started = owner.started or owner.since
     who = f"pid {owner.pid}, started {started:%Y-%m-%d %H:%M:%S} UTC"
     if not _is_this_host(owner):
         return LockedError(
             f"The loop of {layout.root} is owned by another host ({owner.host}, {who}).",
-            f"Stop it there; if it is surely gone, delete {layout.lock}.",
+            f"Stop the loop there. If you are sure that it has ended, delete {layout.lock}.",
         )
     return LockedError(
         f"The loop of {layout.root} is already running ({who}).",

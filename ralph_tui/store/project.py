@@ -1,4 +1,4 @@
-"""One project's `.ralph/`: load a snapshot, change it in a transaction, write the notes beside it."""
+"""Access a project's `.ralph/`: load a snapshot, change it in a transaction, and write the text files beside it."""
 
 import base64
 import binascii
@@ -59,10 +59,10 @@ def write_picture(
         layout: The project's paths.
         round_number: The round of validation, from 1.
         number: The picture's number in the round.
-        picture: The picture, in base64.
+        picture: The picture, encoded in base64.
 
     Returns:
-        The file, or None when the data is no picture or more than `MAX_BYTES`.
+        The file, or None when the data is not a picture or is larger than `MAX_BYTES`.
     """
     try:
         data = base64.b64decode(picture.data, validate=True)
@@ -81,15 +81,15 @@ def write_picture(
 T = TypeVar("T")
 
 CLEAN_EVERY = timedelta(hours=1)
-"""A long run archives thousands of memories, and checking all of them each time would take seconds."""
+"""How often the archive is cleaned. A long run archives thousands of memories, and checking them takes seconds."""
 
-AGAIN_SECONDS = 0.1
+RETRY_SECONDS = 0.1
 
 __all__ = ["Documents", "Outcome", "Project"]
 
 
 class Project:
-    """A project on disk. Cheap to create, safe to share between threads; every call blocks."""
+    """A project on disk. The object is cheap to create and safe to share between threads. Every call blocks."""
 
     def __init__(
         self,
@@ -99,44 +99,44 @@ class Project:
         clock: Callable[[], datetime] = utc_now,
         tell: Callable[[str], None] | None = None,
     ) -> None:
-        """Address a feature of the project at `root`; nothing is created yet.
+        """Open a feature of the project at `root` without creating anything.
 
         Args:
             root: The project's directory.
-            feature: The feature's name, empty for the plan without one; None for the one that this process
-                works on.
-            clock: Tells the time, in UTC.
-            tell: Receives at once what `damage` returns otherwise.
+            feature: The feature's name; empty for the plan without a name, None for the feature that this
+                process works on.
+            clock: Returns the time, in UTC.
+            tell: Receives each message at once, instead of `damage` returning it later.
         """
-        self._tell_at_once = tell
+        self._on_message = tell
         self.root = Path(os.path.realpath(root))
         self.layout = layout_of(self.root) if feature is None else Layout(self.root, feature)
         self._clock = clock
-        self._told: list[str] = []
-        self._told_once: set[str] = set()
+        self._damage: list[str] = []
+        self._reported: set[str] = set()
         self._undone: list[str] = []
-        self._told_lock = threading.Lock()
+        self._messages_lock = threading.Lock()
         self._cleaned_at: datetime | None = None
-        self._snapshots = Snapshots(self.layout, clock, self._tell)
-        self._guard = DocumentGuard(self.layout, clock, self._tell_undone)
+        self._snapshots = Snapshots(self.layout, clock, self._report)
+        self._guard = DocumentGuard(self.layout, clock, self._add_undone)
         self._snapshots.intend = self._guard.intend
-        self._mirror = mirror.Mirror(self.layout, self._tell, self._guard.may_copy)
+        self._mirror = mirror.Mirror(self.layout, self._report, self._guard.may_copy)
 
     @cached_property
     def receipts(self) -> "ReceiptBook":
-        """The records of completions, which a look at the documents does not need."""
+        """The records of completions, imported only when needed."""
         from ralph_tui.store.backup.receipts import ReceiptBook
 
         return ReceiptBook(self.layout)
 
     @classmethod
     def find(cls, start: Path, feature: str | None = None) -> Self:
-        """Return the project that contains `start`: the nearest directory upwards with a `.ralph`.
+        """Return the project that contains `start`: the nearest directory above it with a `.ralph`.
 
         `feature` is as in `Project`.
 
         Raises:
-            StoreError: There is none, or it is gone while a copy of its state is kept.
+            StoreError: There is no project, or its `.ralph` is missing although a copy is kept.
         """
         here = start.resolve()
         for directory in upwards(here):
@@ -146,14 +146,14 @@ class Project:
                 raise lost
         raise StoreError(
             f"No ralph project in {here} or above it.",
-            "Run `ralph init` in your project first; `ralph demo` shows how ralph works.",
+            "Run `ralph init` in your project. To see how ralph works, run `ralph demo`.",
         )
 
     def create(self) -> None:
-        """Create `.ralph` and its directories; keep what exists.
+        """Create `.ralph` and its missing directories.
 
         Raises:
-            StoreError: `.ralph` is a file, a symlink to nowhere or outside, or cannot be written.
+            StoreError: `.ralph` is a file, a symlink that is broken or leaves the project, or cannot be written.
         """
         if not os.path.lexists(self.layout.dot):
             self._mirror.renew()
@@ -163,33 +163,33 @@ class Project:
         """Return a snapshot of all documents, with defaults for missing ones.
 
         Raises:
-            StoreError: There is no `.ralph`, or a document needs a person.
+            StoreError: There is no `.ralph`, or a person must correct a document.
         """
         self._require_dot()
         return self._snapshots.load().documents
 
     def look(self) -> Documents:
-        """Return a snapshot without repairing anything: an unfinished file is left to its writer.
+        """Return a snapshot without repairing any document.
 
         Raises:
-            StoreError: There is no `.ralph`, a document needs a person, or the previous content
-                of a damaged one is not known.
+            StoreError: There is no `.ralph`, a person must correct a document, or the previous content
+                of a damaged one is unknown.
         """
         self._require_dot()
         return self._snapshots.load(math.inf).documents
 
     def transact(self, change: Callable[[Documents], Documents]) -> Documents:
-        """Change documents in one step that no other process can interrupt.
+        """Change documents atomically, isolated from other processes.
 
         Args:
-            change: A pure function. It is called again when somebody edits a file by hand at the
-                same moment; when it raises, nothing is written.
+            change: A pure function. It is called again when a person edits a file at the same moment.
+                If it raises, nothing is written.
 
         Returns:
             The documents as they are on disk now.
 
         Raises:
-            StoreError: The lock, the disk or a document does not allow it; nothing was changed.
+            StoreError: The lock, the disk or a document prevents the change; nothing was changed.
         """
         started = time.monotonic()
         while True:
@@ -199,20 +199,22 @@ class Project:
                 if time.monotonic() - started > snapshot.LONGEST_EDIT:
                     raise
                 self._snapshots.load()  # reports what is wrong
-                self._tell(f"Waiting for {busy.path.name}, so that your edit is not lost.")
-            time.sleep(AGAIN_SECONDS)  # without the lock, so that others are not kept waiting
+                self._report(
+                    f"Waiting until {busy.path.name} is complete, so that your edit is not lost."
+                )
+            time.sleep(RETRY_SECONDS)  # without the lock, so that other processes need not wait
 
     def transact_returning(self, change: Callable[[Documents], Outcome[T]]) -> Outcome[T]:
-        """Change documents as `transact` does; return also what `change` found out."""
+        """Change documents as `transact` does; return the documents and the value that `change` returned."""
         returning = Returning(change)
         documents = self.transact(returning)
         return Outcome(documents, returning.value)
 
     def transact_now(self, change: Callable[[Documents], Documents]) -> Documents:
-        """Change documents as `transact` does, but do not wait for an unfinished file.
+        """Change documents as `transact` does, without waiting for a file that is being written.
 
         Raises:
-            BeingWrittenError: What is to change is not whole, because somebody may be writing it.
+            BeingWrittenError: A file to change is incomplete, because another program may be writing it.
         """
         return self.transact_moving(change, ())
 
@@ -222,36 +224,38 @@ class Project:
         """Change documents as `transact_now` does, and rename directories in the same step.
 
         Raises:
-            BeingWrittenError: What is to change is not whole, because somebody may be writing it.
+            BeingWrittenError: A file to change is incomplete, because another program may be writing it.
         """
         self._require_dot()
         with write_lock(self.layout):
             self._guard.undo()
-            documents = self._snapshots.transact(lambda docs: _bounded(change(docs)), moves)
+            documents = self._snapshots.transact(
+                lambda docs: _with_bounded_questions(change(docs)), moves
+            )
             self._mirror.sync()
             return documents
 
-    def undo_agents_edits(self) -> None:
-        """Undo changes of the documents that a command of the agent made.
+    def undo_agent_edits(self) -> None:
+        """Undo changes that a command of the agent made to the documents.
 
         Raises:
-            StoreError: The lock or the disk does not allow it.
+            StoreError: The lock or the disk prevents it.
         """
         if os.path.lexists(self.layout.dot) and self._guard.differs():
             with write_lock(self.layout):
                 self._guard.undo()
 
     def undone(self) -> tuple[str, ...]:
-        """Return the agent's changes that were undone since the last call, as sentences for a person."""
-        with self._told_lock:
-            told, self._undone = tuple(self._undone), []
-        return told
+        """Return sentences about the agent's changes that were undone since the last call."""
+        with self._messages_lock:
+            undone, self._undone = tuple(self._undone), []
+        return undone
 
     def damage(self) -> tuple[str, ...]:
-        """Return what was set aside or restored since the last call, as sentences for a person."""
-        with self._told_lock:
-            told, self._told = tuple(self._told), []
-        return told
+        """Return sentences about files that were set aside or restored since the last call."""
+        with self._messages_lock:
+            damage, self._damage = tuple(self._damage), []
+        return damage
 
     def queue_injection(self, guidance: str, by: str = "user", *, now: bool = False) -> Injection:
         """Add guidance for the next iteration, or for the running turn."""
@@ -269,20 +273,20 @@ class Project:
         text_files.append_progress(self.layout, progress, plan, name)
 
     def read_learnings(self, limit: int) -> tuple[str, ...]:
-        """Return the last lines of progress.txt, newest last."""
+        """Return the last `limit` learnings of progress.txt, newest last."""
         return text_files.read_learnings(self.layout, limit)
 
-    def every_learning(self) -> tuple[str, ...]:
-        """Return all learnings of the log, newest last."""
-        return text_files.every_learning(self.layout)
+    def all_learnings(self) -> tuple[str, ...]:
+        """Return all learnings of progress.txt, newest last."""
+        return text_files.all_learnings(self.layout)
 
-    def compact_learnings(self, taken: Sequence[str], instead: Sequence[str]) -> Path:
-        """Put other learnings in the place of some; return the copy of the log as it was.
+    def compact_learnings(self, replaced: Sequence[str], replacements: Sequence[str]) -> Path:
+        """Replace the learnings `replaced` by `replacements`; return the path of a copy of the old log.
 
         Raises:
-            StoreError: The log has changed since, or cannot be written.
+            StoreError: The log has changed in the meantime, or cannot be written.
         """
-        return text_files.compact_learnings(self.layout, taken, instead, self._clock())
+        return text_files.compact_learnings(self.layout, replaced, replacements, self._clock())
 
     def write_memory(self, text: str) -> Path:
         """Write the hand-off to the next session."""
@@ -306,19 +310,19 @@ class Project:
         return text_files.write_text(self.layout.active_memory, text)
 
     def write_iteration_memory(self, iteration: int, text: str) -> Path:
-        """Write what an iteration did; the oldest memories move to the archive."""
+        """Write the memory of an iteration, and archive the oldest ones."""
         return self._write_numbered(
             self.layout.memory_iterations, "iter", iteration, text, text_files.KEPT_ITERATIONS
         )
 
     def write_session_memory(self, number: int, text: str) -> Path:
-        """Write what a session did; the oldest memories move to the archive."""
+        """Write the memory of a session, and archive the oldest ones."""
         return self._write_numbered(
             self.layout.memory_sessions, "session", number, text, text_files.KEPT_SESSIONS
         )
 
     def write_phase_memory(self, phase: Phase, text: str) -> Path:
-        """Write what a phase led to, replacing an earlier round of the same phase."""
+        """Write the memory of a phase, replacing that of an earlier round."""
         self._require_dot()
         return text_files.write_text(self.layout.memory_phases / f"{phase.value}.md", text)
 
@@ -327,7 +331,7 @@ class Project:
         return text_files.old_archived(self.layout.memory_archive, self._clock())
 
     def clean_archive(self) -> tuple[Path, ...]:
-        """Remove archived memories that are too old, as each new memory does; return the removed files."""
+        """Remove archived memories that are too old; return the removed files."""
         self._require_dot()
         return text_files.clean_archive(self.layout.memory_archive, self._clock())
 
@@ -345,13 +349,13 @@ class Project:
         )
 
     def read_phase_memory(self, phase: Phase) -> str:
-        """Return what a phase led to, or an empty string."""
+        """Return the memory of a phase, or an empty string."""
         return self.read_text(
             self.layout.memory_phases / f"{phase.value}.md", text_files.TAIL_BYTES
         )
 
     def read_specs(self) -> tuple["Spec", ...]:
-        """Return the specifications, by file name."""
+        """Return the specifications, sorted by file name."""
         return text_files.read_specs(self.layout)
 
     def write_report(self, report: "ValidationReport") -> Path:
@@ -372,7 +376,7 @@ class Project:
             self._mirror.sync()
 
     def read_report(self) -> "ValidationReport | None":
-        """Return the last validation report, or None when it is missing or unreadable (the latter is reported)."""
+        """Return the last validation report, or None when it is missing or unreadable. Reports an unreadable one."""
         from ralph_tui.domain.documents.validation_report import ValidationReport
 
         text = self.read_text(self.layout.validation_report, text_files.REPORT_BYTES)
@@ -382,17 +386,17 @@ class Project:
             return ValidationReport.model_validate_json(text)
         except ValidationError as error:
             problem = error.errors(include_url=False, include_context=False)[0]["msg"]
-            self._tell(f"{self.layout.validation_report} cannot be read: {problem}.")
+            self._report(f"{self.layout.validation_report} cannot be read: {problem}.")
             return None
 
     def write_picture(self, round_number: int, number: int, picture: "Picture") -> str | None:
-        """Write a picture of the validation; return its path in the project, or None when it is refused."""
+        """Write a picture of the validation; return its path in the project, or None when it is not valid."""
         self._require_dot()
         path = write_picture(self.layout, round_number, number, picture)
         return str(path.relative_to(self.root)) if path else None
 
     def archive_plan(self) -> Path | None:
-        """Copy the plan into the session history before it is replaced; return None without a plan."""
+        """Copy the plan into the session history before it is replaced; return the copy, or None without a plan."""
         self._require_dot()
         return text_files.archive_plan(self.layout, self._clock())
 
@@ -403,31 +407,31 @@ class Project:
         return tuple(self.read_text(path, text_files.TAIL_BYTES) for path in recent)
 
     def archive_session(self, record: SessionRecord) -> None:
-        """Add an ended session to the history; without a time it ended now."""
+        """Add an ended session to the history. The end time defaults to now."""
         self._require_dot()
         ended = {"ended_at": record.ended_at or self._clock(), "feature": self.layout.feature}
         text_files.archive_session(self.layout, record.model_copy(update=ended))
 
     def read_sessions(self) -> tuple[SessionRecord, ...]:
-        """Return the history of sessions, oldest first; unreadable lines are skipped."""
+        """Return the ended sessions, oldest first. Unreadable lines are skipped and reported."""
         records, unreadable = text_files.read_sessions(self.layout)
         if unreadable:
             name = self.layout.sessions.name
-            self._tell(f"{unreadable} lines of {name} cannot be read and were passed over.")
+            self._report(f"Skipped {unreadable} unreadable lines of {name}.")
         return records
 
     def read_text(self, path: Path, limit: int) -> str:
-        """Return at most `limit` bytes of a text file; empty when it is absent or outside the project."""
+        """Return at most `limit` bytes of a text file, or an empty string when it is missing or outside the project."""
         return text_files.read_text(self.layout, path, limit)
 
     def log_path(self, name: str) -> Path:
-        """Return the path of a log, creating the file so that only its owner can read it.
+        """Return the path of a log, and create the file so that only its owner can read it.
 
         Raises:
-            StoreError: The name would leave the log directory, or is something else than a file.
+            StoreError: The name leads outside the log directory, or is not that of a file.
         """
         if not name or name.startswith(".") or any(c in name for c in "/\\\0\n"):
-            raise StoreError(f"{name!r} cannot be the name of a log.", "Use a plain file name.")
+            raise StoreError(f"{name!r} is not a valid log name.", "Use a plain file name.")
         path = self.layout.logs / name
         with explained("make", path):
             self.layout.logs.mkdir(mode=0o700, exist_ok=True)
@@ -447,27 +451,27 @@ class Project:
         return written
 
     def _require_dot(self) -> None:
-        """Refuse unless `.ralph` is a directory inside the project; a missing one is never recreated."""
+        """Refuse unless `.ralph` is a directory inside the project. A missing one is never recreated."""
         lost = None if os.path.lexists(self.layout.dot) else mirror.missing_state(self.root)
         if lost is not None:
             raise lost
         project_dir.require(self.layout)
 
-    def _tell_undone(self, message: str) -> None:
-        with self._told_lock:
+    def _add_undone(self, message: str) -> None:
+        with self._messages_lock:
             self._undone.append(message)
 
-    def _tell(self, message: str) -> None:
-        """Keep a message for `damage`; repeated messages are dropped."""
-        with self._told_lock:
-            if message not in self._told_once:
-                self._told_once.add(message)
-                if self._tell_at_once is None:
-                    self._told.append(message)
+    def _report(self, message: str) -> None:
+        """Pass a message to `tell`, or keep it for `damage`. Repeated messages are dropped."""
+        with self._messages_lock:
+            if message not in self._reported:
+                self._reported.add(message)
+                if self._on_message is None:
+                    self._damage.append(message)
                 else:
-                    self._tell_at_once(message)
+                    self._on_message(message)
 
 
-def _bounded(docs: Documents) -> Documents:
+def _with_bounded_questions(docs: Documents) -> Documents:
     fewer = bounded(docs.questions)
     return docs if fewer is docs.questions else docs.replacing(questions=fewer)

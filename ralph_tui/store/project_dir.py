@@ -1,4 +1,4 @@
-"""Create the `.ralph` directory, and refuse what only looks like one."""
+"""Create and check the `.ralph` directory."""
 
 import os
 from pathlib import Path
@@ -11,20 +11,20 @@ PRIVATE = 0o700
 
 
 def make(layout: Layout) -> None:
-    """Create `.ralph` and its directories; keep what exists.
+    """Create `.ralph` and its missing directories.
 
     Raises:
-        StoreError: `.ralph` is a file, a symlink to nowhere or outside, or cannot be written.
+        StoreError: `.ralph` is a file, a symlink that is broken or leaves the project, or cannot be written.
     """
     dot = layout.dot
     if not layout.root.is_dir():
-        raise StoreError(f"{layout.root} is not a directory.", "Make it first.")
+        raise StoreError(f"{layout.root} is not a directory.", "Create it first.")
     if os.path.lexists(dot):
         require(layout)
     with explained("make", dot):
         dot.mkdir(mode=PRIVATE, exist_ok=True)
     for directory in layout.directories:
-        # One by one: `parents=True` would make the parents readable by others.
+        # One by one, because `parents=True` would create parents that others can read.
         for part in reversed((directory, *directory.relative_to(dot).parents)):
             with explained("make", dot / part):
                 (dot / part).mkdir(mode=PRIVATE, exist_ok=True)
@@ -36,25 +36,25 @@ def require(layout: Layout) -> None:
     """Check that `.ralph` is a directory inside the project.
 
     Raises:
-        StoreError: It is missing, a file, or a symlink that leaves the project.
+        StoreError: `.ralph` is missing, a file, or a symlink that leaves the project.
     """
     dot = layout.dot
     if dot.is_symlink():
-        # realpath, because `Path.resolve` ends in a RuntimeError where links go in a circle.
+        # realpath, because `Path.resolve` raises a RuntimeError for circular links.
         target = Path(os.path.realpath(dot))
         if not target.is_dir():
-            raise StoreError(f"{dot} is a symlink to nothing.", "Remove it and run `ralph init`.")
+            raise StoreError(f"{dot} is a broken symlink.", "Remove it and run `ralph init`.")
         if not target.is_relative_to(layout.root):
             raise StoreError(
                 f"{dot} is a symlink that leaves the project (to {target}).",
-                "Replace it with a directory: ralph writes nothing outside the project.",
+                "Replace it with a directory. Ralph writes nothing outside the project.",
             )
     elif not dot.exists():
         raise StoreError(f"{layout.root} has no .ralph directory.", "Run `ralph init` there.")
     elif not dot.is_dir():
-        raise StoreError(f"{dot} is not a directory.", "Move it away and run `ralph init`.")
+        raise StoreError(f"{dot} is not a directory.", "Move it elsewhere and run `ralph init`.")
     if layout.feature and (layout.home.is_symlink() or not layout.home.is_dir()):
         raise StoreError(
             f"There is no feature {layout.feature} in {layout.root}.",
-            "`ralph feature` lists the features.",
+            "List the features with `ralph feature`.",
         )

@@ -1,4 +1,4 @@
-"""Find the project's directory, before anything else is loaded."""
+"""Find the project's directory before anything else is imported."""
 
 import os
 from collections.abc import Iterator
@@ -8,11 +8,14 @@ DOT = ".ralph"
 """Ralph's own directory in a project."""
 
 AGENT_OF = "RALPH_GUARD_ROOT"
-"""The variable in the environment of every agent and gate process that names the resolved project."""
+"""The environment variable of every agent and gate process, with the project's resolved path."""
 
 
 def upwards(here: Path) -> Iterator[Path]:
-    """Yield a directory and its parents; a home's `.ralph` holds personal settings and counts only from there."""
+    """Yield a directory and its parents, without the home directory.
+
+    A home's `.ralph` contains personal settings, so it is a project only for commands run in the home itself.
+    """
     home = Path(os.path.expanduser("~")).resolve()  # noqa: PTH111 - without a home it stays as it is
     yield here
     yield from (directory for directory in here.parents if directory != home)

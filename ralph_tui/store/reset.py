@@ -1,4 +1,4 @@
-"""Find and remove what ralph made in a project (`ralph reset`); files of other tools stay."""
+"""Find and remove the files that ralph created in a project (`ralph reset`), and keep those of other tools."""
 
 import os
 import re
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ralph_tui.domain.documents.progress_log import WRITTEN
 from ralph_tui.store.backup.mirror import Mirror, has_work, set_aside
-from ralph_tui.store.documents.multi_file_commit import Tell
+from ralph_tui.store.documents.multi_file_commit import Report
 from ralph_tui.store.io.files import explained
 from ralph_tui.store.io.rotation import older
 from ralph_tui.store.layout import Layout
@@ -26,14 +26,14 @@ _DIRECTORIES = {
     "validation": r"r\d+-\d+\.\w+",
     "exports": r".+-\d{8}T\d{6}\.(csv|json|md)",
 }
-"""Directories in `.ralph`, and the files that ralph writes into them; others may use `logs`, too."""
+"""Directories in `.ralph`, with patterns of the files that ralph writes there. Other tools may use them, too."""
 
-_OF_A_FEATURE = {
+_FEATURE_DIRECTORIES = {
     **_DIRECTORIES,
     "logs": r"",
     "session_history": r"plan-.+\.json",
 }
-"""The same where there are features: logs, journal and sessions are of all of them."""
+"""The same for one of several features, which share logs, journal and sessions."""
 
 _TEMPORARY = r"(.+/)?\.[^/]+\.tmp"
 _HANDOFF = "# Session Memory"
@@ -41,7 +41,7 @@ _LEARNING = re.compile(rf"^(\[\d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d\] \w+: |{WRITTEN}
 
 
 def made_by_ralph(layout: Layout, *, keep_specs: bool) -> tuple[Path, ...]:
-    """Return everything a reset removes; a directory represents all of its content."""
+    """Return every path that a reset removes. A directory represents all of its content."""
     found: list[Path] = []
     shared = os.path.lexists(layout.project)
     kept = ("events", "commit") if shared else ()
@@ -49,22 +49,22 @@ def made_by_ralph(layout: Layout, *, keep_specs: bool) -> tuple[Path, ...]:
     if layout.feature:
         found += [p for p in (layout.memory, older(layout.progress), layout.progress) if p.exists()]
     for entry in sorted(layout.home.iterdir()):
-        pattern = (_OF_A_FEATURE if shared else _DIRECTORIES).get(entry.name)
+        pattern = (_FEATURE_DIRECTORIES if shared else _DIRECTORIES).get(entry.name)
         if pattern and entry.is_dir() and not entry.is_symlink():
             found += _in_directory(entry, pattern)
         elif _is_document(entry.name, names):
             found.append(entry)
-    if not layout.feature and _says(layout.memory, re.compile(_HANDOFF)):
+    if not layout.feature and _contains(layout.memory, re.compile(_HANDOFF)):
         found.append(layout.memory)
     if not layout.feature:
-        found += [p for p in (older(layout.progress), layout.progress) if _says(p, _LEARNING)]
-    return tuple(found) if keep_specs else (*found, *_specs(layout.specs))
+        found += [p for p in (older(layout.progress), layout.progress) if _contains(p, _LEARNING)]
+    return tuple(found) if keep_specs else (*found, *_spec_paths(layout.specs))
 
 
-def left_in_dot(layout: Layout) -> tuple[Path, ...]:
-    """Return what is in `.ralph` but not ralph's, to be reported after a reset."""
+def foreign_entries(layout: Layout) -> tuple[Path, ...]:
+    """Return the entries of `.ralph` that are not ralph's, to be reported after a reset."""
     if os.path.lexists(layout.project):
-        return ()  # the rest belongs to the project or to other features
+        return ()  # the remaining files belong to the project or to other features
     ours = {layout.config, layout.lock, layout.write_lock, layout.gitignore, layout.archive}
     ours.add(layout.typed)
     ours.update(layout.directories)
@@ -72,14 +72,14 @@ def left_in_dot(layout: Layout) -> tuple[Path, ...]:
     return tuple(path for path in sorted(layout.dot.iterdir()) if path not in ours)
 
 
-def reset(layout: Layout, found: tuple[Path, ...], tell: Tell) -> bool:
-    """Remove these paths once the copy outside the project holds them; return whether there is a copy now.
+def reset(layout: Layout, found: tuple[Path, ...], report: Report) -> bool:
+    """Copy the state outside the project, then remove these paths; return whether a copy is kept.
 
     Raises:
-        StoreError: The disk does not allow it; what is removed by then can be restored.
+        StoreError: The disk refuses; paths removed so far can be restored.
     """
     with write_lock(layout):  # a command in another terminal may be changing a document
-        mirror = Mirror(layout, tell)
+        mirror = Mirror(layout, report)
         mirror.sync()
         for path in found:
             with explained("remove", path):
@@ -91,7 +91,7 @@ def reset(layout: Layout, found: tuple[Path, ...], tell: Tell) -> bool:
         if os.path.lexists(layout.project):
             return set_aside(layout)
         is_kept = has_work(layout.root)
-        if is_kept:  # otherwise an empty copy would replace the one from an earlier reset
+        if is_kept:  # an empty copy must not replace the one from an earlier reset
             mirror.renew()
     return is_kept
 
@@ -111,8 +111,8 @@ def _in_directory(directory: Path, pattern: str) -> list[Path]:
     return [directory] if own and own == files else own
 
 
-def _specs(specs: Path) -> list[Path]:
-    """Return the specs that ralph reads; subfolders belong to other tools."""
+def _spec_paths(specs: Path) -> list[Path]:
+    """Return the specs that ralph reads. Subfolders belong to other tools."""
     if specs.is_symlink():
         return [specs]
     if not specs.is_dir():
@@ -121,8 +121,8 @@ def _specs(specs: Path) -> list[Path]:
     return [specs] if ours and len(ours) == sum(1 for _ in specs.iterdir()) else ours
 
 
-def _says(path: Path, words: re.Pattern[str]) -> bool:
-    """Return whether a file beside `.ralph` contains ralph's own text; other tools use these names, too."""
+def _contains(path: Path, words: re.Pattern[str]) -> bool:
+    """Return whether a file outside `.ralph` contains ralph's own text, because other tools use the same names."""
     if path.is_symlink() or not path.is_file():
         return False
     with explained("read", path):

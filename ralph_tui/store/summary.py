@@ -1,6 +1,6 @@
 """Read the plan's tasks, questions and sessions without locks or repairs, for shell completion.
 
-What cannot be read counts as empty; a command that needs it says why.
+A file that cannot be read counts as empty. The command that needs it reports the error.
 """
 
 from pathlib import Path

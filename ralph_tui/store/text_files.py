@@ -1,4 +1,4 @@
-"""The plain text beside the documents: learnings, memories, session history, instructions."""
+"""Read and write the text files beside the documents: learnings, memories, session history, specs."""
 
 import os
 import re
@@ -34,26 +34,26 @@ KEPT_ITERATIONS = 20
 KEPT_SESSIONS = 10
 KEPT_PLANS = 20
 ARCHIVE_DAYS = 30
-"""Days for which the archive keeps a memory (seeds, "Memory Rotation and Cleanup")."""
+"""Days for which the archive keeps a memory."""
 
 LEARNING_CHARS = 2000
 TAIL_BYTES = 512 * 1024
 REPORT_BYTES = 4 * 1024 * 1024
-"""The most bytes read of a report; ralph's own are far smaller."""
+"""The maximum bytes read of a report. Ralph's own are far smaller."""
 
 PROJECT_MODE = 0o644
-"""The mode of files in the work tree; files in `.ralph` are private to the owner."""
+"""The mode of files in the work tree. Files in `.ralph` are private to the owner."""
 
 _NUMBER = re.compile(r"-(\d+)\.md$")
 
 
 def append_learning(layout: Layout, category: str, text: str, now: datetime) -> None:
-    """Add one line to progress.txt; a full file becomes `progress.txt.1`.
+    """Add one line to progress.txt. A full file becomes `progress.txt.1`.
 
     Args:
         layout: The project's paths.
-        category: A short label, shown in capitals.
-        text: The learning; it becomes one line.
+        category: A short label, written in capitals.
+        text: The learning, which is shortened to one line.
         now: The time of the line, in UTC.
     """
     label = one_line(category, 40).upper().replace(":", "") or "NOTE"
@@ -65,24 +65,24 @@ def append_learning(layout: Layout, category: str, text: str, now: datetime) -> 
 def append_progress(
     layout: Layout, progress: "Progress", plan: "ImplementationPlan", name: str
 ) -> None:
-    """Add the block of an iteration to progress.txt; a full file becomes `progress.txt.1`.
+    """Add the block of an iteration to progress.txt. A full file becomes `progress.txt.1`.
 
     Args:
         layout: The project's paths.
-        progress: What the iteration came to.
-        plan: The plan, whose latest commit is named with the block before.
-        name: What a new log is called.
+        progress: The result of the iteration.
+        plan: The plan, whose latest commit is added to the previous block.
+        name: The title of a new log.
     """
     from ralph_tui.domain.documents.progress_log import (
         block,
         header,
-        owed_commit,
+        pending_commit_line,
         since_last_block,
     )
 
     make_room(layout.progress)
     log = _read_tail(layout, layout.progress)
-    before = owed_commit(plan, log) if log else header(name, progress.at)
+    before = pending_commit_line(plan, log) if log else header(name, progress.at)
     text = before + block(progress, since_last_block(log.splitlines()))
     append_durable(layout.progress, text.encode("utf-8", "replace"), mode=PROJECT_MODE)
 
@@ -97,7 +97,7 @@ def read_learnings(layout: Layout, limit: int) -> tuple[str, ...]:
     return learnings_in(text.splitlines())[-limit:] if limit > 0 else ()
 
 
-def every_learning(layout: Layout) -> tuple[str, ...]:
+def all_learnings(layout: Layout) -> tuple[str, ...]:
     """Return all learnings of progress.txt and its predecessor, newest last."""
     from ralph_tui.domain.documents.progress_log import learnings_in
 
@@ -105,44 +105,46 @@ def every_learning(layout: Layout) -> tuple[str, ...]:
 
 
 def compact_learnings(
-    layout: Layout, taken: Sequence[str], instead: Sequence[str], now: datetime
+    layout: Layout, replaced: Sequence[str], replacements: Sequence[str], now: datetime
 ) -> Path:
-    """Put other learnings in the place of some; return the copy of the whole log as it was.
+    """Replace some learnings by others; return the path of a copy of the whole old log.
 
-    The copy is written first, and what fails or crashes later loses nothing.
+    The copy is written first, so that a later failure or crash loses nothing.
 
     Args:
         layout: The project's paths.
-        taken: The learnings that are replaced, as `every_learning` returned them.
-        instead: The learnings in their place.
-        now: The time of the copy's name, in UTC.
+        replaced: The learnings to replace, as `all_learnings` returned them.
+        replacements: The new learnings.
+        now: The time in the copy's name, in UTC.
 
     Raises:
-        StoreError: The log has changed since, or cannot be written.
+        StoreError: The log has changed in the meantime, or cannot be written.
     """
     from ralph_tui.domain.documents.progress_log import compacted, learnings_in
 
     before = read_grown(layout.progress)
     lines = before.decode("utf-8", "replace").splitlines()
-    if not set(taken) <= set(learnings_in(lines)):
-        raise StoreError(f"{layout.progress.name} has changed meanwhile.", "Compact it again.")
+    if not set(replaced) <= set(learnings_in(lines)):
+        raise StoreError(
+            f"{layout.progress.name} changed during the compaction.", "Compact it again."
+        )
     stem = f"progress-{now:%Y%m%dT%H%M%S}"
     names = chain([f"{stem}.txt"], (f"{stem}-{number}.txt" for number in count(2)))
     copy = next(p for p in map(layout.memory_archive.joinpath, names) if not os.path.lexists(p))
     with explained("make the directory", copy.parent):
         copy.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     write_atomic(copy, before)
-    write_text(layout.progress, compacted(lines, taken, instead), mode=PROJECT_MODE)
+    write_text(layout.progress, compacted(lines, replaced, replacements), mode=PROJECT_MODE)
     with explained("remove", older(layout.progress)):
         older(layout.progress).unlink(missing_ok=True)
     return copy
 
 
 def write_text(path: Path, text: str, *, mode: int = 0o600) -> Path:
-    """Write a whole text, creating its directory when it is missing."""
+    """Write a whole text file, and create its directory if it is missing."""
     with explained("make the directory", path.parent):
         path.parent.mkdir(mode=0o700, exist_ok=True)
-    # What cannot be UTF-8 (a lone surrogate in model output) becomes a question mark.
+    # A lone surrogate in model output, which UTF-8 cannot encode, becomes a question mark.
     write_atomic(path, text.encode("utf-8", "replace"), mode=mode)
     return path
 
@@ -153,12 +155,12 @@ def write_numbered(
     """Write `stem-NNN.md` and archive all but the newest memories of its kind.
 
     Args:
-        directory: Where the memories of this kind are.
-        archive: Where older ones go.
+        directory: The directory of the memories of this kind.
+        archive: The directory of older memories.
         stem: The kind, such as `iter`.
         number: The number of the iteration or session.
         text: The memory.
-        keep: How many memories stay in `directory`.
+        keep: The number of memories to keep in `directory`.
 
     Returns:
         The written file.
@@ -172,10 +174,10 @@ def rotate(directory: Path, archive: Path, stem: str, keep: int) -> tuple[Path, 
     """Archive all but the newest memories of a kind.
 
     Args:
-        directory: Where the memories are.
-        archive: Where older ones go.
+        directory: The directory of the memories.
+        archive: The directory of older memories.
         stem: The kind, such as `iter`.
-        keep: How many memories stay.
+        keep: The number of memories to keep.
 
     Returns:
         The former paths of the archived files.
@@ -190,14 +192,14 @@ def rotate(directory: Path, archive: Path, stem: str, keep: int) -> tuple[Path, 
 
 
 def old_archived(archive: Path, now: datetime) -> tuple[Path, ...]:
-    """Return the memories that were archived too long ago."""
+    """Return the memories that were archived more than `ARCHIVE_DAYS` ago."""
     before = now.timestamp() - ARCHIVE_DAYS * 86_400
     files = (path for path in archive.glob("*.md") if path.is_file())
     return tuple(sorted(path for path in files if path.stat().st_mtime < before))
 
 
 def clean_archive(archive: Path, now: datetime) -> tuple[Path, ...]:
-    """Remove the memories that were archived too long ago; return them."""
+    """Remove the memories that were archived more than `ARCHIVE_DAYS` ago; return their paths."""
     old = old_archived(archive, now)
     for path in old:
         with explained("remove", path):
@@ -206,7 +208,7 @@ def clean_archive(archive: Path, now: datetime) -> tuple[Path, ...]:
 
 
 def numbered(directory: Path, stem: str) -> list[Path]:
-    """Return the files `stem-NNN.md` of a directory, oldest number first."""
+    """Return the files `stem-NNN.md` of a directory, lowest number first."""
     found = [
         (int(match[1]), path)
         for path in directory.glob(f"{stem}-*.md")
@@ -228,7 +230,7 @@ def read_sessions(layout: Layout) -> tuple[tuple[SessionRecord, ...], int]:
     try:
         lines = read_grown(layout.sessions).splitlines()
     except DamagedError as error:
-        raise StoreError(f"{layout.sessions} is {error}.", "Move it away.") from error
+        raise StoreError(f"{layout.sessions} is {error}.", "Move it elsewhere.") from error
     records = [_session(line) for line in lines if line.strip()]
     good = tuple(record for record in records if record is not None)
     return good, len(records) - len(good)
@@ -242,13 +244,13 @@ def _session(line: bytes) -> SessionRecord | None:
 
 
 def read_text(layout: Layout, path: Path, limit: int) -> str:
-    """Return at most `limit` bytes of a text file; empty when it is absent or outside the project."""
+    """Return at most `limit` bytes of a text file, or an empty string when it is missing or outside the project."""
     resolved = inside(layout.root, path)
     return "" if resolved is None else _read_slice(resolved, 0, limit)
 
 
 def inside(root: Path, path: Path) -> Path | None:
-    """Return the real path of `path`, or None when it is outside `root` or a circle of links."""
+    """Return the resolved path, or None when it is outside `root` or a circular link."""
     try:
         resolved = (root / path).resolve()
         return resolved if resolved.is_relative_to(root.resolve()) else None
@@ -274,7 +276,7 @@ def _read_slice(path: Path, start: int, limit: int) -> str:
             file.seek(start)
             data = file.read(limit)
     text = data.decode("utf-8-sig", "replace")
-    # A character cut in two at the limit is not part of the text.
+    # Drop a character that was cut in two at the limit.
     return text.rstrip("\N{REPLACEMENT CHARACTER}") if len(data) == limit else text
 
 
@@ -283,7 +285,7 @@ MAX_SPECS = 100
 
 
 def read_specs(layout: Layout) -> "tuple[Spec, ...]":
-    """Return the Markdown files of `specs/`, by name; links that leave the project read as empty."""
+    """Return the Markdown files of `specs/`, sorted by name. Links that leave the project count as empty files."""
     from ralph_tui.domain.documents.specs import Spec
 
     if not layout.specs.is_dir():
@@ -296,10 +298,10 @@ def read_specs(layout: Layout) -> "tuple[Spec, ...]":
 
 
 def keep_spec(layout: Layout, name: str, text: str) -> tuple[Path, bool]:
-    """Write a new file of `specs/`; return it, and whether it is new. One that says the same is kept.
+    """Write a new file in `specs/`, unless it exists with the same text; return its path and whether it is new.
 
     Raises:
-        StoreError: There is a file of this name that says something else, or it cannot be written.
+        StoreError: A file with this name has another text, or the file cannot be written.
     """
     path = layout.specs / name
     require_room_for_spec(layout, name, text)
@@ -311,28 +313,28 @@ def keep_spec(layout: Layout, name: str, text: str) -> tuple[Path, bool]:
 
 
 def require_room_for_spec(layout: Layout, name: str, text: str) -> None:
-    """Refuse to replace a file of `specs/` that says something else.
+    """Refuse to write a file in `specs/` that exists with another text.
 
     Raises:
-        StoreError: There is such a file, or the place leaves the project.
+        StoreError: The file exists with another text, or its path leads outside the project.
     """
     path = layout.specs / name
     if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(layout.root)):
-        raise StoreError(f"{path} leaves the project.", "Remove the link.")
+        raise StoreError(f"{path} leads outside the project.", "Remove the link.")
     if not os.path.lexists(path):
         return
     if read_text(layout, path, SPEC_BYTES) != text:
         shown = path.relative_to(layout.root)
         raise StoreError(
-            f"{shown} is there already and says something else.",
-            "Rename it, or plan from it as it is: ralph plan.",
+            f"{shown} already exists with other content.",
+            "Rename the file, or make a plan from it with `ralph plan`.",
         )
 
 
 def archive_plan(layout: Layout, now: datetime) -> Path | None:
-    """Copy the plan to `session_history/plan-TIME.json` of the feature, and keep only the newest copies.
+    """Copy the plan to the feature's `session_history/plan-TIME.json`, and keep only the newest copies.
 
-    One more within a second gets a number.
+    The name of a second copy within a second gets a number. Returns the copy, or None without a plan.
     """
     data = read_regular(layout.plan)
     if data is None:

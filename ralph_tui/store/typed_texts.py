@@ -1,7 +1,7 @@
-"""What people typed in the text boxes, so that a box can recall it: `.ralph/typed.jsonl`, the oldest first.
+"""Keep the texts that people typed, so that text boxes can recall them: `.ralph/typed.jsonl`.
 
-One JSON object per line. Nothing depends on the file: a line that cannot be read is left out, and the next
-write drops it.
+The file has one JSON object per line, oldest first. Nothing depends on it: an unreadable line is skipped, and
+the next write drops it.
 """
 
 from collections.abc import Sequence
@@ -17,13 +17,13 @@ from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import write_lock
 
 GUIDANCE, REQUEST, ANSWER, CHANGES, REASON = "guidance", "request", "answer", "changes", "reason"
-"""What boxes are for; each recalls only its own kind."""
+"""The kinds of text boxes. Each box recalls only texts of its kind."""
 
-MOST = 100
-"""Texts of each kind that are kept."""
+MAX_TEXTS = 100
+"""The maximum number of texts kept of each kind."""
 
-LONGEST = 20_000
-"""Characters of a text that is kept; a longer one is a pasted file."""
+MAX_CHARS = 20_000
+"""The maximum characters of a kept text. A longer one is probably a pasted file."""
 
 
 class TypedText(Record):
@@ -34,21 +34,21 @@ class TypedText(Record):
 
 
 def with_text(texts: Sequence[TypedText], kind: str, text: str) -> tuple[TypedText, ...]:
-    """Return the texts with a new one at the end, and at most `MOST` of its kind.
+    """Return the texts with a new one at the end, and at most `MAX_TEXTS` of its kind.
 
-    A text that repeats the one before, is too long or holds a secret changes nothing.
+    A text that repeats the previous one, is too long or contains a secret is not added.
 
     Args:
-        texts: What is kept, the oldest first.
-        kind: What the box is for.
-        text: What was typed.
+        texts: The kept texts, oldest first.
+        kind: The kind of the text box.
+        text: The typed text.
     """
     text = str(scrub(text)).strip()
     same = [one for one in texts if one.kind == kind]
     repeats = bool(same) and same[-1].text == text
-    if not text or repeats or len(text) > LONGEST or redact(text) != text:
+    if not text or repeats or len(text) > MAX_CHARS or redact(text) != text:
         return tuple(texts)
-    dropped = len(same) + 1 - MOST
+    dropped = len(same) + 1 - MAX_TEXTS
     kept = []
     for one in texts:
         if one.kind == kind and dropped > 0:
@@ -59,25 +59,22 @@ def with_text(texts: Sequence[TypedText], kind: str, text: str) -> tuple[TypedTe
 
 
 def read_typed(layout: Layout) -> tuple[TypedText, ...]:
-    """Return everything that is kept, the oldest first.
+    """Return all kept texts, oldest first.
 
     Raises:
-        StoreError: The file is there and cannot be read.
+        StoreError: The file exists and cannot be read.
     """
     try:
         data = read_regular(layout.typed) or b""
     except DamagedError as error:
-        raise StoreError(f"{layout.typed} is {error}.", "Move it away and try again.") from error
+        raise StoreError(
+            f"{layout.typed} is {error}.", "Move it elsewhere and try again."
+        ) from error
     return tuple(one for line in data.split(b"\n") if (one := _parsed(line)) is not None)
 
 
 def keep_typed(layout: Layout, kind: str, text: str) -> None:
-    """Keep a text; a project that is not set up keeps none.
-
-    Args:
-        layout: The project.
-        kind: What the box is for.
-        text: What was typed.
+    """Keep a text. Does nothing in a project that is not set up.
 
     Raises:
         StoreError: The file cannot be read or written.

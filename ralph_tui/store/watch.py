@@ -1,7 +1,7 @@
-"""Notice changes of a project's files, whoever makes them.
+"""Watch a project's files for changes by any program.
 
-Notifications of the operating system only trigger a look. Changes are found by comparing, so a lost or
-doubled notification, an editor that renames over a file, and a file created later all work the same.
+Notifications from the operating system only trigger a check. Changes are found by comparison, so lost or
+duplicate notifications, editors that rename over a file, and files created later need no special handling.
 """
 
 from collections.abc import AsyncGenerator, Mapping
@@ -16,9 +16,9 @@ Signature = tuple[tuple[str, int, int, int], ...]
 
 
 def watch_project(project: Project) -> AsyncGenerator[frozenset[str], None]:
-    """Yield the names of changed documents each time some changed since this call, until cancelled.
+    """Yield the names of changed documents, from this call on until cancelled.
 
-    Call it before you load, and nothing can change unseen between the two. Names are `state`, `plan`,
+    Call this before you load the documents, so that no change is missed in between. Names are `state`, `plan`,
     `injections`, `config`, `breaker`, `budget`, `questions`, `steps`, `project`, `specs` and `memory`.
     """
     watched = watched_files(project.layout)
@@ -68,7 +68,7 @@ def watched_files(layout: Layout) -> Mapping[str, tuple[Path, ...]]:
 
 
 def signatures(watched: Mapping[str, tuple[Path, ...]]) -> dict[str, Signature]:
-    """Return what tells file contents apart without reading them; a directory represents its files."""
+    """Return a signature of each document's files, from their metadata. A directory represents its files."""
     return {
         name: tuple(entry for path in paths for entry in _signature(path))
         for name, paths in watched.items()

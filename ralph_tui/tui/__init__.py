@@ -1,5 +1,5 @@
-"""The full-screen app, on Textual: what a person sees and presses while a loop runs.
+"""The full-screen app, built on Textual: what a person sees and presses while a loop runs.
 
-May not: decide anything about the loop; it asks `engine` and shows what events say.
-Callers: `cli`, where it starts the screen.
+May not: decide anything about the loop; it asks `engine` and shows what events report.
+Callers: `cli`, which starts the screen.
 """

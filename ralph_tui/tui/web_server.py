@@ -1,7 +1,7 @@
-"""Serves the screen to a browser: textual-serve, behind a key that only the person who started it has.
+"""Serves the screen to a browser with textual-serve, protected by a key that only the person who started it has.
 
-Whoever drives the screen can have an agent run commands. So a page needs the key that was printed on
-the terminal, and another web site's page in the same browser gets nothing.
+Anyone who controls the screen can have an agent run commands. Therefore a page needs the key that was printed to
+the terminal, and pages of other sites in the same browser are refused.
 """
 
 import asyncio
@@ -25,14 +25,15 @@ from ralph_tui.domain.errors import RalphError, SetupError
 from ralph_tui.tui.theme.stylesheets import STYLES
 
 PATIENCE_SECONDS = 5.0
-"""Longest wait for a page's process to end when its page has gone."""
+"""Longest wait for a page's process to end after its page has closed."""
 
 CLOSING_SECONDS = 2.0
 """Longest wait for a page to close."""
 
-MOST_CELLS = 2000
+MAX_CELLS = 2000
+"""Largest width and height that a page may ask for."""
 
-Cells = Annotated[int, Field(ge=1, le=MOST_CELLS)]
+Cells = Annotated[int, Field(ge=1, le=MAX_CELLS)]
 
 
 class PageSize(BaseModel):
@@ -42,13 +43,13 @@ class PageSize(BaseModel):
     height: Cells = 24
 
 
-_Said = (
+_PageMessage = (
     tuple[Literal["stdin"], str]
     | tuple[Literal["resize"], PageSize]
     | tuple[Literal["focus", "blur"]]
 )
-_SAID: TypeAdapter[_Said] = TypeAdapter(_Said)
-"""What a page says; its pings need no answer, because the socket has its own."""
+_PAGE_MESSAGES: TypeAdapter[_PageMessage] = TypeAdapter(_PageMessage)
+"""Validates the messages of a page; its pings need no answer, because the socket has its own."""
 
 
 class PageProcess(AppService):
@@ -57,7 +58,7 @@ class PageProcess(AppService):
     def __init__(
         self, command: Sequence[str], socket: web.WebSocketResponse, downloads: DownloadManager
     ) -> None:
-        """Run nothing yet; `exec` makes the process the program and not a shell around it."""
+        """Run nothing yet; `exec` replaces the shell, so that signals reach the program."""
 
         async def close() -> None:
             await socket.close()
@@ -70,25 +71,25 @@ class PageProcess(AppService):
             download_manager=downloads,
         )
 
-    async def take(self, text: str) -> None:
-        """Take what the page says: keys, its size, whether it has the focus."""
+    async def receive(self, text: str) -> None:
+        """Handle a message of the page: keys, its size, or whether it has the focus."""
         try:
-            said = _SAID.validate_json(text)
+            message = _PAGE_MESSAGES.validate_json(text)
         except ValidationError:
-            return  # a ping, or nothing that our page says
-        if said[0] == "stdin":
-            await self.send_bytes(said[1].encode("utf-8", "replace"))
-        elif said[0] == "resize":
-            await self.set_terminal_size(said[1].width, said[1].height)
-        elif said[0] == "focus":
+            return  # a ping, or not a message of our page
+        if message[0] == "stdin":
+            await self.send_bytes(message[1].encode("utf-8", "replace"))
+        elif message[0] == "resize":
+            await self.set_terminal_size(message[1].width, message[1].height)
+        elif message[0] == "focus":
             await self.focus()
         else:
             await self.blur()
 
     async def stop(self) -> None:
-        """Ask the process to end, and kill it if it does not: it may be blocked by output that nobody reads.
+        """Ask the process to end, and kill it if it does not, because it may be blocked by output that nobody reads.
 
-        The server does not wait for ever either: cut off while it waits, this leaves no process behind.
+        If the server cancels this while it waits, the process is killed, too.
         """
         process, passing_on = self._process, self._task
         if process is None or passing_on is None:
@@ -99,7 +100,7 @@ class PageProcess(AppService):
                 await self.send_meta({"type": "quit"})
                 await process.wait()
         except TimeoutError:
-            pass  # it is ended now
+            pass  # killed below
         finally:
             if process.returncode is None:
                 process.kill()
@@ -107,7 +108,7 @@ class PageProcess(AppService):
         await passing_on
 
     async def run(self) -> None:
-        """Pass on what it draws; a page whose process has gone is closed, and says so."""
+        """Forward the process's output to the page; close the page when the process has ended."""
         try:
             await super().run()
         finally:
@@ -117,7 +118,7 @@ class PageProcess(AppService):
 async def show_page(
     request: web.Request, command: Sequence[str], downloads: DownloadManager
 ) -> web.WebSocketResponse:
-    """Run `command` for a page until either of them goes."""
+    """Run `command` for a page until the page or the process ends."""
     socket = web.WebSocketResponse(heartbeat=15, timeout=CLOSING_SECONDS)
     await socket.prepare(request)
     process = PageProcess(command, socket, downloads)
@@ -126,7 +127,7 @@ async def show_page(
         await process.start(size.width, size.height)
         async for message in socket:
             if message.type is WSMsgType.TEXT:
-                await process.take(message.data)
+                await process.receive(message.data)
     finally:
         await process.stop()
         await socket.close()
@@ -134,7 +135,7 @@ async def show_page(
 
 
 def _size(request: web.Request) -> PageSize:
-    """Return the size that the page was opened with; it reports a new one at once."""
+    """Return the size that the page was opened with; the page reports changes itself."""
     try:
         return PageSize.model_validate(dict(request.query))
     except ValidationError:
@@ -146,31 +147,31 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 def check_address(host: str, *, let_others_in: bool) -> None:
-    """Refuse an address that others can reach, unless that was asked for.
+    """Refuse an address that others can reach, unless `let_others_in` allows it.
 
     Raises:
-        SetupError: Others could reach it, or nobody could.
+        SetupError: The address is invalid, or others can reach it.
     """
     try:
         address = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)
     except ValueError as error:
         raise SetupError(
-            f"--host {host} is no address.", "Give a numeric one such as 127.0.0.1."
+            f"--host {host} is not an IP address.", "Use a numeric address such as 127.0.0.1."
         ) from error
     if address.is_unspecified:
         raise SetupError(
             f"--host {host} means every address of this machine.",
-            "Name the one that is to be typed into the browser.",
+            "Use the one address that the browser will open.",
         )
     if not (address.is_loopback or let_others_in):
         raise SetupError(
-            f"Others can reach {host}, and whoever opens the screen can run commands as you.",
-            "Say --let-others-in if that is what you want; nothing on the way is encrypted.",
+            f"Others can reach {host}, and anyone who opens the screen can run commands as you.",
+            "To allow this, add --let-others-in. The connection is not encrypted.",
         )
 
 
 class RalphServer(Server):
-    """One process of `command` per open page; each page shows the same loop."""
+    """Serves pages, each with its own process of `command`; all show the same loop."""
 
     def __init__(
         self,
@@ -181,20 +182,20 @@ class RalphServer(Server):
         *,
         say: Callable[[str], None],
     ) -> None:
-        """Serve on one address; `say` gets the line with the address to open."""
+        """Serve on one address; `say` is called with the line that has the address to open."""
         self.key = secrets.token_urlsafe(24)
-        # Browsers send a cookie to every port of a host, such as the server of the project itself;
-        # they send it only below its path, which nobody else knows.
+        # Browsers send a cookie to every port of a host, such as a server of the project itself, but
+        # only below the cookie's path, which nobody else knows.
         name = secrets.token_hex(12)
         self._path, self._cookie = f"/{name}", f"ralph-{name}"
         self._command = command
-        self._place = _place(host, port)
+        self._host_and_port = _host_and_port(host, port)
         self._say = say
         self._pages: set[asyncio.Task[object]] = set()
         self.browser = False
-        """Whether to open a browser once it can connect."""
+        """Whether to open a browser once the server listens."""
         super().__init__(
-            "", host, port, title, public_url=f"http://{self._place}", templates_path=STYLES
+            "", host, port, title, public_url=f"http://{self._host_and_port}", templates_path=STYLES
         )
 
     @property
@@ -206,7 +207,7 @@ class RalphServer(Server):
         """Serve until Ctrl+C.
 
         Raises:
-            RalphError: Nobody can listen on that address.
+            RalphError: The server cannot listen on that address.
         """
         try:
             web.run_app(
@@ -214,68 +215,70 @@ class RalphServer(Server):
                 host=self.host,
                 port=self.port,
                 access_log=None,
-                print=self._listening,  # the moment is what counts, its words are not ours
+                print=self._listening,  # replaces aiohttp's own message once the server listens
             )
         except OSError as error:
             raise RalphError(
-                f"Cannot listen on {self._place}: {error.strerror or error}.",
-                "Choose another --port, or end what uses it.",
+                f"Cannot listen on {self._host_and_port}: {error.strerror or error}.",
+                "Choose another --port, or stop the program that uses this one.",
             ) from error
 
     async def on_startup(self, app: web.Application) -> None:
-        """Do nothing: nobody can connect before the port is open."""
+        """Do nothing, because the port is not open yet."""
 
     async def on_shutdown(self, _: web.Application) -> None:
-        """Close the pages; the server would wait a minute for them to go."""
+        """Close the pages, for which the server would otherwise wait a minute."""
         for page in self._pages:
             page.cancel()
         await asyncio.gather(*self._pages, return_exceptions=True)
 
     def _listening(self, *_: object) -> None:
-        self._say(f"the screen is at {self.address} - Ctrl+C ends it; a running loop continues.")
+        self._say(
+            f"the screen is at {self.address} (press Ctrl+C to stop serving; a running loop continues)"
+        )
         if self.browser:
             Thread(target=webbrowser.open, args=(self.address,), daemon=True).start()
 
     async def _make_app(self) -> web.Application:
         @web.middleware
-        async def door(request: web.Request, handler: Handler) -> web.StreamResponse:
-            return await self._door(request, handler)
+        async def check_request(request: web.Request, handler: Handler) -> web.StreamResponse:
+            return await self._check_request(request, handler)
 
-        app = web.Application(middlewares=[door])
+        app = web.Application(middlewares=[check_request])
         app.router.add_get("/", self._enter)
         app.add_subapp(self._path, await super()._make_app())
         return app
 
-    async def _door(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Let in who has the key, from our own page only."""
-        if request.host != self._place:  # a foreign name that was made to point here
+    async def _check_request(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Handle a request only if it has the key and comes from our own page."""
+        if request.host != self._host_and_port:  # another name that resolves to this address
             raise web.HTTPForbidden(text=f"Open {self.public_url} instead.\n")
         if request.headers.get("Origin", self.public_url) != self.public_url:
-            raise web.HTTPForbidden(text="Another site's page may not use this one.\n")
+            raise web.HTTPForbidden(text="Requests from other sites are not allowed.\n")
         given = request.query.get("key") or request.cookies.get(self._cookie, "")
         if not compare_digest(given.encode(), self.key.encode()):
             raise web.HTTPForbidden(text="Open the address that `ralph serve` printed.\n")
         return await handler(request)
 
     async def _enter(self, _: web.Request) -> web.StreamResponse:
-        """Put the key into a cookie: out of the address bar, the history and the referrer."""
+        """Move the key into a cookie, so that it is not in the address bar, the history or the referrer."""
         answer = web.HTTPFound(f"{self._path}/")
         answer.set_cookie(self._cookie, self.key, path=self._path, httponly=True, samesite="Strict")
         raise answer
 
     async def handle_index(self, request: web.Request) -> web.Response:
-        """Return the page, which may load and run nothing but its own files."""
+        """Return the page, which may load and run only its own files."""
         nonce = secrets.token_urlsafe(12)
         words = {
             "title": self.title,
             "base": f"{self._path}/",
-            "socket": f"ws://{self._place}{self._path}/ws",
+            "socket": f"ws://{self._host_and_port}{self._path}/ws",
             "nonce": nonce,
         }
         answer = aiohttp_jinja2.render_template("page.html", request, words)
         answer.headers["Content-Security-Policy"] = (
             f"default-src 'none'; script-src 'self' 'nonce-{nonce}'; connect-src 'self' "
-            f"ws://{self._place}; style-src 'self' 'unsafe-inline'; font-src 'self' data:; "
+            f"ws://{self._host_and_port}; style-src 'self' 'unsafe-inline'; font-src 'self' data:; "
             "img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
         )
         answer.headers["Referrer-Policy"] = "no-referrer"
@@ -293,7 +296,7 @@ class RalphServer(Server):
             self._pages.discard(page)
 
 
-def _place(host: str, port: int) -> str:
+def _host_and_port(host: str, port: int) -> str:
     """Return host and port as a browser writes them."""
     name = host if host == "localhost" else str(ipaddress.ip_address(host))
     name = f"[{name}]" if ":" in name else name

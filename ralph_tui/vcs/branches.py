@@ -1,4 +1,4 @@
-"""Looks whether ralph may commit in a repository, and checks out the branch that it works on."""
+"""Checks whether ralph may commit in a repository, and checks out its working branch."""
 
 import os
 from collections.abc import Callable, Collection, Sequence
@@ -13,12 +13,12 @@ from ralph_tui.vcs.git import Git, GitError
 
 HEADS = "refs/heads/"
 
-RALPHS_OWN = ("MEMORY.md", "progress.txt", "progress.txt.1", "AGENTS.md")
-"""Files that ralph writes beside `.ralph`; changed, they do not keep a run from starting."""
+RALPH_FILES = ("MEMORY.md", "progress.txt", "progress.txt.1", "AGENTS.md")
+"""Files that ralph writes outside `.ralph`; changes to them do not keep a run from starting."""
 
-RALPHS_DIRECTORIES = (".ralph/", "specs/")
+RALPH_DIRECTORIES = (".ralph/", "specs/")
 
-_UNDER_WAY = {
+_IN_PROGRESS = {
     "MERGE_HEAD": ("a merge", "git merge --continue` or `git merge --abort"),
     "rebase-merge": ("a rebase", "git rebase --continue` or `git rebase --abort"),
     "rebase-apply": ("a rebase", "git rebase --continue` or `git rebase --abort"),
@@ -30,11 +30,11 @@ _UNDER_WAY = {
 
 @dataclass(frozen=True)
 class Head:
-    """What is checked out.
+    """The current HEAD.
 
     Attributes:
-        branch: The branch's name; empty when HEAD is detached.
-        commit: The commit; empty on a branch without any.
+        branch: The branch's name; empty if HEAD is detached.
+        commit: The commit; empty on a branch without commits.
     """
 
     branch: str
@@ -42,12 +42,12 @@ class Head:
 
 
 @dataclass(frozen=True)
-class WorkedOn:
-    """The branch of an earlier run whose task is not finished; what is changed there is that task's.
+class UnfinishedBranch:
+    """The branch of an unfinished task from an earlier run, to which uncommitted changes on it belong.
 
     Attributes:
         branch: The branch's name.
-        commit: The last commit that ralph knows on it; empty when there was none.
+        commit: The last commit that ralph knows on the branch; empty if there was none.
     """
 
     branch: str
@@ -55,7 +55,7 @@ class WorkedOn:
 
 
 def read_head(git: Git) -> Head:
-    """Return what is checked out.
+    """Return the current HEAD.
 
     Raises:
         GitError: There is no repository, or git cannot read it.
@@ -63,7 +63,7 @@ def read_head(git: Git) -> Head:
     found = git.ask("rev-parse", "--is-inside-work-tree")
     if found.returncode or found.stdout.strip() != b"true":
         raise GitError(
-            f"{git.root} is in no git repository, so ralph cannot commit there.",
+            f"{git.root} is not in a git repository, so ralph cannot commit there.",
             "Run `git init` and make a first commit, or set git.commit and git.branch to off.",
         )
     symbolic = git.ask("symbolic-ref", "-q", "HEAD").stdout.decode("utf-8", "replace").strip()
@@ -72,35 +72,35 @@ def read_head(git: Git) -> Head:
     return Head(branch, commit)
 
 
-def require_settled(git: Git) -> Head:
-    """Return what is checked out, where somebody may commit: a branch, and nothing half done.
+def require_committable(git: Git) -> Head:
+    """Return the current HEAD of a repository that is ready for commits.
 
     Raises:
-        SetupError: HEAD is detached, a merge or the like is under way, or another git holds the index.
+        SetupError: HEAD is detached, a merge or the like is in progress, or the index is locked.
     """
     head = read_head(git)
     directory = Path(git.text("rev-parse", "--absolute-git-dir"))
-    for name, (what, ways) in _UNDER_WAY.items():
+    for name, (what, ways) in _IN_PROGRESS.items():
         if os.path.lexists(directory / name):
             raise SetupError(
                 f"{what.capitalize()} is not finished in this repository, so ralph cannot commit.",
-                f"End it with `{ways}`, then run again.",
+                f"Finish it with `{ways}`, then run again.",
             )
     if os.path.lexists(directory / "index.lock"):
         raise SetupError(
-            f"{directory / 'index.lock'} is there: another git is working, or one died.",
-            "If no git runs here, remove that file, then run again.",
+            f"{directory / 'index.lock'} exists, so another git command is running or one crashed.",
+            "If no git command is running, remove that file. Then run again.",
         )
     if not head.branch:
         raise SetupError(
             "HEAD is detached, so a commit would belong to no branch.",
-            "Check out a branch with `git switch BRANCH` (`git switch -c BRANCH` makes one), then run again.",
+            "Check out a branch with `git switch BRANCH` (`git switch -c BRANCH` creates one), then run again.",
         )
     return head
 
 
 def require_identity(git: Git) -> None:
-    """Make sure that git knows whose commits these are.
+    """Make sure that git knows the person's name and email address.
 
     Raises:
         SetupError: It does not.
@@ -114,10 +114,10 @@ def require_identity(git: Git) -> None:
 
 
 def require_unprotected(branch: str, protected: Sequence[str]) -> None:
-    """Refuse to commit to a branch that is protected.
+    """Refuse to commit to a protected branch.
 
     Raises:
-        SetupError: It is.
+        SetupError: The branch is protected.
     """
     if branch in protected:
         raise SetupError(
@@ -127,34 +127,40 @@ def require_unprotected(branch: str, protected: Sequence[str]) -> None:
 
 
 def require_clean(
-    git: Git, head: Head, worked_on: WorkedOn | None, setting: str, kept: Collection[str] = ()
+    git: Git,
+    head: Head,
+    worked_on: UnfinishedBranch | None,
+    setting: str,
+    kept: Collection[str] = (),
 ) -> None:
-    """Make sure that a commit holds ralph's work only: nothing is changed, or an earlier run's task has changed it.
+    """Make sure that a commit holds only ralph's work.
+
+    Uncommitted changes are accepted only if they belong to an unfinished task of an earlier run.
 
     Args:
         git: The repository.
-        head: What is checked out.
-        worked_on: The branch of an unfinished task; None when no task is.
-        setting: What asks for commits, to be named.
-        kept: Paths in the project whose content is ralph's own; they go with its next commit.
+        head: The current HEAD.
+        worked_on: The branch of an unfinished task; None if there is none.
+        setting: The setting that requires commits, for the message.
+        kept: Paths in the project that ralph changed itself; its next commit includes them.
 
     Raises:
-        SetupError: Something is changed and not committed.
+        SetupError: There are uncommitted changes.
     """
     changed = changed_paths(git, kept)
-    if not changed or (worked_on is not None and _is_continued(git, head, worked_on)):
+    if not changed or (worked_on is not None and _continues_task(git, head, worked_on)):
         return
     is_one = len(changed) == 1
     named = shortlist([one_line(path, 60) for path in changed], 3)
     raise SetupError(
-        f"{setting} needs a clean start, and {plural(len(changed), 'file')} {'is' if is_one else 'are'} "
-        f"changed and not committed ({named}).",
-        "Commit them, or put them aside with `git stash -u`, then run again.",
+        f"{setting} needs a clean start, but {plural(len(changed), 'file')} {'has' if is_one else 'have'} "
+        f"uncommitted changes ({named}).",
+        "Commit them, or stash them with `git stash -u`, then run again.",
     )
 
 
-def _is_continued(git: Git, head: Head, worked_on: WorkedOn) -> bool:
-    """Return whether the checked out branch is the one of the unfinished task, with no commit taken away."""
+def _continues_task(git: Git, head: Head, worked_on: UnfinishedBranch) -> bool:
+    """Return whether the unfinished task's branch is checked out and still has the task's last commit."""
     if head.branch != worked_on.branch:
         return False
     return not worked_on.commit or git.succeeds(
@@ -163,25 +169,25 @@ def _is_continued(git: Git, head: Head, worked_on: WorkedOn) -> bool:
 
 
 def changed_paths(git: Git, kept: Collection[str] = ()) -> list[str]:
-    """List what is changed or new anywhere in the repository, without what ralph writes itself."""
+    """Return the changed and untracked paths in the repository, except those that ralph itself writes."""
     prefix = git.text("rev-parse", "--show-prefix")
     listed = git.output(
         "status", "--porcelain=v1", "-z", "--untracked-files=normal", "--no-renames"
     )
     paths = [os.fsdecode(entry)[3:] for entry in listed.split(b"\0") if entry]
-    own = tuple(f"{prefix}{name}" for name in (*RALPHS_OWN, *kept))
-    places = tuple(f"{prefix}{name}" for name in RALPHS_DIRECTORIES)
+    own = tuple(f"{prefix}{name}" for name in (*RALPH_FILES, *kept))
+    places = tuple(f"{prefix}{name}" for name in RALPH_DIRECTORIES)
     return [path for path in paths if path not in own and not path.startswith(places)]
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """The branch that ralph works on, checked out.
+    """Ralph's working branch, checked out.
 
     Attributes:
         head: The branch and its commit.
         made: Whether the branch is new.
-        left: The branch that was checked out before, when it is another one.
+        left: The branch that was checked out before, if it was another one.
     """
 
     head: Head
@@ -190,40 +196,40 @@ class Prepared:
 
 
 def branch_name(git: Git, prefix: str, *texts: str) -> str:
-    """Return the name of the branch for the first of these texts that leads to one.
+    """Return a branch name from the first of these texts that yields one.
 
     Raises:
-        SetupError: Git takes no such name.
+        SetupError: Git does not accept the name.
     """
     slug = next((found for text in texts if (found := branch_slug(text))), "work")
     return valid_branch(git, f"{prefix}{slug}")
 
 
 def valid_branch(git: Git, name: str) -> str:
-    """Return the name of a branch.
+    """Return `name` if it is a valid branch name.
 
     Raises:
-        SetupError: Git takes no such name.
+        SetupError: Git does not accept the name.
     """
     if name.startswith("-") or not git.succeeds("check-ref-format", "--branch", name):
         raise SetupError(
-            f"Git takes no branch named {one_line(name, 80)!r}.",
-            "Change git.branch_prefix: letters, digits, - and / are safe, such as feature/.",
+            f"{one_line(name, 80)!r} is not a valid git branch name.",
+            "Change git.branch_prefix. Letters, digits, - and / are safe, for example feature/.",
         )
     return name
 
 
 def check_out(git: Git, name: str, before: Head, require: Callable[[], None]) -> Prepared:
-    """Check out a branch, or make it here when there is none; an existing one is never moved.
+    """Check out a branch, and create it at HEAD if it does not exist; an existing branch never moves.
 
     Args:
         git: The repository.
-        name: A name that git takes.
-        before: What is checked out.
-        require: Called before anything changes, to refuse it.
+        name: A valid branch name.
+        before: The current HEAD.
+        require: Called before anything changes; raises to refuse.
 
     Raises:
-        SetupError: Git refuses, for instance because another worktree has it.
+        SetupError: Git refuses, for instance because another worktree has the branch checked out.
     """
     if before.branch == name:
         return Prepared(before)
@@ -234,7 +240,7 @@ def check_out(git: Git, name: str, before: Head, require: Callable[[], None]) ->
 
 
 def push_line(git: Git, branch: str) -> str:
-    """Return the command by which a person pushes a branch; empty when there is nowhere to push to."""
+    """Return the command to push a branch, or an empty string if there is no remote."""
     remotes = git.text("remote").splitlines()
     if not remotes:
         return ""

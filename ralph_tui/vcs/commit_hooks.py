@@ -1,4 +1,4 @@
-"""Finds a repository's commit hooks and has them run; an agent may have written them."""
+"""Finds a repository's commit hooks and runs them in the sandbox, as an agent may have written them."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -11,7 +11,7 @@ from ralph_tui.domain.sanitize import one_line
 from ralph_tui.vcs.git import Git
 
 HOOKS = ("pre-commit", "prepare-commit-msg", "commit-msg")
-"""What git would run for `git commit -F -`, in this order; `post-commit` comes too late to refuse anything."""
+"""The hooks that `git commit -F -` runs, in this order; `post-commit` is too late to refuse anything."""
 
 
 @dataclass(frozen=True)
@@ -19,11 +19,11 @@ class HookCall:
     """A hook to run.
 
     Attributes:
-        name: Which one.
+        name: Its name, such as `pre-commit`.
         words: The program and its arguments.
-        directory: Where it runs.
-        environment: Variables beside those of the sandbox.
-        writable: The directory with the message; the only one outside the project that it may write to.
+        directory: The working directory.
+        environment: Variables in addition to those of the sandbox.
+        writable: The directory with the message, the only writable one outside the project.
     """
 
     name: str
@@ -35,7 +35,7 @@ class HookCall:
 
 @dataclass(frozen=True)
 class HookEnd:
-    """How a hook ended; the status is None when it took too long."""
+    """How a hook ended; the status is None after a timeout."""
 
     status: int | None
     output: str
@@ -49,11 +49,11 @@ class HookError(SetupError):
     """A hook failed or changed files.
 
     Attributes:
-        output: What it said.
+        output: What the hook printed.
     """
 
     def __init__(self, message: str, hint: str, output: str) -> None:
-        """Keep the hook's output beside the sentence."""
+        """Keep the hook's output in addition to the message."""
         super().__init__(message, hint)
         self.output = output
 
@@ -66,24 +66,24 @@ def found_hooks(git: Git) -> dict[str, Path]:
     return {n: path for n, path in found.items() if path.is_file() and os.access(path, os.X_OK)}
 
 
-def run_hooks(git: Git, run: RunHook, message: str, place: Path, tree: str) -> str:
-    """Run the hooks on what is staged; return the message as they leave it.
+def run_hooks(git: Git, run: RunHook, message: str, directory: Path, tree: str) -> str:
+    """Run the hooks on the staged tree and return the message as they leave it.
 
     Args:
         git: The repository.
         run: Runs one hook in the sandbox.
         message: The message of the commit.
-        place: An empty directory for the message.
-        tree: The tree that is staged.
+        directory: An empty directory for the message.
+        tree: The staged tree.
 
     Raises:
-        HookError: A hook failed, or files or the index differ from what is staged.
+        HookError: A hook failed, or changed files or the index.
     """
     hooks = found_hooks(git)
     if not hooks:
         return message
     top = Path(git.text("rev-parse", "--show-toplevel"))
-    file = place / "COMMIT_EDITMSG"
+    file = directory / "COMMIT_EDITMSG"
     file.write_text(message, encoding="utf-8")
     arguments: Mapping[str, tuple[str, ...]] = {
         "pre-commit": (),
@@ -98,12 +98,12 @@ def run_hooks(git: Git, run: RunHook, message: str, place: Path, tree: str) -> s
     }
     for name, path in hooks.items():
         words = (str(path), *arguments[name])
-        ended = run(HookCall(name, words, top, environment, place))
+        ended = run(HookCall(name, words, top, environment, directory))
         if ended.status != 0:
             how = "took too long" if ended.status is None else f"failed (status {ended.status})"
             raise HookError(
                 f"the repository's hook {name} {how}",
-                "Fix what it says, or set git.hooks to skip. Then run again, and ralph commits first.",
+                "Fix what the hook reports, or set git.hooks to skip. Then run again. Ralph commits first.",
                 ended.output,
             )
         _require_unchanged(git, name, tree, ended.output)
@@ -111,12 +111,12 @@ def run_hooks(git: Git, run: RunHook, message: str, place: Path, tree: str) -> s
 
 
 def _require_unchanged(git: Git, hook: str, tree: str, output: str) -> None:
-    """Make sure that the files are still what is staged, because only that was verified.
+    """Make sure that files and index still match the staged tree, because only that was verified.
 
     Raises:
-        HookError: They are not.
+        HookError: They differ.
     """
-    # Unlike diff-files, this does not list a file that was written again as it was.
+    # Unlike diff-files, this does not list a file that was rewritten with the same content.
     listed = git.output("diff", "--name-only", "-z", "--relative", "--no-ext-diff")
     listed += git.output(
         "ls-files", "--others", "--exclude-standard", "-z", "--", ".", ":(exclude).ralph"
@@ -128,6 +128,6 @@ def _require_unchanged(git: Git, hook: str, tree: str, output: str) -> None:
     what = f"{plural(len(edited), 'file')} ({named})" if edited else named
     raise HookError(
         f"the repository's hook {hook} changed {what}, which no check has verified",
-        "Look at the changes with `git diff`. Then commit them yourself, or run again to have ralph commit them.",
+        "Review the changes with `git diff`. Then commit them yourself, or run again to let ralph commit them.",
         output,
     )

@@ -1,4 +1,4 @@
-"""Commits a task's work: stages the project, refuses secrets, has the hooks run, and moves the branch in one step."""
+"""Commits a task's work: stages the project, refuses secrets, runs the hooks, and moves the branch atomically."""
 
 import os
 import re
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.formatting import plural, shortlist
-from ralph_tui.domain.redaction import holds_key
+from ralph_tui.domain.redaction import contains_key
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.vcs.branches import Head, read_head, require_unprotected
 from ralph_tui.vcs.commit_hooks import RunHook, found_hooks, run_hooks
@@ -17,11 +17,11 @@ from ralph_tui.vcs.commit_message import after_hooks, with_trailers
 from ralph_tui.vcs.git import Git
 
 PROJECT = ("--", ".", ":(exclude).ralph")
-"""What a commit may hold: the project without ralph's own directory."""
+"""The paths that a commit may include: the project without ralph's own directory."""
 
 _GITLINK = "160000"
-_NOTHING = "0" * 40
-_SCANNED_BYTES = 1_000_000
+_NO_COMMIT = "0" * 40
+_PIECE_BYTES = 1_000_000
 _OVERLAP = 4_096
 _SECRET_NAME = re.compile(
     r"(?:.*/)?(?:\.env(?:\..+)?|\.netrc|\.pypirc|id_(?:rsa|dsa|ecdsa|ed25519))"
@@ -30,12 +30,12 @@ _HARMLESS_NAME = re.compile(r".*\.(?:example|sample|template|dist)")
 
 
 class CommitRefusedError(SetupError):
-    """What is staged must not be committed."""
+    """The staged changes must not be committed."""
 
 
 @dataclass(frozen=True)
 class ChangedPath:
-    """A path as a commit has it; mode and object are empty when it is deleted there."""
+    """A path that a commit changes; mode and object are empty if the commit deletes it."""
 
     path: str
     mode: str = ""
@@ -43,7 +43,7 @@ class ChangedPath:
 
 
 @dataclass(frozen=True)
-class CommitMade:
+class MadeCommit:
     """A commit that ralph made.
 
     Attributes:
@@ -51,8 +51,8 @@ class CommitMade:
         branch: The branch it is on.
         parent: The commit before it; empty for the first of a branch.
         subject: The first line of its message.
-        entries: Each path that differs from its parent, from the top of the work tree.
-        staged: The same, and each path of the index that was staged as something else before.
+        entries: The paths that differ from its parent, relative to the top of the work tree.
+        staged: The same, plus the paths that were staged differently before.
         additions: Lines added.
         deletions: Lines removed.
     """
@@ -68,15 +68,15 @@ class CommitMade:
 
 
 @dataclass(frozen=True)
-class CommitWanted:
+class CommitRequest:
     """A commit to make.
 
     Attributes:
         message: Subject and body.
-        trailers: Its last paragraph, by name.
-        protected: Branches that must not be committed to.
-        paths: The only paths to commit, from the project; empty for everything in it.
-        intend: Writes down which commit is about to be made, before the branch moves.
+        trailers: The trailers of the message, by name.
+        protected: Branches that must not receive commits.
+        paths: The only paths to commit, relative to the project; empty for everything in it.
+        intend: Records the new commit before the branch moves to it.
     """
 
     message: str
@@ -87,25 +87,25 @@ class CommitWanted:
 
 
 class Committer:
-    """Commits in one repository. Every method blocks."""
+    """Makes commits in one repository. Every method blocks."""
 
     def __init__(self, root: Path, run_hook: RunHook | None) -> None:
         """Commit the project at `root`.
 
         Args:
             root: The project's directory, which may be below the repository's top.
-            run_hook: Runs a hook in the sandbox; None when hooks are skipped.
+            run_hook: Runs a hook in the sandbox; None to skip hooks.
         """
         self.git = Git(root)
         self._run_hook = run_hook
 
-    def commit(self, wanted: CommitWanted) -> CommitMade | None:
-        """Commit what is changed in the project; None when nothing is.
+    def commit(self, wanted: CommitRequest) -> MadeCommit | None:
+        """Commit the changes in the project; return None if there are none.
 
-        The branch moves in one step from the commit that was looked at. Whatever fails before leaves it alone.
+        The branch moves atomically from the commit read at the start. If anything fails, it does not move.
 
         Raises:
-            CommitRefusedError: The change holds a secret or a repository of its own.
+            CommitRefusedError: The changes contain a secret or a nested repository.
             HookError: A hook failed or changed files.
             SetupError: The branch is protected or HEAD is detached, or git cannot commit.
         """
@@ -120,21 +120,27 @@ class Committer:
         self._stage(wanted.paths)
         tree = self.git.text("write-tree")
         base = head.commit or self.git.text("hash-object", "-t", "tree", os.devnull)
-        entries = tuple(self._entries(base, tree))
+        entries = tuple(self._changed_paths(base, tree))
         if not entries:
             return None
         self._require_no_secret(base, tree, entries)
         message = self._message(wanted, tree)
-        staged = {one.path: one for one in (*self._entries(index, tree), *entries)}
-        made = self._made(head, message, tree, entries, base)
+        staged = {one.path: one for one in (*self._changed_paths(index, tree), *entries)}
+        made = self._write_commit(head, message, tree, entries, base)
         made = replace(made, staged=tuple(staged.values()))
         wanted.intend(made.commit)
         reason = f"commit (ralph): {made.subject}"
-        self.git.text("update-ref", "-m", reason, "HEAD", made.commit, head.commit or _NOTHING)
+        self.git.text("update-ref", "-m", reason, "HEAD", made.commit, head.commit or _NO_COMMIT)
         return made
 
+    def unstage(self, paths: tuple[str, ...]) -> None:
+        """Remove the changes of these paths from the index, after a commit of them failed."""
+        listed = ("--pathspec-from-file=-", "--pathspec-file-nul")
+        names = b"\0".join(map(os.fsencode, paths))
+        self.git.ask("--literal-pathspecs", "reset", "--quiet", *listed, stdin=names)
+
     def is_made(self, commit: str) -> bool:
-        """Return whether the checked out branch holds this commit."""
+        """Return whether the checked-out branch contains this commit."""
         return bool(re.fullmatch(r"[0-9a-f]{40,64}", commit)) and self.git.succeeds(
             "merge-base", "--is-ancestor", commit, "HEAD"
         )
@@ -147,7 +153,7 @@ class Committer:
         if not paths:
             self.git.text("add", "-A", *PROJECT)
             return
-        # What was never committed and is gone has nothing to stage, and what is ignored stays so.
+        # Leave out paths that git would reject: deleted files that were never committed, and ignored ones.
         known = self.git.output("ls-files", "-z", "--cached", "--others", "--exclude-standard")
         there = set(known.split(b"\0"))
         names = [name for name in map(os.fsencode, paths) if name in there]
@@ -163,11 +169,11 @@ class Committer:
                 stdin=b"\0".join(names),
             )
 
-    def _entries(self, base: str, tree: str) -> Iterator[ChangedPath]:
+    def _changed_paths(self, base: str, tree: str) -> Iterator[ChangedPath]:
         """Yield each path that differs between two trees.
 
         Raises:
-            CommitRefusedError: One is a repository of its own, whose files no commit would hold.
+            CommitRefusedError: A path is a nested repository, whose files the commit would not include.
         """
         raw = self.git.output(
             "diff-tree", "-r", "-z", "--raw", "--no-renames", "--full-index", base, tree
@@ -177,16 +183,16 @@ class Committer:
             old, mode, _, found, status = about.removeprefix(":").split()
             if mode == _GITLINK and old != _GITLINK:
                 raise CommitRefusedError(
-                    f"{one_line(path, 80)} is a git repository of its own: a commit would not hold its files",
+                    f"{one_line(path, 80)} is a separate git repository, so a commit would not include its files",
                     "Add it to .gitignore, or remove its .git directory. Then run again.",
                 )
             yield ChangedPath(path) if status == "D" else ChangedPath(path, mode, found)
 
     def _require_no_secret(self, base: str, tree: str, entries: Sequence[ChangedPath]) -> None:
-        """Look for keys in the names of new files and in every line that is added.
+        """Look for secrets in the names of new files and in every added line.
 
         Raises:
-            CommitRefusedError: There is one; its value is not said.
+            CommitRefusedError: There is one; the message does not contain its value.
         """
         known = self.git.output("ls-tree", "-r", "-z", "--name-only", "--full-tree", base)
         before = {os.fsdecode(path) for path in known.split(b"\0")}
@@ -195,20 +201,20 @@ class Committer:
         if named:
             shown = shortlist([one_line(path, 80) for path in named], 3)
             raise CommitRefusedError(
-                f"{plural(len(named), 'file')} to be committed {'holds' if len(named) == 1 else 'hold'} "
+                f"{plural(len(named), 'file')} to be committed {'contains' if len(named) == 1 else 'contain'} "
                 f"a secret ({shown})",
-                "Take it out, or add the file to .gitignore. Then run again, and ralph commits first.",
+                "Remove the secret, or add the file to .gitignore. Then run again. Ralph commits first.",
             )
 
     def _paths_with_keys(self, base: str, tree: str) -> list[str]:
         found: list[str] = []
-        for path, text in self._added(base, tree):
-            if path not in found and holds_key(text):
+        for path, text in self._added_lines(base, tree):
+            if path not in found and contains_key(text):
                 found.append(path)
         return found
 
-    def _added(self, base: str, tree: str) -> Iterator[tuple[str, str]]:
-        """Yield the lines that are added, in pieces that overlap, each with its file."""
+    def _added_lines(self, base: str, tree: str) -> Iterator[tuple[str, str]]:
+        """Yield the added lines of each file, in overlapping pieces, with the file's path."""
         form = (
             "--no-ext-diff",
             "--no-textconv",
@@ -231,13 +237,13 @@ class Committer:
                 is_header = False
             elif line.startswith(b"+") and not is_header:
                 piece += line[1:]
-                if len(piece) > _SCANNED_BYTES:
+                if len(piece) > _PIECE_BYTES:
                     yield path, piece.decode("utf-8", "replace")
                     del piece[:-_OVERLAP]
         if piece:
             yield path, piece.decode("utf-8", "replace")
 
-    def _message(self, wanted: CommitWanted, tree: str) -> str:
+    def _message(self, wanted: CommitRequest, tree: str) -> str:
         message = with_trailers(wanted.message, wanted.trailers)
         if self._run_hook is None:
             return message
@@ -245,26 +251,26 @@ class Committer:
             left = run_hooks(self.git, self._run_hook, message, Path(directory), tree)
         return message if left == message else after_hooks(left, wanted.trailers)
 
-    def _made(
+    def _write_commit(
         self, head: Head, message: str, tree: str, entries: tuple[ChangedPath, ...], base: str
-    ) -> CommitMade:
-        """Write the commit without moving anything to it."""
+    ) -> MadeCommit:
+        """Create the commit without moving the branch."""
         parent = ("-p", head.commit) if head.commit else ()
         commit = self.git.text("commit-tree", tree, *parent, "-F", "-", stdin=message.encode())
         counted = self.git.text("diff-tree", "-r", "--shortstat", "--no-renames", base, tree)
-        return CommitMade(
+        return MadeCommit(
             commit=commit,
             branch=head.branch,
             parent=head.commit,
             subject=message.partition("\n")[0],
             entries=entries,
             staged=entries,
-            additions=_counted(counted, "insertion"),
-            deletions=_counted(counted, "deletion"),
+            additions=_line_count(counted, "insertion"),
+            deletions=_line_count(counted, "deletion"),
         )
 
 
-def _counted(text: str, what: str) -> int:
+def _line_count(text: str, what: str) -> int:
     found = re.search(rf"(\d+) {what}", text)
     return int(found[1]) if found else 0
 

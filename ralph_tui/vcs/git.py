@@ -1,4 +1,4 @@
-"""Runs git in the person's repository without questions, hooks, editors or signatures."""
+"""Runs git in the person's repository without prompts, hooks, editors or signatures."""
 
 import os
 import subprocess
@@ -10,10 +10,10 @@ from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.sanitize import one_line
 
 SECONDS = 60.0
-"""The longest one git command may take."""
+"""The timeout of a git command."""
 
 LOCKED_SECONDS = 5.0
-"""How long another git, such as an editor's, may hold the index."""
+"""How long to wait for another git, such as an editor's, that locks the index."""
 
 _QUIET = (
     "core.fsmonitor=false", "commit.gpgSign=false", "core.editor=:", "core.pager=cat", "gc.auto=0",
@@ -30,43 +30,43 @@ _NO_QUESTIONS = {
     "LC_ALL": "C",
 }
 _IDENTITY = ("GIT_AUTHOR_", "GIT_COMMITTER_")
-"""Variables by which a person says who they are; other variables of git's could lead elsewhere."""
+"""Variables with the person's identity; other git variables could select another repository."""
 
 
 class GitError(SetupError):
-    """A git command failed; the message holds what git said."""
+    """A git command failed; the message contains git's reason."""
 
 
 class Git:
-    """Starts git commands in one directory. Every method blocks."""
+    """Runs git commands in one directory. Every method blocks."""
 
     def __init__(self, root: Path) -> None:
-        """Work in the repository that `root` is in."""
+        """Use the repository that contains `root`."""
         self.root = root
 
     def text(self, *arguments: str, stdin: bytes = b"", place: Path | None = None) -> str:
-        """Return what a command prints, without the last line break.
+        """Return the output of a command, without the final line break.
 
         Raises:
-            GitError: It failed.
+            GitError: The command failed.
         """
         done = self.output(*arguments, stdin=stdin, place=place)
         return os.fsdecode(done).removesuffix("\n")
 
     def output(self, *arguments: str, stdin: bytes = b"", place: Path | None = None) -> bytes:
-        """Return the bytes that a command prints; wait a moment for an index that is in use.
+        """Return the raw output of a command; wait briefly for a locked index.
 
         Raises:
-            GitError: It failed, or git is missing or takes too long.
+            GitError: The command failed or timed out, or git is missing.
         """
         deadline = time.monotonic() + LOCKED_SECONDS
         while True:
             done = self.ask(*arguments, stdin=stdin, place=place)
             if done.returncode == 0:
                 return done.stdout
-            said = done.stderr.decode("utf-8", "replace")
-            if "index.lock" not in said or time.monotonic() > deadline:
-                raise GitError(f"`git {arguments[0]}` failed: {_reason(said)}", _hint(said))
+            stderr = done.stderr.decode("utf-8", "replace")
+            if "index.lock" not in stderr or time.monotonic() > deadline:
+                raise GitError(f"`git {arguments[0]}` failed: {_reason(stderr)}", _hint(stderr))
             time.sleep(0.1)
 
     def succeeds(self, *arguments: str) -> bool:
@@ -80,16 +80,16 @@ class Git:
         place: Path | None = None,
         shows_hooks: bool = False,
     ) -> "subprocess.CompletedProcess[bytes]":
-        """Run a command and return how it ended.
+        """Run a command and return its result, whatever its status.
 
         Args:
             arguments: The command and its arguments.
-            stdin: What it reads.
-            place: Where it runs, when not in the project.
-            shows_hooks: Let it see where the hooks are; for commands that run none.
+            stdin: Its standard input.
+            place: The directory to run in; by default the project.
+            shows_hooks: Whether the command sees the repository's hooks; only for commands that run none.
 
         Raises:
-            GitError: Git is missing or takes too long.
+            GitError: Git is missing or timed out.
         """
         settings = _QUIET if shows_hooks else (*_QUIET, _NO_HOOKS)
         words = ["git", *(word for setting in settings for word in ("-c", setting)), *arguments]
@@ -107,15 +107,15 @@ class Git:
             raise GitError("Git is not installed.", "Install it, then run again.") from error
         except subprocess.TimeoutExpired as error:
             raise GitError(
-                f"`git {arguments[0]}` did not end within {SECONDS:.0f} seconds.",
+                f"`git {arguments[0]}` timed out after {SECONDS:.0f} seconds.",
                 "Run it in the project to see why.",
             ) from error
 
     def lines(self, *arguments: str) -> Iterator[bytes]:
-        """Yield the lines that a command prints as it prints them, for output of any size.
+        """Yield the output of a command line by line as it arrives, for output of any size.
 
         Raises:
-            GitError: It failed.
+            GitError: The command failed.
         """
         settings = (word for setting in (*_QUIET, _NO_HOOKS) for word in ("-c", setting))
         with subprocess.Popen(
@@ -129,23 +129,23 @@ class Git:
             assert running.stdout is not None
             yield from running.stdout
         if running.returncode:
-            raise GitError(f"`git {arguments[0]}` failed.", "Run `git status` there.")
+            raise GitError(f"`git {arguments[0]}` failed.", "Run `git status` in the project.")
 
 
 def quiet_environment(base: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables for a git that asks nobody and works in no other repository."""
+    """Return an environment in which git never prompts and uses no other repository."""
     kept = {n: v for n, v in base.items() if not n.startswith("GIT_") or n.startswith(_IDENTITY)}
     return kept | _NO_QUESTIONS
 
 
-def _reason(said: str) -> str:
-    lines = [line for line in said.splitlines() if line.strip()]
+def _reason(stderr: str) -> str:
+    lines = [line for line in stderr.splitlines() if line.strip()]
     fatal = next((line for line in lines if line.startswith(("fatal:", "error:"))), "")
     chosen = fatal or (lines[-1] if lines else "git gave no reason")
     return one_line(chosen.removeprefix("fatal: ").removeprefix("error: "), 300).rstrip(".") + "."
 
 
-def _hint(said: str) -> str:
-    if "index.lock" in said:
-        return "Another git is working, or one died. If none runs, remove .git/index.lock."
-    return "Run `git status` there; it says more."
+def _hint(stderr: str) -> str:
+    if "index.lock" in stderr:
+        return "If no other git command is running, remove .git/index.lock."
+    return "Run `git status` in the project for details."

@@ -1,8 +1,8 @@
-"""Keeps trees of the project's files in a git directory of ralph's own, and brings a tree back.
+"""Keeps snapshots of the project's files in ralph's own git directory, and restores them.
 
-The person's repository is never touched, and none is needed: objects, index and references are outside of the
-project, where no agent writes. Git knows what changed since the last snapshot, so one of 20,000 unchanged files
-takes milliseconds. What the project's .gitignore names is left out, and so are very large files.
+The person's repository is neither needed nor touched: objects, index and references are outside the project,
+where no agent can write. Git knows what changed since the last snapshot, so a snapshot of 20,000 unchanged files
+takes milliseconds. Files that .gitignore excludes, and very large ones, are left out.
 """
 
 import json
@@ -15,38 +15,38 @@ from typing import NamedTuple
 
 from ralph_tui.domain.errors import SetupError
 
-NOT_THE_PROJECT = frozenset({
+EXCLUDED_DIRECTORIES = frozenset({
     ".git", ".ralph", ".venv", "venv", "node_modules", "__pycache__", ".pytest_cache", ".mypy_cache",
     ".ruff_cache", ".hypothesis", ".tox", ".nox", ".cache",
 })  # fmt: skip
-"""Directories that change by themselves when checks run."""
+"""Directories to leave out, because they are not source or change whenever checks run."""
 
-WORKERS_NOTES = ("MEMORY.md", "progress.txt", "progress.txt.1")
-"""Files in which a worker reports on its own work; a reviewer must not see them, and an undo keeps them."""
+AGENT_NOTES = ("MEMORY.md", "progress.txt", "progress.txt.1")
+"""The agent's notes on its own work, which a reviewer must not see and an undo keeps."""
 
 SECONDS = 60.0
-"""Seconds for one git command; the first snapshot reads every file."""
+"""The timeout of a git command; the first snapshot reads every file."""
 
 LARGEST_FILE = 20 * 1024 * 1024
-"""Larger files are not kept."""
+"""Bytes; larger files are left out."""
 
-MOST_POINTS, KEPT_POINTS = 150, 100
-"""With more iterations than the first number, the oldest are dropped down to the second."""
+MAX_POINTS, KEPT_POINTS = 150, 100
+"""If there are more iterations than the first number, only the second number of them are kept."""
 
-MOST_KIB = 2 * 1024 * 1024
-"""With more than this much kept, only the last few iterations stay."""
+MAX_KIB = 2 * 1024 * 1024
+"""If the snapshots are larger than this, only the last few iterations are kept."""
 
-_FEW_POINTS = 10
-_POINTS = "refs/undo/"
+_POINTS_IF_LARGE = 10
+_POINT_REFS = "refs/undo/"
 _SETTINGS = (
     "core.hooksPath=/dev/null", "core.fsmonitor=false", "core.untrackedCache=true", "core.autocrlf=false",
     "core.bigFileThreshold=1m", "core.compression=0", "gc.auto=0", "advice.addEmbeddedRepo=false",
     "core.quotePath=false",
 )  # fmt: skip
-_AS_IT_IS = "* -text -ident -filter !working-tree-encoding !eol\n"
-"""Keeps every byte, whatever the project's .gitattributes say."""
+_UNCHANGED_BYTES = "* -text -ident -filter !working-tree-encoding !eol\n"
+"""Attributes that keep every byte unchanged, whatever the project's .gitattributes say."""
 
-_OWN = {
+_ENVIRONMENT = {
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_CONFIG_NOSYSTEM": "1",
     "LC_ALL": "C",
@@ -57,14 +57,14 @@ _OWN = {
 
 
 class Content(NamedTuple):
-    """What a path holds: its mode and the object with its bytes."""
+    """The content of a path: its mode, and the object with its bytes."""
 
     mode: str
     object: str
 
 
 class Point(NamedTuple):
-    """The project before and after one iteration; `after` is empty when it never ended."""
+    """The project before and after an iteration; `after` is empty if it never ended."""
 
     iteration: int
     task_id: str
@@ -72,11 +72,11 @@ class Point(NamedTuple):
     before: str
     after: str
     at: int
-    """When it began, in seconds since the epoch."""
+    """When the iteration began, in seconds since the epoch."""
 
 
 class Difference(NamedTuple):
-    """A path that differs between two trees; None where it does not exist. Lines are of its text."""
+    """A path that differs between two trees, with the lines added and removed; None where it is missing."""
 
     path: str
     old: Content | None
@@ -86,66 +86,66 @@ class Difference(NamedTuple):
 
 
 class SnapshotStore:
-    """Snapshots of one project. Every method blocks."""
+    """Takes and restores snapshots of one project. Every method blocks."""
 
     def __init__(self, root: Path, git_dir: Path) -> None:
-        """Watch the project at `root` and keep its snapshots in `git_dir`; write nothing before the first."""
+        """Use `git_dir` for the snapshots of the project at `root`; the first snapshot creates it."""
         self._root = root
         self._git_dir = git_dir
         self._last: tuple[tuple[int, ...], str] | None = None
-        """The index as the last snapshot left it, and that snapshot's tree."""
+        """The state of the index after the last snapshot, and the tree of that snapshot."""
         self._begun: dict[int, tuple[str, str]] | None = None
-        """Task and run of each iteration that is kept. Only the loop's own process writes them during a run."""
+        """Task and run of each kept iteration; a cache, as only the loop's process writes them during a run."""
 
     @property
     def exists(self) -> bool:
-        """Whether there is any snapshot."""
+        """Whether there are snapshots."""
         return (self._git_dir / "HEAD").is_file()
 
     def take(self) -> str:
-        """Snapshot the current files; return the id of the tree.
+        """Take a snapshot of the current files and return its tree.
 
         Raises:
             SetupError: Git is missing or cannot read the project.
         """
         self._prepare()
-        changed = self._changed()
+        changed = self._changed_paths()
         index = self._index()
         if not changed and self._last is not None and self._last[0] == index:
             return self._last[1]
-        large = [f":(exclude,literal,top){path}" for path in self._large(changed)]
+        large = [f":(exclude,literal,top){path}" for path in self._large_files(changed)]
         self.git("add", "--all", "--", ".", *large)
         tree = self.git("write-tree").strip()
         index = self._index()
         self._last = (index, tree) if index else None
         return tree
 
-    def _changed(self) -> list[str]:
-        """Return the paths that differ from the index, deleted ones included."""
+    def _changed_paths(self) -> list[str]:
+        """Return the paths that differ from the index, including deleted ones."""
         listed = self.git("ls-files", "--others", "--modified", "--exclude-standard", "-z")
         return [path for path in listed.split("\0") if path]
 
     def _index(self) -> tuple[int, ...]:
-        """Return what differs when anyone wrote the index; git replaces the file."""
+        """Return the identity of the index file, which changes whenever git writes it."""
         try:
             found = (self._git_dir / "index").stat()
         except FileNotFoundError:
             return ()
         return found.st_ino, found.st_size, found.st_mtime_ns
 
-    def _large(self, changed: Iterable[str]) -> list[str]:
-        """Return the changed files that are not kept.
+    def _large_files(self, changed: Iterable[str]) -> list[str]:
+        """Return the changed files that are too large to keep.
 
         Raises:
-            SetupError: The others need more room than snapshots may take.
+            SetupError: The other files exceed the space for snapshots.
         """
         sizes = {path: self._size(path) for path in changed}
         large = [path for path, size in sizes.items() if size > LARGEST_FILE]
-        room = min(MOST_KIB * 1024, shutil.disk_usage(self._git_dir).free // 2)
+        room = min(MAX_KIB * 1024, shutil.disk_usage(self._git_dir).free // 2)
         if sum(sizes.values()) - sum(sizes[path] for path in large) > room:
             raise SetupError(
                 "The project's files are too large for snapshots.",
-                "Name what is not source in .gitignore, such as data and build results.",
+                "List files that are not source in .gitignore, such as data and build results.",
             )
         return large
 
@@ -155,20 +155,20 @@ class SnapshotStore:
         except OSError:
             return 0
 
-    # The project before and after each iteration.
+    # Iterations.
 
     def begin(self, iteration: int, task_id: str, run: str) -> None:
-        """Remember the project before an iteration; one that is tried again under its number began only once.
+        """Record the project before an iteration; a retry with the same number keeps the first record.
 
         Raises:
             SetupError: Git is missing or cannot read the project.
         """
         tree = self.take()
-        known = self._known()
+        known = self._begun_iterations()
         if known.get(iteration) == (task_id, run):
             return
         about = json.dumps({"iteration": iteration, "task": task_id, "run": run})
-        place = f"{_POINTS}{iteration:08}"
+        place = f"{_POINT_REFS}{iteration:08}"
         commit = self.git("commit-tree", tree, "-m", about).strip()
         lines = [f"delete {place}/after"] if iteration in known else []
         lines.append(f"update {place}/before {commit}")
@@ -176,27 +176,27 @@ class SnapshotStore:
         known[iteration] = (task_id, run)
 
     def end(self, iteration: int) -> None:
-        """Remember the project after an iteration that was begun.
+        """Record the project after an iteration that has begun.
 
         Raises:
             SetupError: Git is missing or cannot read the project.
         """
-        if iteration in self._known():
-            self.git("update-ref", f"{_POINTS}{iteration:08}/after", self.take())
+        if iteration in self._begun_iterations():
+            self.git("update-ref", f"{_POINT_REFS}{iteration:08}/after", self.take())
 
     def points(self) -> tuple[Point, ...]:
-        """Return what is known of past iterations, the oldest first."""
+        """Return the recorded iterations, oldest first."""
         if not self.exists:
             return ()
-        # A beginning is a commit, whose message tells the task; an end is a tree, and was a commit in older versions.
+        # A beginning is a commit whose message names the task; an end is a tree, or a commit in older versions.
         form = (
             "--format=%(refname)%00%(if)%(tree)%(then)%(tree)%(else)%(objectname)%(end)"
             "%00%(committerdate:unix)%00%(contents:subject)"
         )
         found: dict[int, dict[str, tuple[str, str, str]]] = {}
-        for line in self.git("for-each-ref", form, _POINTS).splitlines():
+        for line in self.git("for-each-ref", form, _POINT_REFS).splitlines():
             name, tree, time, about = line.split("\0")
-            number, _, when = name.removeprefix(_POINTS).partition("/")
+            number, _, when = name.removeprefix(_POINT_REFS).partition("/")
             found.setdefault(int(number), {})[when] = (tree, time, about)
         points = []
         for iteration, sides in sorted(found.items()):
@@ -207,21 +207,21 @@ class SnapshotStore:
                 points.append(Point(iteration, about["task"], about["run"], tree, after, int(time)))
         return tuple(points)
 
-    def _known(self) -> dict[int, tuple[str, str]]:
+    def _begun_iterations(self) -> dict[int, tuple[str, str]]:
         if self._begun is None:
             self._begun = _tasks_of(self.points())
         return self._begun
 
     def forget_old(self) -> None:
-        """Drop the oldest iterations where there are many, or where they take much room."""
+        """Drop the oldest iterations if there are too many or they take too much space."""
         if not self.exists:
             return
         points = self.points()
         counted = dict(line.split(": ") for line in self.git("count-objects", "-v").splitlines())
-        if int(counted.get("size", 0)) + int(counted.get("size-pack", 0)) > MOST_KIB:
-            dropped = points[:-_FEW_POINTS]
+        if int(counted.get("size", 0)) + int(counted.get("size-pack", 0)) > MAX_KIB:
+            dropped = points[:-_POINTS_IF_LARGE]
         else:
-            dropped = points[:-KEPT_POINTS] if len(points) > MOST_POINTS else ()
+            dropped = points[:-KEPT_POINTS] if len(points) > MAX_POINTS else ()
         self._begun = _tasks_of(points)
         if dropped:
             self.forget(point.iteration for point in dropped)
@@ -229,15 +229,15 @@ class SnapshotStore:
             self._last = None
 
     def forget(self, iterations: Iterable[int]) -> None:
-        """Drop what is known of these iterations."""
+        """Drop the records of these iterations."""
         self._begun = None
-        places = (f"{_POINTS}{n:08}/{when}" for n in iterations for when in ("before", "after"))
+        places = (f"{_POINT_REFS}{n:08}/{when}" for n in iterations for when in ("before", "after"))
         self.git("update-ref", "--stdin", stdin="".join(f"delete {place}\n" for place in places))
 
     # Trees.
 
     def contents(self, tree: str) -> dict[str, Content]:
-        """Return what each path of a tree holds."""
+        """Return the content of each path in a tree."""
         found: dict[str, Content] = {}
         for line in self.git("ls-tree", "-r", "-z", "--full-tree", tree).split("\0"):
             about, _, path = line.partition("\t")
@@ -249,10 +249,10 @@ class SnapshotStore:
     def differences(
         self, old: str, new: str, *, with_lines: bool = False
     ) -> tuple[Difference, ...]:
-        """Return the paths that differ between two trees, optionally with the number of lines."""
+        """Return the paths that differ between two trees, optionally with line counts."""
         raw = self.git("diff-tree", "-r", "-z", "--raw", "--no-renames", old, new).split("\0")
         words = [word for word in raw if word]
-        lines = self._lines(old, new) if with_lines else {}
+        lines = self._line_counts(old, new) if with_lines else {}
         found = []
         for about, path in zip(words[::2], words[1::2], strict=True):
             old_mode, new_mode, old_object, new_object, status = about.removeprefix(":").split()
@@ -261,7 +261,7 @@ class SnapshotStore:
             found.append(Difference(path, before, after, *lines.get(path, (0, 0))))
         return tuple(found)
 
-    def _lines(self, old: str, new: str) -> dict[str, tuple[int, int]]:
+    def _line_counts(self, old: str, new: str) -> dict[str, tuple[int, int]]:
         form = ("-r", "-z", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv")
         found: dict[str, tuple[int, int]] = {}
         for entry in self.git("diff-tree", *form, old, new).split("\0"):
@@ -272,12 +272,12 @@ class SnapshotStore:
         return found
 
     def tree_with(self, tree: str, changed: Mapping[str, Content | None]) -> str:
-        """Return a tree with other contents at these paths; None takes a path out."""
+        """Return a tree with new contents at these paths; None removes a path."""
         lines = [
             f"{held.mode} {held.object}\t{path}" if held is not None else f"0 {'0' * 40}\t{path}"
             for path, held in changed.items()
         ]
-        # What is taken out goes first: a file may stand where a directory was.
+        # Removals come first, because a file may replace a directory.
         lines.sort(key=lambda line: not line.startswith("0 "))
         with _TemporaryIndex(self._git_dir) as index:
             self.git("read-tree", tree, extra=index)
@@ -287,10 +287,10 @@ class SnapshotStore:
             return self.git("write-tree", extra=index).strip()
 
     def switch(self, current: str, wanted: str) -> None:
-        """Change the project's files from the tree they were just snapshotted as to another one.
+        """Change the project's files from the tree of the latest snapshot to another one.
 
         Raises:
-            SetupError: A file was changed since, so nothing was touched.
+            SetupError: A file has changed since, so nothing was touched.
         """
         self.git("read-tree", "-m", "-u", current, wanted)
 
@@ -305,12 +305,12 @@ class SnapshotStore:
     def _prepare(self) -> None:
         if not self.exists:
             self._git_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-            # Private at any umask, without the samples of hooks.
+            # Private whatever the umask, and without sample hooks.
             private = ("--shared=0600", "--template=")
             self._run(("init", "--quiet", "--bare", *private, str(self._git_dir)))
-        left_out = (*sorted(NOT_THE_PROJECT), *(f"/{name}" for name in WORKERS_NOTES))
+        left_out = (*sorted(EXCLUDED_DIRECTORIES), *(f"/{name}" for name in AGENT_NOTES))
         self._write("exclude", "\n".join(left_out) + "\n")
-        self._write("attributes", _AS_IT_IS)
+        self._write("attributes", _UNCHANGED_BYTES)
 
     def _write(self, name: str, text: str) -> None:
         path = self._git_dir / "info" / name
@@ -320,15 +320,15 @@ class SnapshotStore:
             path.write_text(text, encoding="utf-8")
 
     def git(self, *arguments: str, stdin: str = "", extra: Mapping[str, str] | None = None) -> str:
-        """Run a git command on the snapshots and return what it prints.
+        """Run a git command on the snapshots and return its output.
 
         Args:
             arguments: The command and its arguments.
-            stdin: What it reads.
-            extra: More variables.
+            stdin: Its standard input.
+            extra: Additional variables.
 
         Raises:
-            SetupError: It failed, or git is missing or takes too long.
+            SetupError: The command failed or timed out, or git is missing.
         """
         places = (f"--git-dir={self._git_dir}", f"--work-tree={self._root}")
         settings = (word for setting in _SETTINGS for word in ("-c", setting))
@@ -342,24 +342,24 @@ class SnapshotStore:
             done = subprocess.run(
                 ["git", *arguments],
                 cwd=self._root,
-                env={**inherited, **_OWN, **(extra or {})},
+                env={**inherited, **_ENVIRONMENT, **(extra or {})},
                 input=os.fsencode(stdin),
                 capture_output=True,
                 timeout=SECONDS,
                 check=False,
             )
         except FileNotFoundError as error:
-            raise SetupError("A snapshot needs git, and it is not installed.", _HINT) from error
+            raise SetupError("Snapshots need git, which is not installed.", _HINT) from error
         except subprocess.TimeoutExpired as error:
-            message = f"Git needs more than {SECONDS:.0f} seconds to look at the project's files."
+            message = f"Git takes more than {SECONDS:.0f} seconds to read the project's files."
             raise SetupError(message, _HINT) from error
         if done.returncode != 0:
-            said = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["no reason"]
-            raise SetupError(f"Git cannot look at the project's files: {said[-1]}.", _HINT)
+            stderr = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["no reason"]
+            raise SetupError(f"Git cannot read the project's files: {stderr[-1]}.", _HINT)
         return os.fsdecode(done.stdout)
 
 
-_HINT = "Run `ralph doctor`; it looks for git."
+_HINT = "Run `ralph doctor`, which checks for git."
 
 
 def _tasks_of(points: Iterable[Point]) -> dict[int, tuple[str, str]]:
@@ -367,7 +367,7 @@ def _tasks_of(points: Iterable[Point]) -> dict[int, tuple[str, str]]:
 
 
 class _TemporaryIndex:
-    """An index beside the one of the snapshots, removed at the end."""
+    """A second index, removed at the end."""
 
     def __init__(self, git_dir: Path) -> None:
         self._path = git_dir / f"copy-{os.getpid()}-{os.urandom(4).hex()}.index"
@@ -380,21 +380,21 @@ class _TemporaryIndex:
 
 
 class UndoPlan(NamedTuple):
-    """What has to change to undo iterations, and the paths that somebody changed since."""
+    """The changes that undo iterations, and the paths that have changed since."""
 
     changed: Mapping[str, Content | None]
     conflicts: tuple[str, ...]
 
 
 def plan_undo(current: Mapping[str, Content], undone: Iterable[Sequence[Difference]]) -> UndoPlan:
-    """Return how the files must change so that these iterations never happened. Pure.
+    """Return the changes that undo these iterations. Pure.
 
-    A path is undone only where it still is as the iteration left it; a path that already is as it was before
-    stays so, because an undo that was cut off is repeated.
+    A path is undone only if it is still as the iteration left it. A path that is already restored is left
+    alone, so that an interrupted undo can be repeated.
 
     Args:
-        current: What each path holds now.
-        undone: What each iteration changed, the newest first.
+        current: The current content of each path.
+        undone: What each iteration changed, newest first.
     """
     wanted: dict[str, Content | None] = {}
     conflicts: dict[str, None] = {}

@@ -22,11 +22,11 @@ assert isinstance(server, Server) and mcp.ClientSession.__name__ == "ClientSessi
 OTHER_VERSION = """
 import sys
 import ralph_tui.agent.lean_import as lean
-found = lean._hollow
+found = lean._lazy_package
 def renamed(name):
     found(name)
     raise ImportError(name)
-lean._hollow = renamed
+lean._lazy_package = renamed
 lean.import_sdk()
 import claude_agent_sdk, mcp
 from mcp.server import FastMCP

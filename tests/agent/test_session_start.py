@@ -15,7 +15,7 @@ from claude_agent_sdk import CLIConnectionError
 
 from ralph_tui.agent import process, session
 from ralph_tui.agent.agent import ClaudeAgent, SkillsPlugin
-from ralph_tui.agent.failures import why_lost
+from ralph_tui.agent.failures import exit_reason
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.engine.core.ports import TurnEnded
@@ -27,11 +27,11 @@ QUICK = 8.0
 """Seconds. It takes about one on an idle machine; waiting as the SDK does takes ten and more."""
 
 ENDS = {
-    "status 0": ("#!/bin/sh\nexit 0\n", "did not start: no answer in 2 seconds."),
-    "silent": ("#!/bin/sh\nexec sleep 600\n", "did not start: no answer in 2 seconds."),
+    "status 0": ("#!/bin/sh\nexit 0\n", "did not start: no response in 2 seconds."),
+    "silent": ("#!/bin/sh\nexec sleep 600\n", "did not start: no response in 2 seconds."),
     "status 1": (
         "#!/bin/sh\necho oops >&2; exit 1\n",
-        'did not start: Command failed with exit code 1. Its last words: "oops"',
+        'did not start: Command failed with exit code 1. Last output: "oops"',
     ),
     "killed": ("#!/bin/sh\nkill -9 $$\n", "did not start: Command failed with exit code -9."),
     "segfault": ("#!/bin/sh\nkill -11 $$\n", "did not start: Command failed with exit code -11."),
@@ -95,12 +95,14 @@ async def test_a_log_that_cannot_be_written_is_told_once_and_stops_nothing(tmp_p
         opened = await agent.open(spec(tmp_path / "work"), Recorder())
         assert isinstance(opened, session.ClaudeSession)
         for line in ("one", "two"):
-            opened._told(line)
+            opened._keep_stderr(line)
         items = await turn(opened, "go")
         await opened.close()
         await agent.close()
     notices = [item.text for item in items if isinstance(item, ev.Notice)]
-    lost = f"What the CLI writes to its log is lost: Cannot append to {log}: Is a directory."
+    lost = (
+        f"The log of the Claude Code CLI cannot be written: Cannot append to {log}: Is a directory."
+    )
     assert notices == [lost]
     assert any(isinstance(item, ev.AssistantText) for item in items)
 
@@ -128,7 +130,7 @@ async def test_an_interrupt_without_an_answer_is_said_in_words(
     assert isinstance(ended, TurnEnded)
     assert ended.failure is not None
     assert ended.failure.message == (
-        "The Claude Code CLI ended unexpectedly (no answer to an interrupt in 0.01 seconds)."
+        "The Claude Code CLI ended unexpectedly (no response to an interrupt in 0.01 seconds)."
     )
 
 
@@ -203,4 +205,4 @@ async def test_a_cli_that_hangs_at_its_start_is_not_waited_for(
     ["Failed to write to process stdin: ", "Cannot write to terminated process (exit code: 1)"],
 )
 def test_a_pipe_that_broke_is_told_as_a_process_that_ended(told: str) -> None:
-    assert why_lost(CLIConnectionError(told)) == "the process ended"
+    assert exit_reason(CLIConnectionError(told)) == "the process ended"

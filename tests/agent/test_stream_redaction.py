@@ -5,7 +5,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_tui.agent.translate import MOST, StreamRedaction
+from ralph_tui.agent.translate import MAX_HELD_BACK, StreamRedaction
 from ralph_tui.domain.redaction import REDACTED
 from ralph_tui.domain.sanitize import inert
 
@@ -51,4 +51,4 @@ def test_words_are_shown_as_soon_as_they_are_whole() -> None:
 
 def test_an_endless_word_does_not_wait_for_ever() -> None:
     holding = StreamRedaction()
-    assert holding.add(None, "x" * (MOST + 1)) == "x" * (MOST + 1)
+    assert holding.add(None, "x" * (MAX_HELD_BACK + 1)) == "x" * (MAX_HELD_BACK + 1)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.agent import tls_check
-from ralph_tui.agent.tls_check import require_tls, trouble
+from ralph_tui.agent.tls_check import require_tls, tls_problem
 from ralph_tui.domain.errors import SetupError
 
 Answer = Callable[[socket.socket], object]
@@ -69,7 +69,7 @@ def test_what_speaks_no_tls_is_refused_before_anything_is_spent() -> None:
             require_tls(environ)
         assert caught.value.message == f"{where} does not speak TLS."
         assert "ANTHROPIC_BASE_URL" in caught.value.hint
-        assert trouble(environ) == f"{where} does not speak TLS."
+        assert tls_problem(environ) == f"{where} does not speak TLS."
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_who_may_only_be_busy_is_named_and_not_refused(
     monkeypatch.setattr(tls_check, "SECONDS", 0.1)
     with listening(answer) as environ:
         require_tls(environ)
-        assert said in trouble(environ)
+        assert said in tls_problem(environ)
 
 
 def test_whom_the_cli_trusts_is_its_own_matter(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_whom_the_cli_trusts_is_its_own_matter(tmp_path: Path) -> None:
 
     with listening(speaks_tls) as environ:
         require_tls(environ)
-        assert trouble(environ) == ""
+        assert tls_problem(environ) == ""
 
 
 @pytest.mark.parametrize(
@@ -101,15 +101,15 @@ def test_whom_the_cli_trusts_is_its_own_matter(tmp_path: Path) -> None:
 )
 def test_what_is_no_https_or_no_address_is_not_judged(url: str) -> None:
     require_tls({tls_check.VARIABLE: url})
-    assert trouble({tls_check.VARIABLE: url}) == ""
+    assert tls_problem({tls_check.VARIABLE: url}) == ""
 
 
 def test_nobody_there_and_a_proxy_between_are_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as gone:
         port = gone.getsockname()[1]
-    assert trouble({tls_check.VARIABLE: f"https://127.0.0.1:{port}"}) == ""
+    assert tls_problem({tls_check.VARIABLE: f"https://127.0.0.1:{port}"}) == ""
     with listening(speaks_http) as environ:
         monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
         monkeypatch.delenv("no_proxy", raising=False)
         monkeypatch.delenv("NO_PROXY", raising=False)
-        assert trouble(environ) == ""
+        assert tls_problem(environ) == ""

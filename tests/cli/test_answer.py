@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain.documents.questions import AskedQuestion, Permission
-from ralph_tui.domain.permissions import question_of
+from ralph_tui.domain.permissions import permission_question
 from ralph_tui.domain.project_state import Approval, ApprovalKind
 from ralph_tui.store.project import Documents, Project
 from tests.cli.asking import QUESTIONS
@@ -77,7 +77,7 @@ def test_an_answer_is_not_changed_afterwards(project: Project) -> None:
     assert inside("answer", "q-1", "1", cwd=project.root).returncode == 0
     done = inside("answer", "q-1", "2", cwd=project.root)
     assert done.returncode == 3
-    assert "(q-1) was answered already: Red. Nothing was changed." in " ".join(done.stderr.split())
+    assert "(q-1) was already answered: Red. Nothing was changed." in " ".join(done.stderr.split())
     assert answered(project, "q-1")[0] == ("Red",)
 
 
@@ -113,7 +113,7 @@ def test_a_permission_is_shown_whole_and_answered_in_plain_words(tmp_path: Path)
         patterns=("sh",),
     )
     asked = QUESTIONS[0].model_copy(
-        update={"question": question_of(wanted), "permission": wanted, "task_id": "a"}
+        update={"question": permission_question(wanted), "permission": wanted, "task_id": "a"}
     )
     put(project, asked)
     listed = inside("answer", cwd=tmp_path).stdout
@@ -122,7 +122,7 @@ def test_a_permission_is_shown_whole_and_answered_in_plain_words(tmp_path: Path)
     assert "2. Allow for this session" in listed
     refused = inside("answer", "q-1", "yes", cwd=tmp_path)
     assert refused.returncode == 3
-    assert "Only these are answers: 1 allow once, 2 allow for this session" in refused.stderr
+    assert "Valid answers: 1 allow once, 2 allow for this session" in refused.stderr
     done = inside("answer", "q-1", "deny:", "not", "now", cwd=tmp_path)
     assert done.stdout == "Permission: denied: not now\n"
     assert answered(project, "q-1") == (("Deny",), "not now", False, "command")
@@ -180,7 +180,7 @@ def test_nothing_to_decide_is_said(tmp_path: Path) -> None:
     Project(tmp_path).create()
     done = inside("approve", cwd=tmp_path)
     assert done.returncode == 3
-    assert "waits for approval" in done.stderr
+    assert "There is nothing to approve" in done.stderr
 
 
 def test_a_choice_that_is_not_there_answers_nothing(project: Project) -> None:

@@ -21,7 +21,7 @@ def test_the_plan_is_archived_listed_and_cleared_of_what_is_done(tmp_path: Path)
     listed = json.loads(inside("archive", "--list", "--json", cwd=project).stdout)["archives"]
     assert [(one["tasks_complete"], one["tasks_total"]) for one in listed] == [(1, 1), (1, 2)]
     again = inside("archive", "--complete", cwd=project)
-    assert (again.returncode, "no task is complete" in again.stderr) == (3, True)
+    assert (again.returncode, "No complete task" in again.stderr) == (3, True)
     reset = inside("reset", "--yes", cwd=project)
     assert "archive" not in reset.stdout
     assert (project / ".ralph/archive" / first["name"]).is_dir(), "a reset keeps the archives"

@@ -64,5 +64,5 @@ def test_a_log_that_cannot_be_set_aside_goes_on_and_says_so_once(tmp_path: Path)
 def test_planning_again_in_the_background_plans_and_does_no_more(tmp_path: Path) -> None:
     Project(tmp_path).create()
     left = RemainingWork(replans=True, request="Fewer")
-    with pytest.raises(RalphError, match=r"at once: There are no specs to plan from\. Begin with"):
+    with pytest.raises(RalphError, match=r"at once: There are no specs to plan from\. Start with"):
         background_starter(tmp_path, "run")(left)

@@ -122,9 +122,9 @@ def directory(project: Path) -> str:
 PLACES: dict[str, tuple[Callable[[Path], str], str]] = {
     "named pipe": (fifo, "pipe: it is a named pipe"),
     "device": (lambda _: "/dev/zero", "/dev/zero: it is a device"),
-    "directory": (directory, "src: no format fits a file in this directory"),
-    "link out": (link_out, "link.json: it is a link that leads out of the project"),
-    "nothing": (lambda _: "gone.json", "gone.json: there is no such file"),
+    "directory": (directory, "src: no file in this directory has a known format"),
+    "link out": (link_out, "link.json: it is a link to a place outside the project"),
+    "nothing": (lambda _: "gone.json", "gone.json: the file does not exist"),
 }
 
 

@@ -205,11 +205,11 @@ def test_a_wrong_use_is_no_usage_limit(tmp_path: Path, words: tuple[str, ...]) -
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("discover", "nothing to discover"),
+        ("discover", "Discovery needs a request"),
         ("plan", "no specs to plan from"),
         ("regenerate-plan", "no specs to plan from"),
         ("build", "no tasks"),
-        ("validate", "nothing to validate"),
+        ("validate", "no specs or completed tasks to validate"),
         ("run", "no tasks"),
     ],
 )
@@ -439,7 +439,7 @@ def test_a_task_is_added(project: Path) -> None:
     assert inside("edit", "task-004", "--tokens", "0", cwd=project).returncode == 0
     assert Project(project).load().plan.tasks[-1].estimated_tokens is None
     for wrong, why in (
-        (("x", "--after", "task-005"), "in a circle: task-005"),
+        (("x", "--after", "task-005"), "in a cycle: task-005"),
         (("x", "--after", "ghost"), "which is not in the plan"),
         (("  ",), "The task on the command line is empty."),
         (("@nowhere",), "nowhere"),
@@ -461,7 +461,7 @@ def test_guidance_for_now_where_nobody_listens_waits_and_says_so(project: Path) 
 
 
 def test_guidance_for_now(running: Path) -> None:
-    assert "Said as soon as" in inside("inject", "--now", "look", "up", cwd=running).stdout
+    assert "as soon as possible" in inside("inject", "--now", "look", "up", cwd=running).stdout
     (queued,) = Project(running).load().pending
     assert (queued.guidance, queued.now) == ("look up", True)
 
@@ -635,7 +635,7 @@ def test_settings_are_shown_with_their_source(project: Path, isolated: Path) -> 
     at = lines.index("Model and context")
     assert lines[at + 1].split() == ["models.primary", '"haiku"', "project", ".ralph/config.yaml:2"]
     paths = inside("config", "path", cwd=project).stdout.splitlines()
-    assert paths == [f"{isolated}/.ralph/config.yaml (not there)", str(Layout(project).config)]
+    assert paths == [f"{isolated}/.ralph/config.yaml (missing)", str(Layout(project).config)]
 
 
 def test_a_setting_that_is_gone_is_named_once_beside_the_data(project: Path) -> None:
@@ -735,7 +735,7 @@ def test_looking_changes_nothing(project: Path) -> None:
 def test_a_task_waits_for_others_and_is_split(project: Path) -> None:
     assert inside("edit", "task-003", "--after", "none", cwd=project).returncode == 0
     circle = inside("edit", "task-002", "--after", "task-002", cwd=project)
-    assert (circle.returncode, "circle" in circle.stderr) == (3, True)
+    assert (circle.returncode, "cycle" in circle.stderr) == (3, True)
     done = inside("edit", "task-003", "--part", "The model", "--part", "The command", cwd=project)
     assert done.stdout == "Split task-003 into task-003-1, task-003-2.\n"
     both = inside("edit", "task-002", "--part", "x", "--priority", "1", cwd=project)

@@ -114,7 +114,7 @@ def test_a_file_in_the_place_of_the_settings_is_kept_beside_them(project: Path) 
     [
         ("gone.json", None, "There is no file gone.json."),
         ("cut.json", '{"steps": [', "cut.json:1: this is not valid JSON"),
-        ("other.json", '{"a": 1}', "other.json holds neither the steps of Wiggum nor"),
+        ("other.json", '{"a": 1}', "other.json contains neither Wiggum steps nor"),
         ("latin.yaml", b"defaults:\n  max_iterations: \xe4\n", "it is not UTF-8"),
     ],
 )

@@ -56,7 +56,7 @@ def test_a_list_is_a_list(root: Path, value: str) -> None:
         ("phases.building.backpressure", "[[a]]", "phases.building.backpressure"),
         ("notify.webhook", "http://example.org/hook", "is not encrypted and leads to another"),
         ("notify.webhook", "http://example.org/${KEY}", "is not encrypted and leads to another"),
-        ("notify.webhook", "example.org", "is no web address"),
+        ("notify.webhook", "example.org", "is not a web address"),
         ("notify.webhook", "https://${HOST/hook", "has no closing brace"),
     ],
 )
@@ -74,7 +74,7 @@ def test_a_stronger_layer_is_told(root: Path) -> None:
     environ = {**os.environ, "RALPH_PRIMARY_MODEL": "haiku"}
     done = inside("config", "set", "models.primary", "opus", cwd=root, environ=environ)
     assert done.returncode == 0
-    assert "RALPH_PRIMARY_MODEL is stronger" in done.stderr
+    assert "RALPH_PRIMARY_MODEL overrides" in done.stderr
 
 
 def test_a_file_that_is_wrong_is_left_alone(root: Path) -> None:
@@ -143,7 +143,7 @@ def test_a_reference_to_an_unset_variable_is_not_written(root: Path) -> None:
     ],
 )
 def test_an_address_that_may_be_posted_to_is_written(root: Path, address: str) -> None:
-    """What a variable stands for is not known yet; it is checked when a run starts."""
+    """What a variable stands for is estimating…; it is checked when a run starts."""
     done = inside("config", "set", "notify.webhook", address, cwd=root)
     assert done.returncode == 0, done.stderr
     assert load_settings(root, environ={}).notify.webhook == address

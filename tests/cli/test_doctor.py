@@ -5,7 +5,9 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -13,9 +15,11 @@ import pytest
 from ralph_tui.cli.doctor import checks, guard_layers
 from ralph_tui.cli.doctor.checks import readiness
 from ralph_tui.cli.doctor.finding import Finding
+from ralph_tui.engine.safety.processes import RUN_MARK
 from ralph_tui.guard.sandbox.environment import SHIMS
-from ralph_tui.guard.sandbox.os_sandbox import trial_prefix, why_no_sandbox
+from ralph_tui.guard.sandbox.os_sandbox import cli_sandbox_prefix, sandbox_problem
 from ralph_tui.store.project import Project
+from ralph_tui.store.project_root import AGENT_OF
 from tests.cli.processes import inside
 from tests.guard.test_os_sandbox import broken
 from tests.harness.projects import make_project, task
@@ -35,7 +39,7 @@ def no_cli(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests of what comes after the layers that start a Python each."""
-    for name in ("_reading", "_shims"):
+    for name in ("_check_guard", "_check_shims"):
         monkeypatch.setattr(guard_layers, name, lambda *_: Finding("passed over", ok=True, text=""))
 
 
@@ -110,7 +114,7 @@ def test_a_secret_that_reaches_a_command_is_found(
     monkeypatch.setattr("ralph_tui.guard.sandbox.environment.is_secret_name", lambda _: False)
     finding = found("secrets", tmp_path)
     assert (finding.ok, finding.needed) == (False, True)
-    assert finding.text == "a command sees variables whose names say that they are secret"
+    assert finding.text == "a command sees variables with secret names"
 
 
 @pytest.mark.usefixtures("quick")
@@ -138,11 +142,11 @@ def test_a_sandbox_is_tried_and_needed_when_it_is_required(tmp_path: Path, mode:
     (tmp_path / ".ralph" / "config.yaml").write_text(f"safety: {{sandbox: '{mode}'}}\n")
     finding = found("sandbox", tmp_path)
     assert finding.needed is (mode == "required")
-    assert finding.ok is (mode != "off" and not why_no_sandbox())
+    assert finding.ok is (mode != "off" and not sandbox_problem())
 
 
 @pytest.mark.usefixtures("quick")
-@pytest.mark.skipif(bool(why_no_sandbox()), reason=f"no sandbox here: {why_no_sandbox()}")
+@pytest.mark.skipif(bool(sandbox_problem()), reason=f"no sandbox here: {sandbox_problem()}")
 def test_a_sandbox_that_is_installed_and_broken_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -184,7 +188,7 @@ REACH = "reach a host that is not allowed"
 
 
 @pytest.mark.usefixtures("quick")
-@pytest.mark.skipif(bool(why_no_sandbox()), reason=f"no sandbox here: {why_no_sandbox()}")
+@pytest.mark.skipif(bool(sandbox_problem()), reason=f"no sandbox here: {sandbox_problem()}")
 @pytest.mark.parametrize(
     ("hole", "told"),
     [
@@ -207,7 +211,8 @@ def test_what_a_sandbox_lets_a_command_do_is_said(
     told: str,
 ) -> None:
     monkeypatch.setattr(
-        "ralph_tui.guard.sandbox.os_sandbox.trial_prefix", lambda *held: hole(trial_prefix(*held))
+        "ralph_tui.guard.sandbox.os_sandbox.cli_sandbox_prefix",
+        lambda *held: hole(cli_sandbox_prefix(*held)),
     )
     finding = found("sandbox", tmp_path)
     assert (finding.ok, finding.text) == (False, f"does not hold, a command can {told}")
@@ -249,7 +254,9 @@ def test_it_is_said_what_to_do_with_the_plan_of_another_tool(tmp_path: Path, nam
     assert "another tool" not in advice_on_the_plan(project)
     (project / name).write_text("- [ ] Parse the log", encoding="utf-8")
     told = advice_on_the_plan(project)
-    assert told.startswith(f"{name} is a plan of another tool. Import it: `ralph import {name}`.")
+    assert told.startswith(
+        f"{name} is a plan of another tool. Import it with `ralph import {name}`."
+    )
     worked = make_project(tmp_path / "worked", [task("a")])
     (worked / name).write_text("- [ ] Parse the log", encoding="utf-8")
     assert "another tool" not in advice_on_the_plan(worked)
@@ -317,6 +324,37 @@ def test_what_keeps_ralph_from_committing_is_found_before_a_run(tmp_path: Path) 
     dirty = found("commits", project)
     assert not dirty.ok
     assert "pyproject.toml" in dirty.text
+
+
+@pytest.mark.usefixtures("no_layers")
+def test_what_a_dead_run_left_is_named_and_ended_only_when_asked(tmp_path: Path) -> None:
+    project, other = tmp_path / "project", tmp_path / "other"
+    for root in (project, other):
+        root.mkdir()
+        Project(root).create()
+    with left_by_a_dead_run(project) as left, left_by_a_dead_run(other) as of_another_project:
+        strays = found("strays", project)
+        assert (strays.ok, strays.needed) == (False, False)
+        assert f"pid {left.pid} (" in strays.text
+        assert str(of_another_project.pid) not in strays.text
+        assert left.poll() is None
+        ended = inside("doctor", "--end-strays", cwd=project)
+        assert f"pid {left.pid} (" in ended.stderr
+        assert ended.stderr.rstrip().endswith("Ended.")
+        assert left.wait(20) < 0
+        assert of_another_project.poll() is None
+        assert "Ended." not in inside("doctor", "--end-strays", cwd=project).stderr
+
+
+@contextmanager
+def left_by_a_dead_run(root: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A process with the marks of a run in `root`, which is not there any more."""
+    marks = {RUN_MARK: uuid.uuid4().hex, AGENT_OF: os.path.realpath(root)}
+    with subprocess.Popen(["sleep", "600"], env={**os.environ, **marks}) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def test_notify_without_a_setting_says_what_to_set(tmp_path: Path) -> None:

@@ -51,6 +51,6 @@ def test_an_end_has_its_status_and_no_prompt(project: Path) -> None:
     inside("hold", "a", cwd=project)
     ran = inside("build", "--dry-run", "--show-prompt", cwd=project)
     assert ran.returncode == 1
-    assert ran.stdout.startswith("The run ends at once: no task is ready. 1 task on hold: a.\n")
+    assert ran.stdout.startswith("The run ends immediately: no task is ready. 1 task on hold: a.\n")
     assert "There is no prompt to show." in ran.stderr
-    assert "`ralph release a` ends a hold." in ran.stderr
+    assert "Release a task with `ralph release a`." in ran.stderr

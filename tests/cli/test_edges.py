@@ -220,7 +220,7 @@ def test_output_that_cannot_be_written_is_no_success(tmp_path: Path) -> None:
     assert done.returncode == 3
     assert done.stderr.splitlines() == [
         "ralph: Standard output cannot be written: No space left on device.",
-        "  What was printed is not whole.",
+        "  The output is incomplete.",
     ]
 
 

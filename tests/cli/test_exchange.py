@@ -60,7 +60,7 @@ def test_an_installed_importer_is_found_shown_and_imported(project: Path) -> Non
     assert kept(project) == before
     done = inside("import", "a.plain", "--yes", cwd=project)
     assert done.stdout.splitlines()[-1] == (
-        "Imported 2 new tasks. `ralph tasks` lists the plan, `ralph build` works on it."
+        "Imported 2 new tasks. `ralph tasks` lists the plan, `ralph build` builds it."
     )
     assert (project / "a.plain").read_bytes() == before["a.plain"]
     create, fill = plan_of(project).tasks
@@ -71,7 +71,7 @@ def test_an_installed_importer_is_found_shown_and_imported(project: Path) -> Non
     again = inside("import", "a.plain", cwd=project)
     assert (again.returncode, again.stdout.splitlines()[-1]) == (
         0,
-        "Nothing to import: the plan has all of it.",
+        "Nothing to import: the plan is up to date.",
     )
 
 
@@ -120,8 +120,8 @@ def test_hostile_text_is_inert_and_hostile_commands_are_never_run(project: Path)
         ("nonsense\n", (), "a.plain:1: the line is not"),
         ("- [ ] a: A\n- [ ] a: B\n", (), "a.plain:2: the id a is used twice."),
         ("", (), "a.plain: the file is empty."),
-        (PLAN, ("--as", "nothing"), "--as: there is no format 'nothing'."),
-        ("a\0", (), "a.plain:1: it has a NUL byte"),
+        (PLAN, ("--as", "nothing"), "--as: unknown format 'nothing'."),
+        ("a\0", (), "a.plain:1: it contains a NUL byte"),
     ],
 )
 def test_a_bad_file_is_one_sentence_and_nothing_is_touched(
@@ -140,7 +140,7 @@ def test_a_file_that_nobody_knows_names_the_formats(project: Path) -> None:
     (project / "notes.xyz").write_text("words")
     done = inside("import", "notes.xyz", cwd=project)
     assert done.returncode == 3
-    assert "notes.xyz: no format fits this file." in done.stderr
+    assert "notes.xyz: the format of this file is unknown." in done.stderr
     assert "plain-list" in done.stderr
 
 
@@ -242,7 +242,7 @@ def test_a_loops_own_change_between_look_and_answer_is_kept(
     (project / "a.plain").write_text(f"{PLAN}- [ ] more: Much more\n")
     shown = importing.look("a.plain")
     begin(project, "more")
-    with pytest.raises(RalphError, match="The plan changed while you were looking"):
+    with pytest.raises(RalphError, match="The plan changed after the preview"):
         importing.write(shown)
 
 
@@ -277,7 +277,7 @@ def test_a_new_file_needs_a_format(project: Path) -> None:
     inside("import", "a.plain", "--yes", cwd=project)
     asked = inside("export", "new.plain", cwd=project)
     assert (asked.returncode, (project / "new.plain").exists()) == (3, False)
-    assert "new.plain: there is no such file yet." in asked.stderr
+    assert "new.plain: the file does not exist yet." in asked.stderr
     assert "plain-list" in asked.stderr
     done = inside("export", "new.plain", "--as", "plain-list", "--json", cwd=project)
     assert json.loads(done.stdout)["created"] is True
@@ -289,11 +289,11 @@ def test_a_new_file_needs_a_format(project: Path) -> None:
     [
         ("../out.plain", "it is not in the project."),
         ("inner.plain", "it is a link."),
-        ("outer.plain", "it is a link that leads out of the project."),
-        (".ralph/state.json", "it is in a directory of ralph's or git's own."),
+        ("outer.plain", "it is a link to a place outside the project."),
+        (".ralph/state.json", "it is in a directory that belongs to ralph or git."),
         ("no/a.plain", "its directory does not exist."),
-        ("other.plain", "no task of the plan was imported from it as plain-list."),
-        ("pyproject.toml", "no format fits this file."),
+        ("other.plain", "no task in the plan was imported from it as plain-list."),
+        ("pyproject.toml", "the format of this file is unknown."),
         (".", "it is not in the project."),
     ],
 )
@@ -314,9 +314,9 @@ def test_no_file_is_written_that_is_not_the_plans(project: Path, name: str, said
 def test_following_begins_and_ends_by_name(project: Path) -> None:
     inside("import", "a.plain", "--yes", cwd=project)
     begun = inside("export", "a.plain", "--follow", cwd=project)
-    assert "Every run keeps it current from now on." in begun.stdout
+    assert "Every run updates it from now on." in begun.stdout
     ended = inside("export", "a.plain", "--unfollow", cwd=project)
-    assert ended.stdout == "a.plain is not kept current any more. The file stays as it is.\n"
+    assert ended.stdout == "Runs no longer update a.plain. The file stays as it is.\n"
     assert not (project / ".ralph" / "followed_exports.json").exists()
     again = inside("export", "a.plain", "--unfollow", cwd=project)
     assert (again.returncode, again.stderr.splitlines()[0]) == (
@@ -362,7 +362,7 @@ def test_a_directory_of_plans_is_one_import(project: Path) -> None:
     done = inside("import", "plans", "--yes", cwd=project)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("2 files (prd)\n")
-    assert "Other files in the directory that are not prd: 1." in done.stdout
+    assert "Other files in the directory that are not in the format prd: 1." in done.stdout
     assert [(t.id, t.origin and t.origin.path) for t in plan_of(project).tasks] == [
         ("US-9", "plans/9.json"),
         ("US-10", "plans/10.json"),
@@ -374,7 +374,7 @@ def test_init_names_a_plan_that_is_there(tmp_path: Path) -> None:
     (tmp_path / "package.json").write_text("{}")
     done = inside("init", "--yes", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    offer = "prd.json is a plan of another tool. Import it: `ralph import prd.json`"
+    offer = "prd.json is a plan of another tool. Import it with `ralph import prd.json`"
     assert done.stdout.rstrip().endswith(offer)
 
 

@@ -10,7 +10,7 @@ import pytest
 from ralph_tui.cli.run.mcp_steering import answer_call
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.project_state import Phase, SessionRecord
-from ralph_tui.store.feature_choice import working_on
+from ralph_tui.store.feature_choice import pinned_feature
 from ralph_tui.store.foreign_files import foreign_plans, import_offer
 from ralph_tui.store.journal.journal import JournalWriter
 from ralph_tui.store.layout import Layout
@@ -93,8 +93,8 @@ def test_status_of_a_project_with_one_plan_says_nothing_of_features(root: Path) 
 
 def test_what_cannot_be_is_said_and_changes_nothing(root: Path) -> None:
     assert "no feature ghost" in refused("tasks", "-f", "ghost", cwd=root)
-    assert "cannot be the name" in refused("status", "--feature", "No Way", cwd=root)
-    assert "cannot be the name" in refused("feature", "new", "../x", cwd=root)
+    assert "is not a valid feature name" in refused("status", "--feature", "No Way", cwd=root)
+    assert "is not a valid feature name" in refused("feature", "new", "../x", cwd=root)
     assert "no feature ghost" in refused("feature", "use", "ghost", cwd=root)
     assert "no feature ghost" in refused("feature", "rename", "ghost", "x", cwd=root)
     assert "cannot be renamed" in refused("feature", "rename", ".", "x", cwd=root)
@@ -108,8 +108,8 @@ def test_a_running_loop_keeps_the_choice(root: Path) -> None:
     lock = LoopLock(Layout(root, "login"))
     lock.acquire("run")
     try:
-        assert "A loop works on login" in refused("feature", "use", "login", cwd=root)
-        assert "A loop works on login" in refused("feature", "rename", "login", "x", cwd=root)
+        assert "A loop is running on login" in refused("feature", "use", "login", cwd=root)
+        assert "A loop is running on login" in refused("feature", "rename", "login", "x", cwd=root)
         said("pause", cwd=root)
         assert json.loads(said("status", "--json", cwd=root))["state"]["paused"] is True
     finally:
@@ -124,11 +124,11 @@ def test_what_is_asked_of_another_feature_than_the_loops_is_refused(root: Path) 
     try:
         for words in (["pause"], ["resume"], ["stop", "--now"]):
             told = refused(*words, "-f", ".", cwd=root)
-            assert "The loop works on login, not on ." in told
+            assert "The loop is running on login, not on ." in told
             assert "`-f login`" in told
         assert "No loop is running" in refused("limits", "--max-cost", "1", "-f", ".", cwd=root)
         assert "works on login" in refused("attach", "-f", ".", cwd=root)
-        assert "not running; a loop works on login" in said("status", "-f", ".", cwd=root)
+        assert "not running, a loop is working on login" in said("status", "-f", ".", cwd=root)
         assert json.loads(said("status", "--json", "-f", ".", cwd=root))["running"] is None
         assert "No loop is running" in said("inject", "--now", "Hi", "-f", ".", cwd=root)
         assert json.loads(said("status", "--json", cwd=root))["running"]["run_id"] == "run"
@@ -202,7 +202,7 @@ def test_a_client_and_a_browser_see_the_feature_that_is_named(
     said("feature", "new", "login", cwd=root)
     added = answer_call(root, "add", {"description": "Draw the form"})
     assert not added.is_error
-    with working_on(""):
+    with pinned_feature(""):
         assert not answer_call(root, "inject", {"text": "Use sqlite"}).is_error
         listed = answer_call(root, "tasks", {}).text
     assert [one["id"] for one in json.loads(listed)] == ["task-1", "task-2"]
@@ -235,11 +235,11 @@ def test_init_with_a_name_makes_the_project_and_the_feature(tmp_path: Path) -> N
     assert layout.prompt(Phase.BUILDING) == layout.home / "PROMPT_build.md"
     assert layout.prompt(Phase.PLANNING) == root / "PROMPT_plan.md"
     assert layout.specs.is_dir()
-    assert "a feature login already" in refused("init", "login", cwd=root)
+    assert "The feature login already exists" in refused("init", "login", cwd=root)
     said("init", "search", cwd=root)
     assert "feature    search" in said("status", cwd=root)
     before = sorted(str(path) for path in root.rglob("*"))
-    assert "cannot be the name" in refused("init", "No", cwd=root)
+    assert "is not a valid feature name" in refused("init", "No", cwd=root)
     assert sorted(str(path) for path in root.rglob("*")) == before
 
 
@@ -278,7 +278,7 @@ def test_a_feature_folder_of_ralph_hybrid_is_adopted_and_stays(root: Path) -> No
     assert {p.name: p.read_bytes() for p in folder.rglob("*") if p.is_file()} == source
     again = said("import", ".ralph/login/prd.json", "--into", "login", "--yes", cwd=root)
     assert "Nothing to import" in again
-    assert "cannot be the name" in refused(
+    assert "is not a valid feature name" in refused(
         "import", ".ralph/login/prd.json", "--into", "../x", cwd=root
     )
 
@@ -311,7 +311,7 @@ def test_doctor_names_the_feature_and_what_is_not_clear(root: Path) -> None:
     assert plan_of("-f", "login").startswith("feature login: 1 task")
     (root / ".git").mkdir()
     (root / ".git/HEAD").write_text("ref: refs/heads/feature/login\n", encoding="utf-8")
-    assert "not clear which feature" in plan_of()
+    assert "The feature is ambiguous" in plan_of()
 
 
 def test_use_leaves_a_project_with_one_plan_alone(root: Path) -> None:

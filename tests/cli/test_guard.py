@@ -32,7 +32,7 @@ def test_what_the_person_is_asked_about_is_said(tmp_path: Path) -> None:
     assert facts["verdict"] == "ask"
     assert facts["command"] == "docker compose up -d && uv run pytest"
     assert facts["rule"] == "ask-first"
-    assert facts["reason"].startswith("The person wants to be asked about `docker compose up`")
+    assert facts["reason"].startswith("The person must be asked about `docker compose up`")
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_every_phase_can_be_named() -> None:
 def test_the_phase_counts(tmp_path: Path) -> None:
     done = inside("guard", "check", "--phase", "discovery", "ls", cwd=tmp_path)
     assert done.returncode == 1
-    assert "The discovery phase runs no commands" in done.stdout
+    assert "The discovery phase does not allow commands" in done.stdout
 
 
 def test_the_projects_own_settings_count(tmp_path: Path) -> None:

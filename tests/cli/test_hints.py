@@ -10,7 +10,7 @@ import pytest
 import ralph_tui
 from tests.cli.test_documents import parse
 
-NAMED = re.compile(r"`(ralph [a-z-][^`\n]*)`|\buse (ralph [a-z][^.`\n]*?)\.?$")
+NAMED = re.compile(r"`(ralph [a-z-][^`\n]*)`|\b[Uu]se (ralph [a-z][^.`\n]*?)\.?$")
 """A command in a code span, or one that a sentence of the screen ends with."""
 
 PRODUCT = Path(ralph_tui.__path__[0])

@@ -53,7 +53,7 @@ def test_programs_and_people_get_the_same_totals(project: Path) -> None:
     assert "- Iterations: 5\n- Cost: $1.50\n- Tokens: 7,500\n" in told
     both = inside("history", "--as", "md", "--json", cwd=project)
     assert both.returncode == 3
-    assert "two forms" in both.stderr
+    assert "exclude each other" in both.stderr
 
 
 def test_another_form_is_refused_in_words_of_its_own(project: Path) -> None:

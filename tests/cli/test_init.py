@@ -208,7 +208,7 @@ def test_a_python_that_cannot_be_had_is_a_warning(tmp_path: Path, isolated: Path
     environ = {**os.environ, "UV_OFFLINE": "1"}
     done = inside("init", "-C", str(root), cwd=tmp_path, environ=environ)
     assert done.returncode == 0
-    assert "Python 3.99 cannot be had" in done.stderr
+    assert "Python 3.99 cannot be installed" in done.stderr
     assert (root / "pyproject.toml").is_file()
 
 

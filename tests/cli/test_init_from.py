@@ -110,11 +110,11 @@ def test_a_dry_run_says_what_would_be_done(project: Path) -> None:
         (("--max-cost", "1"), "belong to --from"),
         (("--from", "idea.md", "--no-plan", "--ask"), "exclude each other"),
         (("--from", "-"), "not standard input"),
-        (("--from", "gone.md"), "there is no such file"),
-        (("--from", ""), "cannot be the name of a file"),
+        (("--from", "gone.md"), "the file does not exist"),
+        (("--from", ""), "not a valid file name"),
         (("--from", "latin.md"), "not UTF-8"),
         (("--from", "empty.md"), "is empty"),
-        (("--from", "odd.json"), "no format fits this file"),
+        (("--from", "odd.json"), "the format of this file is unknown"),
         (("--from", "prd.json", "--ask"), "is a plan already"),
         (("--from", "long.md"), "longer than 36,000 characters"),
         (("--from", "idea.md", "--max-cost", "0"), "--max-cost"),
@@ -138,7 +138,7 @@ def test_what_is_there_is_not_replaced(project: Path) -> None:
     (project / "specs").mkdir()
     (project / "specs" / "requirements.md").write_text("Mine.\n")
     done = inside("init", "--from", "idea.md", "--yes", cwd=project)
-    assert "specs/requirements.md is there already and says something else." in done.stderr
+    assert "specs/requirements.md already exists with other content." in done.stderr
     assert requirements(project) == "Mine.\n"
 
 

@@ -106,7 +106,7 @@ def test_a_bare_request_is_a_run(tmp_path: Path) -> None:
 def test_a_word_that_is_no_command_says_how_to_ask(tmp_path: Path) -> None:
     done = inside("Tracker", cwd=tmp_path)
     assert done.returncode == 3
-    assert "A request is quoted" in done.stderr
+    assert "Put a request in quotes" in done.stderr
 
 
 @pytest.mark.parametrize("read", [read_request, read_guidance])

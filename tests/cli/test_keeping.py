@@ -114,7 +114,7 @@ def test_what_is_learned_again_is_offered_to_agents_md(project: Project) -> None
         "# Guide\n\n## Learned Patterns\n- Routes live in routes/, one file per resource\n\n## End\n"
     )
     nothing = inside("memory", "--recurring", cwd=project.root)
-    assert nothing.stdout.startswith("Nothing was learned several times")
+    assert nothing.stdout.startswith("There are no repeated learnings")
     for text in (
         "Fixtures of the database live in tests/conftest.py",
         "Only once: mind the gap",
@@ -160,7 +160,7 @@ def test_metrics_are_unknown_before_anything_happened(project: Project) -> None:
     lines = inside("metrics", cwd=project.root).stdout.splitlines()
     assert len(lines) == 14
     assert lines[0].split() == ["Completed", "tasks", "unknown", "no", "task", "was", "attempted"]
-    assert lines[1].strip() == "Share of the tasks worked on that are complete. Goal: above 90 %."
+    assert lines[1].strip() == "Share of attempted tasks that are complete. Goal: above 90 %."
     assert all(
         m["value"] is None for m in json.loads(inside("metrics", "--json", cwd=project.root).stdout)
     )
@@ -175,7 +175,7 @@ def test_metrics_come_from_the_journal(project: Project) -> None:
     rate = found["task_completion_rate"]
     assert (rate["numerator"], rate["denominator"], rate["value"]) == (1, 1, 1)
     assert found["false_exit_rate"]["value"] == 0.5
-    assert "Passed over in the journal: 1 unreadable line." in done.stderr
+    assert "Skipped in the journal: 1 unreadable line." in done.stderr
 
 
 def test_attach_needs_a_loop(project: Project) -> None:
@@ -249,7 +249,7 @@ def test_leaving_does_not_end_the_loop(project: Project) -> None:
 
 def test_a_loop_that_died_is_noticed(project: Project) -> None:
     said = with_loop(project, lambda _: None)
-    assert "the loop is gone, without a last word." in said
+    assert "the loop ended without a final event." in said
 
 
 def used(project: Project) -> Project:
@@ -390,8 +390,8 @@ def test_a_ralph_directory_that_is_gone_is_put_back(project: Project) -> None:
     assert gone.returncode == 3
     assert "`ralph restore`" in gone.stderr
     restored = inside("restore", cwd=project.root)
-    assert "put back  .ralph/injections.json" in restored.stdout
+    assert "restored  .ralph/injections.json" in restored.stdout
     assert project.load().pending[0].guidance == "Mind the gap"
     again = inside("restore", cwd=project.root)
     assert (again.returncode, again.stdout) == (3, "")
-    assert "Nothing of the state" in again.stderr
+    assert "nothing to restore" in again.stderr

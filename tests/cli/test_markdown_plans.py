@@ -43,7 +43,7 @@ def test_a_completed_task_changes_its_box_and_no_other_byte(
     assert told.returncode == 0, told.stderr
     assert file.read_bytes() == text.replace(old, new).encode()
     again = inside("import", sample.path, cwd=project)
-    assert again.stdout.splitlines()[-1] == "Nothing to import: the plan has all of it."
+    assert again.stdout.splitlines()[-1] == "Nothing to import: the plan is up to date."
 
 
 def test_a_directory_of_stories_is_one_import(tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ def test_what_cannot_be_planned_is_one_sentence(
 def test_a_gh_that_is_missing_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     done = inside("add", "--plan", "12", cwd=make_project(tmp_path))
-    assert "the program gh is not installed" in done.stderr
+    assert "gh is not installed" in done.stderr
 
 
 @pytest.mark.parametrize("yes", [(), ("--yes",)])
@@ -102,7 +102,7 @@ def test_a_plan_that_cannot_grow_now_is_refused(tmp_path: Path, yes: tuple[str, 
     asked = Approval(kind=ApprovalKind.SPECS)
     Project(waiting).transact(lambda docs: docs.with_state(approval=asked))
     done = inside("add", "--plan", "x", *yes, cwd=waiting)
-    assert "Your decision about the specs is still open." in done.stderr
+    assert "Your decision about the specs is pending." in done.stderr
 
 
 def test_a_loop_that_runs_is_not_disturbed(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_a_loop_that_runs_is_not_disturbed(tmp_path: Path) -> None:
 def test_few_learnings_are_no_burden(tmp_path: Path) -> None:
     project = make_project(tmp_path, files={"progress.txt": "PATTERN: One thing.\n"})
     done = inside("memory", "--compact", "--yes", cwd=project)
-    assert "There is nothing to compact: 1 learning, and up to 60 are no burden." in done.stderr
+    assert "There is nothing to compact: 1 learning. Compaction starts at 61." in done.stderr
     assert done.returncode != 0
 
 

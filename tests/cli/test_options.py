@@ -105,10 +105,10 @@ def test_what_a_run_that_builds_can_be_told(tmp_path: Path, started: list[Starte
         ("build --max-cost lots", "Invalid value for '--max-cost': it must be a number."),
         ("tasks extra", "'extra' does not belong here."),
         ("attach now please", "'now please' does not belong here; put a text of several words"),
-        ("-n 3", "-n follows the command: ralph run -n"),
+        ("-n 3", "Put -n after the command: ralph run -n"),
         ("run --dangerously-skip-permissions", "There is no --dangerously-skip-permissions"),
         ("--dangerously-skip-permissions", "Ralph judges each call itself"),
-        ("build --allowed-tools=Bash", "phases.building.without_tools takes some away"),
+        ("build --allowed-tools=Bash", "phases.building.without_tools removes some of them"),
         ("help stat", "Did you mean 'status'?"),
     ],
 )

@@ -68,7 +68,7 @@ def test_numbers_words_and_a_reason(root: Path) -> None:
         person.sendline("neither, take blue")
         person.expect(APPROVE)
         person.sendline("perhaps")
-        person.expect("say y to approve")
+        person.expect("enter y to approve")
         person.expect(APPROVE)
         person.sendline("n")
         person.expect("why not\\?")
@@ -112,9 +112,9 @@ def test_nothing_typed_is_a_decline_and_the_end_of_input_asks_no_more(root: Path
         person.expect("declined \\(by terminal\\)")
         person.expect(ANSWER)
         person.sendeof()
-        person.expect("nothing is asked here any more")
+        person.expect("no more questions are asked here")
         controls.answer("q-2", Answer(other="later", by="command"))
-        person.expect("your approval of the plan is needed")
+        person.expect("waiting for your approval of the plan")
         controls.decide(approved=True)
         person.expect("ralph: complete")
     assert said(root)[0]["declined"] is True
@@ -134,11 +134,11 @@ def test_the_whole_way_on_a_terminal_without_a_screen(tmp_path: Path) -> None:
             person.sendline("french")
             person.expect("Language: French \\(by terminal\\)")
             for what in ("specs", "plan", "validation"):
-                person.expect(f"your approval of the {what} is needed")
+                person.expect(f"waiting for your approval of the {what}")
                 person.expect(APPROVE)
                 person.sendline("y")
                 person.expect(f"approval of the {what} given")
-            person.expect("ralph: complete: validated, and approved by the person")
+            person.expect("ralph: complete: validated and approved by the person")
             assert person.wait() == 0
     assert task_of(project, "a").status.value == "complete"
 
@@ -162,15 +162,15 @@ def test_permission_is_given_and_denied_at_the_prompt(tmp_path: Path) -> None:
     with serving_in_process(scenario(script), tmp_path) as server:
         environ = ralph_environment(server, tmp_path)
         with typing("ralph_tui", "build", "--headless", cwd=project, environ=environ) as person:
-            person.expect("May the agent run `touch 1.made`")
+            person.expect("Allow the agent to run `touch 1.made`")
             person.expect("because safety.ask_commands lists `touch`")
             person.expect(prompt)
             person.sendline("yes")
-            person.expect("Only these are answers: 1 allow once")
+            person.expect("Valid answers: 1 allow once")
             person.expect(prompt)
             person.sendline("1")
             person.expect("Permission: allowed once \\(by terminal\\)")
-            person.expect("May the agent run `touch 2.made`")
+            person.expect("Allow the agent to run `touch 2.made`")
             person.expect(prompt)
             person.sendline("3 one is enough")
             person.expect("denied by terminal \\(ask-first\\).*one is enough")

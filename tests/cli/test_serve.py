@@ -151,9 +151,9 @@ async def test_a_page_and_its_process_end_together_whatever_becomes_of_either(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--host", "192.0.2.7"], "whoever opens the screen can run commands as you"),
+        (["--host", "192.0.2.7"], "anyone who opens the screen can run commands as you"),
         (["--host", "0.0.0.0"], "means every address of this machine"),
-        (["--host", "my laptop"], "is no address"),
+        (["--host", "my laptop"], "is not an IP address"),
         (["--host", "192.0.2.7", "--let-others-in"], "Cannot listen on 192.0.2.7:8642"),
     ],
 )

@@ -50,7 +50,7 @@ def test_every_state_is_in_words(project: Project) -> None:
     assert list(shown) == ["setup", "deps", "work", "docs", "old", "commit"]
     assert shown["setup"].startswith(f"done once, {day}")
     assert shown["deps"].endswith(", changed since")
-    assert shown["docs"] == f"breaker open until {until:%Y-%m-%d %H:%M:%S} UTC after 3 failures"
+    assert shown["docs"] == f"breaker open until {until:%Y-%m-%d %H:%M:%S} UTC (3 failures)"
     assert (shown["old"], shown["work"], shown["commit"]) == ("off", "", "git.commit is off")
     table = inside("steps", cwd=project.root).stdout
     assert "failed" in next(line for line in table.splitlines() if line.startswith("docs"))

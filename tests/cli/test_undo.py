@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.domain.plan.plan import TaskStatus
+from ralph_tui.domain.plan.plan import TaskCommit, TaskStatus
 from ralph_tui.engine.control.undo import snapshots_of
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Project
 from tests.cli.processes import inside
 from tests.harness.projects import make_project, task, task_of
+from tests.scenario.test_commits import git, repository
 
 
 @pytest.fixture
@@ -53,9 +54,18 @@ def test_yes_undoes_it_and_json_says_what_was_done(root: Path) -> None:
     assert task_of(root, "a").status is TaskStatus.PENDING
 
 
+def test_an_undone_task_has_all_its_attempts_and_iterations_again(root: Path) -> None:
+    used = {"retry_count": 2, "iterations": 9, "review_rejections": 1}
+    project = Project(root)
+    project.transact(lambda docs: docs.replacing(plan=docs.plan.with_task("a", **used)))
+    assert inside("undo", "a", "--yes", cwd=root).returncode == 0
+    undone = task_of(root, "a")
+    assert (undone.retry_count, undone.iterations, undone.review_rejections) == (0, 0, 0)
+
+
 def test_a_task_that_is_called_like_an_iteration_is_meant_first(root: Path) -> None:
     done = inside("undo", "1", "--yes", cwd=root)
-    assert "No work on 1 can be undone." in done.stderr
+    assert "There are no snapshots of 1, so its work cannot be undone." in done.stderr
 
 
 def test_nothing_is_undone_while_a_loop_runs(root: Path) -> None:
@@ -74,4 +84,36 @@ def test_nothing_is_undone_while_a_loop_runs(root: Path) -> None:
 def test_snapshots_of_an_earlier_project_at_the_same_place_do_not_count(root: Path) -> None:
     later = datetime(2999, 1, 1, tzinfo=UTC)
     Project(root).transact(lambda docs: docs.with_state(started_at=later))
-    assert "No work on a can be undone." in inside("undo", "a", "--yes", cwd=root).stderr
+    assert (
+        "There are no snapshots of a, so its work cannot be undone."
+        in inside("undo", "a", "--yes", cwd=root).stderr
+    )
+
+
+def test_an_undo_that_git_refuses_changes_nothing(tmp_path: Path) -> None:
+    config = {"git": {"commit": "task", "protected_branches": []}}
+    key = "AKIAIOSFODNN7EXAMPLE\n"
+    root = make_project(tmp_path, [task("a")], config=config, files={"key": key, "gone": "here\n"})
+    repository(root)
+    project, store = Project(root), snapshots_of(root)
+    project.transact(lambda docs: docs.with_state(started_at=datetime.now(UTC), iteration_count=1))
+    store.begin(1, "a", "run")
+    (root / "key").write_text("none\n")
+    (root / "new").write_text("x\n")
+    (root / "gone").unlink()
+    store.end(1)
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "Do a")
+    made = TaskCommit(hash=git(root, "rev-parse", "HEAD").strip(), branch="main")
+    done = {"status": TaskStatus.COMPLETE, "commit": made}
+    project.transact(lambda docs: docs.replacing(plan=docs.plan.with_task("a", **done)))
+    for _ in range(2):  # the refused one does not stand in the way of the next
+        refused = inside("undo", "a", "--yes", cwd=root)
+        assert refused.returncode == 3
+        assert "a secret (key)" in refused.stderr
+        assert (root / "key").read_text() == "none\n"
+        assert (root / "new").exists()
+        assert not (root / "gone").exists()
+        assert git(root, "status", "--porcelain") == ""
+        assert git(root, "rev-parse", "HEAD").strip() == made.hash
+        assert task_of(root, "a").status is TaskStatus.COMPLETE

@@ -66,7 +66,7 @@ def test_a_command_that_needs_a_broken_plan_says_what_it_waits_for(
     by_hand = '{"tasks": [\n {"id": "b", "description": "mine"},\n]}'
     plan.write_text(by_hand)
     found = inside("doctor", cwd=root)
-    assert "a comma too many at line 2 column 36" in found.stdout
+    assert "an extra comma at line 2 column 36" in found.stdout
     assert found.returncode == 3
 
     def wait(_: float) -> None:
@@ -80,8 +80,8 @@ def test_a_command_that_needs_a_broken_plan_says_what_it_waits_for(
     done = inside("add", "one more", cwd=root)
     assert done.returncode == 0
     told = done.stderr.splitlines()
-    assert "a comma too many at line 2 column 36" in told[0]
-    assert "Waiting for implementation_plan.json" in told[1]
+    assert "an extra comma at line 2 column 36" in told[0]
+    assert "Waiting until implementation_plan.json is complete" in told[1]
     assert "was set aside as implementation_plan.json.corrupt-" in told[2]
     (aside,) = plan.parent.glob("*.corrupt-*")
     assert aside.read_text() == by_hand

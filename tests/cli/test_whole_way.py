@@ -40,7 +40,7 @@ async def test_an_approval_over_status_4(tmp_path: Path) -> None:
         waiting = await run_ralph(["run", "--headless", "--yes"], project, server)
         assert waiting.status == 4, waiting.stderr
         assert waiting.last_line.startswith(
-            "ralph: waiting for approval of the validation. `ralph approve`"
+            "ralph: waiting for approval of the validation. Decide with `ralph approve`"
         )
         status = await run_ralph(["status"], project)
         assert "needed, of the validation" in status.stdout

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_tui.config.edit import with_setting
-from ralph_tui.config.foreign_config import ForeignForm, foreign_form, parse_foreign
+from ralph_tui.config.foreign_config import ForeignTool, foreign_form, parse_foreign
 from ralph_tui.config.hybrid_settings import translate_hybrid
 from ralph_tui.config.load import load_settings
 from ralph_tui.config.settings import Settings
@@ -31,6 +31,31 @@ def test_what_nobody_documents_is_left_out_with_its_place(top: str, step: str, i
     left = {key.key for key in made.left_out}
     assert {top, f"steps[1].{step}", f"steps[1].config.{inside}"} <= left
     assert list(made.steps) == ["work", "command"]
+
+
+@pytest.mark.parametrize(
+    ("step", "inside", "seconds", "left"),
+    [
+        ({"timeout": "5m"}, {}, 300, ""),
+        ({}, {"timeout": "20s"}, 20, ""),
+        ({"timeout": ""}, {"timeout": "20s"}, 20, ""),
+        ({"timeout": "5m"}, {"timeout": "20s"}, 300, "config.timeout"),
+        ({"timeout": "soon"}, {}, None, "timeout"),
+        ({}, {"timeout": "soon"}, None, "config.timeout"),
+        ({"retry_delay": "5s"}, {}, None, "retry_delay"),
+        ({"retry_delay": "5s", "max_retries": 0}, {}, None, "retry_delay"),
+        ({"retry_delay": "5s", "max_retries": 2}, {}, None, ""),
+    ],
+)
+@pytest.mark.parametrize("kind", ["command", "agent"])
+def test_a_time_of_a_step_that_does_not_apply_is_left_out_with_its_place(
+    kind: str, step: dict[str, object], inside: dict[str, object], seconds: int | None, left: str
+) -> None:
+    config = {**({"command": "make"} if kind == "command" else {}), **inside}
+    made = translate_wiggum({"steps": [AGENT, {"type": kind, "config": config, **step}]})
+    assert made.steps[kind].get("timeout_seconds") == seconds
+    of_the_step = [key.key for key in made.left_out if key.key.startswith("steps[1].")]
+    assert of_the_step == ([f"steps[1].{left}"] if left else [])
 
 
 @given(st.lists(st.one_of(st.none(), st.text(), st.dictionaries(st.text(), st.integers()))))
@@ -55,11 +80,11 @@ def test_what_is_no_duration_is_none(given: object) -> None:
 @pytest.mark.parametrize(
     ("text", "form"),
     [
-        ('{"steps": [{"type": "agent"}]}', ForeignForm.WIGGUM),
-        ("steps:\n  - type: agent\n", ForeignForm.WIGGUM),
-        ("defaults:\n  max_iterations: 3\n", ForeignForm.HYBRID),
-        ("quality_checks:\n  all: just check\n", ForeignForm.HYBRID),
-        ("circuit_breaker:\n  no_progress_threshold: 3\n", ForeignForm.HYBRID),
+        ('{"steps": [{"type": "agent"}]}', ForeignTool.WIGGUM),
+        ("steps:\n  - type: agent\n", ForeignTool.WIGGUM),
+        ("defaults:\n  max_iterations: 3\n", ForeignTool.HYBRID),
+        ("quality_checks:\n  all: just check\n", ForeignTool.HYBRID),
+        ("circuit_breaker:\n  no_progress_threshold: 3\n", ForeignTool.HYBRID),
         ("circuit_breaker:\n  max_same_error: 3\n", None),
         ("steps:\n  work: {}\n", None),
         ("defaults:\n  other: 3\n", None),
@@ -68,7 +93,7 @@ def test_what_is_no_duration_is_none(given: object) -> None:
         ("a: &a\n  b: *a\n", None),
     ],
 )
-def test_whose_settings_they_are(text: str, form: ForeignForm | None) -> None:
+def test_whose_settings_they_are(text: str, form: ForeignTool | None) -> None:
     assert foreign_form(text) is form
 
 
@@ -76,7 +101,7 @@ def test_whose_settings_they_are(text: str, form: ForeignForm | None) -> None:
     ("text", "said"),
     [
         ('{"steps": [', "config.yaml:1: this is not valid JSON"),
-        ('{"a": 1, "a": 2}', "the key 'a' is there twice"),
+        ('{"a": 1, "a": 2}', "the key 'a' occurs twice"),
         ('{"a": NaN}', "NaN is not a number"),
         ("a:\n  b: 1\n  b: 2\n", "'a.b' is set twice in line 3"),
         ("a: [\n", "this is not valid YAML in line 2"),
@@ -102,7 +127,7 @@ def test_variables_of_their_shell_stay_the_shells(tmp_path: Path) -> None:
     loaded = load_settings(tmp_path, environ={}, home=tmp_path / "nobody")
     assert loaded.phases.building.backpressure == ('test -n "${X}"',)
     wiggum = {"type": "command", "config": {"command": "echo ${X}"}}
-    assert "not set is an error here" in translate_wiggum({"steps": [wiggum]}).remarks[0]
+    assert "An unset variable is an error here" in translate_wiggum({"steps": [wiggum]}).remarks[0]
 
 
 def test_the_models_of_the_chosen_profile_count() -> None:

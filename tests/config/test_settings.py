@@ -14,8 +14,8 @@ from ralph_tui.config.load import (
     config_paths,
     load_settings,
     old_settings_notice,
-    provenance,
     short_source,
+    value_sources,
 )
 from ralph_tui.config.retired import RETIRED
 from ralph_tui.config.setting_names import description, known_keys, topics
@@ -59,7 +59,7 @@ def test_each_layer_overrides_the_one_before(tmp_path: Path) -> None:
 
     def look() -> None:
         settings = load_settings(root, overrides=overrides, environ=environ, home=home)
-        source = provenance(root, overrides=overrides, environ=environ, home=home)[ITERATIONS]
+        source = value_sources(root, overrides=overrides, environ=environ, home=home)[ITERATIONS]
         seen.append((settings.phases.building.max_iterations, source))
 
     look()
@@ -91,7 +91,7 @@ def test_layers_merge_key_by_key(tmp_path: Path) -> None:
 
 def test_a_project_in_the_home_directory_is_read_once(tmp_path: Path) -> None:
     path = write(tmp_path, iterations(7))
-    assert provenance(tmp_path, environ={}, home=tmp_path)[ITERATIONS] == f"{path}:3"
+    assert value_sources(tmp_path, environ={}, home=tmp_path)[ITERATIONS] == f"{path}:3"
 
 
 def test_the_home_directory_and_the_environment_are_the_persons_own(
@@ -189,9 +189,9 @@ def test_a_plain_version_keeps_its_zero(tmp_path: Path) -> None:
         ("models: {primary: a}\nmodels.primary: b\n", 2, "set twice, first in line 1", "Remove"),
         ("git:\n  allowed_operations: [log, push]\n", 2, "used for reading", "all"),
         ("build:\n  tool: poetry\n", 2, "ralph finds the tools", "build.test_command"),
-        ("project:\n  root: ../other\n", 2, "that holds .ralph", "`ralph init`"),
-        ("safety:\n  sandbox_enabled: maybe\n", 2, "safety.sandbox says", "Delete the line"),
-        ("phases:\n  building:\n    backpressure: x\n", 3, "must be a list", "gate runs"),
+        ("project:\n  root: ../other\n", 2, "that contains .ralph", "`ralph init`"),
+        ("safety:\n  sandbox_enabled: maybe\n", 2, "safety.sandbox replaces", "Delete the line"),
+        ("phases:\n  building:\n    backpressure: x\n", 3, "must be a list", "gate accepts"),
         ("agent:\n  setting_sources: [usr]\n", 2, "not 'usr'", "hooks"),
         ("agent:\n  standby_session: 2\n", 2, "true or false, not '2'", "default is true"),
         ("project:\n  name: [[1]]\n", 2, "one value or a list", "config show"),
@@ -380,7 +380,7 @@ def test_a_source_names_its_layer(isolated: Path, tmp_path: Path) -> None:
     write(isolated, iterations(1))
     write(tmp_path, "models.primary: haiku\n")
     environ = {"RALPH_PLANNING_MODEL": "opus"}
-    found = provenance(tmp_path, environ=environ, overrides={"git.commit": "task"})
+    found = value_sources(tmp_path, environ=environ, overrides={"git.commit": "task"})
     keys = (ITERATIONS, "models.primary", "models.planning", "git.commit", "git.branch")
     assert [short_source(found[key], tmp_path) for key in keys] == [
         "user ~/.ralph/config.yaml:3",
@@ -419,17 +419,27 @@ def test_extra_servers_and_skills_of_a_phase(tmp_path: Path) -> None:
     ("server", "line", "said", "hint"),
     [
         ("comand: x", 5, "servers.eyes.comand", "'command'"),
-        ("{}", 4, "either a command or a url", "Extra MCP servers"),
-        ("{command: x, url: 'http://x'}", 4, "either a command or a url", "Extra MCP servers"),
-        ("url: ftp://x", 4, "must begin with http", "Extra MCP servers"),
-        ("\n        command: x\n        args: a", 6, "must be a list, not 'a'", "Extra"),
-        ("{command: x, env: {API_TOKEN: abcdefgh1}}", 4, "API_TOKEN looks secret", "${NAME}"),
-        ("{command: x, env: {A: sk-abcdefghijklmnopqrst}}", 4, "A looks secret", "${NAME}"),
-        ("{url: 'http://x', headers: {X-Api-Key: abc}}", 4, "X-Api-Key looks secret", "${NAME}"),
-        ("{command: x, args: ['${TOKEN}']}", 4, "env and headers only", "${NAME}"),
+        ("{}", 4, "either a command or a url", "Additional MCP servers"),
+        ("{command: x, url: 'http://x'}", 4, "either a command or a url", "Additional MCP servers"),
+        ("url: ftp://x", 4, "must begin with http", "Additional MCP servers"),
+        ("\n        command: x\n        args: a", 6, "must be a list, not 'a'", "Additional"),
+        (
+            "{command: x, env: {API_TOKEN: abcdefgh1}}",
+            4,
+            "API_TOKEN looks like a secret",
+            "${NAME}",
+        ),
+        ("{command: x, env: {A: sk-abcdefghijklmnopqrst}}", 4, "A looks like a secret", "${NAME}"),
+        (
+            "{url: 'http://x', headers: {X-Api-Key: abc}}",
+            4,
+            "X-Api-Key looks like a secret",
+            "${NAME}",
+        ),
+        ("{command: x, args: ['${TOKEN}']}", 4, "only in env and headers", "${NAME}"),
         ("{command: x, env: {A: '${a b}'}}", 4, "not the name of a variable", "${NAME}"),
         ("{command: x, command: y}", 4, "set twice", "Remove"),
-        ("x", 4, "must be `name: value` lines", "Extra"),
+        ("x", 4, "must be `name: value` lines", "Additional"),
     ],
 )
 def test_a_bad_server_is_explained_with_its_line(

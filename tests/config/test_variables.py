@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_tui.config.load import as_written, load_settings
+from ralph_tui.config.load import load_settings, unexpanded_values
 from ralph_tui.config.settings import Settings
 from ralph_tui.domain.errors import ConfigError
 from ralph_tui.domain.variable_references import (
@@ -93,7 +93,7 @@ BAD = {
     "models:\n  primary: ${1st}\n": (2, "${1st} is not the name of a variable"),
     "models:\n  primary: ${A-b}\n": (2, "${A-b} is not the name of a variable"),
     "models:\n  primary: ${A:-${B}}\n": (2, "has a reference in its default"),
-    "models:\n  primary: ${API_TOKEN}\n": (2, "secret by its name", "env and headers only"),
+    "models:\n  primary: ${API_TOKEN}\n": (2, "secret by its name", "only in env and headers"),
     "models:\n  primary: ${API_TOKEN:-x}\n": (2, "secret by its name"),
     "models:\n  primary: ${LOOKS}\n": (2, "${LOOKS} looks like a key"),
     "limits:\n  max_wait_minutes: ${WORD}\n": (2, "must be a number, not 'word', from '${WORD}'"),
@@ -137,7 +137,7 @@ def test_what_is_written_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("MOST", "7")
     monkeypatch.setenv("DIR", "src")
     load(tmp_path, SETTINGS, MOST="7", DIR="src")
-    found = as_written(tmp_path)
+    found = unexpanded_values(tmp_path)
     assert found["models.primary"] == "${MODEL:-opus}"
     assert found["phases.building.max_iterations"] == "${MOST}"
     assert set(found) == {

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.cli.composition import launch_demo
-from ralph_tui.demo.auto_person import AutoPerson, open_matter
+from ralph_tui.demo.auto_person import AutoPerson, awaited_answer
 from ralph_tui.demo.scenario import Guidance, Persona
 from ralph_tui.domain.documents.questions import Answer, AskedQuestion, Option, Permission, Question
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.events import Event, Notice
-from ralph_tui.domain.permissions import DENY, ONCE, question_of
+from ralph_tui.domain.permissions import DENY, ONCE, permission_question
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import Approval, ApprovalKind, Phase, StopMode
 from ralph_tui.engine.control.controls import Controls
@@ -111,7 +111,7 @@ async def test_questions_are_answered_as_the_scenario_says_else_with_the_first_o
         Answer(other="Ada", by="demo"),
         Answer(declined=True, by="demo"),
     ]
-    assert stage.notices == ["The demo answers in 0s unless you do."]
+    assert stage.notices == ["The demo answers automatically in 0s unless you answer first."]
 
 
 @pytest.mark.parametrize(("on_screen", "said"), [(True, "5s"), (False, "2s")])
@@ -126,7 +126,7 @@ async def test_who_sits_at_the_screen_is_given_the_time_to_read(
     stage.ask(LANGUAGE)
     await until(lambda: stage.notices, what="what happens when nobody answers")
     living.cancel()
-    assert stage.notices == [f"The demo answers in {said} unless you do."]
+    assert stage.notices == [f"The demo answers automatically in {said} unless you answer first."]
 
 
 @pytest.mark.parametrize("kind", [ApprovalKind.SPECS, ApprovalKind.PLAN, ApprovalKind.VALIDATION])
@@ -144,12 +144,12 @@ async def test_whoever_touches_it_keeps_it_and_the_next_matter_is_a_new_one(tmp_
     async with beside(tmp_path, 3, clock=lambda: moment[0]) as stage:
         stage.ask(LANGUAGE, NAME)
         await until(lambda: stage.person.seconds_left == 3, what="the countdown")
-        stage.person.stand_back()
+        stage.person.yield_to_person()
         assert stage.person.seconds_left is None
         moment[0] = NEVER
         Controls(stage.project.root).answer("q-0", Answer(labels=("French",), by="screen"))
         stage.request(ApprovalKind.PLAN)
-        await until(lambda: open_matter(stage.docs) and len(stage.docs.questions.open()) == 1)
+        await until(lambda: awaited_answer(stage.docs) and len(stage.docs.questions.open()) == 1)
         Controls(stage.project.root).answer("q-1", Answer(other="Ada", by="screen"))
         await until(lambda: stage.person.seconds_left == 3, what="the next countdown")
         assert [asked.answer.by for asked in stage.docs.questions.questions if asked.answer] == [
@@ -182,7 +182,7 @@ async def test_nothing_is_answered_while_the_loop_is_paused(tmp_path: Path) -> N
 async def test_after_trouble_only_a_real_person_decides(tmp_path: Path) -> None:
     async with beside(tmp_path, AT_ONCE) as stage:
         stage.request(ApprovalKind.RECOVERY)
-        assert open_matter(stage.docs) is None
+        assert awaited_answer(stage.docs) is None
 
 
 async def test_guidance_is_said_once_when_its_task_is_worked(tmp_path: Path) -> None:
@@ -221,11 +221,11 @@ async def test_a_plan_that_cannot_be_read_for_a_moment_is_waited_for(
         stage.state(request="something changes")
         await until(lambda: failed, what="a look at the plan that cannot be read")
         stage.request(ApprovalKind.PLAN)
-        await until(lambda: open_matter(stage.docs) is None, what="the approval")
+        await until(lambda: awaited_answer(stage.docs) is None, what="the approval")
 
 
 def test_permission_is_given_once_unless_the_scenario_says_no_and_why() -> None:
-    may = question_of(Permission(tool="Bash", argument="npm publish", rule="ask-first"))
+    may = permission_question(Permission(tool="Bash", argument="npm publish", rule="ask-first"))
     assert Persona().answer(may).labels == (ONCE,)
     denied = Persona(answers={"Permission": "3 not from here"}).answer(may)
     assert (denied.labels, denied.other) == ((DENY,), "not from here")

@@ -111,7 +111,7 @@ def goes_the_whole_way(played: Played) -> None:
         *("planning", "building", "validation"),
         *("building", "validation"),
     ]
-    assert phases[3][1] == "validation found something to do"
+    assert phases[3][1] == "validation found problems"
     assert [event.passed for event in of(played, ev.ValidationFinished)] == [False, True]
     assert "No script covers" not in played.ran.stdout
     assert plan_of(played.project).is_finished
@@ -126,7 +126,7 @@ def answers_itself_and_says_so(played: Played) -> None:
     ]
     given = [(event.kind.value, event.approved, event.by) for event in of(played, ev.ApprovalGiven)]
     assert given == [(kind, True, "demo") for kind in ("specs", "plan", "validation")]
-    before = [event.text for event in of(played, ev.Notice) if "unless you do" in event.text]
+    before = [event.text for event in of(played, ev.Notice) if "The demo answers" in event.text]
     assert len(before) == 5, "one for the questions, one for each approval, one for the permission"
     assert [spec.problems() for spec in Project(played.project).read_specs()] == [()]
 
@@ -213,9 +213,10 @@ def test_a_temporary_project_is_fresh_each_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    first, second = create_demo_project(FILES), create_demo_project(FILES)
+    first, second = (create_demo_project(FILES, name="demo") for _ in range(2))
     assert first != second
-    assert first.name.startswith("ralph-demo-")
+    assert first.name == "demo", "the screen shows it before the settings are read"
+    assert first.parent.name.startswith("ralph-demo-")
     assert (second / ".ralph" / "config.yaml").exists()
 
 
@@ -229,8 +230,8 @@ def test_without_git_there_is_no_repository(
 def test_a_directory_in_use_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     for target in (tmp_path, tmp_path / "mine.txt"):
-        with pytest.raises(SetupError, match="wants an empty directory"):
+        with pytest.raises(SetupError, match="needs an empty directory"):
             create_demo_project(FILES, target)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
-    with pytest.raises(SetupError, match="cannot be written"):
+    with pytest.raises(SetupError, match="Cannot write the demo project"):
         create_demo_project(FILES, tmp_path / "mine.txt" / "below")

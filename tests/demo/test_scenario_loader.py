@@ -24,7 +24,7 @@ WRONG = {
               - say: hi
               - sya: typo
         """,
-        "line 6, `scripts[0].turns[1].sya`: there is no such key here.",
+        "line 6, `scripts[0].turns[1].sya`: this key does not exist here.",
     ),
     "missing key": (
         """
@@ -148,11 +148,11 @@ WRONG = {
               - bash: ls
                 bash: pwd
         """,
-        "line 6: `bash` is given twice.",
+        "line 6: `bash` occurs twice.",
     ),
     "not yaml": ("name: x\nscripts: ]", "line 2: not valid YAML"),
-    "not a mapping": ("- scripts", "a scenario is a mapping with `scripts`."),
-    "empty": ("", "a scenario is a mapping with `scripts`."),
+    "not a mapping": ("- scripts", "a scenario must be a mapping with `scripts`."),
+    "empty": ("", "a scenario must be a mapping with `scripts`."),
     "alias to itself": ("scripts: &a [*a]", "`scripts[0]`"),
     "key that is a list": ("{[1, 2]: 3}", "line 1: a key must be a plain word."),
 }

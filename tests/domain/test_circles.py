@@ -3,7 +3,7 @@
 import pytest
 
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker, IterationVerdict
-from ralph_tui.domain.run.oscillation import KEPT, Files
+from ralph_tui.domain.run.oscillation import MAX_STATES, Files
 
 
 def after(breaker: CircuitBreaker, files: str, *, complete: bool = False) -> CircuitBreaker:
@@ -63,6 +63,6 @@ def test_files_nobody_looked_at_say_nothing_and_little_is_remembered() -> None:
     assert breaker.evidence["stagnation"] == ("a: why", "a: why")
     assert breaker.left == ()
     many = after(CircuitBreaker(), "".join(chr(65 + n) for n in range(40)))
-    assert len(many.left) == KEPT
+    assert len(many.left) == MAX_STATES
     assert many.reset("again").left == ()
     assert many.half_open().left == many.left

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from ralph_tui.domain.costs import (
-    MOST,
+    MAX_DOLLARS,
     CostLevel,
     CostLimits,
     CostMeter,
@@ -142,7 +142,7 @@ def test_amounts_are_whole_micro_dollars_whatever_a_file_says() -> None:
     assert minus(0.3, 0.1) == 0.2
     assert minus(0.1, 0.3) == 0.0
     assert CostMeter(total=0.025980999999999997).total == 0.025981
-    assert CostMeter(total=1e308).total == MOST, "more than anybody has, but no crash"
+    assert CostMeter(total=1e308).total == MAX_DOLLARS, "more than anybody has, but no crash"
 
 
 def bad(**fields: object) -> IterationVerdict:
@@ -239,12 +239,12 @@ def test_one_task_alone_gives_itself_up_and_two_open_the_breaker(
     usual = IterationVerdict(is_failure=False, tasks_completed=1, output_tokens=1_000)
     mine = [failed("a", **fields)] * 3
     alone = after(usual, *mine, **{**off, name: 3})
-    given_up = alone.given_up()
+    task_signal = alone.task_signal()
     assert alone.state is BreakerState.CLOSED
-    assert given_up is not None
-    assert "3" in given_up.cause_of_one or "far below" in given_up.cause_of_one
+    assert task_signal is not None
+    assert "3" in task_signal.cause_of_one or "far below" in task_signal.cause_of_one
     two = after(usual, *mine[:2], failed("b", **fields), **{**off, name: 3})
-    assert (two.state, two.given_up()) == (BreakerState.OPEN, None)
+    assert (two.state, two.task_signal()) == (BreakerState.OPEN, None)
     assert two.opened_by
     assert two.half_open().opened_by == ""
 

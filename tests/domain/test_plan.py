@@ -49,10 +49,7 @@ def test_equal_priorities_go_in_plan_order() -> None:
     task = chosen.get_next_task()
     assert task is not None
     assert task.id == "z"
-    assert (
-        why_chosen(chosen, task)
-        == "priority 1, lowest priority number, first in the plan of 2 ready"
-    )
+    assert why_chosen(chosen, task) == "priority 1, the highest of 2 ready tasks, first in the plan"
 
 
 @given(acyclic_plans())

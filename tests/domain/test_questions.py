@@ -22,7 +22,7 @@ from ralph_tui.domain.documents.validation_report import (
     repair_tasks,
     report_problems,
 )
-from ralph_tui.domain.permissions import question_of, ruling_of
+from ralph_tui.domain.permissions import parse_ruling, permission_question
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
 
@@ -51,8 +51,8 @@ def test_typed_answers(question: Question, typed: str, labels: tuple[str, ...], 
 @pytest.mark.parametrize(
     ("question", "typed", "said"),
     [
-        (MANY, "1, 3", "There is no option 3: they go from 1 to 2."),
-        (MANY, "a, 0", "There is no option 0: they go from 1 to 2."),
+        (MANY, "1, 3", "There is no option 3. Choose 1 to 2."),
+        (MANY, "a, 0", "There is no option 0. Choose 1 to 2."),
         (MANY, "1, 2", ""),
         (MANY, "1, something else", ""),
         (MANY, "12", ""),  # an answer of one's own
@@ -140,7 +140,16 @@ def test_a_rejection_is_a_task_also_when_an_earlier_round_had_one() -> None:
     assert "It is not polite" in task.description
 
 
-MAY = question_of(Permission(tool="Bash", argument="npm publish", rule="ask-first"))
+@pytest.mark.parametrize("priority", [-3, 0, 1, 2, 7])
+def test_a_rejection_comes_next_whatever_else_is_left(priority: int) -> None:
+    done = Task(id="done", priority=-9, status=TaskStatus.COMPLETE)
+    plan = ImplementationPlan(tasks=(done, Task(id="left", priority=priority)))
+    task = rejection_task("It is not polite", 1, plan)
+    assert plan.adding([task]).get_next_task() == task
+    assert task.priority == min(1, priority - 1)
+
+
+MAY = permission_question(Permission(tool="Bash", argument="npm publish", rule="ask-first"))
 
 
 @pytest.mark.parametrize(
@@ -163,17 +172,15 @@ def test_only_plain_words_allow_and_a_denial_takes_a_reason(
 ) -> None:
     answer = parse_answer(MAY, typed, by="command")
     assert (answer.labels, answer.other) == (labels, other)
-    assert ruling_of(answer).allowed is (
+    assert parse_ruling(answer).allowed is (
         labels[:1] in (("Allow once",), ("Allow for this session",))
     )
     said = slip(MAY, typed)
     assert said == (
-        ""
-        if labels
-        else "Only these are answers: 1 allow once, 2 allow for this session, 3 deny (and why)."
+        "" if labels else "Valid answers: 1 allow once, 2 allow for this session, 3 deny (and why)."
     )
 
 
 def test_a_declined_permission_is_a_denial() -> None:
-    assert not ruling_of(Answer(declined=True)).allowed
-    assert not ruling_of(Answer(labels=("Allow once", "Deny"))).allowed
+    assert not parse_ruling(Answer(declined=True)).allowed
+    assert not parse_ruling(Answer(labels=("Allow once", "Deny"))).allowed

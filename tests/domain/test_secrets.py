@@ -73,6 +73,35 @@ def test_a_control_character_inside_does_not_hide_a_secret() -> None:
         assert A20[-8:] not in cut(f"sk-ant\x1b[1m-api03-{A20}")
 
 
+FILLING = ["\x1b[0m", "\x1b]0;title\x07", "\u200b", " ", "\n", "\t", " word ", "\r\n"]
+VALUE = "correct horse 42 battery"
+TEXTS = st.lists(
+    st.tuples(st.sampled_from(FILLING), st.integers(0, 80)).map(lambda part: part[0] * part[1])
+    | st.sampled_from([f" {SECRETS[0]} ", f" {VALUE} ", f" {SECRETS[-1]} "]),
+    max_size=8,
+).map("".join)
+
+
+def has_part_of_a_secret(text: str) -> bool:
+    known = (SECRETS[0], SECRETS[-1], VALUE)
+    return any(one[at : at + 5] in text for one in known for at in range(len(one) - 4))
+
+
+@given(TEXTS, st.integers(10, 100), st.integers(0, 400))
+def test_no_part_of_a_secret_is_left_where_a_text_is_cut(text: str, limit: int, at: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(redaction, "_hidden", [VALUE])
+        whole = inert(text)
+        cuts = (one_line(text, limit), head(text, limit), tail(text, limit))
+        of_an_end = tail(text[at:], limit, is_cut=True)
+    for cut in (*cuts, of_an_end):
+        assert len(cut) <= limit
+        assert not has_part_of_a_secret(cut)
+    assert " ".join(whole.split()).startswith(cuts[0].removesuffix("…"))
+    assert whole.startswith(cuts[1].removesuffix("…"))
+    assert whole.endswith(cuts[2].removeprefix("…"))
+
+
 def test_values_of_secret_variables_are_taken_out_everywhere() -> None:
     environment = {
         "MY_TOKEN": "correct-horse",

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_tui.domain.documents.spec_parts import CHARACTERS, SpecPart, parts_for
-from ralph_tui.domain.documents.specs import Spec
+from ralph_tui.domain.documents.specs import CHARACTERS, Spec, SpecPart, parts_for
 from ralph_tui.domain.plan.plan import Task
 
 AUTH = """\

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.run.steps import StepLog, StepOutcome, StepsLeft
-from ralph_tui.domain.view.run_history import Chronicler
+from ralph_tui.domain.view.run_history import RunHistoryBuilder
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 outcomes = st.sampled_from(StepOutcome)
@@ -74,7 +74,7 @@ def test_the_work_of_an_iteration_is_remembered_while_it_runs() -> None:
 
 
 def test_an_iteration_in_the_history_holds_its_steps() -> None:
-    chronicler = Chronicler()
+    chronicler = RunHistoryBuilder()
     step: dict[str, Any] = {"step": "s", "kind": "noop"}
     done = StepOutcome.DONE
     told: list[ev.Event] = [

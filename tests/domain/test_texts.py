@@ -8,24 +8,23 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from ralph_tui.domain.documents.agents_md import complaint, shown
-from ralph_tui.domain.documents.learning_selection import (
+from ralph_tui.domain.documents.memory import (
+    ACTIVE_MEMORY_LIMIT,
     CHARACTERS,
     NEWEST,
     SHOWN,
-    choose,
-    words_of,
-    words_of_task,
-)
-from ralph_tui.domain.documents.memory import (
-    ACTIVE_MEMORY_LIMIT,
     MemoryNote,
     MemorySources,
     SessionFacts,
     active_memory,
-    handoff_now,
+    choose,
+    relevant_handoff,
     render_memory,
+    words_of,
+    words_of_task,
 )
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task
+from ralph_tui.domain.redaction import unfinished
 from ralph_tui.domain.sanitize import head, inert, one_line, tail
 from ralph_tui.domain.verification.check_commands import (
     CheckCommand,
@@ -73,6 +72,16 @@ def test_plain_text_is_left_alone(text: str) -> None:
 )
 def test_sequences_go_with_their_content(hostile: str, shown: str) -> None:
     assert inert(hostile) == shown
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize(
+    "text",
+    ["\x90" * 200_000 + "\x1bA", "\x9da\x90" * 70_000 + "\x1bA", "-eyJaaaaaaaa" * 20_000],
+)
+def test_hostile_text_takes_no_longer_than_any_other(text: str) -> None:
+    assert inert(text) == inert(inert(text))
+    assert unfinished("a" * len(text) + " ") == len(text) + 1
 
 
 @pytest.mark.parametrize("sign", ["\u26a0", "\u2714", "\u2139", "\U0001f5c4", "1\u20e3"])
@@ -185,7 +194,7 @@ def test_a_handoff_older_than_the_last_completion_is_not_current(
     text = render_memory(SessionFacts(iteration=1, task_id="a"), note)
     tasks = (Task(id="a"), Task(id="b"), Task(id="x", completed_at=completed))
     plan = ImplementationPlan(tasks=tasks)
-    shown = handoff_now(text, WRITTEN, plan, plan.task(task_id) if task_id else None)
+    shown = relevant_handoff(text, WRITTEN, plan, plan.task(task_id) if task_id else None)
     assert "JWT" in shown
     assert (shown == text) == (kept == "all")
     assert ("half" in shown) == ("mind the gap" in shown) == (kept == "all")
@@ -236,7 +245,7 @@ def test_learnings_that_share_words_with_the_task_are_found_again() -> None:
     assert PYTEST in found.lines
     assert found.lines[-NEWEST:] == tuple(LEARNED[-NEWEST:]), "the newest, whatever they are about"
     assert (len(found.lines), found.left_out) == (SHOWN, 31)
-    assert found.told[0] == "(31 older learnings not shown: progress.txt)"
+    assert found.texts[0] == "(31 older learnings not shown: progress.txt)"
     without = choose([PYTEST, *LEARNED], words_of("Colours of the header"))
     assert PYTEST not in without.lines
     assert without.lines == tuple(LEARNED[-SHOWN:]), "then the newer ones"
@@ -262,6 +271,6 @@ def test_agents_md_is_kept_short() -> None:
         " directory: read the rest there when it matters.)"
     )
     assert complaint("", "x\n" * 61) == (
-        "AGENTS.md would have 61 lines; it goes into every prompt and has at most 60"
+        "AGENTS.md would have 61 lines. It goes into every prompt, so the maximum is 60"
     )
     assert not complaint("x\n" * 80, "x\n" * 79), "a person's long file may be shortened in steps"

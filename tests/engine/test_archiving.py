@@ -72,10 +72,10 @@ def test_a_finished_plan_is_archived_once(tmp_path: Path) -> None:
 
 def test_what_cannot_be_archived_is_refused_in_words(tmp_path: Path) -> None:
     project = a_project(tmp_path)
-    with pytest.raises(RalphError, match="the plan has no tasks"):
+    with pytest.raises(RalphError, match="The plan has no tasks"):
         archive_plan(project, NOW)
     project = a_project(tmp_path / "other", "pending")
-    with pytest.raises(RalphError, match="no task is complete"):
+    with pytest.raises(RalphError, match="No complete task"):
         retire_complete(project, NOW)
     os.mkfifo(project.layout.progress)
     with pytest.raises(RalphError, match=r"progress\.txt is not a regular file"):

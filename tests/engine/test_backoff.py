@@ -55,7 +55,7 @@ class Clocks:
 async def test_a_wait_ends_whatever_happens_to_the_clock(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wall: float, steady: float, most: int
 ) -> None:
-    monkeypatch.setattr(backoff, "LOOK_SECONDS", 0.001)
+    monkeypatch.setattr("ralph_tui.engine.core.project_state.CLOCK_CHECK_SECONDS", 0.001)
     project = Project(tmp_path)
     project.create()
     told: list[Event] = []
@@ -90,6 +90,15 @@ async def test_a_reset_in_the_far_future_is_not_waited_for(tmp_path: Path) -> No
     limit = Failure(kind=FailureClass.USAGE_LIMIT, message="m", resets_at=NOON.replace(year=9999))
     assert not await Backoff(run, RunRequest()).after(limit)
     assert told == []
+
+
+async def test_waits_for_a_limit_add_up_by_the_clock_that_only_runs(tmp_path: Path) -> None:
+    _, run = await limited_run(tmp_path, {"limits.max_wait_minutes": 90})
+    clocks = Clocks(wall=0, steady=3_600)  # each wait takes an hour
+    pauses = Backoff(run, RunRequest(), monotonic=clocks.monotonic)
+    limit = Failure(kind=FailureClass.USAGE_LIMIT, message="m")
+    async with asyncio.timeout(20):
+        assert [await pauses.after(limit) for _ in range(3)] == [True, True, False]
 
 
 @pytest.mark.parametrize(("chance", "spread"), [(0.0, 1.0), (0.5, 1.25), (1.0, 1.5)])
@@ -131,14 +140,14 @@ async def test_an_outage_is_bounded_and_what_works_in_between_ends_it(
     assert await pauses.after(down)
     clocks.mono += 2 * 60
     assert not await pauses.after(down)
-    assert pauses.outlasted == "11m 00s"
-    end = fatal_end(down, outage=pauses.outlasted)
+    assert pauses.outage_duration == "11m 00s"
+    end = fatal_end(down, outage=pauses.outage_duration)
     assert end is not None
-    assert (end.exit_code, end.reason) == (3, "the API could not be used for 11m 00s: m")
+    assert (end.exit_code, end.reason) == (3, "the API was unavailable for 11m 00s: m")
 
     other = Failure(kind=between, message="m") if between else None
     assert not await pauses.after(other)
-    assert pauses.outlasted == ""
+    assert pauses.outage_duration == ""
     assert await pauses.after(down)
 
 
@@ -154,6 +163,24 @@ async def test_who_looks_from_elsewhere_finds_the_wait_on_disk_while_it_lasts(
     with pytest.raises(asyncio.CancelledError):
         await waiting_it
     assert project.load().state.waits is None
+
+
+async def test_the_question_about_a_limit_expires_while_the_machine_sleeps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ralph_tui.engine.core.project_state.CLOCK_CHECK_SECONDS", 0.001)
+    values = {"limits.on_usage_limit": "ask", "limits.ask_timeout_seconds": 3_600}
+    told, run = await limited_run(tmp_path, values)
+    clocks = Clocks(wall=0, steady=0)
+    cast("PartialRun", run).clock = clocks.clock
+    limit = Failure(kind=FailureClass.USAGE_LIMIT, message="m")
+    deciding = asyncio.create_task(Backoff(run, RunRequest(interactive=True)).after(limit))
+    await true_within(lambda: any(isinstance(event, ev.ApprovalRequested) for event in told))
+    clocks.now += timedelta(hours=1)  # the laptop slept, and no timer ran
+    async with asyncio.timeout(20):
+        assert not await deciding
+    (given,) = [event for event in told if isinstance(event, ev.ApprovalGiven)]
+    assert (given.approved, given.by) == (False, "timeout")
 
 
 async def limited_run(

@@ -80,8 +80,8 @@ def test_another_denied_command_begins_anew(tmp_path: Path) -> None:
     [
         (CircuitBreaker(failure_count=1), ""),
         (CircuitBreaker(reset_reason="the network is back"), "the network is back"),
-        (CircuitBreaker(state=BreakerState.OPEN), "a new run was started"),
-        (CircuitBreaker(state=BreakerState.HALF_OPEN), "a new run was started"),
+        (CircuitBreaker(state=BreakerState.OPEN), "a new run started"),
+        (CircuitBreaker(state=BreakerState.HALF_OPEN), "a new run started"),
     ],
 )
 def test_a_new_run_names_itself_only_where_it_resets_what_had_tripped(

@@ -18,7 +18,7 @@ from ralph_tui.domain.documents.questions import (
     parse_answer,
 )
 from ralph_tui.domain.events import Event
-from ralph_tui.domain.permissions import NETWORK, Ruling, question_of
+from ralph_tui.domain.permissions import NETWORK, Ruling, permission_question
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.tool_calls import ToolCall, Verdict
 from ralph_tui.engine.context import RunContext
@@ -26,7 +26,7 @@ from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.decisions.permission_questions import (
     CallPermissions,
     permission_of,
-    withdraw_left_over,
+    withdraw_stale_questions,
 )
 from ralph_tui.store.project import Documents, Project
 from tests.harness.run_parts import PartialRun
@@ -90,7 +90,7 @@ async def test_an_allowance_for_the_session_is_for_its_pattern_and_this_session(
     two = TOUCH.model_copy(update={"patterns": ("touch", "make")})
     async with supervisor(tmp_path) as d:
         permit = d.permitting.permit
-        assert (await both(permit(TOUCH), d.answer(1, "1"))).told == "allowed once"
+        assert (await both(permit(TOUCH), d.answer(1, "1"))).summary == "allowed once"
         ruling = await both(permit(TOUCH), d.answer(2, "2"))
         assert (ruling.allowed, ruling.scope, ruling.by) == (True, "session", "command")
         assert await permit(other) == Ruling(allowed=True, scope="again")
@@ -140,7 +140,7 @@ async def test_what_a_dead_run_asked_is_not_asked_by_the_next(tmp_path: Path) ->
     async with supervisor(tmp_path) as d:
         waiting = asyncio.create_task(d.permitting.permit(TOUCH))
         await d.asked(1)
-        await withdraw_left_over(d.project_state, Phase.BUILDING)
+        await withdraw_stale_questions(d.project_state, Phase.BUILDING)
         assert not (await waiting).allowed
         assert d.project_state.docs.questions.open() == ()
 
@@ -190,7 +190,7 @@ def test_a_permission_does_not_count_among_the_models_questions() -> None:
         id="q",
         batch="b",
         phase=Phase.DISCOVERY,
-        question=question_of(TOUCH),
+        question=permission_question(TOUCH),
         permission=TOUCH,
         asked_at=datetime.now(UTC),
         answer=Answer(labels=("Deny",)),

@@ -17,7 +17,7 @@ def test_the_git_commands_of_the_settings_are_the_agents(tmp_path: Path) -> None
     assert judge_command("git log -3", policy).decision == "allow"
     refused = judge_command("git show HEAD", policy)
     assert refused.message == (
-        "`git show` only reads, but is not among this project's git commands in `git show`. "
+        "`git show` is read-only but not among this project's git commands in `git show`. "
         "Use one of: git log, git diff."
     )
     assert judge_command("git push", policy).rule == "git-read-only"

@@ -5,7 +5,7 @@ from pathlib import Path
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import Phase
-from ralph_tui.domain.view.loop_view import LoopView, Sight
+from ralph_tui.domain.view.loop_view import LoadState, LoopView
 from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.feature_control import make_feature
@@ -24,9 +24,9 @@ def test_guidance_goes_to_the_feature_whose_loop_is_shown(tmp_path: Path) -> Non
     make_feature(root, "login")
     controls = Controls(root)
     controls.inject("for login")
-    controls.turn_to("")
+    controls.follow_feature("")
     controls.inject("for the plan without a name")
-    controls.turn_to(None)
+    controls.follow_feature(None)
     controls.inject("for login again")
     assert guidance(root, "login") == ["for login", "for login again"]
     assert guidance(root, "") == ["for the plan without a name"]
@@ -55,4 +55,4 @@ def test_another_feature_begins_with_an_empty_view() -> None:
     assert same.injections == view.injections
     other = reduce(view, ev.ProjectRead(project="p", phase=Phase.PLANNING, feature="login"))
     assert (other.feature, other.phase, other.injections) == ("login", Phase.PLANNING, ())
-    assert other.sight is Sight.ALL
+    assert other.sight is LoadState.ALL

@@ -70,22 +70,22 @@ def test_an_issue_is_read_without_a_question(tmp_path: Path, gh: Path) -> None:
 def test_without_gh_the_way_out_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     error = refusal(tmp_path)
-    assert error.message == "The issue 12 cannot be read: the program gh is not installed."
-    assert "save its text into a file" in error.hint
+    assert error.message == "Cannot read issue 12: gh is not installed."
+    assert "save the issue text to a file" in error.hint
 
 
 @pytest.mark.parametrize(
     ("script", "told"),
     [
         ("echo 'To get started with GitHub CLI, please run:  gh auth login' >&2; exit 4", "not logged in"),
-        ("echo 'GraphQL: Could not resolve to an issue or pull request' >&2; exit 1", "There is no issue 12"),
-        ("echo 'gh: Not Found (HTTP 404)' >&2; exit 1", "There is no issue 12"),
+        ("echo 'GraphQL: Could not resolve to an issue or pull request' >&2; exit 1", "Issue 12 does not exist"),
+        ("echo 'gh: Not Found (HTTP 404)' >&2; exit 1", "Issue 12 does not exist"),
         ("printf 'no git remotes\\nfound\\033[31m' >&2; exit 1", "no git remotes found"),
-        ("exit 7", "it ended with status 7"),
-        ("echo '[]'", "is no issue"),
-        ("echo 'not json'", "is no issue"),
-        ("printf '\\377'", "is no issue"),
-        ("echo '{\"number\": \"1\", \"title\": \"\", \"body\": \"\", \"url\": \"\"}'", "is no issue"),
+        ("exit 7", "exit status 7"),
+        ("echo '[]'", "is not an issue"),
+        ("echo 'not json'", "is not an issue"),
+        ("printf '\\377'", "is not an issue"),
+        ("echo '{\"number\": \"1\", \"title\": \"\", \"body\": \"\", \"url\": \"\"}'", "is not an issue"),
     ],
 )  # fmt: skip
 def test_what_goes_wrong_is_one_sentence(tmp_path: Path, gh: Path, script: str, told: str) -> None:
@@ -99,7 +99,7 @@ def test_a_gh_that_hangs_is_ended_with_its_children(
     monkeypatch.setattr(github_issue, "SECONDS", 0.4)
     child = tmp_path / "child"
     says(gh, f"sleep 600 &\necho $! > {child}\nwait")
-    assert "did not answer about the issue 12 within 0.4 seconds" in refusal(tmp_path).message
+    assert "did not return issue 12 within 0.4 seconds" in refusal(tmp_path).message
     pid = int(child.read_text())
     wait_until(
         lambda: not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE

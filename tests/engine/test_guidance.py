@@ -139,7 +139,9 @@ async def test_guidance_that_a_running_turn_was_told_is_kept_until_that_turn_has
     run = PartialRun(
         project_state=project_state, emit=lambda _: None, agent=SimpleNamespace(open=opened)
     )
-    supervisor = SimpleNamespace(taken_away="", mind_edits=lambda: None, waiting_for_person=False)
+    supervisor = SimpleNamespace(
+        withdrawn_reason="", report_edits=lambda: None, waiting_for_person=False
+    )
     spec = SimpleNamespace(system_prompt="")
     talk = Conversation(
         cast("RunContext", run),
@@ -149,7 +151,7 @@ async def test_guidance_that_a_running_turn_was_told_is_kept_until_that_turn_has
         seconds=60,
     )
     async with talk:
-        saying = asyncio.create_task(talk.say("Work."))
+        saying = asyncio.create_task(talk.run_turn("Work."))
         await session.begun.wait()
         Project(root).queue_injection("Mind the gap", now=True)
         await project_state.refresh()

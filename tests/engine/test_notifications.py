@@ -19,7 +19,7 @@ from ralph_tui.domain.errors import ConfigError
 from ralph_tui.domain.events import LoopFinished, LoopStatus
 from ralph_tui.domain.project_state import ApprovalKind, Phase
 from ralph_tui.engine.run import webhook as posting
-from ralph_tui.engine.run.notifications import CommandRoom, Notification, Notifier
+from ralph_tui.engine.run.notifications import Notification, NotificationSandbox, Notifier
 from ralph_tui.engine.run.webhook import Webhook, WebhookError, webhook_of
 from ralph_tui.engine.safety.command_sandbox import CommandSandbox
 from ralph_tui.store.io.files import utc_now
@@ -63,10 +63,10 @@ async def hook_of(answer: bytes = OK) -> AsyncIterator[Hook]:
         yield hook
 
 
-def room_in(root: Path) -> CommandRoom:
+def room_in(root: Path) -> NotificationSandbox:
     """A room that holds nothing."""
     environment: Callable[[], Mapping[str, str]] = lambda: {"PATH": "/usr/bin:/bin"}  # noqa: E731
-    return CommandRoom(root, lambda: CommandSandbox(root, None), environment)
+    return NotificationSandbox(root, lambda: CommandSandbox(root, None), environment)
 
 
 def notifier_for(
@@ -111,7 +111,7 @@ async def test_questions_of_one_call_are_told_together_and_an_end_is_told_once(
     (body,) = hook.bodies
     assert [one["id"] for one in body["questions"]] == ["q-1", "q-2"]  # type: ignore[union-attr,call-overload,index]  # JSON
     assert (body["event"], body["reason"]) == ("waiting", "Which?, How many?")
-    assert body["text"] == "tracker waits for you: Which?, How many?"
+    assert body["text"] == "tracker is waiting for you: Which?, How many?"
     assert body["task"] == {"id": "a", "title": "Do a"}
     assert body["exit_code"] is None
     assert "Content-Type: application/json" in hook.heads[0]
@@ -175,8 +175,8 @@ async def test_what_does_not_arrive_is_a_notice_and_no_more(tmp_path: Path) -> N
         await made.finish(end(LoopStatus.STOPPED, 1))
     texts = [event.text for event in told if isinstance(event, ev.Notice)]
     assert texts == [
-        "The notification of 'stopped' by `echo no way >&2; exit 3` failed: exit status 3: no way.",
-        "The notification of 'stopped' by the webhook at 127.0.0.1 failed: a redirect (status 302), and ralph follows none.",
+        "Sending the notification 'stopped' with `echo no way >&2; exit 3` failed: exit status 3: no way.",
+        "Sending the notification 'stopped' with the webhook at 127.0.0.1 failed: a redirect (status 302), which ralph does not follow.",
     ]
     assert len(hook.bodies) == 1
 
@@ -185,10 +185,10 @@ async def test_what_does_not_arrive_is_a_notice_and_no_more(tmp_path: Path) -> N
     ("answer", "why"),
     [
         (b"HTTP/1.1 500 Oh\r\n\r\n", "status 500"),
-        (b"", "no HTTP answer"),
-        (b"SSH-2.0 hello there\r\n", "no HTTP answer"),
-        (b"HTTP/1.1 x y\r\n", "no HTTP answer"),
-        (b"x" * 100_000, "no HTTP answer"),
+        (b"", "no HTTP response"),
+        (b"SSH-2.0 hello there\r\n", "no HTTP response"),
+        (b"HTTP/1.1 x y\r\n", "no HTTP response"),
+        (b"x" * 100_000, "no HTTP response"),
     ],
 )
 async def test_an_answer_that_is_no_success_has_a_reason(answer: bytes, why: str) -> None:
@@ -215,7 +215,7 @@ async def test_a_webhook_that_is_not_there_or_silent_is_given_up(
     server = await asyncio.start_server(silent, "127.0.0.1", 0)
     async with server:
         port = server.sockets[0].getsockname()[1]
-        with pytest.raises(WebhookError, match="no answer within"):
+        with pytest.raises(WebhookError, match="no response within"):
             await Webhook(f"http://127.0.0.1:{port}/").post(b"{}\n")
         await gone.wait()
 
@@ -225,15 +225,15 @@ async def test_a_webhook_that_is_not_there_or_silent_is_given_up(
     [
         ("http://example.org/x", "is not encrypted and leads to another machine"),
         ("http://127.0.0.1.example.org/", "is not encrypted and leads to another machine"),
-        ("ftp://example.org/x", "is no web address"),
-        ("example.org/x", "is no web address"),
-        ("https:///x", "is no web address"),
-        ("https://example.org:99999/", "is no web address"),
-        ("https://me:secret@example.org/", "holds a user name or a password"),
-        ("https://example.org/a b", "holds a space"),
-        ("https://example.org/a\r\nX: y", "holds a space or a character"),
+        ("ftp://example.org/x", "is not a web address"),
+        ("example.org/x", "is not a web address"),
+        ("https:///x", "is not a web address"),
+        ("https://example.org:99999/", "is not a web address"),
+        ("https://me:secret@example.org/", "contains a user name or password"),
+        ("https://example.org/a b", "contains a space"),
+        ("https://example.org/a\r\nX: y", "contains a space or an invalid"),
         ("https://example.org/${HOOK_KEY}", "HOOK_KEY is not set"),
-        ("${OTHER}", r"\(from \$\{OTHER\}\) is no web address"),
+        ("${OTHER}", r"\(from \$\{OTHER\}\) is not a web address"),
         ("https://example.org/${", "has no closing brace"),
     ],
 )

@@ -259,11 +259,11 @@ def test_what_is_written_in_an_instant_is_not_worth_a_word() -> None:
     looks = project_state.PartialFiles(told.append, clock=lambda: next(times))
     once: list[tuple[str, ...]] = [("p",), ("p",), (), ("p",), ("p",)]
     for names in once:
-        looks.look(names)
+        looks.update(names)
     assert told == [], "never longer than an editor takes"
     assert looks.is_pending
     for names in [("p",), ("p",), ("p", "q"), (), ()]:
-        looks.look(names)
+        looks.update(names)
         assert not looks.is_pending, "it is said, and nobody need look again before it changes"
     assert [e.names for e in told if isinstance(e, ev.FilesUnfinished)] == [("p",), ("p", "q"), ()]
 

@@ -21,8 +21,7 @@ from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.control.run_settings import reset_breaker
 from ralph_tui.engine.core.outcome import End, stopped_end
 from ralph_tui.engine.core.project_state import ProjectState
-from ralph_tui.engine.limits import backoff
-from ralph_tui.engine.limits.open_breaker import cool_until, get_past_open
+from ralph_tui.engine.limits.open_breaker import cooldown_end, recover_open_breaker
 from ralph_tui.engine.run.startup import fresh_breaker
 from ralph_tui.store.project import Documents, Project
 from tests.harness.projects import make_project, task
@@ -84,7 +83,7 @@ class Stage:
         self, limit: End | None = None, request: RunRequest = SOMEBODY
     ) -> End | None:
         async with asyncio.timeout(20):
-            return await get_past_open(self.run, request, limit, steady=self.clocks.steady)
+            return await recover_open_breaker(self.run, request, limit, steady=self.clocks.steady)
 
     async def asks(self) -> ev.ApprovalRequested:
         requests: list[ev.ApprovalRequested] = []
@@ -116,7 +115,7 @@ async def opened(tmp_path: Path, breaker: CircuitBreaker = OPEN, minutes: float 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backoff, "LOOK_SECONDS", 0.005)
+    monkeypatch.setattr("ralph_tui.engine.core.project_state.CLOCK_CHECK_SECONDS", 0.005)
 
 
 async def test_the_clock_lets_one_iteration_try_at_its_time_however_clocks_are_set(
@@ -125,7 +124,7 @@ async def test_the_clock_lets_one_iteration_try_at_its_time_however_clocks_are_s
     stage = await opened(tmp_path)
     clocks = stage.clocks
     trying = asyncio.create_task(stage.gets_past())
-    assert "runs one at 2026-01-01 12:30:00 UTC" in (await stage.asks()).summary
+    assert "runs one automatically at 2026-01-01 12:30:00 UTC" in (await stage.asks()).summary
     assert stage.breaker.half_open_at == NOON + HALF_AN_HOUR
 
     for jump in (timedelta(hours=1), timedelta(hours=-3)):  # neither skipped nor endless
@@ -209,13 +208,13 @@ async def test_nobody_is_asked_for_a_try_of_nothing(tmp_path: Path) -> None:
 
 
 def test_only_time_can_be_waited_for_and_no_longer_than_it_was_meant(tmp_path: Path) -> None:
-    assert cool_until(OPEN, 30, NOON) == NOON + HALF_AN_HOUR
-    assert cool_until(OPEN, 0, NOON) is None
+    assert cooldown_end(OPEN, 30, NOON) == NOON + HALF_AN_HOUR
+    assert cooldown_end(OPEN, 0, NOON) is None
     spent = OPEN.model_copy(update={"total_cost": 200.0})
-    assert cool_until(spent, 30, NOON) is None, "no time brings money back"
+    assert cooldown_end(spent, 30, NOON) is None, "no time brings money back"
     for kept, expected in ((10, 10), (600, 30)):
         cooling = OPEN.cooling(NOON + timedelta(minutes=kept))
-        assert cool_until(cooling, 30, NOON) == NOON + timedelta(minutes=expected)
+        assert cooldown_end(cooling, 30, NOON) == NOON + timedelta(minutes=expected)
 
 
 @pytest.mark.parametrize("waits", [True, False])

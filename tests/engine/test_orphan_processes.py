@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain.documents.questions import Answer
-from ralph_tui.domain.events import Event, Notice
+from ralph_tui.domain.events import Event, NobodyAnswered, Notice
 from ralph_tui.domain.project_state import StopMode
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.request import RunRequest
@@ -26,20 +26,26 @@ def stopping(docs: Documents) -> Documents:
     return docs.model_copy(update={"state": state})
 
 
+def one_left(monkeypatch: pytest.MonkeyPatch) -> list[OrphanProcess]:
+    """Find one process of a dead run, and collect what is ended instead of ending it."""
+    ended: list[OrphanProcess] = []
+    monkeypatch.setattr(orphan_processes, "find_orphans", lambda _: (LEFT,))
+    monkeypatch.setattr(orphan_processes, "end_orphans", ended.extend)
+    return ended
+
+
 @pytest.mark.parametrize("stops", [False, True])
 async def test_the_question_stands_until_it_is_answered_or_the_loop_is_to_stop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, stops: bool
 ) -> None:
-    ended: list[OrphanProcess] = []
-    monkeypatch.setattr(orphan_processes, "find_orphans", lambda _: (LEFT,))
-    monkeypatch.setattr(orphan_processes, "end_orphans", ended.extend)
+    ended = one_left(monkeypatch)
     project = Project(make_project(tmp_path, [task("a")]))
     told: list[Event] = []
     project_state = ProjectState(project, told.append)
     await project_state.open()
     request = RunRequest(interactive=True)
     settling = asyncio.create_task(
-        settle_orphans(project.root, project_state, told.append, request)
+        settle_orphans(project.root, project_state, told.append, request, timeout_seconds=0)
     )
     await until(lambda: bool(project_state.docs.questions.open()), what="the question")
     (asked,) = project_state.docs.questions.open()
@@ -56,6 +62,29 @@ async def test_the_question_stands_until_it_is_answered_or_the_loop_is_to_stop(
         await settling
     assert ended == ([] if stops else [LEFT])
     (said,) = (event.text for event in told if isinstance(event, Notice))
-    assert said.endswith("Left alone." if stops else "Ended.")
+    assert said.endswith("Left running." if stops else "Ended.")
     assert not project_state.docs.questions.open()
     assert (project_state.docs.state.stop is StopMode.NOW) is stops
+
+
+async def test_a_run_that_nobody_answers_in_time_stops_and_ends_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = one_left(monkeypatch)
+    project = Project(make_project(tmp_path, [task("a")]))
+    told: list[Event] = []
+    project_state = ProjectState(project, told.append)
+    await project_state.open()
+    request = RunRequest(interactive=True)
+    async with asyncio.timeout(20):
+        await settle_orphans(
+            project.root, project_state, told.append, request, timeout_seconds=0.05
+        )
+    assert ended == []
+    state = project_state.docs.state
+    assert (state.stop, state.unanswered) == (StopMode.NOW, True)
+    assert state.stop_why.startswith("no answer in ")
+    assert [event.seconds for event in told if isinstance(event, NobodyAnswered)] == [0.05]
+    (said,) = (event.text for event in told if isinstance(event, Notice))
+    assert said.endswith("Left running.")
+    assert not project_state.docs.questions.open()

@@ -20,7 +20,7 @@ from ralph_tui.engine.core.outcome import (
 )
 from ralph_tui.engine.core.ports import Failure
 from ralph_tui.engine.limits.cost_limits import cost_limit_reached
-from ralph_tui.engine.limits.open_breaker import end_of_open
+from ralph_tui.engine.limits.open_breaker import open_breaker_end
 
 BLOCKED = Task(
     id="parser", status=TaskStatus.BLOCKED, blockers=("3 attempts failed; the last: pytest is red",)
@@ -44,7 +44,7 @@ def service(text: str, **facts: object) -> Failure | None:
 def opened(opened_by: str = "", **counts: object) -> End:
     breaker = CircuitBreaker.model_validate({"state": BreakerState.OPEN, **counts})
     signal = breaker.tripped()
-    return end_of_open(breaker.opened(signal.cause if signal else opened_by))
+    return open_breaker_end(breaker.opened(signal.cause if signal else opened_by))
 
 
 EVIDENCE = dict.fromkeys(
@@ -73,7 +73,7 @@ ENDS: dict[str, tuple[End, tuple[str, ...], str]] = {
     "denials": (opened(denied_count=5, evidence=EVIDENCE), ("denied",), "ralph edit"),
     "collapse": (opened(collapse_count=3, evidence=EVIDENCE), ("output",), "models.primary"),
     "tests only": (opened(tests_only_count=3, evidence=EVIDENCE), ("tests",), "ralph edit"),
-    "refused claims": (opened(refused_claims_count=3), ("refused 3 claims",), "run again"),
+    "refused claims": (opened(refused_claims_count=3), ("rejected 3 claims",), "run again"),
     "cost in the breaker": (opened(total_cost=200), ("$200.00",), "safety.cost_limits.total"),
     "a failed trial": (
         opened(opened_by="the trial iteration failed as well: parser: pytest is red"),
@@ -110,7 +110,7 @@ ENDS: dict[str, tuple[End, tuple[str, ...], str]] = {
         ("model",),
         "models.primary",
     ),
-    "a stop": (interrupted_end(RalphState()), ("stopped by the person",), "Run again"),
+    "a stop": (interrupted_end(RalphState()), ("stopped on request",), "Run again"),
     "a full disk": (
         out_of_resources(OSError(errno.ENOSPC, "full", "/x")),
         ("disk is full",),
@@ -160,7 +160,7 @@ def test_the_widest_cost_limit_names_what_was_spent_of_what(
     reached = cost_limit_reached(CostMeter(iteration=2.5, session=50.5, total=200.5), limits)
     assert reached is not None
     assert reached.level is level
-    assert reached.told.endswith(f"${reached.limit:.0f}.50 of ${reached.limit:.2f}")
+    assert reached.reason.endswith(f"${reached.limit:.0f}.50 of ${reached.limit:.2f}")
     assert reached.ends_run is (level is not CostLevel.ITERATION)
     assert reached.end.exit_code is ExitCode.STOPPED
 

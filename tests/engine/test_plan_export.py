@@ -75,7 +75,7 @@ def test_a_hand_edit_is_left_alone_and_told_once_even_by_the_next_run(project: P
     assert text_of(project) == edited
     assert len(told) == 1
     assert told[0].startswith(
-        "a.plain was edited, so ralph leaves it alone. `ralph import a.plain`"
+        "a.plain was edited, so ralph no longer updates it. To import your changes, run `ralph import a.plain`."
     )
     # Undone by the person, or followed anew, the file is current again.
     (project.root / "a.plain").write_text(TEXT)
@@ -91,7 +91,7 @@ def test_a_file_that_is_gone_is_not_made_again(project: Project) -> None:
     (project.root / "a.plain").unlink()
     FollowedExports(project, told.append).sync(complete(project, "a"))
     assert not (project.root / "a.plain").exists()
-    assert told[0].startswith("a.plain is gone, so ralph leaves it alone.")
+    assert told[0].startswith("a.plain was deleted, so ralph no longer updates it.")
 
 
 def test_a_link_put_in_its_place_is_not_followed(project: Project, tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_a_link_put_in_its_place_is_not_followed(project: Project, tmp_path: Pat
     (project.root / "a.plain").symlink_to(tmp_path / "victim")
     FollowedExports(project, told.append).sync(complete(project, "a"))
     assert (tmp_path / "victim").read_text() == TEXT
-    assert "link that leads out of the project" in told[0]
+    assert "link to a place outside the project" in told[0]
 
 
 @pytest.mark.parametrize("written", [False, True], ids=["before the file", "after the file"])
@@ -150,6 +150,6 @@ def test_a_damaged_record_is_told_and_stops_nothing(project: Project) -> None:
     exports.sync(complete(project, "b"))
     assert text_of(project) == TEXT
     assert len(told) == 1
-    assert "cannot be read, so no file is kept current." in told[0]
+    assert "cannot be read, so ralph updates no exported file." in told[0]
     project.layout.followed.unlink()
     assert read_followed(project.layout).files == ()

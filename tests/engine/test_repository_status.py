@@ -28,11 +28,11 @@ STATES: dict[str, tuple[str, Sequence[str]]] = {
     "rebase": (f"{SETUP} git rebase -q other", (REBASE,)),
     "cherry-pick": (f"{SETUP} git cherry-pick other", ("a cherry-pick is not finished",)),
     "detached": (f"{SETUP} git checkout -q --detach", ("HEAD is detached",)),
-    "lock": (f"{SETUP} touch .git/index.lock", ("index.lock is there",)),
-    "dirty": (f"{SETUP} echo 4 >a.txt", ("1 file is changed and not committed",)),
+    "lock": (f"{SETUP} touch .git/index.lock", ("index.lock exists",)),
+    "dirty": (f"{SETUP} echo 4 >a.txt", ("1 file has uncommitted changes",)),
     "worktree": (f"{SETUP} git worktree add -q w other; cd w; git merge -q main", (MERGE,)),
     "no commit": ("git init -q", ("no commit yet",)),
-    "part": (f"{SETUP} mkdir w", ("is a part of the repository",)),
+    "part": (f"{SETUP} mkdir w", ("is part of the repository",)),
     "submodule": (
         f"mkdir o; cd o; {SETUP} cd ..; {SETUP} echo o >.gitignore; {ADDED} ./o w; git commit -qam w",
         ("is a submodule of",),
@@ -47,7 +47,7 @@ STATES: dict[str, tuple[str, Sequence[str]]] = {
     ),
     "nested": (
         f"{SETUP} git init -q lib/a; git init -q b; git init -q node_modules/c",
-        ("b, lib/a are repositories of their own",),
+        ("b, lib/a are separate repositories",),
     ),
     "worktree inside": (f"{SETUP} git worktree add -q inside other", ()),
     "bare": ("git init -q --bare", ()),

@@ -70,7 +70,7 @@ async def test_nothing_is_written_that_nobody_asked_for(project: Project) -> Non
         ([finished(LoopStatus.COMPLETE, "done")], {"status": "complete", "last_error": ""}),
         ([finished(LoopStatus.ERROR, "no login")], {"status": "error", "last_error": "no login"}),
         ([finished(LoopStatus.USAGE_LIMIT, "limit")], {"status": "blocked", "last_error": "limit"}),
-        ([], {"status": "error", "last_error": "the run broke off"}),
+        ([], {"status": "error", "last_error": "the run was cut short"}),
         (
             [
                 ev.StepStarted(step="docs", kind="command"),

@@ -60,7 +60,7 @@ def test_the_view_shows_the_limits_that_hold_now() -> None:
     assert view.limits.per_iteration == 0.5
     assert view.limits.total == 200.0
     changed = Adjusted(max_iterations=5, per_iteration=0.5)
-    assert changed.told == "at most 5 iterations, $0.50 an iteration"
+    assert changed.summary == "at most 5 iterations, $0.50 an iteration"
 
 
 def test_the_breaker_is_reset_with_a_reason_that_is_kept(root: Path) -> None:

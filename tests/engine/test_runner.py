@@ -1,5 +1,6 @@
 """A run puts everything away, whatever breaks while it does."""
 
+import asyncio
 import errno
 import threading
 from collections.abc import Callable
@@ -68,7 +69,7 @@ async def test_what_cannot_be_put_away_leaves_nothing_else_behind(
 UNREADABLE = StoreError("questions.json cannot be read.", "Look at it.")
 
 
-@pytest.mark.parametrize("what", ["withdraw_left_over", "settle_orphans"])
+@pytest.mark.parametrize("what", ["withdraw_stale_questions", "settle_orphans"])
 async def test_a_run_that_began_has_a_last_word_whatever_is_wrong(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
@@ -85,6 +86,30 @@ async def test_a_run_that_began_has_a_last_word_whatever_is_wrong(
     assert told[-1] == end.model_copy(update={"seq": told[-1].seq, "time": told[-1].time})
 
 
+@pytest.mark.parametrize("what", ["confine", "place_to_work"])
+async def test_a_run_that_is_refused_leaves_no_import_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    root = make_project(tmp_path, [task("a")])
+    loop, refused = asyncio.get_running_loop(), threading.Event()
+    imported: list[bool] = []
+
+    def refuse(*_: object, **__: object) -> None:
+        loop.call_soon_threadsafe(loop.call_later, 0.1, refused.set)
+        raise UNREADABLE
+
+    monkeypatch.setattr(runner, what, refuse)
+    services = RunServices(
+        make_agent=idle,
+        settings=load_settings(root, environ={}),
+        warm_up=lambda: imported.append(refused.wait(20)),
+    )
+    with pytest.raises(StoreError):
+        await run_loop(root, services, RunRequest(only=Phase.BUILDING), lambda _: None)
+    assert imported == [True]
+    assert "ralph-warm-up" not in {task.get_name() for task in asyncio.all_tasks()}
+
+
 async def test_a_watch_that_breaks_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = make_project(tmp_path, [task("a", status="complete")])
     told: list[Event] = []
@@ -97,7 +122,7 @@ async def test_a_watch_that_breaks_is_told(tmp_path: Path, monkeypatch: pytest.M
     end = await run_loop(root, services, RunRequest(only=Phase.BUILDING), told.append)
     assert end.exit_code == 0
     notices = [e.text for e in told if isinstance(e, ev.Notice) and e.level == "error"]
-    assert notices == [f"What other programs change is seen late from now on: {FULL}"]
+    assert notices == [f"Changes by other programs will now be noticed late: {FULL}"]
     assert Project(root).load().plan.is_finished
 
 
@@ -131,7 +156,7 @@ async def test_what_the_person_does_on_the_screen_of_a_loop_is_theirs_in_its_jou
     told = events_of(root)
     whys = [event.reason for event in told if isinstance(event, ev.TaskChanged)]
     assert [why for why in whys if why != "recorded as your decision"] == [
-        "you held it", "changed on disk", "you skipped it",
+        "you put it on hold", "changed on disk", "you skipped it",
     ]  # fmt: skip
     loaded = [event.source for event in told if isinstance(event, ev.PlanLoaded)]
     assert loaded == ["start", "here"]

@@ -60,11 +60,11 @@ def test_what_is_no_file_is_refused_without_waiting(root: Path, tmp_path: Path) 
     (root / "loop").symlink_to("loop")
     assert "named pipe" in refused(root, "pipe").what
     assert "device" in refused(root, "/dev/zero").what
-    assert "leads out of the project" in refused(root, "link.md").what
-    assert "leads out of the project" in refused(root, "elsewhere").what
-    assert "no such file" in refused(root, "nothing.md").what
+    assert "link to a place outside the project" in refused(root, "link.md").what
+    assert "link to a place outside the project" in refused(root, "elsewhere").what
+    assert "does not exist" in refused(root, "nothing.md").what
     assert "cannot be read" in refused(root, "loop").what
-    assert "cannot be the name" in refused(root, "a\0b").what
+    assert "not a valid file name" in refused(root, "a\0b").what
 
 
 def test_a_link_inside_the_project_and_a_file_outside_are_read(root: Path, tmp_path: Path) -> None:
@@ -85,4 +85,4 @@ def test_a_directory_gives_its_files_in_the_order_of_their_numbers(root: Path) -
         "stories/1.10.a.md",
     ]
     (root / "empty").mkdir()
-    assert "no file that could be a plan" in refused(root, "empty").what
+    assert "no possible plan file" in refused(root, "empty").what

@@ -55,6 +55,8 @@ def test_a_phase_goes_without_the_tools_that_the_person_takes_from_it(tmp_path: 
     assert set(whole.tools) - set(less.tools) == {"WebSearch", "Bash"}
     assert [agent.name for agent in less.sub_agents] == ["code_search", "file_analysis"]
     assert made("Task").sub_agents == ()
-    with pytest.raises(ConfigError, match="without_tools: 'Bassh' is no built-in tool") as caught:
+    with pytest.raises(
+        ConfigError, match="without_tools: 'Bassh' is not a built-in tool"
+    ) as caught:
         made("Bassh")
     assert "Bash" in caught.value.hint

@@ -26,7 +26,7 @@ from tests.harness.run_parts import PartialRun
     ("target", "why"),
     [
         ("../elsewhere", "the file is outside the project"),
-        (".ralph", "nothing may be written to .ralph/"),
+        (".ralph", "writing to .ralph/ is not allowed"),
         ("src", ""),
     ],
 )
@@ -47,15 +47,14 @@ async def test_a_file_that_went_where_it_may_not_stops_the_loop(
     docs = await project_state.open()
     guard = Guard(Policy(root=root))
     run = PartialRun(
-        project_state=project_state, emit=told.append, review=guard.review, landed=guard.landed,
+        project_state=project_state, emit=told.append, review=guard.review, review_written=guard.recheck_write,
         settings=load_settings(root, environ={}), clock=lambda: datetime.now(UTC),
-        about_to_run=note,
+        before_call=note,
     )  # fmt: skip
     supervisor = TaskSupervisor(
         docs.plan.tasks[0],
         cast("RunContext", run),
         meter=cast("UsageMeter", None),
-        on_work=lambda: None,
     )
     call = ToolCall(tool_id="w", name="Write", input={"file_path": f"{root}/dir/x", "content": "x"})
     assert (await supervisor.review_tool(call)).decision == "allow"
@@ -76,4 +75,4 @@ async def test_a_denied_write_is_not_judged_again(tmp_path: Path) -> None:
     guard = Guard(Policy(root=tmp_path))
     call = ToolCall(tool_id="w", name="Write", input={"file_path": "/etc/x", "content": "x"})
     assert (await guard.review(call)).decision == "deny"
-    assert guard.landed(call).decision == "allow"
+    assert guard.recheck_write(call).decision == "allow"

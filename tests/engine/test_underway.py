@@ -58,7 +58,7 @@ class Work:
             settings=Settings(),
             reviewer=NO_REVIEW,
             emit=self.told.append,
-            commits=SimpleNamespace(owed=lambda: None),
+            commits=SimpleNamespace(pending_commit=lambda: None),
             clock=lambda: datetime.now(UTC),
             gate=Gate(
                 self.root,
@@ -85,7 +85,7 @@ class Work:
         """The same, and the loop has seen it."""
         self.edit(change)
         await self.project_state.refresh()
-        self.task.mind_edits()
+        self.task.report_edits()
 
     async def claim(self) -> ToolAnswer:
         """The agent says that it is done, by the name it was given."""
@@ -120,8 +120,8 @@ def work(tmp_path: Path) -> Work:
 async def test_a_renamed_task_goes_on_under_its_new_name(work: Work) -> None:
     await work.begin()
     await work.edited(lambda tasks: tasks[0].update(id="better"))
-    assert (work.task.taken_away, work.task.working) == ("", True)
-    assert work.notices == ["a is called better now; its iteration continues."]
+    assert (work.task.withdrawn_reason, work.task.working) == ("", True)
+    assert work.notices == ["a was renamed to better. Its iteration continues."]
     assert work.sees == "better"
     assert "ACCEPTED" in (await work.claim()).text
     assert task_of(work.root, "better").status is TaskStatus.COMPLETE
@@ -132,9 +132,7 @@ async def test_a_renamed_task_goes_on_under_its_new_name(work: Work) -> None:
 async def test_a_model_that_stops_is_told_of_an_edit_that_it_does_not_know(work: Work) -> None:
     await work.begin()
     task = work.project_state.docs.plan.tasks[0]
-    supervisor = TaskSupervisor(
-        task, work.run, meter=cast("UsageMeter", None), on_work=lambda: None
-    )
+    supervisor = TaskSupervisor(task, work.run, meter=cast("UsageMeter", None))
     assert "ralph_mark_task_complete" in (await supervisor.on_stop("Done.") or "")
     assert await supervisor.on_stop("Done.") is None, "it was reminded"
     await work.edited(lambda tasks: tasks[0].update(description="Do it well"))
@@ -148,12 +146,12 @@ async def test_what_was_settled_stays_settled_however_often_the_agent_says_so(wo
     assert all("ACCEPTED" in answer.text for answer in both)
     receipts = len([event for event in work.told if isinstance(event, ev.GateStarted)])
     again = await work.claim()
-    assert (again.is_error, again.text) == (False, "Task a is complete already. Stop now.")
+    assert (again.is_error, again.text) == (False, "Task a is already complete. Stop now.")
     block = {"task_id": "a", "reason": "No idea."}
     blocked = await work.tools.answer("ralph_mark_task_blocked", block)
     assert blocked.text == again.text
     assert receipts == len([event for event in work.told if isinstance(event, ev.GateStarted)])
-    assert (work.task.settled, work.task.taken_away) == (TaskStatus.COMPLETE, "")
+    assert (work.task.settled, work.task.withdrawn_reason) == (TaskStatus.COMPLETE, "")
     assert task_of(work.root, "a").status is TaskStatus.COMPLETE
 
 
@@ -171,7 +169,7 @@ async def test_who_sees_a_settled_task_before_the_agent_does_takes_it_for_nobody
     async def watch() -> None:
         while True:
             await work.project_state.wait_changed()
-            seen.append(work.task.taken_away)
+            seen.append(work.task.withdrawn_reason)
 
     monkeypatch.setattr(work.project_state, "transact", late)
     watching = asyncio.create_task(watch())
@@ -204,26 +202,26 @@ async def test_a_claim_that_is_cut_off_while_it_is_written_is_the_agents_all_the
         await claiming
     may_go.set()
     await until(lambda: work.task.status is TaskStatus.COMPLETE, what="the claim")
-    assert (work.task.settled, work.task.taken_away) == (TaskStatus.COMPLETE, "")
+    assert (work.task.settled, work.task.withdrawn_reason) == (TaskStatus.COMPLETE, "")
     await work.edited(lambda tasks: tasks[0].update(status="pending"))
     assert work.task.settled is None
-    assert work.task.taken_away == "the person took the task away: it is pending now"
+    assert work.task.withdrawn_reason == "the task was withdrawn: it is pending now"
 
 
 LEFT: dict[str, tuple[Edit, str]] = {
-    "deleted": (lambda tasks: tasks.pop(0), "it is not in the plan any more"),
+    "deleted": (lambda tasks: tasks.pop(0), "it is no longer in the plan"),
     "deleted, another begun": (
         lambda tasks: (tasks.pop(0), tasks[0].update(RUNNING | {"begun": {"files": "other"}})),
-        "it is not in the plan any more",
+        "it is no longer in the plan",
     ),
     "waits": (lambda tasks: tasks[0].update(dependencies=["b"]), "it waits for b now"),
     "put back": (lambda tasks: tasks[0].update(status="pending"), "it is pending now"),
-    "held": (lambda tasks: tasks[0].update(status="pending", held=True), "it is held"),
+    "held": (lambda tasks: tasks[0].update(status="pending", held=True), "it is on hold"),
     "done by hand": (lambda tasks: tasks[0].update(status="complete"), "it is complete now"),
     "copied": (lambda tasks: tasks.append(tasks[0]), "2 tasks have its id"),
     "renamed, of two": (
         lambda tasks: tasks.extend([tasks[0] | {"id": "x"}, tasks.pop(0) | {"id": "y"}]),
-        "it is not in the plan any more",
+        "it is no longer in the plan",
     ),
 }
 
@@ -242,7 +240,7 @@ async def test_a_task_that_is_not_to_be_worked_any_more_is_left_and_never_comple
     answer = await work.claim()
     assert answer.is_error
     assert f"({why}). Stop now." in answer.text
-    assert work.task.taken_away == f"the person took the task away: {why}"
+    assert work.task.withdrawn_reason == f"the task was withdrawn: {why}"
     assert work.task.settled is None
     assert plan_of(work.root).tasks == before.tasks
 
@@ -253,7 +251,7 @@ async def test_what_a_task_waited_for_may_be_opened_again_while_it_is_worked(
     tasks = [task("a", **RUNNING, dependencies=["b"]), task("b", status="complete")]
     work = await Work(make_project(tmp_path, tasks)).begin()
     await work.edited(lambda tasks: tasks[1].update(status="pending"))
-    assert work.task.taken_away == ""
+    assert work.task.withdrawn_reason == ""
 
 
 @pytest.mark.parametrize(
@@ -269,9 +267,11 @@ async def test_a_claim_is_held_against_the_words_of_now_and_the_agent_hears_them
     await work.begin()
     await work.edited(lambda tasks: tasks[0].update(change))
     (notice,) = work.notices
-    assert notice.startswith(f"a was changed while it is worked on ({what}): the agent knows")
+    assert notice.startswith(
+        f"a was changed while the agent works on it ({what}). The agent was informed"
+    )
     refused = await work.claim()
-    assert refused.text.startswith("NOT YET: The person changed your task meanwhile.")
+    assert refused.text.startswith("NOT YET: The person changed your task.")
     assert now in refused.text
     assert task_of(work.root, "a").status is TaskStatus.IN_PROGRESS
     assert not work.tools.claim_refused, "the agent did nothing wrong"

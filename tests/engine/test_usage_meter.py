@@ -32,14 +32,14 @@ class OpenSession(TalkingSession):
     """Has told what it used, and waits before it ends."""
 
     def __init__(self) -> None:
-        self.told, self.go_on = asyncio.Event(), asyncio.Event()
+        self.told, self.continue_in_background = asyncio.Event(), asyncio.Event()
 
     async def run_turn(self, prompt: str) -> AsyncIterator[AgentItem]:
         assert prompt
         yield used(20_000)
         yield used(42_000)
         self.told.set()
-        await self.go_on.wait()
+        await self.continue_in_background.wait()
         yield used(42_000)  # as a turn ends: the last figures again
         yield TurnEnded(text="over", num_turns=1)
 
@@ -74,7 +74,7 @@ async def test_tokens_and_context_are_known_in_the_first_iteration(tmp_path: Pat
     said = status(root)
     assert said["context"] == f"{tokens(shown.current_usage)} of 200k (21 %)"
     assert said["tokens"] == "42k in this run, 42k in total"
-    session.go_on.set()
+    session.continue_in_background.set()
     await loop
     state = Project(root).load().state
     assert (state.session_tokens_used, state.total_tokens_used) == (42_000, 42_000)

@@ -17,7 +17,7 @@ from typing import Any
 from ralph_tui.config.settings import GitSettings
 from ralph_tui.domain.events import Event, Notice
 from ralph_tui.engine.commits.readiness import WorkPlace
-from ralph_tui.engine.commits.task_commits import HookRoom, TaskCommits
+from ralph_tui.engine.commits.task_commits import HookSandbox, TaskCommits
 from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.safety.command_sandbox import CommandSandbox
 from ralph_tui.engine.safety.repository_guard import RepositoryGuard
@@ -62,7 +62,7 @@ async def commit(root: Path, *, dies_at: int | None) -> list[Event]:
     await state.open()
     guard = RepositoryGuard(root, told.append)
     place = WorkPlace(SETTINGS, ("project",), builds=True, is_new_request=False, sandboxed=False)
-    hooks = HookRoom(CommandSandbox(root, None), dict, 60)
+    hooks = HookSandbox(CommandSandbox(root, None), dict, 60)
     commits = TaskCommits(state, place, told.append, run_id="run-2", guard=guard, hooks=hooks)
     await commits.begin()
     await guard.begin()

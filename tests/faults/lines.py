@@ -1,4 +1,4 @@
-"""FAULTS section 6, line by line: the tests that inject each fault, or why it is not injected.
+"""The faults that must not break ralph, by number: the tests that inject each, or why it is not injected.
 
 A test is `folder/file::function` below `tests/`, without `test_`. `test_lines` holds this against the tests
 that are there.
@@ -399,4 +399,4 @@ API_ROWS: dict[str, tuple[str, ...]] = {
         "faults/model_side::an_odd_end_of_a_turn_has_an_outcome_of_its_own",
     ),
 }
-"""SDK-FACTS section 7: what the service answers, and the test in which the loop meets it."""
+"""What the service answers, and the test in which the loop meets it."""

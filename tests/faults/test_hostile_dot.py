@@ -110,7 +110,7 @@ BROKEN: dict[str, tuple[Break, str]] = {
     "itself": (text(json.dumps({"tasks": [ONE | {"dependencies": ["a"]}]})), "a → a"),
     "unknown": (text(json.dumps({"tasks": [ONE | {"dependencies": ["b"]}]})), "b"),
     "line in id": (text(json.dumps({"tasks": [{"id": "a\nb"}]})), "cannot be named"),
-    "same key": (text('{"tasks": [], "tasks": []}'), "'tasks' is there twice"),
+    "same key": (text('{"tasks": [], "tasks": []}'), "'tasks' occurs twice"),
     "newer": (text('{"schema_version": 99, "tasks": {}}'), "newer"),
     "newer state": (state('{"schema_version": 99}'), "newer"),
     "endless cost": (state('{"total_cost_usd": NaN}'), "NaN"),
@@ -125,7 +125,7 @@ BROKEN: dict[str, tuple[Break, str]] = {
     "logs are a file": (logs_are_a_file, ".ralph/logs: File exists"),
     "config": (config("phases: [\n<<<<<<< HEAD\n"), "config.yaml"),
 }
-LOOKED_AT = frozenset({"conflict", "null tasks", "newer", "fifo", "deep", "dot leads out"})
+MAX_COMPARED = frozenset({"conflict", "null tasks", "newer", "fifo", "deep", "dot leads out"})
 """What `ralph status` is shown too, which takes the same way to the disk; RALPH_FAULTS=all for each."""
 
 HEALS = {"newer state": False, "endless cost": True}
@@ -157,7 +157,7 @@ async def test_what_is_broken_is_said_and_nothing_is_taken_for_finished(
     assert build.status == 3, build
     assert "Traceback" not in build.stderr + build.stdout
     assert "complete" not in build.last_line
-    if name in LOOKED_AT or os.environ.get("RALPH_FAULTS") == "all":
+    if name in MAX_COMPARED or os.environ.get("RALPH_FAULTS") == "all":
         status = await run_ralph(["status"], project)
         assert status.status == 3, status
         assert status.stderr.startswith("ralph: ")

@@ -72,7 +72,7 @@ async def test_a_silent_cli_is_noticed(tmp_path: Path, fault: str) -> None:
         run = await play(project, server, overrides={**SILENT, "phases.building.max_iterations": 1})
     (failure,) = run.of(ev.AgentFailed)
     assert failure.failure is FailureClass.CLI_SILENT
-    assert "said nothing for 2 seconds" in failure.message
+    assert "was silent for 2 seconds" in failure.message
     assert task_of(project, "a").status.value == "pending"
     assert task_of(project, "a").retry_count == 0
 
@@ -123,7 +123,7 @@ async def portal() -> AsyncIterator[str]:
 async def test_a_cli_that_obeys_no_signal_is_killed_and_the_loop_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(process, "MOST_STOPS", 0)  # else it is continued, which it obeys
+    monkeypatch.setattr(process, "MAX_STOPS", 0)  # else it is continued, which it obeys
     project = make_project(tmp_path, [task("a")])
     stopped: list[psutil.Process] = []
 
@@ -246,7 +246,7 @@ async def test_a_port_that_speaks_no_tls_is_said_to_be_why_the_cli_is_silent(
         run = await play(project, server, overrides=overrides, environ=environ)
     (failure,) = run.of(ev.AgentFailed)
     assert failure.failure is FailureClass.NETWORK
-    assert "said nothing for 2 seconds. 127.0.0.1:" in failure.message
+    assert "was silent for 2 seconds. 127.0.0.1:" in failure.message
     assert "TLS" in failure.message
     assert "ANTHROPIC_BASE_URL" in run.end.hint
     assert task_of(project, "a").retry_count == 0

@@ -38,7 +38,7 @@ async def test_a_name_the_cli_cannot_be_told_is_refused_before_anything_is_spent
         ran = await run_ralph(["build", "--headless"], project, server)
         assert not server.requests
     assert ran.status == 3
-    assert "caf\N{REPLACEMENT CHARACTER}/project is not valid UTF-8" in ran.stderr
+    assert "caf\N{REPLACEMENT CHARACTER}/project, because its name is not valid UTF-8" in ran.stderr
     assert "Traceback" not in ran.stdout + ran.stderr
     assert events_of(project) == []
     assert (await run_ralph(["status"], project)).status == 0

@@ -28,7 +28,7 @@ from ralph_tui.engine.core.ports import (
 )
 from ralph_tui.engine.core.services import RunServices
 from ralph_tui.engine.run.runner import run_loop
-from ralph_tui.engine.session.turns import NeverOpened, open_unless
+from ralph_tui.engine.session.turns import UnopenedSession, open_unless_interrupted
 from tests.faults.test_long_runs import TalkingAgent, TalkingSession
 from tests.harness.projects import make_project, plan_of, task
 from tests.harness.waiting import until
@@ -138,7 +138,7 @@ async def test_a_session_that_is_open_when_nobody_wants_it_any_more_is_closed() 
     async def asked() -> None:
         return
 
-    session = await open_unless(asyncio.create_task(opening()), asked())
-    assert isinstance(session, NeverOpened)
+    session = await open_unless_interrupted(asyncio.create_task(opening()), asked())
+    assert isinstance(session, UnopenedSession)
     assert closed.is_set()
     assert [type(item) async for item in session.run_turn("go")] == [TurnEnded]

@@ -86,5 +86,5 @@ def test_a_command_that_takes_too_long_to_read_is_denied_in_time_and_the_next_is
     with judging(POLICY, deadline=lambda: next(waits), argv=argv) as judge:
         answers = list(check_lines(lines, POLICY, judge))
     assert [a["verdict"] for a in answers] == ["allow", "deny", "allow"]
-    assert "takes too long to read" in str(answers[1]["reason"])
+    assert "takes too long to check" in str(answers[1]["reason"])
     assert psutil.Process().children() == before, "the reader ended with us"

@@ -124,7 +124,7 @@ def test_rewritten(command: str, becomes: str) -> None:
         ("poetry run pytest", "uv-only", "uv run"),
         ("rm -rf ~", "outside-project", "/work/proj"),
         ("echo x > .ralph/state.json", "ralph-files", "ralph_*"),
-        ("echo x > .git/config", "git-files", "person"),
+        ("echo x > .git/config", "git-files", "Do not change git's files"),
         ("docker rm web", "destructive", "person"),
         ("$CMD push", "unreadable-command", "Split"),
         ("echo 'unclosed", "unreadable-command", "Split"),
@@ -194,7 +194,7 @@ def test_a_mistake_in_the_guard_is_a_denial(monkeypatch: pytest.MonkeyPatch) -> 
     def broken(_: str) -> None:
         raise IndexError("oops")
 
-    monkeypatch.setattr("ralph_tui.guard.analysis.judge.read_command", broken)
+    monkeypatch.setattr("ralph_tui.guard.analysis.judge.read_shell", broken)
     verdict = judge_command("ls", POLICY)
     assert (verdict.decision, verdict.rule) == ("deny", "guard-failed")
     assert "oops" in verdict.reason

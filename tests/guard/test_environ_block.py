@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from ralph_tui.guard.sandbox.environ_block import shown_keys, without_keys
+from ralph_tui.guard.sandbox.environ_block import visible_keys, without_keys
 
 KEY = "the-key-of-the-person"
 
@@ -35,5 +35,5 @@ def test_a_process_shows_no_key_and_keeps_it_for_itself_and_its_children() -> No
 
 def test_which_variables_are_keys() -> None:
     environment = {"A_TOKEN": "x", "B_KEY": "***", "EMPTY_KEY": "", "PATH": "/bin"}
-    assert shown_keys(environment) == ("A_TOKEN",)
+    assert visible_keys(environment) == ("A_TOKEN",)
     assert without_keys(environment) == {"PATH": "/bin"}

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.guard.sandbox.environment import SHIMS
-from ralph_tui.guard.sandbox.os_sandbox import GONE, why_no_sandbox
+from ralph_tui.guard.sandbox.os_sandbox import GONE, sandbox_problem
 
 needs_sandbox = pytest.mark.skipif(
-    bool(why_no_sandbox()), reason=f"no sandbox here: {why_no_sandbox()}"
+    bool(sandbox_problem()), reason=f"no sandbox here: {sandbox_problem()}"
 )
 
 
@@ -30,15 +30,15 @@ def broken(directory: Path, program: str, when: str) -> str:
     ("program", "when", "said"),
     [
         ("socat", "UNIX-LISTEN*", "socat does not work (broken)"),
-        ("socat", "TCP-LISTEN*", "socat does not work in it"),
-        ("bwrap", "--*", "this system does not let bwrap work (broken)"),
+        ("socat", "TCP-LISTEN*", "socat does not work in the sandbox"),
+        ("bwrap", "--*", "bwrap does not work on this system (broken)"),
     ],
 )
 def test_a_program_that_is_there_but_broken_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, when: str, said: str
 ) -> None:
     monkeypatch.setenv("PATH", broken(tmp_path / "bin", program, when))
-    assert why_no_sandbox().startswith(said)
+    assert sandbox_problem().startswith(said)
 
 
 @pytest.mark.parametrize("writable", [True, False])

@@ -7,7 +7,7 @@ import pytest
 
 from ralph_tui.guard.repository.changes import OwnCommit, compare, with_commit
 from ralph_tui.guard.repository.watcher import RepositoryWatcher
-from ralph_tui.vcs.commits import CommitMade, Committer, CommitWanted
+from ralph_tui.vcs.commits import CommitRequest, Committer, MadeCommit
 
 
 def git(root: Path, *arguments: str) -> None:
@@ -26,16 +26,16 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def committed(root: Path) -> CommitMade:
+def committed(root: Path) -> MadeCommit:
     (root / "changed").write_text("2\n")
     (root / "gone").unlink()
     (root / "new ü\n").write_text("3\n")
-    made = Committer(root, None).commit(CommitWanted("feat: a"))
+    made = Committer(root, None).commit(CommitRequest("feat: a"))
     assert made is not None
     return made
 
 
-def own(made: CommitMade) -> OwnCommit:
+def own(made: MadeCommit) -> OwnCommit:
     entries = {e.path: f"{e.mode},{e.object}" if e.mode else "" for e in made.staged}
     return OwnCommit(made.branch, made.commit, entries)
 

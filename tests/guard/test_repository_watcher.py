@@ -18,7 +18,7 @@ from ralph_tui.guard.repository.watcher import (
     RepositoryWatcher,
     Snapshot,
     compare,
-    disturbing,
+    disruptive_items,
 )
 from ralph_tui.guard.sandbox.environment import REFLOG_MARK, agent_environment
 from tests.guard.test_shims import IDENTITY, make_repository
@@ -48,10 +48,10 @@ def bash(root: Path, command: str, **environment: str) -> None:
 CHANGES = {
     "git commit -q --allow-empty -m x": "branch main was moved",
     "echo y >> a.txt; git commit -qam x": "branch main was moved",
-    "git branch new": "branch new was made",
-    "git branch 'odd;name'": "branch odd;name was made",
+    "git branch new": "branch new was created",
+    "git branch 'odd;name'": "branch odd;name was created",
     "git branch -D other": "branch other was deleted",
-    "git tag v2": "tag v2 was made",
+    "git tag v2": "tag v2 was created",
     "git tag -d v1": "tag v1 was deleted",
     "git checkout -q other": "HEAD was moved from branch main to branch other",
     "git checkout -q --detach": "HEAD was moved from branch main to",
@@ -66,7 +66,7 @@ CHANGES = {
     "git config some.key new": "the setting some.key was changed",
     "git config --unset some.key": "the setting some.key was changed",
     "git config core.hooksPath /tmp": "the setting core.hookspath was changed",
-    "echo exit > .git/hooks/pre-commit": "the hook pre-commit was made",
+    "echo exit > .git/hooks/pre-commit": "the hook pre-commit was created",
     "git worktree add -q ../linked": "the worktree",
 }
 
@@ -143,7 +143,7 @@ def test_only_what_takes_the_agents_ground_away_disturbs_it(
     change = compare(before, watch.snapshot(), quiet=True)
     assert change is not None
     assert change.by_person
-    found = disturbing(change, before, watch.follows)
+    found = disruptive_items(change, before, watch.follows)
     assert bool(found) == bool(disturbed)
     assert disturbed in Change(found).summary
 
@@ -158,7 +158,7 @@ def test_a_commit_on_a_detached_head_disturbs_nobody_and_is_named(project: Path)
     )
     change = compare(before, watch.snapshot(), quiet=True)
     assert change is not None
-    assert disturbing(change, before, watch.follows) == ()
+    assert disruptive_items(change, before, watch.follows) == ()
     (head,) = change.items
     assert [line.partition(" ")[2][:3] for line in watch.commits(head.old, head.new)] == [
         "two",
@@ -174,7 +174,7 @@ def test_a_dropped_stash_disturbs_nobody(project: Path) -> None:
     bash(project, "git stash drop -q")
     change = compare(before, watch.snapshot(), quiet=True)
     assert change is not None
-    assert disturbing(change, before, watch.follows) == ()
+    assert disruptive_items(change, before, watch.follows) == ()
 
 
 def test_a_commit_of_the_agent_that_got_through_is_known_by_its_mark(project: Path) -> None:
@@ -198,7 +198,7 @@ def test_a_linked_worktree_shares_what_is_watched(project: Path) -> None:
     bash(project, "git tag from-elsewhere")
     change = compare(before, watch.snapshot())
     assert change is not None
-    assert change.items[0].text == "tag from-elsewhere was made"
+    assert change.items[0].text == "tag from-elsewhere was created"
 
 
 def test_a_repository_that_appears_or_goes_is_a_change(tmp_path: Path) -> None:
@@ -211,9 +211,9 @@ def test_a_repository_that_appears_or_goes_is_a_change(tmp_path: Path) -> None:
     assert made.head.startswith("refs/heads/"), "a branch without a commit yet"
     appeared, gone = compare(None, made), compare(made, None)
     assert appeared is not None
-    assert "made" in appeared.summary
+    assert "created" in appeared.summary
     assert gone is not None
-    assert "gone" in gone.summary
+    assert "deleted" in gone.summary
 
 
 def test_a_repository_git_cannot_read_is_an_error_and_no_absence(tmp_path: Path) -> None:
@@ -328,9 +328,9 @@ def test_a_project_that_is_a_part_of_a_repository_is_watched_as_a_whole(
 @pytest.mark.parametrize(
     ("make", "where", "why"),
     [
-        ("git init -q --bare bare", "bare", "or a bare repository"),
-        ("git init -q --bare bare; mkdir bare/p", "bare/p", "or a bare repository"),
-        ("git init -q x", "x/.git", "inside of git's own directory"),
+        ("git init -q --bare bare", "bare", "is a bare repository"),
+        ("git init -q --bare bare; mkdir bare/p", "bare/p", "is a bare repository"),
+        ("git init -q x", "x/.git", "inside git's own directory"),
         ("mkdir -p x/p; echo 'gitdir: /gone' > x/.git", "x/p", "not a git repository: "),
     ],
 )

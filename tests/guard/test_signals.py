@@ -6,7 +6,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ralph_tui.engine.session.spec import shielding_own
+from ralph_tui.engine.session.spec import with_own_processes
 from ralph_tui.guard.analysis.judge import judge_command
 from ralph_tui.guard.core.policy import Policy
 
@@ -60,7 +60,7 @@ def test_what_does_not_may_be_signalled(command: str) -> None:
 
 
 def test_a_run_shields_its_own_process_and_all_it_runs_under() -> None:
-    policy = shielding_own(Policy(root=Path("/work/proj")))
+    policy = with_own_processes(Policy(root=Path("/work/proj")))
     me = psutil.Process()
     assert {os.getpid(), os.getppid()} <= set(policy.own_pids)
     assert len(policy.own_pids) == 1 + len(me.parents())

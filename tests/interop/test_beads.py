@@ -7,7 +7,7 @@ import pytest
 
 from ralph_tui.domain.plan.plan import ImplementationPlan, TaskStatus
 from ralph_tui.interop.beads import Beads
-from ralph_tui.interop.format_registry import detect
+from ralph_tui.interop.format_registry import formats
 from ralph_tui.interop.formats import Imported, ImportOptions, InteropError, Source
 
 NAME = ".beads/issues.jsonl"
@@ -25,7 +25,7 @@ def text(*issues: dict[str, Any]) -> str:
 
 def read(*issues: dict[str, Any]) -> Imported:
     source = Source(NAME, text(*issues))
-    return detect(source).read(source, ImportOptions())
+    return formats().detect(source).read(source, ImportOptions())
 
 
 EPIC = issue("bd-1", title="Login", issue_type="epic")
@@ -58,7 +58,7 @@ def test_issues_become_tasks() -> None:
     assert [(out.id, out.reason) for out in got.left_out] == [
         ("bd-3", "deleted"),
         ("bd-6", "an epic without tasks"),
-        ("bd-7", "of the type message, which is no work to do"),
+        ("bd-7", "type message, which is not a task"),
     ]
     outside, dropped = got.remarks
     assert "bd-8 on external:other:api" in outside
@@ -92,7 +92,7 @@ def test_the_status_of_one_issue_is_written_and_nothing_else() -> None:
 
 def test_a_list_is_read_and_written_as_well() -> None:
     source = Source("list.json", json.dumps([issue("a"), issue("b", ("blocks", "a"))], indent=1))
-    importer = detect(source)
+    importer = formats().detect(source)
     assert importer.name == "beads"
     plan = ImplementationPlan(tasks=importer.read(source, ImportOptions()).tasks)
     told = Beads().write(plan.with_task("a", status=TaskStatus.COMPLETE), source)
@@ -107,7 +107,7 @@ def test_a_list_is_read_and_written_as_well() -> None:
             2,
             "the file ends in the middle of a string",
         ),
-        (text(EPIC) + '{"id": "x", "issue_type": "task"', 2, "the file ends in the middle"),
+        (text(EPIC) + '{"id": "x", "issue_type": "task"', 2, "the file ends early"),
         (
             text(issue("a"), issue("b", ("blocks", "zz"))),
             2,
@@ -116,19 +116,19 @@ def test_a_list_is_read_and_written_as_well() -> None:
         (
             text(issue("a", ("blocks", "b")), issue("b", ("blocks", "a"))),
             1,
-            "in a circle: a → b → a",
+            "in a cycle: a → b → a",
         ),
-        (text(issue("a"), issue("a")), 2, "the id 'a' is used twice, first in line 1"),
+        (text(issue("a"), issue("a")), 2, "the ID 'a' is used twice, first in line 1"),
         (text(issue("a"), {"title": "no id"}), 2, "an issue has no 'id'"),
         (text(issue("a")) + "[]\n", 2, "an issue is not an object"),
         (text(issue("a", priority="P9")), 1, "'priority' is 'P9'"),
-        (text(EPIC), 0, "no task was found, and 1 entry was left out"),
+        (text(EPIC), 0, "no tasks found, and 1 entry was left out"),
     ],
 )
 def test_a_broken_line_is_named(broken: str, line: int, what: str) -> None:
     source = Source(NAME, broken)
     with pytest.raises(InteropError) as told:
-        detect(source).read(source, ImportOptions())
+        formats().detect(source).read(source, ImportOptions())
     assert what in told.value.what
     assert told.value.line == line
 
@@ -139,7 +139,7 @@ def test_a_new_file_is_read_back() -> None:
         tasks=tuple(task.model_copy(update={"origin": None}) for task in got.tasks)
     )
     source = Source(NAME, Beads().write(plan, Source(NAME, "")))
-    assert detect(source).name == "beads"
+    assert formats().detect(source).name == "beads"
     again = Beads().read(source, ImportOptions())
     for before, after in zip(got.tasks, again.tasks, strict=True):
         assert (before.id, before.description, before.status) == (
@@ -151,7 +151,7 @@ def test_a_new_file_is_read_back() -> None:
 
 
 def test_epics_that_contain_each_other_end() -> None:
-    with pytest.raises(InteropError, match="no task was found"):
+    with pytest.raises(InteropError, match="no tasks found"):
         read(
             issue("a", ("parent-child", "b"), issue_type="epic"),
             issue("b", ("parent-child", "a"), issue_type="epic"),

@@ -49,7 +49,7 @@ def test_a_box_knows_its_place_its_headings_and_its_lines() -> None:
 )
 def test_what_is_no_box(text: str) -> None:
     document = read_boxes(text)
-    assert (document.boxes, document.halves, document.unclosed) == ((), (), None)
+    assert (document.boxes, document.malformed, document.unclosed) == ((), (), None)
 
 
 @pytest.mark.parametrize(
@@ -83,13 +83,13 @@ def test_what_is_a_box(text: str, found: list[str]) -> None:
 )
 def test_what_is_half_a_box_is_told_with_its_line(line: str) -> None:
     document = read_boxes(f"- [ ] whole\n{line}\n")
-    assert [(half.line, half.shown) for half in document.halves] == [(2, line)]
+    assert [(half.line, half.shown) for half in document.malformed] == [(2, line)]
     assert len(document.boxes) == 1
 
 
 @pytest.mark.parametrize("line", ["| 1 | [ ] |", "> - [ ] a", "[ ] a", "- - [x] a"])
 def test_a_box_that_stands_elsewhere_is_told(line: str) -> None:
-    assert read_boxes(f"text\n\n{line}\n").strays == (3,)
+    assert read_boxes(f"text\n\n{line}\n").boxes_outside_lists == (3,)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from ralph_tui.interop.foreign_tasks import (
     Listing,
     PlanEntry,
     criterion,
-    imported,
+    import_listing,
     priority_of,
     slug,
     tasks_by_foreign_id,
@@ -41,7 +41,7 @@ def read(
     entries: Sequence[PlanEntry], left_out: Sequence[LeftOut] = (), by: str = "task"
 ) -> Imported:
     wanted = ImportOptions(by="group" if by == "group" else "task")
-    return imported(Listing("x", entries, left_out=left_out), SOURCE, wanted)
+    return import_listing(Listing("x", entries, left_out=left_out), SOURCE, wanted)
 
 
 def test_an_entry_becomes_a_task_that_knows_where_it_comes_from() -> None:
@@ -82,13 +82,13 @@ def test_the_hash_changes_with_the_words_and_not_with_the_state() -> None:
 @pytest.mark.parametrize(
     ("entries", "line", "what"),
     [
-        ([], 0, "no task was found"),
+        ([], 0, "no tasks found"),
         ([entry("A", line=2), entry("A", line=7)], 7, "used twice, first in line 2"),
         ([entry("A"), entry("B", "C", line=5)], 5, "'B' depends on 'C', which is not in the file"),
-        ([entry("A", "B", line=3), entry("B", "A")], 3, "in a circle: A → B → A"),
-        ([entry("A", "A", line=3)], 3, "in a circle: A → A"),
+        ([entry("A", "B", line=3), entry("B", "A")], 3, "in a cycle: A → B → A"),
+        ([entry("A", "A", line=3)], 3, "in a cycle: A → A"),
         ([entry("A", *map(str, range(200_001)), line=8)], 8, "more than 200,000 dependencies"),
-        ([entry("x" * 1_001, line=6)], 6, "an id of 1,001 characters"),
+        ([entry("x" * 1_001, line=6)], 6, "an ID has 1,001 characters"),
         ([entry("A", criteria=["c"] * 201, line=6)], 6, "201 criteria"),
         ([entry(str(i), line=i) for i in range(MAX_TASKS + 1)], MAX_TASKS, "more than 5,000 tasks"),
     ],
@@ -105,7 +105,7 @@ def test_an_unusable_file_is_refused_with_its_line(
 def test_a_dependency_on_what_was_left_out_is_dropped_and_said() -> None:
     got = read([entry("A", "gone")], [LeftOut("gone", "old", "cancelled")])
     assert got.tasks[0].dependencies == ()
-    assert got.remarks == ("Dependencies on left-out entries were dropped: A on gone.",)
+    assert got.remarks == ("Dropped dependencies on skipped entries: A on gone.",)
 
 
 @given(st.lists(st.text(max_size=40), min_size=1, max_size=8, unique=True))
@@ -124,7 +124,7 @@ def test_an_id_that_cannot_be_typed_is_replaced_and_said() -> None:
     got = read([entry("a-b"), entry(" a\nb"), entry("\x1b[2J", "a-b")])
     assert [task.id for task in got.tasks] == ["a-b", "a-b-2", "task-003"]
     assert got.tasks[2].dependencies == ("a-b",)
-    assert "'a b' is a-b-2" in got.remarks[0]
+    assert "'a b' becomes a-b-2" in got.remarks[0]
 
 
 def test_groups_become_tasks_that_wait_for_each_other() -> None:
@@ -247,7 +247,7 @@ def test_text_loses_what_moves_a_terminal_and_is_bounded() -> None:
     assert task.description == "t" * (MAX_TITLE - 1) + "…\n\nab\nc"
     assert task.verification_criteria[0] == "`npm test`"
     assert len(str(task.verification_criteria[1])) == 2_000
-    assert got.remarks == ("Long text was cut in A; the file still has all of it.",)
+    assert got.remarks == ("Long text was cut in A. The file still has the whole text.",)
 
 
 def test_a_slug_has_no_more_than_its_words() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ralph_tui.domain.plan.plan import TaskStatus
-from ralph_tui.interop.format_registry import detect, is_exporter
+from ralph_tui.interop.format_registry import formats, is_exporter
 from ralph_tui.interop.formats import Imported, ImportOptions, InteropError, Source
 from ralph_tui.interop.issue_text import read_prose
 
@@ -29,7 +29,7 @@ def issue(number: int, **more: Any) -> dict[str, Any]:
 
 def read(value: object) -> Imported:
     source = Source("issues.json", json.dumps(value, indent=2))
-    importer = detect(source)
+    importer = formats().detect(source)
     assert importer.name == "github"
     assert not is_exporter(importer)
     return importer.read(source, ImportOptions())
@@ -54,7 +54,9 @@ def test_one_issue_of_gh() -> None:
     assert "## Acceptance" in task.description  # text follows the boxes
     assert "Thank you" not in task.description
     assert "- [" not in task.description
-    assert got.remarks == ("Issues that are not in the file are not waited for: #3, #4, #9.",)
+    assert got.remarks == (
+        "Dependencies on issues that are not in the file are ignored: #3, #4, #9.",
+    )
 
 
 def test_a_list_is_put_in_the_order_in_which_it_was_written() -> None:
@@ -62,7 +64,9 @@ def test_a_list_is_put_in_the_order_in_which_it_was_written() -> None:
     assert [task.id for task in got.tasks] == ["1", "3", "4"]
     assert got.tasks[0].status is TaskStatus.COMPLETE
     assert got.tasks[2].dependencies == ("3",)
-    assert got.remarks == ("The list has the newest issue first; the plan has the oldest first.",)
+    assert got.remarks == (
+        "The list starts with the newest issue. The plan starts with the oldest.",
+    )
     assert [task.id for task in read([issue(1), issue(5), issue(3)]).tasks] == ["1", "5", "3"]
 
 
@@ -84,13 +88,13 @@ def test_rest_answers_and_searches() -> None:
     ("value", "what"),
     [
         ([issue(1), {"title": "x", "body": ""}], "an issue has no 'number'"),
-        ([issue(1), issue(1)], "the id '1' is used twice"),
-        ([issue(1, body="blocked by #2"), issue(2, body="blocked by #1")], "in a circle"),
+        ([issue(1), issue(1)], "the ID '1' is used twice"),
+        ([issue(1, body="blocked by #2"), issue(2, body="blocked by #1")], "in a cycle"),
         ([issue(1), "x"], "an issue is not an object"),
         ([issue(1, labels=[[]])], "'a label' is a list, not text"),
         (
             [issue(1, state="closed", stateReason="NOT_PLANNED")],
-            "no task was found, and 1 entry was left out",
+            "no tasks found, and 1 entry was left out",
         ),
     ],
 )
@@ -107,8 +111,8 @@ def test_an_issue_may_say_only_that_it_is_closed() -> None:
 
 def test_pull_requests_are_no_issues() -> None:
     source = Source("prs.json", json.dumps([issue(1, headRefName="fix")]))
-    with pytest.raises(InteropError, match="no format fits this file"):
-        detect(source)
+    with pytest.raises(InteropError, match="the format of this file is unknown"):
+        formats().detect(source)
 
 
 @pytest.mark.parametrize(

@@ -38,32 +38,32 @@ def test_every_value_knows_its_place(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "what"),
     [
-        ('{"a": 1,\n "b": [1,', 2, "the file ends in the middle; a list that begins in line 2"),
-        ('{"a": 1,\n "b": ', 2, "the file ends in the middle; an object that begins in line 1"),
+        ('{"a": 1,\n "b": [1,', 2, "the file ends early, because a list that begins at line 2"),
+        ('{"a": 1,\n "b": ', 2, "the file ends early, because an object that begins at line 1"),
         ('{"a": "cut', 1, "the file ends in the middle of a string"),
         ('{\n"a": 1,\n"b": 2,\n"a": 3}', 4, "the key 'a' occurs twice, first in line 2"),
         ('{"a": {"b": 1, "b": 1}}', 1, "the key 'b' occurs twice"),
-        ('{"a":\n NaN}', 2, "NaN is no JSON value"),
-        ('{"a": -Infinity}', 1, "-Infinity is no JSON value"),
+        ('{"a":\n NaN}', 2, "NaN is not a JSON value"),
+        ('{"a": -Infinity}', 1, "-Infinity is not a JSON value"),
         ('{"a": 1e999}', 1, "1e999 is not a finite number"),
         ('{"a": ' + "9" * 5_000 + "}", 1, "a number of 5,000 digits"),
         ('{"a": 1\n "b": 2}', 2, "a comma or } is missing"),
-        ('{"a": 1,\n}', 1, "a comma too many before }"),
-        ("[1, 2,]", 1, "a comma too many before ]"),
+        ('{"a": 1,\n}', 1, "an extra comma before }"),
+        ("[1, 2,]", 1, "an extra comma before ]"),
         ("[1 2]", 1, "a comma or ] is missing"),
         ("{'a': 1}", 1, "a key in double quotes is expected"),
         ('{"a" 1}', 1, "a colon is missing after a key"),
-        ('{"a": yes}', 1, "'yes}' is no JSON value"),
+        ('{"a": yes}', 1, "'yes}' is not a JSON value"),
         ("[01]", 1, "a comma or ] is missing"),
         ('{"a": "x\ny"}', 1, "a line end or a control character inside a string"),
         ('{"a": "\\x"}', 1, "invalid \\escape"),
         ("{}\n{}", 2, "more text after the end of the JSON value"),
         ("{}\n\0", 2, "a NUL byte in the text"),
         ("", 1, "a JSON value is missing"),
-        ("\ufeff{}", 1, "is no JSON value"),
+        ("\ufeff{}", 1, "is not a JSON value"),
         ('{\n<<<<<<< mine\n"a": 1\n', 2, "a merge conflict"),
         ("{]", 1, "a key in double quotes is expected"),
-        ("]", 1, "']' is no JSON value"),
+        ("]", 1, "']' is not a JSON value"),
     ],
 )
 def test_what_is_no_json_is_one_sentence_with_its_line(text: str, line: int, what: str) -> None:
@@ -119,7 +119,7 @@ def test_lines_are_values_of_their_own() -> None:
 )
 def test_a_member_is_set_or_added_like_its_neighbors(before: str, after: str) -> None:
     document = read(before)
-    assert document.spliced([document.set(document.root, "flag", True)]) == after
+    assert document.with_edits([document.edit(document.root, "flag", True)]) == after
     assert json.loads(after)["flag"] is True
 
 

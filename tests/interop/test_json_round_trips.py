@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.interop.beads import Beads
-from ralph_tui.interop.format_registry import detect
+from ralph_tui.interop.format_registry import formats
 from ralph_tui.interop.formats import ImportOptions, Source, Writable
 from ralph_tui.interop.prd_json import Prd, Wiggum
 from ralph_tui.interop.taskmaster import Taskmaster
@@ -128,7 +128,7 @@ def files(draw: st.DrawFn) -> tuple[str, str]:
 
 def read(name: str, text: str) -> tuple[Source, ImplementationPlan]:
     source = Source(NAME, text)
-    assert detect(source).name == name
+    assert formats().detect(source).name == name
     return source, ImplementationPlan(tasks=FORMATS[name].read(source, ImportOptions()).tasks)
 
 

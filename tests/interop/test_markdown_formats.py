@@ -3,7 +3,7 @@
 import pytest
 
 from ralph_tui.domain.plan.plan import DEFAULT_PRIORITY, ImplementationPlan, Task, TaskStatus
-from ralph_tui.interop.format_registry import built_in, detect, is_exporter, named
+from ralph_tui.interop.format_registry import built_in, formats, is_exporter
 from ralph_tui.interop.formats import Imported, ImportOptions, InteropError, Source, Writable
 from tests.interop import markdown_samples
 from tests.interop.markdown_samples import Sample
@@ -21,7 +21,11 @@ ELSEWHERE = {
 
 def read(sample: Sample, by: str = "task") -> Imported:
     source = Source(sample.path, sample.text)
-    return detect(source).read(source, ImportOptions(by="group" if by == "group" else "task"))
+    return (
+        formats()
+        .detect(source)
+        .read(source, ImportOptions(by="group" if by == "group" else "task"))
+    )
 
 
 def tasks(sample: Sample, by: str = "task") -> dict[str, Task]:
@@ -34,18 +38,21 @@ def done(found: dict[str, Task]) -> list[str]:
 
 @pytest.mark.parametrize("sample", markdown_samples.ALL, ids=lambda sample: sample.path)
 def test_the_format_is_detected_with_and_without_the_name(sample: Sample) -> None:
-    assert detect(Source(sample.path, sample.text)).name == sample.format
+    assert formats().detect(Source(sample.path, sample.text)).name == sample.format
     assert (
-        detect(Source("C:\\work\\" + sample.path.replace("/", "\\"), sample.text)).name
+        formats().detect(Source("C:\\work\\" + sample.path.replace("/", "\\"), sample.text)).name
         == sample.format
     )
-    assert detect(Source("standard input", sample.text)).name == sample.format
-    assert detect(Source("tasks.md", sample.text.replace("\n", "\r\n"))).name == sample.format
+    assert formats().detect(Source("standard input", sample.text)).name == sample.format
+    assert (
+        formats().detect(Source("tasks.md", sample.text.replace("\n", "\r\n"))).name
+        == sample.format
+    )
 
 
 @pytest.mark.parametrize("format_", ELSEWHERE)
 def test_json_with_boxes_in_it_is_no_list_of_boxes(format_: str) -> None:
-    assert detect(Source("plan.json", ELSEWHERE[format_])).name == format_
+    assert formats().detect(Source("plan.json", ELSEWHERE[format_])).name == format_
 
 
 def test_all_formats_are_there() -> None:
@@ -75,7 +82,7 @@ def test_a_fix_plan_has_priorities_criteria_and_finished_tasks() -> None:
     assert imported.title == "Ralph Fix Plan"
     assert list(imported.remarks) == [
         "The section 'Notes' in line 21 was ignored.",
-        "Line 19 is open under a heading of completed tasks, and counts as done.",
+        "Line 19 is open under a heading for completed tasks, so it counts as done.",
     ]
 
 
@@ -161,7 +168,9 @@ def test_the_leaves_of_kiro_are_tasks_in_their_order() -> None:
         found["1"].description
         == "Set up the project\n\n- Create the package\n- _Requirements: 1.1_"
     )
-    assert imported.remarks == ("2 is done in the file, but 2.3 below it is not: that stays open.",)
+    assert imported.remarks == (
+        "2 is done in the file, but 2.3 below it is not, so that stays open.",
+    )
 
 
 def test_an_openspec_change_is_done_from_top_to_bottom() -> None:
@@ -316,7 +325,7 @@ def test_completing_a_group_checks_the_boxes_of_all_its_tasks() -> None:
 
 
 def writer(sample: Sample) -> Writable:
-    importer = named(sample.format)
+    importer = formats().named(sample.format)
     assert is_exporter(importer)
     return importer
 
@@ -327,12 +336,12 @@ def completed(sample: Sample, id_: str, status: TaskStatus = TaskStatus.COMPLETE
 
 
 BAD = [
-    ("todo", "just text\n", 0, "no task was found"),
+    ("todo", "just text\n", 0, "no tasks found"),
     ("todo", "- [ ] a\n\n- [ x] b\n", 3, "'- [ x] b' is not a complete check box"),
     ("frankbria", "- [ ] a\n- []\n", 2, "not a complete check box"),
-    ("spec-kit", "- [ ] T001 a\n- [ ] T001 b\n", 2, "the id 'T001' is used twice, first in line 1"),
-    ("kiro", "- [ ] 1. a\n- [ ] 1. b\n", 2, "the id '1' is used twice"),
-    ("kiro", "- [ ] a\n", 0, "no task was found, and 1 entry was left out"),
+    ("spec-kit", "- [ ] T001 a\n- [ ] T001 b\n", 2, "the ID 'T001' is used twice, first in line 1"),
+    ("kiro", "- [ ] 1. a\n- [ ] 1. b\n", 2, "the ID '1' is used twice"),
+    ("kiro", "- [ ] a\n", 0, "no tasks found, and 1 entry was left out"),
     (
         "openspec",
         "## 1. A\n- [ ] 1.1 a\n```\n- [ ] 1.2 b\n",
@@ -340,11 +349,11 @@ BAD = [
         "code block that begins here is never closed",
     ),
     ("todo", "- [ ] a\n<!--\n- [ ] b\n", 2, "HTML comment that begins here is never closed"),
-    ("bmad", "# A\n- [ ] b\n", 0, "there is no story in it"),
+    ("bmad", "# A\n- [ ] b\n", 0, "there is no story in the file"),
     ("bmad", "# Story 1.1: a\n## Tasks\n- [x ] b\n", 3, "not a complete check box"),
-    ("bmad", "# Story 1.1: a\n# Story 1.1: b\n", 2, "the id '1.1' is used twice"),
-    ("todo", "- [ ] a\n" * 50_001, 0, "about 50,001 check boxes, more than 50,000"),
-    ("bmad", "\n" * 400_001, 0, "about 400,001 lines, more than 400,000"),
+    ("bmad", "# Story 1.1: a\n# Story 1.1: b\n", 2, "the ID '1.1' is used twice"),
+    ("todo", "- [ ] a\n" * 50_001, 0, "about 50,001 check boxes, the maximum is 50,000"),
+    ("bmad", "\n" * 400_001, 0, "about 400,001 lines, the maximum is 400,000"),
     ("todo", "- [ ] a\n" * 5_001, 5_001, "more than 5,000 tasks"),
 ]
 
@@ -356,7 +365,7 @@ def test_a_bad_file_is_one_sentence_with_its_line(
     format_: str, text: str, line: int, what: str
 ) -> None:
     with pytest.raises(InteropError) as told:
-        named(format_).read(Source("a.md", text), ImportOptions())
+        formats().named(format_).read(Source("a.md", text), ImportOptions())
     assert told.value.line == line
     assert what in told.value.what
     assert told.value.hint
@@ -403,11 +412,11 @@ PLAN = ImplementationPlan(
 
 @pytest.mark.parametrize("name", ["frankbria", "spec-kit", "kiro", "openspec", "todo"])
 def test_a_new_file_is_in_its_format_and_is_read_as_the_same_tasks(name: str) -> None:
-    importer = named(name)
+    importer = formats().named(name)
     assert is_exporter(importer)
     new = Source("new.md", importer.write(PLAN, Source("new.md", "")))
     imported = importer.read(new, ImportOptions())
-    assert detect(new).name == name
+    assert formats().detect(new).name == name
     assert {task.id for task in imported.tasks} == {task.id for task in PLAN.tasks}
     assert [task.id for task in imported.tasks if task.held] == (["1.1"] if name == "kiro" else [])
     for task in imported.tasks:
@@ -419,5 +428,5 @@ def test_a_new_file_is_in_its_format_and_is_read_as_the_same_tasks(name: str) ->
 
 
 def test_a_story_is_never_made_new() -> None:
-    with pytest.raises(InteropError, match="cannot make new ones"):
+    with pytest.raises(InteropError, match="cannot create them"):
         writer(markdown_samples.STORY).write(PLAN, Source("new.md", ""))

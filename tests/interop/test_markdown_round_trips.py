@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.plan.plan_validation import odd_id
-from ralph_tui.interop.format_registry import is_exporter, named
+from ralph_tui.interop.format_registry import formats, is_exporter
 from ralph_tui.interop.formats import ImportOptions, InteropError, Source, Writable
 from tests.interop import markdown_samples
 
@@ -91,14 +91,14 @@ def ended(draw: st.DrawFn, lines: list[str]) -> str:
 
 
 def writer(name: str) -> Writable:
-    importer = named(name)
+    importer = formats().named(name)
     assert is_exporter(importer)
     return importer
 
 
 def plan_of(name: str, text: str, by_group: bool = False) -> ImplementationPlan:
     wanted = ImportOptions(by="group" if by_group else "task")
-    return ImplementationPlan(tasks=named(name).read(Source(NAME, text), wanted).tasks)
+    return ImplementationPlan(tasks=formats().named(name).read(Source(NAME, text), wanted).tasks)
 
 
 SAMPLES = st.sampled_from([(s.format, s.text) for s in markdown_samples.ALL])
@@ -129,7 +129,7 @@ def test_completing_one_task_changes_exactly_its_box(
     assert len(changed) == len(text)
     (at,) = [index for index, (a, b) in enumerate(zip(text, changed, strict=True)) if a != b]
     assert (text[at - 1], text[at + 1]) == ("[", "]")
-    line = named(name).read(Source(NAME, text), ImportOptions()).lines[chosen.id]
+    line = formats().named(name).read(Source(NAME, text), ImportOptions()).lines[chosen.id]
     assert text.count("\n", 0, at) + 1 == line
     for old, new in zip(plan.tasks, plan_of(name, changed).tasks, strict=True):
         assert new.status is (turned(chosen) if old.id == chosen.id else old.status)
@@ -179,7 +179,7 @@ ANYTHING = st.lists(
 @given(ANYTHING, st.sampled_from([*FORMATS, "bmad"]))
 def test_any_text_is_read_or_refused_in_words_and_never_changed(text: str, name: str) -> None:
     source = Source(NAME, text)
-    assert 0 <= named(name).sniff(source) <= 100
+    assert 0 <= formats().named(name).sniff(source) <= 100
     try:
         plan = plan_of(name, text)
     except InteropError:

@@ -112,7 +112,7 @@ def test_what_is_complete_here_stays_complete_and_as_it_was_verified() -> None:
     again = merged(plan, incoming(theirs("a", "Do it otherwise"), theirs("b")))
     assert again.plan.task("a") == plan.task("a")
     (row,) = [row for row in again.preview.rows if row.id == "a"]
-    assert row.detail == "changed in the file, but complete: stays as it is"
+    assert row.detail == "changed in the file, but complete here, so it is not updated"
 
 
 def test_a_task_that_the_file_completes_later_is_adopted_unverified() -> None:
@@ -145,7 +145,7 @@ def test_the_persons_edits_stay_and_all_else_follows_the_file() -> None:
         True,
         1,
     )
-    assert "your description stays" in again.preview.rows[0].detail
+    assert "keeps your description" in again.preview.rows[0].detail
     # Also the time after that: the words are still the person's.
     third = merged(again.plan, incoming(theirs("a", "Their newest words", priority=2)))
     assert third.plan.tasks[0].description == "My words"
@@ -158,7 +158,7 @@ def test_what_is_gone_from_the_file_stays_in_the_plan_and_is_told() -> None:
     assert again.plan is plan
     told = {row.change: row.detail for row in again.preview.rows if row.id == "b"}
     assert told[ImportChange.LEFT_OUT] == "cancelled"
-    assert told[ImportChange.GONE].startswith("cancelled: stays in the plan")
+    assert told[ImportChange.GONE].startswith("cancelled, stays in the plan")
 
 
 def test_a_task_of_another_file_is_not_gone() -> None:
@@ -175,7 +175,7 @@ def test_clashing_ids_are_renamed_everywhere_and_stay_found() -> None:
     renamed = result.plan.task("b")
     assert renamed is not None
     assert renamed.dependencies == ("a-2",)
-    assert "Another task is called a already, so the imported one is called a-2." in (
+    assert "Another task already has the ID a, so the imported one is a-2." in (
         result.preview.remarks
     )
     assert set(changes(merged(result.plan, file)).values()) == {ImportChange.SAME}
@@ -225,10 +225,10 @@ def test_a_command_that_nobody_judged_is_refused() -> None:
 @pytest.mark.parametrize(
     ("tasks", "line", "said"),
     [
-        ((theirs("a", dependencies=("b",)), theirs("b", dependencies=("a",))), 1, "circle"),
+        ((theirs("a", dependencies=("b",)), theirs("b", dependencies=("a",))), 1, "cycle"),
         ((theirs("a"), theirs("b", dependencies=("zz",))), 2, "zz"),
         ((theirs("a"), theirs("a")), 2, "used twice"),
-        ((theirs("a"), theirs("b").model_copy(update={"id": "a"})), 0, "used an id twice"),
+        ((theirs("a"), theirs("b").model_copy(update={"id": "a"})), 0, "used an ID twice"),
         (tuple(theirs(f"t{n}") for n in range(5_001)), 0, "5,001 tasks"),
     ],
 )

@@ -4,7 +4,7 @@ import pytest
 
 from ralph_tui.domain.plan.plan import DEFAULT_PRIORITY, ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.verification.verification import CommandCriterion
-from ralph_tui.interop.format_registry import detect
+from ralph_tui.interop.format_registry import formats
 from ralph_tui.interop.formats import Imported, ImportOptions, InteropError, Source
 from ralph_tui.interop.prd_json import Prd, Wiggum
 
@@ -69,7 +69,7 @@ GO = """{
 
 def read(text: str) -> Imported:
     source = Source(".ralph/prd.json", text)
-    return detect(source).read(source, ImportOptions())
+    return formats().detect(source).read(source, ImportOptions())
 
 
 def write(text: str, got: Imported, **changes: TaskStatus) -> str:
@@ -193,11 +193,11 @@ def test_a_new_file_says_what_the_plan_says(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "what"),
     [
-        (SNARKTANK[:-20], 22, "the file ends in the middle"),
+        (SNARKTANK[:-20], 22, "the file ends in the middle of a string"),
         (
             SNARKTANK.replace('"US-002"', '"US-001"'),
             15,
-            "the id 'US-001' is used twice, first in line 6",
+            "the ID 'US-001' is used twice, first in line 6",
         ),
         (
             SNARKTANK.replace('"passes": false', '"passes": "no"'),
@@ -207,7 +207,7 @@ def test_a_new_file_says_what_the_plan_says(text: str) -> None:
         (
             SNARKTANK.replace('"passes": false', '"status": "open"'),
             21,
-            "has 'status' and no 'passes'",
+            "has 'status' but no 'passes'",
         ),
         (SNARKTANK.replace('"priority": 2', '"priority": "soon"'), 20, "'priority' is 'soon'"),
         (SNARKTANK.replace('"id": "US-002",\n', ""), 15, "a story has no 'id'"),
@@ -217,8 +217,8 @@ def test_a_new_file_says_what_the_plan_says(text: str) -> None:
             "a criterion of 'acceptanceCriteria' has no text",
         ),
         (SUBSY.replace('["A"]', '["Z"]'), 5, "'B' depends on 'Z', which is not in the file"),
-        (SUBSY.replace('"dependsOn": []', '"dependsOn": ["B"]'), 4, "in a circle: A → B → A"),
-        ('{"userStories": []}', 0, "no task was found"),
+        (SUBSY.replace('"dependsOn": []', '"dependsOn": ["B"]'), 4, "in a cycle: A → B → A"),
+        ('{"userStories": []}', 0, "no tasks found"),
         ('{"userStories": {"a": {"passes": true}}}', 1, "'userStories' is an object, not a list"),
         ('{"userStories": ["one"]}', 1, "an entry of 'userStories' is text, not an object"),
         (GO.replace('"failed"', '"odd"'), 7, "'status' is 'odd'"),

@@ -68,10 +68,10 @@ def test_the_importer_that_is_most_sure_wins() -> None:
     [
         (
             "nothing",
-            "f: no format fits this file. Name the format with `--as`: a, b, c. One is broken.",
+            "f: the format of this file is unknown. Choose the format with `--as`: a, b, c. One is broken.",
         ),
-        ("a berry", "f: the file fits b and c equally well. Name one with `--as`."),
-        (" \n", "f: the file is empty. Name a file with tasks."),
+        ("a berry", "f: the file fits b and c equally well. Choose one with `--as`."),
+        (" \n", "f: the file is empty. Give the path of a file with tasks."),
     ],
 )
 def test_what_cannot_be_decided_is_one_sentence(text: str, sentence: str) -> None:
@@ -81,7 +81,7 @@ def test_what_cannot_be_decided_is_one_sentence(text: str, sentence: str) -> Non
 
 
 def test_an_unknown_name_is_answered_with_the_names_there_are() -> None:
-    with pytest.raises(InteropError, match=r"no format 'q'.* a, b, c"):
+    with pytest.raises(InteropError, match=r"unknown format 'q'.* a, b, c"):
         FORMATS.named("q")
 
 
@@ -89,7 +89,7 @@ def test_an_installed_importer_is_loaded_and_its_faults_are_sentences(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     install(monkeypatch, mine=f"{__name__}:Installed")
-    importer = format_registry.detect(Source("f", "zebra"))
+    importer = format_registry.formats().detect(Source("f", "zebra"))
     assert importer.name == "installed"
     with pytest.raises(InteropError, match="the installed importer 'installed' failed: KeyError"):
         importer.read(Source("f", "zebra"), ImportOptions())
@@ -111,7 +111,7 @@ def test_a_broken_one_is_told_and_the_others_work(monkeypatch: pytest.MonkeyPatc
     missing, odd, twice = found.broken
     assert missing.startswith("The installed importer 'a' could not be loaded: ModuleNotFoundError")
     assert "'b' could not be loaded: TypeError: it has no sniff()" in odd
-    assert "'d' is ignored: there is a format 'installed' already." in twice
+    assert "'d' is ignored: the format 'installed' already exists." in twice
 
 
 @pytest.mark.parametrize(
@@ -136,8 +136,8 @@ def test_a_broken_one_is_told_and_the_others_work(monkeypatch: pytest.MonkeyPatc
     ],
 )
 def test_files_that_are_no_plans_are_nobodys(name: str, text: str) -> None:
-    with pytest.raises(InteropError, match="no format fits this file"):
-        format_registry.detect(Source(name, text))
+    with pytest.raises(InteropError, match="the format of this file is unknown"):
+        format_registry.formats().detect(Source(name, text))
 
 
 @pytest.mark.parametrize(
@@ -145,4 +145,4 @@ def test_files_that_are_no_plans_are_nobodys(name: str, text: str) -> None:
     [("snarktank", "prd"), ("Hybrid", "prd"), ("go", "wiggum"), ("gh", "github"), ("bd", "beads")],
 )
 def test_a_format_has_the_names_under_which_people_know_it(alias: str, name: str) -> None:
-    assert format_registry.named(alias).name == name
+    assert format_registry.formats().named(alias).name == name

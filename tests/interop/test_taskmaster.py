@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from ralph_tui.domain.plan.plan import ImplementationPlan, TaskStatus
-from ralph_tui.interop.format_registry import detect
+from ralph_tui.interop.format_registry import formats
 from ralph_tui.interop.formats import Imported, ImportOptions, InteropError, Source
 from ralph_tui.interop.taskmaster import Taskmaster
 
@@ -26,7 +26,7 @@ def task(id_: object, **more: Any) -> dict[str, Any]:
 
 def read(value: object, tag: str = "") -> Imported:
     source = Source(NAME, json.dumps(value, indent=2))
-    return detect(source).read(source, ImportOptions(tag=tag))
+    return formats().detect(source).read(source, ImportOptions(tag=tag))
 
 
 def write(value: object, got: Imported, **changes: TaskStatus) -> Any:
@@ -71,7 +71,10 @@ def test_a_task_is_its_subtasks() -> None:
     assert by_id["3"].dependencies == ("2.1", "2.2", "2.3")
     assert [by_id[i].priority for i in ("1", "2.1", "2.2")] == [1, 3, 2]
     assert by_id["2.1"].group == "2 Second"
-    assert by_id["2.1"].notes == "Part of 2 Second: About it.\nHow the whole is tested: All of it."
+    assert (
+        by_id["2.1"].notes
+        == "Part of 2 Second: About it.\nHow the whole task is tested: All of it."
+    )
     assert by_id["2.3"].status is TaskStatus.COMPLETE
     assert by_id["4"].is_held
     assert by_id["5"].status is TaskStatus.BLOCKED
@@ -153,7 +156,7 @@ def test_the_main_tag_is_read_unless_another_is_named() -> None:
     got = read(TAGS)
     assert [made.id for made in got.tasks] == ["1"]
     assert got.description == "The main work."
-    assert got.remarks == ("Tag 'master' was read; `--tag` names another one: login.",)
+    assert got.remarks == ("Tag 'master' was read. Choose another one with `--tag`: login.",)
     other = read(TAGS, tag="login")
     assert [made.id for made in other.tasks] == ["login:1", "login:2"]
     assert other.tasks[1].dependencies == ("login:1",)
@@ -182,10 +185,10 @@ def test_each_tag_keeps_its_own_state() -> None:
         (
             {"tasks": [task(1, dependencies=[2]), task(2, dependencies=[1])]},
             "",
-            "in a circle: 1 → 2 → 1",
+            "in a cycle: 1 → 2 → 1",
         ),
-        ({"tasks": [task(1, subtasks=[task(1), task(1)])]}, "", "the id '1.1' is used twice"),
-        ({"tasks": [task(1), task("1")]}, "", "the id '1' is used twice"),
+        ({"tasks": [task(1, subtasks=[task(1), task(1)])]}, "", "the ID '1.1' is used twice"),
+        ({"tasks": [task(1), task("1")]}, "", "the ID '1' is used twice"),
         ({"tasks": [task("")]}, "", "a task has no 'id'"),
         ({"tasks": [task(1, subtasks="none")]}, "", "'subtasks' is text, not a list"),
     ],

@@ -8,7 +8,7 @@ import pytest
 
 from ralph_tui.domain.plan.plan import ImplementationPlan, TaskStatus
 from ralph_tui.domain.verification.check_commands import NO_CHECKS
-from ralph_tui.interop.format_registry import built_in, detect, is_exporter
+from ralph_tui.interop.format_registry import built_in, formats, is_exporter
 from ralph_tui.interop.formats import ImportOptions, InteropError, Source
 from ralph_tui.interop.merge import Incoming, Merged, merge
 
@@ -76,7 +76,7 @@ SAMPLES = {
 
 def taken_in(plan: ImplementationPlan, path: str, text: str) -> Merged:
     source = Source(path, text)
-    read = detect(source).read(source, ImportOptions())
+    read = formats().detect(source).read(source, ImportOptions())
     return merge(plan, [Incoming(path, path, read)], verdicts={}, checks=NO_CHECKS, at=AT)
 
 
@@ -116,7 +116,7 @@ def test_a_new_file_holds_the_plan(form: str) -> None:
         update={"tasks": tuple(t.model_copy(update={"origin": None}) for t in plan.tasks)}
     )
     if form in NEVER_NEW:
-        with pytest.raises(InteropError, match="cannot make new ones"):
+        with pytest.raises(InteropError, match="cannot create them"):
             written(own, form, Source("new/file", ""))
         return
     text = written(own, form, Source("new/file", ""))

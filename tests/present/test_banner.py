@@ -20,14 +20,14 @@ DONE = Task(id="d", status=TaskStatus.COMPLETE)
 @pytest.mark.parametrize(
     ("tasks", "headline", "advice"),
     [
-        ([DONE, HELD], "left is held or", "Select a held task and press enter to release it."),
-        ([DONE, BLOCKED], "left is blocked or", "press enter to retry it"),
+        ([DONE, HELD], "rest are held, or", "Select a held task and press enter to release it."),
+        ([DONE, BLOCKED], "rest are blocked, or", "press enter to retry it"),
         (
             [HELD, BLOCKED],
-            "left is held, blocked or",
-            "its menu releases a held one and retries a blocked",
+            "rest are held or blocked, or",
+            "to release or retry it from its menu",
         ),
-        ([DONE], "Every task is complete.", "n to ask for more"),
+        ([DONE], "Every task is complete.", "n for a new request"),
     ],
 )
 def test_the_advice_is_about_what_is_left(tasks: list[Task], headline: str, advice: str) -> None:
@@ -49,7 +49,7 @@ def test_what_the_end_says_of_commands_is_said_of_the_keys_that_a_person_has() -
     assert banner is not None
     said = "".join(span.text for span in banner.advice)
     assert said.startswith(
-        "Fix the cause or change the task (e on b), then z on b. enter on h ends a hold. Then run again. "
+        "Fix the cause or change the task (e on b), then z on b. Release a task with enter on h. Then run again. "
     )
 
 
@@ -58,7 +58,10 @@ def test_what_the_end_says_of_commands_is_said_of_the_keys_that_a_person_has() -
     [
         ("Go on with `ralph build`.", "Go on with b."),
         ('`ralph "what you want"` makes one, or {write} it.', "n makes one, or {write} it."),
-        ("`ralph approve` or `ralph reject --reason …`, then run again.", "a, then run again."),
+        (
+            "Decide with `ralph approve` or `ralph reject --reason …`, then run again.",
+            "Decide with a, then run again.",
+        ),
         (
             "Other words (`ralph edit`) or (`ralph edit TASK --model NAME`).",
             "Other words (e) or (enter).",

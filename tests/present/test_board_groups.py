@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ralph_tui.domain.plan.plan import Task, TaskStatus
-from ralph_tui.domain.plan.task_map import MOST_NEWS, Tasks, tasks_of
+from ralph_tui.domain.plan.task_map import MAX_UPDATES, Tasks, tasks_of
 from ralph_tui.present.board.board_groups import ALL, Grouping
 from ralph_tui.present.board.board_rows import Group, group_of
 
@@ -24,44 +24,52 @@ CHANGES = st.builds(
 )
 
 
-def grouped(tasks: Tasks, only: str = ALL) -> Grouping:
+def grouped(tasks: Tasks, only: str = ALL, *, height: int = 0) -> Grouping:
     """A board that is too narrow for some titles."""
     board = Grouping(only=only)
-    board.width = 30
+    board.lay_out(30, height)
     board.follow(tasks)
     return board
 
 
-def test_what_was_done_is_told_whole_once_all_of_it_is_done() -> None:
-    long = "a title that needs two lines of this board"
+def test_titles_are_whole_as_long_as_all_rows_fit() -> None:
+    long = "a long title that needs more than two lines of such a narrow board"
     done = Task(id="t0", description=long, status=TaskStatus.COMPLETE)
     tasks = tasks_of([done, Task(id="t1", description=long)])
-    board = grouped(tasks)
-    assert [row.part for row in board if row.group is Group.DONE] == [0, 0]
-    board.follow(tasks.having(Task(id="t1", description=long, status=TaskStatus.COMPLETE)))
-    assert [row.part for row in board] == [0, 0, 1, 0, 1]
-    assert "".join(row.title for row in board if row.task == done).replace(" ", "") == long.replace(
-        " ", ""
-    )
+    whole = grouped(tasks, height=100)
+    for task_id in ("t0", "t1"):
+        rows = [row for row in whole if row.task is not None and row.task.id == task_id]
+        assert len(rows) > 2
+        assert "".join(row.title for row in rows).replace(" ", "") == long.replace(" ", "")
+    assert [row.part for row in grouped(tasks, height=len(whole))] == [row.part for row in whole]
+    short = grouped(tasks, height=len(whole) - 1)
+    assert [row.part for row in short] == [0, 0, 1, 0, 0]
+    short.lay_out(30, 100)
+    assert list(short) == list(whole)
 
 
-@given(st.lists(CHANGES, max_size=8), st.lists(st.lists(CHANGES, max_size=4), max_size=6))
+@given(
+    st.lists(CHANGES, max_size=8),
+    st.lists(st.lists(CHANGES, max_size=4), max_size=6),
+    st.sampled_from([0, 6, 12]),
+)
 @example(
     [Task(id="t0", status=TaskStatus.COMPLETE), Task(id="t1", dependencies=("t0",))],
     [[Task(id="t0")]],
+    0,
 )
 def test_a_board_that_followed_is_like_one_that_began_anew(
-    first: list[Task], rounds: list[list[Task]]
+    first: list[Task], rounds: list[list[Task]], height: int
 ) -> None:
     tasks = tasks_of(first)
-    followed = grouped(tasks)
+    followed = grouped(tasks, height=height)
     for changes in rounds:
         for task in changes:
-            tasks = tasks.having(task)
+            tasks = tasks.with_task(task)
         followed.follow(tasks)
         for only in followed.filters():
             followed.only = only
-            fresh = grouped(tasks_of(tasks.values()), only)
+            fresh = grouped(tasks_of(tasks.values()), only, height=height)
             rows = list(fresh)
             assert list(followed) == rows == [followed[y] for y in range(len(followed))]
             assert fresh.filters() == followed.filters()
@@ -76,14 +84,14 @@ def test_tasks_that_change_are_the_mapping_they_stand_for(
 ) -> None:
     tasks, plain = tasks_of(first), {task.id: task for task in first}
     for task in changes:
-        before, tasks = tasks, tasks.having(task)
+        before, tasks = tasks, tasks.with_task(task)
         plain = {**plain, task.id: task}
         assert tasks == plain
         assert list(tasks.items()) == list(plain.items())
         assert tasks.complete == sum(t.status is TaskStatus.COMPLETE for t in plain.values())
         expected = None if task.id not in before else [task] if before[task.id] != task else []
         assert tasks.changed_since(before) == expected
-    assert tasks.told_anew(task.model_copy() for task in plain.values()) == plain
+    assert tasks.refreshed(task.model_copy() for task in plain.values()) == plain
 
 
 def _many(count: int) -> Tasks:
@@ -108,13 +116,13 @@ def test_of_many_tasks_only_those_that_move_are_grouped(
     tasks = _many(count)
     board = Grouping(tasks)
     made = _counted(monkeypatch)
-    for number in range(2 * MOST_NEWS):  # past the point where all of them are copied
+    for number in range(2 * MAX_UPDATES):  # past the point where all of them are copied
         done = number % 50
-        tasks = tasks.having(Task(id=f"t{done}", status=_status(number)))
+        tasks = tasks.with_task(Task(id=f"t{done}", status=_status(number)))
         board.follow(tasks)
-    assert len(made) <= 2 * 2 * MOST_NEWS, "each task, and the one that waits for it"
+    assert len(made) <= 2 * 2 * MAX_UPDATES, "each task, and the one that waits for it"
     made.clear()
-    board.follow(tasks.told_anew(task.model_copy() for task in tasks.values()))
+    board.follow(tasks.refreshed(task.model_copy() for task in tasks.values()))
     assert not made, "the same plan was read again"
 
 

@@ -38,9 +38,9 @@ ralph: habits, building with sonnet, at most 100 iterations, limits $2.00 / $50.
   > handing off: the context is 62 % full
   > handed off: MEMORY.md written
 + iteration 1 complete: every check passed - 12s, $0.12 ($3.50 in total), context 41.2k (21 %)
-> guidance waits: use argparse
-> guidance given to iteration 2
-  ~ overloaded (529); asking again in 2s (1/10)
+> guidance queued: use argparse
+> guidance delivered to iteration 2
+  ~ overloaded (529), retrying in 2s (1/10)
 ! task task-002 is blocked: three attempts
 ! warning: state.json was set aside
 ! The project's limit is used up.
@@ -49,7 +49,7 @@ ralph: habits, building with sonnet, at most 100 iterations, limits $2.00 / $50.
   x No network. Check it.
 ralph: 1 of 2 tasks complete, 2 iterations, $3.50, 1m 15s
   Built: 1 of 2 tasks
-  Next: Review the changes and commit them. `ralph report` shares the result, `ralph undo TASK` takes a task back.
+  Next: Review the changes and commit them. `ralph report` shares the result, `ralph undo TASK` reverts a task.
 ralph: complete: Every task is complete.
 """
 
@@ -71,7 +71,7 @@ def test_verbose_lines_have_what_was_printed_and_no_more_than_its_end() -> None:
     printer = EventPrinter(ASCII, verbose=True)
     lines = [str(line) for event in (call, ended) for line in printer.lines(event)]
     assert lines[0] == told(call, ended)[0]
-    assert lines[1] == "    10 lines before:"
+    assert lines[1] == "    10 earlier lines not shown:"
     assert [line.strip() for line in lines[2:]] == [f"line {n}" for n in range(11, 51)]
 
 
@@ -149,14 +149,14 @@ def test_what_is_asked_of_a_person_says_how_to_answer() -> None:
         "? discovery asks (Which): Which storage?",
         "    1. A file - readable",
         "    2. SQLite",
-        "    answer from anywhere: ralph answer q-1 TEXT",
+        "    to answer: ralph answer q-1 TEXT",
         "  ? Which: SQLite (by screen)",
         "  ? Which: declined (by terminal)",
-        "  ? Which: withdrawn: the session that asked is gone",
-        "? your approval of the plan is needed: 3 tasks",
-        "    decide from anywhere: ralph approve, or ralph reject --reason TEXT",
-        "+ approval of the plan given - by --yes",
-        "x approval of the validation refused: no total - by Ann",
+        "  ? Which: withdrawn, because the session that asked has ended",
+        "? waiting for your approval of the plan: 3 tasks",
+        "    to decide: ralph approve, or ralph reject --reason TEXT",
+        "+ approved the plan - by --yes",
+        "x rejected the result: no total - by Ann",
     ]
 
 
@@ -180,7 +180,7 @@ def test_what_was_found_on_the_way_is_told() -> None:
         "+ validation round 2 passed",
         "  all there",
         "~ waiting until 2026-01-01 12:00:00 UTC: 5-hour limit",
-        "    retry now: ralph retry",
+        "    to retry now: ralph retry",
         "> it was reset",
     ]
 

@@ -12,9 +12,9 @@ from ralph_tui.domain.project_state import ApprovalKind, Phase
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.run.steps import StepOutcome
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
-from ralph_tui.domain.view.run_history import Chronicle, Iteration
+from ralph_tui.domain.view.run_history import Iteration, RunHistory
 from ralph_tui.present.events.event_lines import EventPrinter
-from ralph_tui.present.sections.history_export import export_text, left_of
+from ralph_tui.present.sections.history_export import export_text, forecast_of
 from ralph_tui.present.text.glyphs import UNICODE
 from ralph_tui.present.text.spans import plain
 from ralph_tui.present.timeline import entry_lines
@@ -75,8 +75,8 @@ def test_an_exported_table_is_for_a_person() -> None:
         Iteration(number=n, run_id="r", task_id="a", outcome=outcome, end=1)
         for n, outcome in enumerate(outcomes, 1)
     )
-    history = Chronicle(iterations=its)
-    text = export_text("md", history, (), left_of(history, None))
+    history = RunHistory(iterations=its)
+    text = export_text("md", history, (), forecast_of(history, None))
     assert "| 4 | a | handed off |" in text
     assert not INTERNAL.search(text)
 

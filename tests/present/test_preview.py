@@ -3,7 +3,7 @@
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
-from ralph_tui.present.sections.preview import OF_THE_VIEW, preview_made_of, preview_of
+from ralph_tui.present.sections.preview import VIEW_FIELDS, preview_inputs, preview_of
 from ralph_tui.present.text.glyphs import UNICODE
 from ralph_tui.present.text.spans import plain
 from ralph_tui.present.timeline.entries import HeadingEntry
@@ -39,17 +39,17 @@ def test_a_tasks_preview_reads_nothing_else_of_the_view() -> None:
         watched = Watched(view)
         preview_of(task, watched, UNICODE)  # type: ignore[arg-type]
         assert "tasks" in watched.read
-        assert watched.read <= set(OF_THE_VIEW)
+        assert watched.read <= set(VIEW_FIELDS)
 
 
 def test_a_text_that_grows_leaves_a_tasks_preview_alone_and_its_receipts_do_not() -> None:
     view = view_of_a_run()
     task = next(iter(view.tasks.values()))
-    before = preview_made_of(task, view)
+    before = preview_inputs(task, view)
     later = view.model_copy(update={"caught_up": 50})
-    assert all(a is b for a, b in zip(before, preview_made_of(task, later), strict=True))
+    assert all(a is b for a, b in zip(before, preview_inputs(task, later), strict=True))
     checked = view.model_copy(update={"receipts": ()})
-    assert any(a is not b for a, b in zip(before, preview_made_of(task, checked), strict=True))
+    assert any(a is not b for a, b in zip(before, preview_inputs(task, checked), strict=True))
 
 
 def test_the_preview_of_an_iteration_says_how_it_ended_and_what_it_changed() -> None:
@@ -59,7 +59,7 @@ def test_the_preview_of_an_iteration_says_how_it_ended_and_what_it_changed() -> 
     number = next(e.number for e in timeline.entries if isinstance(e, HeadingEntry))
     running = timeline.entry(number)
     assert isinstance(running, HeadingEntry)
-    assert "It has not ended." in shown(running)
+    assert "Still running." in shown(running)
     timeline.feed(
         ev.IterationFinished(
             iteration=3,
@@ -73,7 +73,7 @@ def test_the_preview_of_an_iteration_says_how_it_ended_and_what_it_changed() -> 
     )
     ended = timeline.entry(number)
     assert isinstance(ended, HeadingEntry)
-    assert preview_made_of(ended, LoopView()) != preview_made_of(running, LoopView())
+    assert preview_inputs(ended, LoopView()) != preview_inputs(running, LoopView())
     for part in ("failed", "$0.19", "1 of 3 checks failed", "src/slugs.py  +3 -2", "notes.txt"):
         assert part in shown(ended)
 

@@ -2,7 +2,7 @@
 
 from functools import reduce as fold
 
-from ralph_tui.config.load import Effective
+from ralph_tui.config.load import EffectiveSetting
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.present.sections.settings_list import LIVE_LIMITS, live_blocks
@@ -14,7 +14,9 @@ ROOM = 54
 
 
 def test_a_limit_its_value_and_what_is_used_of_it_are_told_apart_at_60_columns() -> None:
-    settings = {live.key: Effective(live.key, "sonnet", "default", "") for live in LIVE_LIMITS}
+    settings = {
+        live.key: EffectiveSetting(live.key, "sonnet", "default", "") for live in LIVE_LIMITS
+    }
     view = fold(reduce, feed.running(), LoopView())
     for running in (True, False):
         _, *blocks = live_blocks(settings, None, view, running=running)

@@ -25,7 +25,7 @@ from ralph_tui.domain.verification.verification import (
 )
 from ralph_tui.domain.view.loop_view import LoopView, RunState
 from ralph_tui.domain.view.reducer import reduce
-from ralph_tui.domain.view.run_history import Ruled
+from ralph_tui.domain.view.run_history import CallDecision
 from ralph_tui.present.board.board_groups import Grouping
 from ralph_tui.present.board.board_rows import board_line
 from ralph_tui.present.sections.approval_parts import report_parts
@@ -344,7 +344,7 @@ def test_a_report_shows_what_extra_tools_returned() -> None:
     seen = Seen(tool="mcp__eyes__look", input="{}", text="a \x1b[31mdoor", pictures=("r1-01.png",))
     report = ValidationReport(seen=(seen,))
     text = parts_text(report_parts(report, UNICODE))
-    for wanted in ("What those tools returned", "mcp__eyes__look  {}", "a door", "r1-01.png"):
+    for wanted in ("Output of those tools", "mcp__eyes__look  {}", "a door", "r1-01.png"):
         assert wanted in text
     assert "\x1b" not in text
 
@@ -398,13 +398,15 @@ def test_who_decided_about_a_call_is_told_and_a_host_is_no_call() -> None:
     assert shown[1].split()[1:3] == ["reach", "x.org"]
     assert "Allowed once by screen" in detail_of(timeline.entries[0], UNICODE).text
     log = (
-        Ruled(tool="Bash", rule="ask-first", part="ls", scope="again", reason="it is listed"),
-        Ruled(tool="Bash", rule="ask-first", reason="not today", by="terminal"),
+        CallDecision(
+            tool="Bash", rule="ask-first", part="ls", scope="again", reason="it is listed"
+        ),
+        CallDecision(tool="Bash", rule="ask-first", reason="not today", by="terminal"),
     )
     told = parts_text(guard_parts(log, UNICODE))
-    assert "Guard log: 1 denial, 1 allowed when asked" in told
+    assert "Guard log: 1 denial, 1 allowed on request" in told
     assert "denied by terminal: not today" in told
-    assert "allowed for the session before" in told
+    assert "allowed earlier for the session" in told
 
 
 @pytest.mark.parametrize(
@@ -450,7 +452,7 @@ def test_a_call_that_waits_for_the_person_says_so_and_that_time_is_not_its_own(a
     timeline.tick(at(33))
     assert shown().startswith(UNICODE.asking)
     assert shown().rstrip().endswith("waits for you")
-    assert "waits for your answer" in detail_of(timeline.entries[0], UNICODE).text
+    assert "Waiting for your answer" in detail_of(timeline.entries[0], UNICODE).text
     timeline.feed(waiting.answered(asked).model_copy(update={"time": at(42)}))
     timeline.tick(at(45))
     assert shown().split()[-2:] == ["running", "5.0s"]

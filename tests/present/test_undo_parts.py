@@ -5,11 +5,11 @@ from ralph_tui.domain.plan.plan import Task, TaskCommit, TaskStatus
 from ralph_tui.domain.run.undo_result import Undone, UndoneFile, UndoneHow, UndoPreview
 from ralph_tui.domain.verification.verification import TaskVerification, VerificationOutcome
 from ralph_tui.domain.view.loop_view import LoopView
-from ralph_tui.domain.view.run_history import Chronicler
+from ralph_tui.domain.view.run_history import RunHistoryBuilder
 from ralph_tui.present.events.event_lines import EventPrinter
 from ralph_tui.present.sections.iteration_lines import summary_parts
 from ralph_tui.present.sections.task_parts import task_parts
-from ralph_tui.present.sections.undo_parts import undo_effect, undo_parts, undone_told
+from ralph_tui.present.sections.undo_parts import undo_effect, undo_parts, undone_text
 from ralph_tui.present.text.glyphs import UNICODE
 from ralph_tui.present.text.parts import parts_text
 
@@ -45,7 +45,7 @@ def test_the_effect_names_the_commit_and_what_is_left() -> None:
         "rewritten. a becomes pending again. Other iterations of the task stay."
     )
     done = Undone(preview=preview(files=one, commits_to="feature/x"), commit=HASH)
-    assert undone_told(done) == (
+    assert undone_text(done) == (
         "a is undone and pending again (1 file restored, commit 4f0c2a91bb on feature/x)."
     )
 
@@ -60,7 +60,7 @@ def test_a_log_tells_of_commits_and_undone_work() -> None:
 
 
 def test_an_iteration_knows_its_commit_and_that_it_was_undone() -> None:
-    chronicler = Chronicler()
+    chronicler = RunHistoryBuilder()
     events: tuple[ev.Event, ...] = (
         ev.IterationStarted(iteration=1, task_id="a"),
         ev.IterationFinished(

@@ -76,7 +76,7 @@ def steer(shown: Terminal, project: Path, owner: int) -> None:
     shown.until_shown(f"attached to process {owner}")
     shown.until_shown("print(1)")  # its calls, from the journal
     shown.press("b")
-    shown.until_shown(f"The loop is already running, in process {owner}.")
+    shown.until_shown(f"The loop is already running in process {owner}.")
     shown.press("i")
     shown.until_shown("send to the next iteration")
     shown.press("Prefer sqlite.\x13")
@@ -106,9 +106,7 @@ def test_the_owner_leaves_its_loop_to_a_process_in_the_background(tmp_path: Path
             assert shown.left_over() == []
             there = owner_pid(project)
             assert there not in (None, here)
-            assert (
-                f"The loop continues in the background, in process {there}." in shown.after_screen
-            )
+            assert f"The loop continues in background process {there}." in shown.after_screen
             before = event_types(project).count("tool_finished")
             wait_until(
                 lambda: event_types(project).count("tool_finished") > before, what="more work"

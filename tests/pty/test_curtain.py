@@ -51,10 +51,10 @@ def test_the_frames_stand_at_once_and_a_key_typed_before_the_screen_counts(tmp_p
         shown.until_shown("task-zebra")
         shown.press("?")
         (project / "go-on").touch()
-        shown.until_shown("In a minute")
+        shown.until_shown("In one minute")
         assert shown.raw.count(b"\x1b[?1049h") == 1, "entered again, some terminals go blank"
         shown.press("\x1b")
-        shown.until(lambda: "In a minute" not in shown.text, "the dashboard")
+        shown.until(lambda: "In one minute" not in shown.text, "the dashboard")
         shown.press("q")
         assert left_in_order(shown, mark) == 0
 
@@ -83,7 +83,7 @@ def test_the_tasks_are_shown_at_once_as_the_board_shows_them(
 def board(text: str) -> list[str]:
     """The board's rows of tasks on a screen."""
     rows = [row[1:].partition("│")[0].rstrip() for row in text.splitlines()]
-    return [row for row in rows if "barn" in row and "next is" not in row]
+    return [row for row in rows if "barn" in row and "Next: " not in row]
 
 
 def test_a_mistake_in_the_settings_is_said_where_the_person_was(tmp_path: Path) -> None:

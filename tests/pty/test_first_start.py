@@ -40,7 +40,7 @@ def test_a_request_in_an_empty_folder_begins_the_work(tmp_path: Path) -> None:
         with terminal(
             [], cwd=folder, notes=tmp_path, environment=environment, size=(80, 24)
         ) as shown:
-            shown.until_shown("What should be built?")
+            shown.until_shown("What should Ralph build?")
             shown.press("A habit tracker\r")
             shown.until_shown("I will read the folder first.", 90)
             assert (folder / ".ralph/config.yaml").is_file()

@@ -35,7 +35,7 @@ def test_the_demo_in_a_small_terminal_answered_and_approved_by_keys_alone(
         shown.until_shown("Does a habit that is still open")
         shown.until_asked("enter choose")
         shown.press("2")
-        shown.until_shown("Any number: space marks")
+        shown.until_shown("Choose any number")
         for number in "23":
             shown.press(number)
             shown.until_shown(f"{number}  [x]")
@@ -80,7 +80,7 @@ def test_the_demo_in_a_small_terminal_answered_and_approved_by_keys_alone(
 
 def approve(shown: Terminal, project: Path, kind: ApprovalKind) -> None:
     """Approve by key what the demo waits for."""
-    shown.until_shown(f"{kind}: needs your approval", 90)
+    shown.until_shown(f"Review the {kind}", 90)
     shown.until_asked("ctrl+y approve")
     shown.press("\x19")
     shown.until(lambda: kind in approvals(project), f"approval of the {kind}")
@@ -198,7 +198,7 @@ def test_a_bug_in_a_widget_gives_the_terminal_back_and_ends_the_loop(tmp_path: P
             assert shown.exit_status() == 3
             assert shown.left_over() == []
             wait_until(lambda: not marked_processes(mark), what="an empty machine")
-            assert shown.after_screen.startswith("ralph: the screen failed, ValueError: a bug in")
+            assert shown.after_screen.startswith("ralph: the screen crashed: ValueError: a bug in")
             assert "Traceback" not in shown.after_screen
     reports = list((project / ".ralph" / "logs").glob("ralph-crash-*"))
     assert len(reports) == 1

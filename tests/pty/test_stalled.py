@@ -28,7 +28,7 @@ import sys
 if sys.orig_argv[1:3] == ["-m", "ralph_tui"]:
     from ralph_tui.tui.terminal import writer
 
-    writer.MOST = 4_000
+    writer.MAX_QUEUED_BYTES = 4_000
 """
 """Python reads it at its start when it is `sitecustomize.py`."""
 
@@ -63,7 +63,7 @@ def test_the_loop_goes_on_while_the_terminal_is_stalled_and_ends_when_it_is_gone
 def test_what_a_terminal_does_not_take_is_dropped_whole_and_drawn_anew(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(drawing, "MOST", 100_000)
+    monkeypatch.setattr(drawing, "MAX_QUEUED_BYTES", 100_000)
     anew, gone = threading.Event(), threading.Event()
     reader, writer = pty.openpty()
     os.set_blocking(reader, False)

@@ -38,7 +38,7 @@ async def test_a_question_of_discovery_stays_open_for_an_answer_later(tmp_path: 
     async with serving(scenario(discovers(asks=True))) as server:
         run = await play(project, server, request=request, overrides=SOON)
         assert (run.end.status, run.end.exit_code) == WAITING
-        assert run.end.reason == "nobody answered in 1s: Which language?"
+        assert run.end.reason == "no answer in 1s: Which language?"
         (told,) = run.of(ev.NobodyAnswered)
         assert (told.about, told.seconds) == ("Which language?", 1)
         (asked,) = Project(project).load().questions.open()
@@ -65,10 +65,8 @@ async def test_an_approval_that_nobody_gives_ends_the_real_command(tmp_path: Pat
         ran = await run_ralph(["run", "--headless", "--wait"], project, server)
         assert not server.model_requests
     assert ran.status == 4
-    assert ran.last_line.startswith(
-        "ralph: waiting for approval of the plan, and nobody decided in 1s."
-    )
-    assert "nobody answered in 1s: approval of the plan" in ran.stdout
+    assert ran.last_line.startswith("ralph: waiting for approval of the plan, no answer in 1s.")
+    assert "no answer within 1s: approval of the plan" in ran.stdout
     asked = Project(project).load().state.approval
     assert asked is not None
     assert asked.approved is None
@@ -83,7 +81,7 @@ async def test_a_permission_that_nobody_gives_costs_no_attempt(tmp_path: Path) -
     async with serving(works("bash: touch 1.made")) as server:
         run = await play(project, server, request=request, overrides=SOON)
     assert (run.end.status, run.end.exit_code) == WAITING
-    assert run.end.reason.startswith("nobody answered in 1s: ")
+    assert run.end.reason.startswith("no answer in 1s: ")
     assert "touch 1.made" in run.end.reason
     assert run.of(ev.IterationFinished)[0].outcome is IterationOutcome.INTERRUPTED
     left = task_of(project, "a")

@@ -81,9 +81,9 @@ async def test_what_was_red_before_is_told_and_must_not_get_worse(
         prompt = str(server.requests[0].body["messages"])
         told = [e.text for e in run.of(ev.Notice)]
         assert told[0] == "Running 1 check once before the first task."
-        assert told[1].startswith(f"Before this run `{UNITTEST}` fails (1 test failed: ")
+        assert told[1].startswith(f"`{UNITTEST}` already failed before this run (1 test failed: ")
         assert "test_old_and_red" in told[1]
-        assert told[2].endswith("these tasks complete only once it passes: bare.")
+        assert told[2].endswith("and complete only when it passes: bare.")
         assert "## Failed before this run" in prompt
         rests = task_of(project, "a").verification
         assert rests is not None
@@ -106,8 +106,8 @@ async def _goes_on_without_calling_its_damage_old(project: Path, server: ModelSe
     await beside("retry", "worse", cwd=project)
     again = await run_ralph(["build", "--headless"], project, server)
     assert "Running 1 check" not in again.stdout
-    assert "Before this run" in again.stdout
+    assert "already failed before this run" in again.stdout
     assert task_of(project, "worse").status is TaskStatus.BLOCKED
     await beside("retry", "worse", cwd=project)
     without = await run_ralph(["build", "--headless", "--no-baseline"], project, server)
-    assert "Before this run" not in without.stdout
+    assert "already failed before this run" not in without.stdout

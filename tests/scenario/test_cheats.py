@@ -118,7 +118,7 @@ CHEATS = {
     "node test skipped": Cheat("node", {"total.test.mjs": NODE.replace('test("some"', 'test.skip("some"')}, WITH_ORIGINALS),
     "node todo": Cheat("npm", {"total.test.mjs": NODE.replace('test("some"', 'test.todo("some"')}, WITH_ORIGINALS),
     # The script that is the check, or what it reads, is rewritten.
-    "script rewritten": Cheat("script", {"check.sh": "exit 0\n"}, f"{WITH_ORIGINALS} the check ends with status 1", quick=True),
+    "script rewritten": Cheat("script", {"check.sh": "exit 0\n"}, f"{WITH_ORIGINALS} the check exited with status 1", quick=True),
     "script's library": Cheat("script", {"check_lib.sh": "expect() { :; }\n"}, WITH_ORIGINALS),
     "expected output": Cheat("golden", {"expected.txt": "0\n"}, WITH_ORIGINALS),
     "make target": Cheat("make", {"Makefile": "test:\n\ttrue\n"}, WITH_ORIGINALS),
@@ -196,9 +196,10 @@ async def test_a_cheat_is_no_pass(tmp_path: Path, name: str) -> None:
 
 def require(command: str) -> None:
     """Skip where the machine lacks a runner that is not Python's."""
-    name = command.split(maxsplit=1)[0]
-    if name in {"node", "npm", "make"} and shutil.which(name) is None:
-        pytest.skip(f"{name} is not installed")
+    needed = {"node", "npm", "make", "go", "cargo"} & set(command.strip("(").split())
+    for name in needed:
+        if shutil.which(name) is None:
+            pytest.skip(f"{name} is not installed")
 
 
 NEW_TESTS = "from total import total\n\n\ndef test_more():\n    assert total([5, 5]) == 10\n"

@@ -23,7 +23,7 @@ LIES = {
     "tests deleted": (
         "bash: rm tests/test_sum.py",
         ALWAYS_GREEN,
-        "2 of the 2 test functions there were when this task began are gone",
+        "2 of the 2 test functions that existed when this task began were removed",
     ),
     "fake result": ("bash: cat says.txt", ALWAYS_GREEN, "no file has changed since"),
 }
@@ -53,7 +53,7 @@ async def test_what_is_claimed_and_not_so_is_not_done(tmp_path: Path, name: str)
     assert [gate.passed for gate in run.of(ev.GateFinished)] == [False]
     assert told in heard, "the model is told what is missing"
     assert run.of(ev.IterationFinished)[0].outcome is ev.IterationOutcome.INCOMPLETE
-    assert run.of(ev.IterationFinished)[0].reason.startswith("the claim was refused: ")
+    assert run.of(ev.IterationFinished)[0].reason.startswith("the claim was rejected: ")
     assert task_of(project, "a").status is TaskStatus.PENDING
     assert (run.end.exit_code, run.end.tasks_complete) == (1, 0)
 

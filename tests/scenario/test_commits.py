@@ -92,7 +92,7 @@ async def test_a_protected_branch_and_changed_files_are_refused_before_any_reque
         assert "git.branch" in refused.value.hint
         git(project, "switch", "-q", "-c", "mine")
         (project / "left.txt").write_text("mine")
-        with pytest.raises(SetupError, match=r"1 file is changed and not committed \(left.txt\)"):
+        with pytest.raises(SetupError, match=r"1 file has uncommitted changes \(left.txt\)"):
             await play(project, server)
         git(project, "switch", "-q", "--detach")
         with pytest.raises(SetupError, match="HEAD is detached"):
@@ -123,7 +123,7 @@ async def test_a_hook_that_fails_or_edits_leaves_the_task_complete_and_uncommitt
             "a is complete but not committed: the repository's hook pre-commit failed (status 3)"
             in (run.end.reason)
         )
-        said = [e.text for e in run.of(ev.Notice) if "The hook said" in e.text]
+        said = [e.text for e in run.of(ev.Notice) if "Output of the hook" in e.text]
         assert ["lint says no" in text and "Begin" in text for text in said] == [True]
         assert not (tmp_path / "outside.txt").exists(), "the sandbox held it"
         assert subjects(project) == ["Begin"]
@@ -181,7 +181,7 @@ async def test_a_secret_in_the_work_is_never_committed(tmp_path: Path) -> None:
     async with serving(scenario(leaks)) as server:
         run = await play(project, server)
         assert run.end.status is LoopStatus.STOPPED
-        assert "holds a secret (a.txt)" in run.end.reason
+        assert "contains a secret (a.txt)" in run.end.reason
         assert key not in run.end.reason
         assert subjects(project) == ["Begin"]
         (project / "a.txt").write_text("no token\n")

@@ -64,17 +64,17 @@ async def test_a_shorter_list_takes_the_place_and_the_log_is_kept(project: Path)
         request = RunRequest(only=Phase.PLANNING, compacts=True)
         run = await play(project, server, request=request)
         first, last = server.model_requests[0].body, str(server.model_requests[-1].body)
-    assert (run.end.status, run.end.reason) == (LoopStatus.COMPLETE, "70 learnings became 1")
+    assert (run.end.status, run.end.reason) == (LoopStatus.COMPLETE, "shortened 70 learnings to 1")
     for refusal in (
         "80 learnings are not fewer than 70",
         "more than 400 characters",
-        "there twice",
+        "occurs twice",
     ):
         assert refusal in last
     tools = first["tools"]
     assert isinstance(tools, list)
     assert len(tools) == 1, "it can do nothing else"
-    assert Project(project).every_learning() == ("PATTERN: There are 70 facts about the database",)
+    assert Project(project).all_learnings() == ("PATTERN: There are 70 facts about the database",)
     log = (project / "progress.txt").read_text()
     assert log == BLOCK.replace("---", "---", 1).replace(
         "# Written by ralph\n",
@@ -107,5 +107,5 @@ async def test_the_command_asks_first(project: Path) -> None:
     assert "sends  70 learnings of progress.txt (" in waits.stdout
     assert "Give --yes" in waits.stderr
     assert done.status == 0, done.stderr
-    assert "70 learnings became 1" in done.stdout
+    assert "shortened 70 learnings to 1" in done.stdout
     assert copies(project) == [LOG]

@@ -86,7 +86,7 @@ async def test_an_approved_plan_is_built_and_a_changed_one_is_asked_about_again(
         file.write_text(file.read_text().replace("Do a", "Do a and more"))
         asked = await play(project, server, request=RunRequest())
         assert asked.end.exit_code == 4
-        assert "Since you approved: task a changed" in asked.of(ev.ApprovalRequested)[0].summary
+        assert "Since you approved it: task a changed" in asked.of(ev.ApprovalRequested)[0].summary
         assert not (project / "a.txt").exists()
         controls.decide(approved=True)
         built = await play(project, server, request=RunRequest(), overrides=overrides)
@@ -129,18 +129,18 @@ async def test_an_approved_result_is_done_without_another_session(tmp_path: Path
         for _ in range(2):
             done = await play(project, server, request=RunRequest())
             assert (done.end.exit_code, done.of(ev.ValidationFinished)) == (0, [])
-            assert done.end.reason == "validated, and approved by the person, with a command"
+            assert done.end.reason == "validated and approved by the person, with a command"
         assert len(server.model_requests) == spent
 
         (project / "later.txt").write_text("added after the approval")
         asked = await play(project, server, request=RunRequest())
         (request,) = asked.of(ev.ApprovalRequested)
         assert (asked.end.exit_code, request.kind) == (4, ApprovalKind.VALIDATION)
-        assert "Since you approved: the report changed, the project's files changed" in (
+        assert "Since you approved it: the report changed, the project's files changed" in (
             request.summary
         )
         notices = [e.text for e in asked.of(ev.Notice)]
-        assert any(text.startswith("Validating again, because since you") for text in notices)
+        assert any(text.startswith("Validating again. Changed since you") for text in notices)
 
         controls.decide(approved=False, reason="later.txt must go")
         spent = len([r for r in server.requests if r.script.startswith("validates")])

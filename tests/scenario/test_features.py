@@ -16,7 +16,7 @@ from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.feature_control import make_feature
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.store.archive import read_archives
-from ralph_tui.store.feature_choice import working_on
+from ralph_tui.store.feature_choice import pinned_feature
 from ralph_tui.store.feature_folders import Features
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.project import Project
@@ -54,7 +54,7 @@ async def test_two_features_with_the_same_task_ids_on_branches_of_their_own(tmp_
 
     git(project, "switch", "-q", "main")
     async with serving(scenario(finishes("a"))) as server:
-        with working_on("login"):
+        with pinned_feature("login"):
             run = await play(project, server)
     assert run.end.status is LoopStatus.COMPLETE, run.end.reason
     assert git(project, "branch", "--show-current").strip() == "feature/login"
@@ -91,7 +91,7 @@ async def test_the_limits_are_about_all_features(tmp_path: Path) -> None:
         run = await play(project, server, overrides={"safety.cost_limits.total": spent})
         assert len(server.requests) == 0
     assert run.end.status is LoopStatus.STOPPED
-    assert "the project cost" in run.end.reason
+    assert "the project has cost" in run.end.reason
     assert statuses(project, "login") == {"a": TaskStatus.PENDING}
 
     made = Project(project, "").load().state.requests.in_hour(datetime.now(UTC))
@@ -139,7 +139,7 @@ async def test_guidance_questions_memory_and_breaker_never_mix(tmp_path: Path) -
         )
 
     async with serving(scenario(claims_in_vain("a"))) as server:
-        with working_on("login"):
+        with pinned_feature("login"):
             run = await play(project, server, request=RunRequest(once=True))
         sent = messages(server)
     assert len(run.of(ev.IterationStarted)) == 1
@@ -156,7 +156,7 @@ async def test_guidance_questions_memory_and_breaker_never_mix(tmp_path: Path) -
     assert Project(project, "search").recent_iteration_memories() == ()
 
     async with serving(scenario(finishes("a"))) as server:
-        with working_on("search"):
+        with pinned_feature("search"):
             run = await play(project, server)
         sent = messages(server)
     assert run.end.status is LoopStatus.COMPLETE, run.end.reason

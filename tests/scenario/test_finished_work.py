@@ -53,8 +53,8 @@ async def test_what_a_later_task_breaks_is_opened_again_and_repaired(tmp_path: P
     repaired = task_of(project, "a")
     assert (repaired.status, repaired.reopened) == (TaskStatus.COMPLETE, 1)
     told = [e.text for e in run.of(ev.Notice)]
-    assert "Checking 1 finished task again: 1 command." in told, "b passed with these very files"
-    assert any(text.startswith("Finished task a is open again: `uv run") for text in told)
+    assert "Checking 1 finished task again (1 command)." in told, "b passed with these very files"
+    assert any(text.startswith("Reopened the finished task a: `uv run") for text in told)
     assert "passed when this task was complete and fails now after b." in prompts[-1]
     assert "FileNotFoundError" in prompts[-1]
 
@@ -86,7 +86,7 @@ async def test_before_validation_a_broken_task_goes_back_to_building(tmp_path: P
         off = {"phases.building.recheck_finished": False, "phases.building.max_iterations": 1}
         alone = await play(project, server, request=RunRequest(only=Phase.VALIDATION))
         assert not server.requests, "nothing is spent on validating what is broken"
-        assert alone.end.reason == "a finished task fails its own check again"
+        assert alone.end.reason == "the check of a finished task fails again"
         assert task_of(project, "a").status is TaskStatus.PENDING
         again = await play(project, server, overrides={"phases.building.max_iterations": 1})
         assert again.end.exit_code == 0

@@ -218,6 +218,6 @@ async def test_a_commit_that_got_through_stops_the_loop_and_can_be_put_back(
     assert len(run.of(ev.IterationStarted)) == 1, "nothing more is spent"
     told = [notice.text for notice in run.of(ev.Notice) if notice.level == "error"]
     assert any("git update-ref refs/heads/main" in text for text in told)
-    back = run.end.hint.partition("it back: ")[2]
+    back = run.end.hint.partition("the repository: ")[2]
     shell(back, project)
     assert log(project) == "1 HEAD -> main\n"

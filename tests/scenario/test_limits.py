@@ -78,7 +78,10 @@ async def test_the_hours_requests_hold_a_session_without_ending_it(tmp_path: Pat
 
     async def person(run: Run) -> None:
         wait = await run.until_told(ev.LimitWait)
-        assert wait.message == "1 model request in the last hour; rate_limit_per_hour is 1."
+        assert (
+            wait.message
+            == "1 model request in the last hour. The maximum is 1 (limits.rate_limit_per_hour)."
+        )
         assert 3540 < (wait.until - datetime.now(UTC)).total_seconds() < 3720
         asked = len(server.model_requests)
         controls.stop()  # after this iteration: the hold goes on
@@ -92,7 +95,7 @@ async def test_the_hours_requests_hold_a_session_without_ending_it(tmp_path: Pat
     async with serving(scenario(finishes("a"))) as server:
         run = await play(project, server, overrides=overrides, meanwhile=person)
     assert [e.outcome for e in run.of(ev.IterationFinished)] == [IterationOutcome.COMPLETE]
-    assert run.of(ev.LimitWaitEnded)[0].why == "the person retries now"
+    assert run.of(ev.LimitWaitEnded)[0].why == "retried on request"
     assert run.of(ev.UsageReported)[0].requests == 1
     assert len(run.of(ev.SessionStarted)) == 1
 
@@ -120,12 +123,12 @@ def allowance(monkeypatch: pytest.MonkeyPatch) -> None:
         "anthropic-ratelimit-unified-7d-utilization": "0.41",
         "anthropic-ratelimit-unified-7d-reset": str(resets + 90_000),
     }
-    begin = Reply.begin
+    begin = Reply.begin_stream
 
     async def with_allowance(self: Reply, headers: Mapping[str, str] | None = None) -> None:
         await begin(self, {**said, **(headers or {})})
 
-    monkeypatch.setattr(Reply, "begin", with_allowance)
+    monkeypatch.setattr(Reply, "begin_stream", with_allowance)
 
 
 @pytest.mark.long
@@ -143,9 +146,11 @@ async def test_a_session_is_summed_up_when_the_share_of_the_allowance_is_used(
     assert (run.end.status, run.end.exit_code) == (LoopStatus.USAGE_LIMIT, 2)
     why = "83 % of the 5-hour allowance is used, the limit is 80 %"
     assert run.end.reason == why
-    assert "It resets at 20" in run.end.hint
+    assert "The quota resets at 20" in run.end.hint
     (ended,) = run.of(ev.IterationFinished)
     assert (ended.outcome, ended.reason) == (IterationOutcome.HANDED_OFF, why)
+    (session,) = Project(project).read_sessions()
+    assert session.handoff_reason == "allowance"
     assert len(run.of(ev.ToolFinished)) == 2, "the operation it was at, and the summary"
     assert "half of it" in (project / "MEMORY.md").read_text(encoding="utf-8")
     assert task_of(project, "a").status is TaskStatus.PENDING

@@ -121,11 +121,11 @@ async def test_three_attempts_without_a_claim_block_the_task(tmp_path: Path) -> 
     assert [e.attempt for e in run.of(ev.IterationStarted)] == [1, 2, 3]
     blocked = task_of(project, "a")
     assert (blocked.status, blocked.retry_count) == (TaskStatus.BLOCKED, 3)
-    assert "stopped without a claim" in blocked.blockers[-1]
+    assert "stopped without claiming the task" in blocked.blockers[-1]
     assert (run.end.status, run.end.exit_code) == (LoopStatus.STOPPED, 1)
     assert run.end.reason == (
-        "no task is ready. 1 task blocked: a (3 attempts failed; the last: the model stopped without a "
-        "claim); 1 waiting for them: b"
+        "no task is ready. 1 task blocked: a (3 attempts failed; the last: the model stopped without "
+        "claiming the task); 1 waiting for it: b"
     )
     assert "`ralph retry a`" in run.end.hint
 
@@ -139,7 +139,7 @@ async def test_three_tasks_that_fail_in_a_row_open_the_breaker(tmp_path: Path) -
         run = await play(project, server)
     assert "".join(e.task_id for e in run.of(ev.IterationFinished)) == "aaabbbc"
     assert run.end.reason == (
-        "the circuit breaker opened: 3 failures in a row; the last: c: the model stopped without a claim"
+        "the circuit breaker opened: 3 failures in a row; the last: c: the model stopped without claiming the task"
     )
     assert "run again" in run.end.hint
     assert run.end.exit_code == 1
@@ -168,7 +168,12 @@ async def test_tasks_that_fail_by_themselves_do_not_stop_the_others(tmp_path: Pa
         f"b is blocked: {task_of(project, 'b').blockers[-1]}. Continuing with d.",
     ]
     assert run.end.exit_code == 1
-    for part in ("2 tasks blocked: a (3 attempts failed", "refused", "b (3", "waiting for them: c"):
+    for part in (
+        "2 tasks blocked: a (3 attempts failed",
+        "rejected",
+        "b (3",
+        "waiting for them: c",
+    ):
         assert part in run.end.reason, run.end.reason
     assert "`ralph retry TASK`" in run.end.hint
 
@@ -221,6 +226,24 @@ WRITES_DOWN = """
 """
 
 
+async def test_a_session_that_the_service_finds_too_long_is_handed_off(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")])
+    too_long = "'prompt is too long: 250000 tokens > 200000 maximum'"
+    hands = hands_over("a", "The parser is written.", context=9_000).replace(
+        "- say: This is how far it got.",
+        f"- fault: {{kind: status, status: 400, message: {too_long}, times: forever}}\n"
+        "          say: This is how far it got.",
+    )
+    assert too_long in hands
+    async with serving(scenario(hands)) as server:
+        run = await play(project, server)
+    assert [e.reason for e in run.of(ev.HandoffStarted)] == ["the context window was full"]
+    outcomes = [e.outcome for e in run.of(ev.IterationFinished)]
+    assert outcomes == [IterationOutcome.HANDED_OFF, IterationOutcome.COMPLETE]
+    reasons = [session.handoff_reason for session in Project(project).read_sessions()]
+    assert reasons == ["context_budget", "task_complete"]
+
+
 async def test_a_full_context_is_handed_off_and_its_notes_hold_until_the_task_is_complete(
     tmp_path: Path,
 ) -> None:
@@ -243,6 +266,8 @@ async def test_a_full_context_is_handed_off_and_its_notes_hold_until_the_task_is
     assert run.of(ev.HandoffFinished)[0].summarised
     outcomes = [e.outcome for e in run.of(ev.IterationFinished)]
     assert outcomes == [IterationOutcome.HANDED_OFF, *[IterationOutcome.COMPLETE] * 3]
+    reasons = [session.handoff_reason for session in Project(project).read_sessions()]
+    assert reasons == ["context_budget", *["task_complete"] * 3]
     assert task_of(project, "a").retry_count == 0
     memory = (project / "MEMORY.md").read_text()
     assert memory.startswith("# Session Memory - Iteration 1")
@@ -287,7 +312,7 @@ async def test_a_command_against_the_rules_is_denied_and_told(tmp_path: Path) ->
     assert denied[0].instead
     outcomes = [e.outcome for e in run.of(ev.ToolFinished)]
     assert ev.ToolOutcome.DENIED in outcomes
-    assert run.end.reason == "1 iteration ran, the maximum of a run"
+    assert run.end.reason == "the run reached its maximum of 1 iteration"
 
 
 @pytest.mark.long

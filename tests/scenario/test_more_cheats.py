@@ -1,5 +1,6 @@
 """Try the second table of cheats and honest ways against the gate's evidence with real runners."""
 
+import asyncio
 import base64
 import hashlib
 import subprocess
@@ -18,16 +19,22 @@ def rows(table: dict[str, Way]) -> list[object]:
     return [n if w.quick else pytest.param(n, marks=pytest.mark.long) for n, w in table.items()]
 
 
-def made(tmp_path: Path, way: Way) -> Tried:
+async def made(tmp_path: Path, way: Way) -> Tried:
     """Make the project and do to it what the way does."""
     files, command = MORE_KINDS[way.kind]
     require(command)
-    if way.kind == "venv":
+    if way.kind in {"venv", "makevenv"}:
         make_venv(tmp_path / "project")
+    if way.kind == "linked":
+        write(tmp_path / "project", {"tests/__init__.py": ""})
+        (tmp_path / "project" / "tests" / "data").symlink_to("../shared")
     tried = Tried(tmp_path / "project", files, command)
+    if way.baseline:
+        await tried.take_baseline()
     write(tried.root, way.changes)
     if way.shell:
-        subprocess.run(["bash", "-c", way.shell], cwd=tried.root, check=True)
+        shell = ["bash", "-c", way.shell]
+        await asyncio.to_thread(subprocess.run, shell, cwd=tried.root, check=True)
     return tried
 
 
@@ -44,7 +51,7 @@ def make_venv(root: Path) -> None:
 @pytest.mark.parametrize("name", rows(MORE_CHEATS))
 async def test_a_cheat_is_no_pass(tmp_path: Path, name: str) -> None:
     cheat = MORE_CHEATS[name]
-    examined = await made(tmp_path, cheat).claim()
+    examined = await (await made(tmp_path, cheat)).claim()
     assert not examined.passed, f"accepted: {examined}"
     if cheat.said == "red":
         assert examined.result.exit_code
@@ -55,7 +62,7 @@ async def test_a_cheat_is_no_pass(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("name", rows(MORE_HONEST))
 async def test_an_honest_way_passes(tmp_path: Path, name: str) -> None:
     way = MORE_HONEST[name]
-    tried = made(tmp_path, way)
+    tried = await made(tmp_path, way)
     for _ in range(way.claims - 1):
         early = await tried.claim()
         assert early.result.exit_code == 1
@@ -67,4 +74,4 @@ async def test_an_honest_way_passes(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("name", rows(OUT_OF_REACH))
 async def test_what_is_out_of_reach_is_accepted(tmp_path: Path, name: str) -> None:
     """The docs say so; move the row to the cheats once the gate refuses it."""
-    assert (await made(tmp_path, OUT_OF_REACH[name]).claim()).passed
+    assert (await (await made(tmp_path, OUT_OF_REACH[name])).claim()).passed

@@ -28,7 +28,7 @@ async def test_a_complete_task_is_status_0_and_the_next_one_waits(tmp_path: Path
     async with serving(scenario(finishes("a"), finishes("b"))) as server:
         run = await play(project, server, request=RunRequest(once=True))
         assert (run.end.status, run.end.exit_code) == (LoopStatus.COMPLETE, 0)
-        assert run.end.reason == "task a is complete, and --once asked for one iteration"
+        assert run.end.reason == "task a is complete, and --once ends the run after one iteration"
         assert [task_of(project, name).status for name in "ab"] == [
             TaskStatus.COMPLETE,
             TaskStatus.PENDING,
@@ -56,7 +56,7 @@ async def test_an_open_task_is_status_1(tmp_path: Path) -> None:
 async def test_there_is_no_task_without_a_plan(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")])
     async with serving(scenario(finishes("a"))) as server:
-        with pytest.raises(RalphError, match="the next phase here is discovery"):
+        with pytest.raises(RalphError, match="the next phase is discovery"):
             await play(project, server, request=RunRequest(text="A tracker", once=True))
         assert not server.requests
     assert not Project(project).load().state.request

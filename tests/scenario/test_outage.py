@@ -46,7 +46,7 @@ async def test_an_outage_costs_the_task_no_attempt_and_opens_no_breaker(tmp_path
     assert [e.hint for e in run.of(ev.AgentFailed)] == [""] * 5, "ralph continues automatically"
     portal = run.of(ev.AgentFailed)[2].message
     assert portal == (
-        "A proxy or a sign-in page answered in place of the API with an HTML page (HTTP 200)."
+        "A proxy or sign-in page answered instead of the API with an HTML page (HTTP 200)."
     )
     assert [e.message for e in run.of(ev.LimitWait)] == [e.message for e in run.of(ev.AgentFailed)]
     assert [e.iteration for e in run.of(ev.IterationStarted)] == [1] * 6
@@ -79,7 +79,7 @@ async def test_an_outage_ends_the_run_after_its_limit_and_a_person_can_end_the_w
 
         slow = {**NO_RETRIES, "limits.backoff_seconds": 600}
         again = await play(project, server, overrides=slow, meanwhile=person)
-    assert [e.why for e in again.of(ev.LimitWaitEnded)] == ["the person retries now"]
+    assert [e.why for e in again.of(ev.LimitWaitEnded)] == ["retried on request"]
     assert again.end.exit_code == 0
 
 
@@ -114,8 +114,8 @@ async def test_a_cli_that_dies_at_its_start_is_started_again(
     async with serving(scenario(finishes("a"))) as server:
         run = await play(project, server, overrides={"agent.standby_session": False})
     assert [e.message.partition("Starting")[2] for e in run.of(ev.LimitWait)] == [
-        " it again (2 of 5)",
-        " it again (3 of 5)",
+        " again (2 of 5)",
+        " again (3 of 5)",
     ]
     assert len(run.of(ev.IterationStarted)) == 1
     assert run.end.exit_code == 0
@@ -131,8 +131,8 @@ async def test_a_cli_that_keeps_dying_at_its_start_ends_the_run_with_its_last_wo
     assert len(starts.read_text().splitlines()) == 5
     assert (run.end.status, run.end.exit_code) == (LoopStatus.ERROR, 3)
     assert run.end.reason == (
-        "The Claude Code CLI died at each of 5 starts. The Claude Code CLI did not start: Command "
-        'failed with exit code 7. Its last words: "cannot allocate memory; token [redacted]"'
+        "The Claude Code CLI failed to start 5 times. The Claude Code CLI did not start: Command "
+        'failed with exit code 7. Last output: "cannot allocate memory; token [redacted]"'
     )
     assert "ralph doctor" in run.end.hint
     left = task_of(project, "a")

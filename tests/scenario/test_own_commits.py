@@ -43,11 +43,11 @@ def pause(monkeypatch: pytest.MonkeyPatch) -> Pause:
     found = Pause()
     performed, ended = playback.play, RepositoryGuard.end_command
 
-    async def play_later(performance: playback.Performance, reply: Reply) -> None:
-        if performance.turn.say == THINKS:
+    async def play_later(planned: playback.PlannedReply, reply: Reply) -> None:
+        if planned.turn.say == THINKS:
             found.begun.set()
             await found.over.wait()
-        await performed(performance, reply)
+        await performed(planned, reply)
 
     async def end_and_note(self: RepositoryGuard, key: str) -> None:
         await ended(self, key)
@@ -107,7 +107,7 @@ async def played(
         guard = pause.guard
         assert guard is not None
         if not job:  # the CLI's own helpers end by themselves
-            await until(lambda: not guard._left, what="the end of what the CLI started")
+            await until(lambda: not guard._left_running, what="the end of what the CLI started")
         await act(project)
         pause.over.set()
 
@@ -141,7 +141,7 @@ async def test_a_persons_commit_between_two_calls_is_told_and_the_run_goes_on(
     (told,) = run.of(ev.RepositoryChanged)
     head = shell("git rev-parse --short HEAD", project).strip()
     assert (told.branch, told.commits) == ("main", (f"{head} my work",))
-    assert told.summary == "tag mine was made"
+    assert told.summary == "tag mine was created"
 
 
 async def test_a_commit_during_a_call_stops_the_run(tmp_path: Path, pause: Pause) -> None:
@@ -210,8 +210,8 @@ async def test_what_a_person_takes_from_under_the_agent_stops_the_run_and_says_w
 
     run = await played(project, pause, disturbs, WRITES)
     assert (run.end.status, run.end.exit_code) == (LoopStatus.STOPPED, 1)
-    assert f"you changed what the agent builds on: {DISTURBS[command]}" in run.end.reason
-    assert "pause it before" in run.end.hint
+    assert f"you changed what the agent is working on: {DISTURBS[command]}" in run.end.reason
+    assert "Pause the run before" in run.end.hint
 
 
 @pytest.mark.long

@@ -19,7 +19,7 @@ from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.verification.verification import ReceiptStatus
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.request import RunRequest
-from ralph_tui.guard.sandbox.os_sandbox import why_no_sandbox
+from ralph_tui.guard.sandbox.os_sandbox import sandbox_problem
 from ralph_tui.store.project import Project
 from tests.harness.model import serving
 from tests.harness.projects import make_project, task, task_of
@@ -57,13 +57,13 @@ async def asked_of(run: Run, count: int) -> AskedQuestion:
     return run.of(ev.QuestionAsked)[count - 1].question
 
 
-def left_open(project: Path) -> None:
+def unanswered_questions(project: Path) -> None:
     """A run that was killed asked something."""
     old = AskedQuestion(
         id="q-old-1",
         batch="old",
         phase=Phase.BUILDING,
-        question=Question(question="May the agent run `touch 0.made`?"),
+        question=Question(question="Allow the agent to run `touch 0.made`?"),
         asked_at=datetime(2026, 1, 1, tzinfo=UTC),
     )
     Project(project).transact(
@@ -82,7 +82,7 @@ async def test_once_for_the_session_and_no_with_a_reason(tmp_path: Path) -> None
         [task("a")],
         config={"safety": {"ask_commands": ["touch", "echo loud", "WebFetch", "pytest --version"]}},
     )
-    left_open(project)
+    unanswered_questions(project)
     script = works(
         "bash: touch 1.made",
         "bash: echo quiet && touch 2.made",
@@ -95,7 +95,7 @@ async def test_once_for_the_session_and_no_with_a_reason(tmp_path: Path) -> None
         first = await asked_of(run, 1)
         assert (first.task_id, first.question.question) == (
             "a",
-            "May the agent run `touch 1.made`?",
+            "Allow the agent to run `touch 1.made`?",
         )
         assert first.permission is not None
         waits = first.permission.tool_id
@@ -105,7 +105,7 @@ async def test_once_for_the_session_and_no_with_a_reason(tmp_path: Path) -> None
         )
         await asyncio.to_thread(given, run, first, "1")
         second = await asked_of(run, 2)
-        assert "every further `touch`, until this agent session ends" in str(second.question)
+        assert "all further `touch`, until this agent session ends" in str(second.question)
         await asyncio.to_thread(given, run, second, "allow for this session")
         third = await asked_of(run, 3)
         assert third.permission is not None
@@ -159,7 +159,7 @@ async def test_where_nobody_is_there_it_is_denied_at_once(tmp_path: Path, no_inp
     assert [(e.rule, e.part, e.by) for e in run.of(ev.ToolDenied)] == [
         ("ask-first", "touch 1.made", "")
     ]
-    assert "nobody is there to give it. Do without it." in said
+    assert "nobody is there to give it. Continue without it." in said
 
 
 @pytest.mark.long
@@ -242,7 +242,7 @@ async def test_the_clis_own_rules_ask_the_person(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.skipif(bool(why_no_sandbox()), reason=f"no sandbox here: {why_no_sandbox()}")
+@pytest.mark.skipif(bool(sandbox_problem()), reason=f"no sandbox here: {sandbox_problem()}")
 @pytest.mark.parametrize("listed", [False, True])
 async def test_the_sandbox_does_not_answer_in_the_persons_place(
     tmp_path: Path, listed: bool
@@ -266,7 +266,8 @@ async def test_the_sandbox_does_not_answer_in_the_persons_place(
         if listed:
             asked = await asked_of(run, 2)
             assert (
-                asked.question.question == "May the agent reach example.invalid from the sandbox?"
+                asked.question.question
+                == "Allow the agent to reach example.invalid from the sandbox?"
             )
             await asyncio.to_thread(given, run, asked, "3")
 
@@ -344,7 +345,7 @@ async def test_a_check_on_the_list_is_asked_about_like_any_call(tmp_path: Path) 
     project = make_project(tmp_path, [CHECKED], config=config)
     script = works(
         CLAIMS,
-        'when: {last_result: "the person denies it: not before the notes"}\n  say: Once more.\n  '
+        'when: {last_result: "the person denied it: not before the notes"}\n  say: Once more.\n  '
         + CLAIMS,
         'when: {last_result: "ACCEPTED:"}\n  say: Done.',
     )
@@ -352,7 +353,7 @@ async def test_a_check_on_the_list_is_asked_about_like_any_call(tmp_path: Path) 
     async def person(run: Run) -> None:
         first = await asked_of(run, 1)
         assert first.task_id == "a"
-        assert first.question.question == "May ralph run `touch gate.made` to check the claim?"
+        assert first.question.question == "Allow ralph to run `touch gate.made` to check the claim?"
         await asyncio.to_thread(given, run, first, "3 not before the notes")
         second = await asked_of(run, 2)
         told = await run_ralph(["answer", second.id, "2"], project)
@@ -364,7 +365,7 @@ async def test_a_check_on_the_list_is_asked_about_like_any_call(tmp_path: Path) 
     assert files(project) == ["gate.made"]
     receipts = [e.receipt for e in run.of(ev.GateChecked) if e.receipt.source == "criterion"]
     assert [(r.status, r.reason) for r in receipts] == [
-        (ReceiptStatus.DENIED, "the person denies it: not before the notes"),
+        (ReceiptStatus.DENIED, "the person denied it: not before the notes"),
         (ReceiptStatus.PASSED, ""),
     ]
     assert task_of(project, "a").status is TaskStatus.COMPLETE
@@ -382,7 +383,7 @@ async def test_a_check_on_the_list_is_denied_where_nobody_is_there(tmp_path: Pat
     denied = next(e.receipt for e in run.of(ev.GateChecked) if e.receipt.source == "criterion")
     assert denied.status is ReceiptStatus.DENIED
     assert denied.reason == (
-        "The person wants to be asked about `touch` in `touch gate.made`: "
+        "The person must be asked about `touch` in `touch gate.made`: "
         "It needs the person's permission, and nobody is there to give it"
     )
 

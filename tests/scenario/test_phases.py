@@ -18,7 +18,7 @@ from ralph_tui.present.events.event_lines import EventPrinter
 from ralph_tui.present.text.status_labels import ITERATION
 from ralph_tui.store.project import Project
 from tests.harness.model import serving
-from tests.harness.projects import HAS_FILE, make_project, plan_of, task, task_of
+from tests.harness.projects import HAS_FILE, events_of, make_project, plan_of, task, task_of
 from tests.harness.real_processes import run_ralph
 from tests.harness.scenarios import finishes, scenario
 from tests.harness.waiting import until
@@ -206,6 +206,19 @@ async def test_a_spec_without_its_sections_does_not_leave_discovery(tmp_path: Pa
     )
 
 
+async def test_a_run_begins_with_the_request_that_it_was_given(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [])
+    async with serving(scenario(discovers(), plans())) as server:
+        ran = await run_ralph(["discover", REQUEST, "--headless", "--yes"], project, server)
+        assert ran.status == 0, ran.stderr
+        (started,) = [e for e in events_of(project) if isinstance(e, ev.LoopStarted)]
+        assert started.request == REQUEST == Project(project).load().state.request
+        change = RunRequest(text="Number the tasks.", only=Phase.PLANNING, assume_yes=True)
+        run = await play(project, server, request=change)
+    (started,) = run.of(ev.LoopStarted)
+    assert started.request == REQUEST, "feedback on a plan is no request"
+
+
 async def test_nothing_but_specs_is_written_in_discovery(tmp_path: Path) -> None:
     project = make_project(tmp_path, [])
     request = RunRequest(text=REQUEST, only=Phase.DISCOVERY, assume_yes=True)
@@ -226,7 +239,7 @@ async def test_a_task_too_big_is_sent_back_and_guidance_is_heard(tmp_path: Path)
     async with serving(scenario(plans(90_000))) as server:
         run = await play(project, server, request=request)
         told = [json.dumps(r.body["messages"]) for r in server.requests if r.script == "plans a"]
-    assert any("split it" in text for text in told)
+    assert any("Split it" in text for text in told)
     assert "(follow it)\\n- One task is enough." in told[0]
     assert run.of(ev.InjectionConsumed)[0].iteration == 1
     assert plan_of(project).tasks[0].estimated_tokens == 20_000
@@ -420,7 +433,7 @@ async def test_a_rejected_result_is_built_again_and_the_end_says_who_approved(
         "every task is complete",
     ]
     assert "It is not polite" in task_of(project, "rejected-r1x").description
-    assert run.end.reason == "validated, and approved by the demo"
+    assert run.end.reason == "validated and approved by the demo"
 
 
 @pytest.mark.long
@@ -506,6 +519,6 @@ async def test_validation_alone_ends_with_the_tasks_it_found(tmp_path: Path) -> 
 async def test_discovery_without_a_request_is_refused_before_the_start(tmp_path: Path) -> None:
     project = make_project(tmp_path, [])
     async with serving(scenario(discovers())) as server:
-        with pytest.raises(PlanError, match="nothing to discover"):
+        with pytest.raises(PlanError, match="Discovery needs a request"):
             await play(project, server, request=RunRequest(only=Phase.DISCOVERY))
         assert not server.requests

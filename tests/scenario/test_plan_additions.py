@@ -56,7 +56,7 @@ async def test_python_checks_what_is_added_and_the_rest_stays(tmp_path: Path) ->
         first, last = server.model_requests[0].body, str(server.model_requests[-1].body)
     assert (run.end.status, run.end.exit_code) == (LoopStatus.COMPLETE, 0)
     assert run.end.reason == "2 tasks added (c, d)"
-    for refusal in ("has a task a already", "in a circle", "'nowhere'", "split it"):
+    for refusal in ("already has a task a", "in a cycle", "'nowhere'", "Split it"):
         assert refusal in last
     plan = plan_of(project)
     assert plan.tasks[:2] == before
@@ -95,7 +95,7 @@ async def test_what_nobody_agreed_to_is_not_built(tmp_path: Path) -> None:
         spent = len(server.model_requests)
         built = await play(project, server, request=RunRequest(only=Phase.BUILDING))
         assert (built.end.exit_code, len(server.model_requests)) == (4, spent)
-        with pytest.raises(PlanError, match="decision about the plan is still open"):
+        with pytest.raises(PlanError, match="decision about the plan is pending"):
             await play(project, server, request=wanting())
 
 

@@ -61,7 +61,7 @@ async def test_a_refused_promise_is_told_and_counted_like_a_refused_claim(tmp_pa
     assert [gate.passed for gate in run.of(ev.GateFinished)] == [False, False]
     (ended,) = run.of(ev.IterationFinished)
     assert ended.outcome is IterationOutcome.INCOMPLETE
-    assert ended.reason.startswith("the claim was refused: ")
+    assert ended.reason.startswith("the claim was rejected: ")
     left = task_of(run.project, "a")
     assert (left.status, left.retry_count) == (TaskStatus.PENDING, 1)
     assert "FileNotFoundError" in left.last_failure
@@ -115,7 +115,7 @@ async def test_anywhere_else_it_is_no_claim(tmp_path: Path, where: str) -> None:
     run = await played(tmp_path, script(WRITES, SAID_ELSEWHERE[where], last, last))
     assert run.of(ev.GateStarted) == []
     (ended,) = run.of(ev.IterationFinished)
-    assert ended.reason == "the model stopped without a claim"
+    assert ended.reason == "the model stopped without claiming the task"
 
 
 @pytest.mark.long

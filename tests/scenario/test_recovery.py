@@ -146,7 +146,7 @@ async def test_the_person_retries_now_and_guidance_is_not_lost(tmp_path: Path) -
     async with serving(scenario(limited(), finishes("a"))) as server:
         run = await play(project, server, overrides=overrides, meanwhile=person)
         prompts = [str(r.body["messages"]) for r in server.requests if r.script == "finishes a"]
-    assert run.of(ev.LimitWaitEnded)[0].why == "the person retries now"
+    assert run.of(ev.LimitWaitEnded)[0].why == "retried on request"
     assert "Mind the gap" in prompts[0]
     assert run.end.exit_code == 0
 
@@ -197,7 +197,7 @@ async def test_a_loop_that_goes_round_in_circles_says_what_it_saw(tmp_path: Path
         "the files are as they were at the start)",
         "the files are as they were after iteration 1)",
     ]
-    assert [e.text for e in run.of(ev.Notice) if "what was done since is undone" in e.text] == [
-        "After iteration 2 the files are as they were at the start: what was done since is undone.",
-        "After iteration 3 the files are as they were after iteration 1: what was done since is undone.",
+    assert [e.text for e in run.of(ev.Notice) if "so later work was undone" in e.text] == [
+        "After iteration 2 the files are as they were at the start, so later work was undone.",
+        "After iteration 3 the files are as they were after iteration 1, so later work was undone.",
     ]

@@ -98,7 +98,7 @@ async def test_discovery_with_an_open_question(tmp_path: Path) -> None:
             after = await open_question("How polite?")
             assert after != before
             late = parse_answer(asked.question, "late", by="command")
-            with pytest.raises(RalphError, match="is not asked any more: its session has ended"):
+            with pytest.raises(RalphError, match="was withdrawn because its session has ended"):
                 controls.answer(before, late)
             controls.answer(after, late)
             ran = await again.finished()

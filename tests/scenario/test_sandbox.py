@@ -21,7 +21,7 @@ import pytest
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.plan.plan import TaskStatus
-from ralph_tui.guard.sandbox.os_sandbox import why_no_sandbox
+from ralph_tui.guard.sandbox.os_sandbox import sandbox_problem
 from ralph_tui.store.project_root import AGENT_OF
 from tests.harness.missing_programs import path_without
 from tests.harness.model import serving
@@ -33,7 +33,7 @@ from tests.scenario.test_guarded import log, repository
 pytestmark = pytest.mark.real_cli
 
 needs_sandbox = pytest.mark.skipif(
-    bool(why_no_sandbox()), reason=f"no sandbox here: {why_no_sandbox()}"
+    bool(sandbox_problem()), reason=f"no sandbox here: {sandbox_problem()}"
 )
 
 GIT = "/usr/bin/env -i PATH=/usr/bin:/bin git -c user.name=x -c user.email=x"
@@ -232,7 +232,7 @@ async def test_without_a_sandbox_the_screen_says_so(
         run = await play(project, server)
     assert run.end.exit_code == 0, run.end
     (warning,) = [n.text for n in run.of(ev.Notice) if n.level == "warning"]
-    assert "No sandbox holds the agent's commands and the checks" in warning
+    assert "The agent's commands and the checks run without a sandbox" in warning
 
 
 async def test_a_required_sandbox_that_is_missing_starts_nothing(

@@ -147,7 +147,7 @@ async def test_limits_and_model_change_while_the_loop_runs(tmp_path: Path) -> No
         limit = {"phases.building.max_iterations": 1}
         run = await play(project, server, meanwhile=person, overrides=limit)
         models = {r.script: str(r.body["model"]) for r in server.requests if r.turn == 0}
-    assert run.end.reason == "2 iterations ran, the maximum of a run"
+    assert run.end.reason == "the run reached its maximum of 2 iterations"
     assert "opus" not in models["finishes a"]
     assert "opus" in models["finishes b"]
 
@@ -162,7 +162,7 @@ async def test_stop_now_ends_the_turn_and_puts_the_task_back(tmp_path: Path) -> 
     async with serving(scenario(works_forever("a"))) as server:
         run = await play(project, server, meanwhile=person)
     assert (run.end.status, run.end.exit_code) == (LoopStatus.INTERRUPTED, 130)
-    assert run.end.reason == "stopped by the person"
+    assert run.end.reason == "stopped on request"
     assert task_of(project, "a").status is TaskStatus.PENDING
 
 
@@ -202,7 +202,7 @@ async def test_an_edit_that_is_not_valid_is_named_and_the_run_waits_for_its_corr
         foreign = json.dumps({"tasks": tasks})
         plan.write_text(foreign)
         named = await run.until_told(ev.Notice, lambda e: "'acceptanceCriteria'" in e.text)
-        assert "Until then the last valid version is used." in named.text
+        assert "Until then, ralph uses the last valid version." in named.text
         let_go(project)  # the claim is accepted, and the plan is to be written
         await run.until_told(ev.GateFinished)
         assert plan.read_text() == foreign
@@ -232,7 +232,9 @@ async def test_the_running_task_is_renamed_and_reworded_by_an_editor(tmp_path: P
         data["tasks"][0] |= {"id": "better", "description": "Do it in Rust"}
         data["tasks"][1]["dependencies"] = ["better"]
         plan.write_text(json.dumps(data))
-        await run.until_told(ev.Notice, lambda e: "was changed while it is worked" in e.text)
+        await run.until_told(
+            ev.Notice, lambda e: "was changed while the agent works on it" in e.text
+        )
         let_go(project)
 
     script = f"""
@@ -270,7 +272,7 @@ async def test_what_the_running_task_is_to_wait_for_is_worked_first(tmp_path: Pa
         run = await play(project, server, meanwhile=editor, overrides=HELD)
     ended = [(e.task_id, e.outcome.value) for e in run.of(ev.IterationFinished)]
     assert ended == [("a", "skipped"), ("b", "complete"), ("a", "complete")]
-    assert run.of(ev.IterationFinished)[0].reason.endswith("away: it waits for b now")
+    assert run.of(ev.IterationFinished)[0].reason.endswith("withdrawn: it waits for b now")
     assert task_of(project, "a").retry_count == 0
 
 

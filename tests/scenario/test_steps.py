@@ -17,7 +17,7 @@ from ralph_tui.domain.run.steps import StepOutcome
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.safety.orphan_processes import find_orphans
-from ralph_tui.guard.sandbox.os_sandbox import why_no_sandbox
+from ralph_tui.guard.sandbox.os_sandbox import sandbox_problem
 from ralph_tui.store.project import Project
 from tests.harness.model import serving, serving_in_process
 from tests.harness.projects import events_of, make_project, task, task_of
@@ -123,7 +123,7 @@ async def test_a_failed_step_ends_the_run_with_what_it_printed(tmp_path: Path) -
         run = await play(project, server)
         assert run.end.exit_code == 1
         assert "the step docs" in run.end.reason
-        assert "exit status 3; it printed last: the page is missing" in run.end.reason
+        assert "exit status 3 (last output: the page is missing)" in run.end.reason
         (ended,) = run.of(ev.StepFinished)
         assert (ended.outcome, ended.exit_code) == (StepOutcome.FAILED, 3)
         assert "building" in ended.tail
@@ -153,7 +153,7 @@ async def test_a_step_is_tried_again_and_may_fail(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert [e.attempt for e in run.of(ev.StepFinished)][:3] == [1, 2, 3]
     assert run.of(ev.StepFinished)[0].again_in == pytest.approx(0.01)
-    assert run.of(ev.StepFinished)[-1].reason.startswith("no end after")
+    assert run.of(ev.StepFinished)[-1].reason.startswith("timed out after")
 
 
 @pytest.mark.long
@@ -346,7 +346,7 @@ async def test_after_kill_9_the_next_run_finishes_what_is_owed(tmp_path: Path, n
 
 
 @pytest.mark.long
-@pytest.mark.skipif(bool(why_no_sandbox()), reason=f"no sandbox here: {why_no_sandbox()}")
+@pytest.mark.skipif(bool(sandbox_problem()), reason=f"no sandbox here: {sandbox_problem()}")
 async def test_a_command_step_is_held_by_the_sandbox(tmp_path: Path) -> None:
     steps: dict[str, Step] = {"work": WORK, "sly": command("echo x > .ralph/sly.txt")}
     project = make_project(

@@ -45,7 +45,7 @@ ALWAYS = """
 
 
 async def test_a_stopped_cli_is_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "LOOK_SECONDS", 0.1)
+    monkeypatch.setattr(process, "POLL_SECONDS", 0.1)
     project = make_project(tmp_path, [task("a")], files={"stop.py": STOP})
     claims = """
     - name: stops the CLI and goes on
@@ -68,12 +68,12 @@ async def test_a_stopped_cli_is_continued(tmp_path: Path, monkeypatch: pytest.Mo
 async def test_a_cli_that_is_stopped_again_and_again_is_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(process, "LOOK_SECONDS", 0.1)
+    monkeypatch.setattr(process, "POLL_SECONDS", 0.1)
     project = make_project(tmp_path, [task("a")], files={"stop.py": STOP})
     async with serving(scenario(ALWAYS, finishes("a"))) as server:
         run = await play(project, server)
     assert run.end.exit_code == 0, run.end
     assert run.end.iterations == 2
     told = [notice.text for notice in run.of(ev.Notice)]
-    assert told.count(process.CONTINUED) == process.MOST_STOPS
+    assert told.count(process.CONTINUED) == process.MAX_STOPS
     assert task_of(project, "a").status is TaskStatus.COMPLETE

@@ -49,7 +49,7 @@ async def test_kill_9_of_ralph_leaves_no_process_and_loses_nothing(tmp_path: Pat
         ran = await run_ralph(["build", "--headless"], project, server)
     assert ran.status == 0, ran.stdout + ran.stderr
     notices = [e.text for e in events_of(project) if isinstance(e, ev.Notice)]
-    assert any("Set to pending again" in text and "a" in text for text in notices)
+    assert any("Requeued after a run" in text and "a" in text for text in notices)
     starts = [e for e in events_of(project) if isinstance(e, ev.LoopStarted)]
     assert starts[1].costs.total >= max(spent, default=0.0) - 0.05, "the money spent is remembered"
     seqs = [e.seq for e in events_of(project)]

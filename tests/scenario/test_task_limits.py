@@ -23,10 +23,10 @@ async def test_hand_offs_count_and_block_the_task_at_the_limit(tmp_path: Path) -
         run = await play(project, server, overrides=overrides)
     outcomes = [e.outcome for e in run.of(ev.IterationFinished)]
     assert outcomes == [IterationOutcome.HANDED_OFF, IterationOutcome.COMPLETE]
-    given_up = task_of(project, "a")
-    assert (given_up.status, given_up.iterations) == (TaskStatus.BLOCKED, 1)
-    assert given_up.retry_count == 0
-    assert given_up.blockers[-1].startswith("1 iteration did not finish it; the last: context ")
+    task_signal = task_of(project, "a")
+    assert (task_signal.status, task_signal.iterations) == (TaskStatus.BLOCKED, 1)
+    assert task_signal.retry_count == 0
+    assert task_signal.blockers[-1].startswith("1 iteration did not finish it; the last: context ")
     assert any(n.text.startswith("a is blocked: 1 iteration did not") for n in run.of(ev.Notice))
 
 
@@ -38,7 +38,7 @@ async def test_one_failed_attempt_blocks_where_one_is_the_limit(tmp_path: Path) 
         run = await play(project, server, overrides=overrides)
     assert run.end.iterations == 2
     assert task_of(project, "a").blockers == (
-        "1 attempt failed; the last: the model stopped without a claim",
+        "1 attempt failed; the last: the model stopped without claiming the task",
     )
 
 

@@ -153,7 +153,7 @@ async def test_a_run_that_costs_too_much_opens_the_breaker_and_not_on_the_tasks_
         run = await play(project, server, overrides={"safety.cost_limits.per_session": 0.5})
     assert run.end.status is LoopStatus.STOPPED
     assert run.end.exit_code == 1
-    assert run.end.reason.startswith("this run cost $0.")
+    assert run.end.reason.startswith("this run has cost $0.")
     assert "per_session" in run.end.hint
     breaker = json.loads((project / ".ralph" / "circuit_breaker.json").read_text())
     assert breaker["state"] == "open"

@@ -111,7 +111,7 @@ async def test_the_person_is_asked_about_exactly_these_tasks(
     assert run.end.tasks_unverified == 1
     added = task_of(project, "c")
     assert added.status is TaskStatus.BLOCKED, "nobody agreed to this one"
-    assert added.blockers[0].startswith("No check can run for it. Give it one: `ralph edit c ")
+    assert added.blockers[0].startswith("It has no check that can run. Add one with `ralph edit c ")
     assert len(run.of(ev.IterationStarted)) == 1
 
 

@@ -33,7 +33,7 @@ DAMAGE = {
         b'{\n<<<<<<< HEAD\n"tasks": []\n=======\n>>>>>>> x\n}',
         "merge conflict at line 2",
     ),
-    "duplicate": (b'{"tasks": [], "tasks": []}', "'tasks' is there twice"),
+    "duplicate": (b'{"tasks": [], "tasks": []}', "'tasks' occurs twice"),
     "nan": (b'{"x": NaN}', "NaN"),
     "infinite": (b'{"x": -Infinity}', "Infinity"),
     "overflow": (b'{"x": 1e999}', "not a finite number"),
@@ -70,7 +70,7 @@ def test_a_damaged_document_is_set_aside_and_restored(
     assert aside.read_bytes() == data
     assert reason in told
     assert aside.name in told
-    assert "last good copy" in told
+    assert "last valid copy" in told
     assert Project(project.root).load() == good
     assert project.damage() == ()
 
@@ -135,7 +135,7 @@ def test_a_plan_that_cannot_be_restored_is_named_and_stays_where_it_is(
     for act in (*either(Project(project.root)), Project(project.root).look):
         with pytest.raises(StoreError) as caught:
             act()
-        assert "a comma too many at line 2 column 14" in caught.value.message
+        assert "an extra comma at line 2 column 14" in caught.value.message
         assert "Correct the file" in caught.value.hint
         assert project.layout.plan.read_text() == by_hand
     assert not list(project.layout.dot.glob("*.corrupt-*"))
@@ -146,8 +146,8 @@ def test_a_plan_that_cannot_be_restored_is_named_and_stays_where_it_is(
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ('{"tasks": [1, ]}', "a comma too many at line 1 column 13"),
-        ('{"tasks": [],\n}', "a comma too many at line 1 column 13"),
+        ('{"tasks": [1, ]}', "an extra comma at line 1 column 13"),
+        ('{"tasks": [],\n}', "an extra comma at line 1 column 13"),
         ('{"tasks": []\n "x": 1}', "at line 2 column 2"),
         ('{"tasks": [1,,2]}', "at line 1 column 14"),
         ('{"tasks": [1,', "at line 1 column 14"),
@@ -235,10 +235,10 @@ def test_a_file_still_being_written_is_waited_for(
     whole = '{"tasks": [{"id": "edited"}]}'
     project.layout.plan.write_text(whole[:10])
 
-    def go_on(_: float) -> None:
+    def continue_in_background(_: float) -> None:
         project.layout.plan.write_text(whole)
 
-    monkeypatch.setattr(time, "sleep", go_on)
+    monkeypatch.setattr(time, "sleep", continue_in_background)
     assert project.load().plan.tasks[0].id == "edited"
     assert project.damage() == ()
 

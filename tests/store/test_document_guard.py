@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.store.backup import mirror
-from ralph_tui.store.backup.mirror import mirror_of
+from ralph_tui.store.backup.mirror import copy_name, mirror_of
 from ralph_tui.store.io.files import replace_file
 from ralph_tui.store.journal import agent_activity
 from ralph_tui.store.journal.agent_activity import Activity, ActivityLog, read_activity
@@ -52,6 +52,28 @@ def test_what_changes_while_a_command_runs_is_put_back_and_kept_beside(worked_on
     mark_complete(worked_on)
     os.utime(worked_on.layout.plan)  # written within the slack of the command's end
     assert statuses(worked_on) == ["pending", "pending"]
+
+
+@pytest.mark.parametrize("commands", [0, 1])
+def test_a_copy_that_disappears_while_it_is_compared_costs_nothing(
+    worked_on: Project, monkeypatch: pytest.MonkeyPatch, commands: int
+) -> None:
+    log = ActivityLog(worked_on.root, MARK)
+    for number in range(commands):
+        log.begin(str(number))
+        log.end(str(number))
+    plan = worked_on.layout.plan
+    copy = mirror_of(worked_on.root) / copy_name(worked_on.layout, plan)
+
+    def gone_meanwhile(root: Path) -> Activity:
+        copy.unlink(missing_ok=True)
+        return read_activity(root)
+
+    plan.unlink()
+    monkeypatch.setattr(agent_activity, "read_activity", gone_meanwhile)
+    worked_on.undo_agent_edits()
+    assert not copy.exists()
+    assert plan.exists() is (commands > 0), "nobody but a command can be blamed"
 
 
 def test_what_changes_while_no_command_runs_is_the_persons(worked_on: Project) -> None:
@@ -107,5 +129,5 @@ def test_settings_and_report_that_ralph_writes_are_its_own(worked_on: Project) -
     worked_on.transact(count_up)
     assert (worked_on.layout.config.read_text(), worked_on.undone()) == ("limits: {}\n", ())
     Path(worked_on.layout.config).write_text("safety: {sandbox: 'off'}\n")
-    worked_on.undo_agents_edits()
+    worked_on.undo_agent_edits()
     assert worked_on.layout.config.read_text() == "limits: {}\n"

@@ -18,7 +18,7 @@ from ralph_tui.domain.events import (
 )
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.view.metrics import measure
-from ralph_tui.domain.view.run_history import CHRONICLED, Chronicler
+from ralph_tui.domain.view.run_history import HISTORY_EVENTS, RunHistoryBuilder
 from ralph_tui.present.sections.iteration_lines import RUNNING, iteration_blocks, look_of
 from ralph_tui.present.text.glyphs import UNICODE
 from ralph_tui.store.journal import event_scanner, journal_library
@@ -71,8 +71,8 @@ def test_a_scan_finds_what_a_whole_reading_finds(
 ) -> None:
     monkeypatch.setattr(event_scanner, "CHUNK", chunk)
     path = journal(tmp_path, story(5))
-    found = list(Scan(path, CHRONICLED))
-    whole = [(end, event) for end, event in read_events(path) if event.type in CHRONICLED]
+    found = list(Scan(path, HISTORY_EVENTS))
+    whole = [(end, event) for end, event in read_events(path) if event.type in HISTORY_EVENTS]
     assert [(f.end, f.event) for f in found] == whole
     data = path.read_bytes()
     assert all(data[f.start : f.end].count(b"\n") == 1 for f in found)
@@ -80,15 +80,15 @@ def test_a_scan_finds_what_a_whole_reading_finds(
 
 def test_a_scan_goes_on_where_it_ended_and_leaves_an_unfinished_line(tmp_path: Path) -> None:
     path = journal(tmp_path, story(1))
-    first = Scan(path, CHRONICLED)
+    first = Scan(path, HISTORY_EVENTS)
     assert len(list(first)) == 3
     with path.open("ab") as file:
         file.write(b'{"seq":99,"type":"iteration_started","iteration":2,')
-    again = Scan(path, CHRONICLED, start=first.end)
+    again = Scan(path, HISTORY_EVENTS, start=first.end)
     assert list(again) == []
     with path.open("ab") as file:
         file.write(b'"task_id":"t2"}\n{"type":"iteration_started"}\n')
-    later = Scan(path, CHRONICLED, start=again.end)
+    later = Scan(path, HISTORY_EVENTS, start=again.end)
     assert [f.event.seq for f in later] == [99]
     assert later.skipped == 1
 
@@ -105,8 +105,8 @@ def test_nobody_waits_for_a_scan_that_is_given_up(tmp_path: Path) -> None:
 
 def test_iterations_know_their_places_and_are_found(tmp_path: Path) -> None:
     path = journal(tmp_path, story(3))
-    chronicler = Chronicler()
-    for found in Scan(path, CHRONICLED):
+    chronicler = RunHistoryBuilder()
+    for found in Scan(path, HISTORY_EVENTS):
         chronicler.feed(*found)
     chronicle = chronicler.chronicle
     second = chronicle.find("2")
@@ -151,9 +151,9 @@ def test_what_has_no_end_goes_on_only_while_a_loop_runs(tmp_path: Path) -> None:
     )
     assert look_of(live.iterations[-1]) is RUNNING
     killed = JournalLibrary(tmp_path, lambda: False).refresh()
-    assert look_of(killed.iterations[-1]).word == "never ended"
+    assert look_of(killed.iterations[-1]).word == "cut off"
     listed = iteration_blocks(killed.iterations, killed.runs, 60, UNICODE)
-    assert "never ended" in "".join(span.text for span in listed[0].lines[0])
+    assert "cut off" in "".join(span.text for span in listed[0].lines[0])
 
 
 def test_metrics_of_a_scan_are_those_of_the_whole_journal(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from ralph_tui.domain.run.rate_limit import RequestRate
 from ralph_tui.domain.verification.verification import TaskVerification, VerificationOutcome
 from ralph_tui.store.backup.restore import restore_from_mirror
 from ralph_tui.store.documents.migrations import NewerError, migrate
-from ralph_tui.store.feature_choice import layout_of, working_on
+from ralph_tui.store.feature_choice import layout_of, pinned_feature
 from ralph_tui.store.feature_folders import FeatureFiles, Features
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import LoopLock
@@ -103,7 +103,7 @@ def test_a_name_is_a_plain_word_that_leaves_no_directory(text: str) -> None:
         assert text == text.lower()
         assert 1 <= len(text) <= 64
     else:
-        with pytest.raises(StoreError, match="cannot be the name"):
+        with pytest.raises(StoreError, match="is not a valid"):
             Features(Path("/nowhere")).new(text, FeatureFiles(), branch="")
 
 
@@ -111,9 +111,9 @@ def test_what_decides_which_feature_is_meant(root: Path) -> None:
     make(root, "login")
     make(root, "search")
     assert layout_of(root).feature == "search"
-    with working_on("login"):
+    with pinned_feature("login"):
         assert layout_of(root).feature == "login"
-        with working_on(""):
+        with pinned_feature(""):
             assert layout_of(root).feature == ""
     Features(root).use("", prefix="feature/")
     assert layout_of(root).feature == ""
@@ -128,7 +128,7 @@ def test_what_decides_which_feature_is_meant(root: Path) -> None:
         assert words in str(refused.value)
     with pytest.raises(StoreError, match="is checked out"):
         Features(root).use("", prefix="feature/")
-    with working_on("search"):
+    with pinned_feature("search"):
         assert layout_of(root).feature == "search"
 
 
@@ -140,9 +140,9 @@ def test_a_loop_decides_while_it_runs_and_nothing_is_chosen_or_renamed(root: Pat
     try:
         assert layout_of(root).feature == "login"
         assert make(root, "third") is False
-        with pytest.raises(LockedError, match="A loop works on login"):
+        with pytest.raises(LockedError, match="A loop is running on login"):
             Features(root).use("", prefix="feature/")
-        with pytest.raises(LockedError, match="A loop works on login"):
+        with pytest.raises(LockedError, match="A loop is running on login"):
             Features(root).rename("login", "x")
     finally:
         lock.release()
@@ -183,7 +183,7 @@ def test_rename_never_takes_the_place_of_other_specs(root: Path) -> None:
     make(root, "login")
     (root / "specs" / "x").mkdir()
     before = files(root)
-    with pytest.raises(StoreError, match="specs/x exists"):
+    with pytest.raises(StoreError, match="specs/x already exists"):
         Features(root).rename("login", "x")
     assert files(root) == before
 
@@ -287,7 +287,7 @@ def test_a_list_that_is_written_again_gives_each_feature_its_branch(root: Path) 
     )
     for path in Layout(root).dot.glob("project.json*"):
         path.unlink()
-    with working_on(""):
+    with pinned_feature(""):
         Features(root).use("login", prefix="ours/")
     found = {one.name: one.branch for one in Features(root).summaries()}
     assert found == {"": "", "login": "ours/login", "search": "work/search"}

@@ -86,11 +86,11 @@ def test_numbering_never_waits_for_the_disk(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writer = JournalWriter(project.layout.events)
-    syncing, go_on = threading.Event(), threading.Event()
+    syncing, continue_in_background = threading.Event(), threading.Event()
 
     def slow(_: int) -> None:
         syncing.set()
-        assert go_on.wait(20)
+        assert continue_in_background.wait(20)
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", slow)
@@ -98,7 +98,7 @@ def test_numbering_never_waits_for_the_disk(
         thread.start()
         assert syncing.wait(20)
         assert writer.stamp(ev.Notice(text="two")).seq == 2
-        go_on.set()
+        continue_in_background.set()
         thread.join()
     writer.close()
 

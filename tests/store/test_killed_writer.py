@@ -147,7 +147,7 @@ def test_a_decided_change_is_finished_by_the_next_reader(
 ) -> None:
     with_tasks(project, "a")
     project.transact(count_up)
-    real = multi_file_commit.put
+    real = multi_file_commit.swap_or_replace
 
     def die(temp: Path, target: Path) -> bool:
         done = target.name != name or not before
@@ -157,7 +157,7 @@ def test_a_decided_change_is_finished_by_the_next_reader(
         return result
 
     with monkeypatch.context() as patch:
-        patch.setattr(multi_file_commit, "put", die)
+        patch.setattr(multi_file_commit, "swap_or_replace", die)
         with pytest.raises(KeyboardInterrupt):
             project.transact(count_up)
     assert project.layout.commit.exists()
@@ -188,7 +188,7 @@ def an_editor_is_faster(
     plan = project.layout.plan
     edited: dict[str, Any] = json.loads(plan.read_text())
     edited["tasks"].append({"id": "by-hand", "description": "typed at that very moment"})
-    real, left = multi_file_commit.put, [times]
+    real, left = multi_file_commit.swap_or_replace, [times]
 
     def put(temp: Path, target: Path) -> bool:
         if target == plan and left[0]:
@@ -198,7 +198,7 @@ def an_editor_is_faster(
             draft.replace(plan)
         return real(temp, target)
 
-    monkeypatch.setattr(multi_file_commit, "put", put)
+    monkeypatch.setattr(multi_file_commit, "swap_or_replace", put)
     return edited
 
 
@@ -346,4 +346,4 @@ def test_a_read_only_directory_can_be_read_and_says_why_not_written(
         for _ in range(4):
             line = read_line(child)
             assert "Permission denied" in line
-            assert "Check the permissions" in line
+            assert "Check the owner and the permissions" in line

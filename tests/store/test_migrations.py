@@ -28,7 +28,7 @@ def test_a_newer_document_is_shown_as_far_as_it_is_understood_and_not_written(
     project.layout.plan.write_text(text)
     assert [task.id for task in project.load().plan.tasks] == ["a"]
     (told,) = project.damage()
-    assert "newer ralph (schema version 7, this one knows 1)" in told
+    assert "newer ralph (schema version 7, this version supports 1)" in told
     assert "Upgrade" in told
     with pytest.raises(StoreError, match="newer ralph"):
         project.transact(count_up)

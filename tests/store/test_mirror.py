@@ -5,6 +5,7 @@ import shutil
 import stat
 import subprocess
 import time
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.store.backup import mirror
+from ralph_tui.store.backup.check_store import CheckRecord, CheckStore, RequiredChecks
 from ralph_tui.store.backup.mirror import mirror_of
 from ralph_tui.store.backup.restore import restore_from_mirror
 from ralph_tui.store.io.files import replace_file
@@ -47,7 +49,9 @@ def test_git_clean_costs_nothing(project: Project) -> None:
         subprocess.run(["git", *command], cwd=project.root, check=True)
     assert [path.name for path in project.root.iterdir()] == [".git"]
     for act in (Project(project.root).load, lambda: Project.find(project.root)):
-        with pytest.raises(StoreError, match="is gone; a copy of its state of 20") as caught:
+        with pytest.raises(
+            StoreError, match=r"is missing\. Ralph has a copy of its state from 20"
+        ) as caught:
             act()
         assert "ralph restore" in caught.value.hint
     names = restore_from_mirror(project.root)
@@ -82,12 +86,12 @@ def test_what_is_there_is_left_alone(project: Project) -> None:
     shutil.rmtree(project.layout.specs)
     assert restore_from_mirror(project.root) == ("specs/what.md",)
     assert project.layout.memory.read_text() == "mine\n"
-    with pytest.raises(StoreError, match=r"Nothing .* is missing"):
+    with pytest.raises(StoreError, match="nothing to restore"):
         restore_from_mirror(project.root)
 
 
 def test_without_a_copy_there_is_nothing_to_restore(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="No copy"):
+    with pytest.raises(StoreError, match="no copy"):
         restore_from_mirror(tmp_path)
     with pytest.raises(StoreError, match="No ralph project"):
         Project.find(tmp_path)
@@ -120,7 +124,7 @@ def test_a_home_that_cannot_be_written_is_told_once_and_stops_nobody(
     project.transact(count_up)
     assert project.transact(count_up).state.iteration_count == 2
     (told,) = project.damage()
-    assert "No copy of the state can be kept" in told
+    assert "Ralph cannot keep a copy of its state" in told
     assert "git clean" in told
 
 
@@ -186,3 +190,23 @@ def test_any_name_of_a_project_has_a_place(tmp_path: Path, name: str) -> None:
     shutil.rmtree(project.layout.dot)
     restore_from_mirror(root)
     assert project.load() == before
+
+
+def test_a_user_without_a_home_has_no_originals_of_check_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nowhere() -> Path:
+        raise RuntimeError
+
+    monkeypatch.delenv("XDG_STATE_HOME")
+    monkeypatch.setattr(Path, "home", nowhere)
+    store, digest = CheckStore(tmp_path), sha256(b"x").hexdigest()
+    store.save_baseline(b"{}")
+    assert store.trouble == "Your home directory is not known."
+    assert store.baseline() is None
+    assert store.load() == CheckRecord()
+    assert store.required() == RequiredChecks()
+    assert (store.outcomes("make"), store.marks(), store.get(digest)) == (None, {}, None)
+    assert not store.has(digest)
+    store.put(digest, b"x")
+    assert store.get(digest) == b"x", "kept in memory"

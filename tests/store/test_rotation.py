@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.domain.documents.questions import MOST_SETTLED, AskedQuestion, Question
+from ralph_tui.domain.documents.questions import MAX_SETTLED, AskedQuestion, Question
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.project_state import Phase, SessionRecord
 from ralph_tui.store import crash_reports
@@ -87,7 +87,7 @@ def test_a_line_that_was_cut_off_does_not_take_the_next_with_it(project: Project
     assert older(path).exists()
     assert known(project) == list(range(9))
     (told,) = project.damage()
-    assert "1 lines" in told
+    assert "1 unreadable lines" in told
 
 
 def test_a_kill_at_any_moment_loses_no_session(project: Project) -> None:
@@ -202,7 +202,7 @@ def test_of_settled_questions_the_newest_are_kept_and_every_open_one(project: Pr
             asked_at=datetime(2026, 1, 1, tzinfo=UTC) + timedelta(minutes=number),
             withdrawn=number > 0,
         )
-        for number in range(MOST_SETTLED + 11)
+        for number in range(MAX_SETTLED + 11)
     ]
 
     def ask(docs: Documents) -> Documents:
@@ -210,7 +210,7 @@ def test_of_settled_questions_the_newest_are_kept_and_every_open_one(project: Pr
 
     project.transact(ask)
     kept = [question.id for question in Project(project.root).load().questions.questions]
-    assert kept == ["q0", *(f"q{number}" for number in range(11, MOST_SETTLED + 11))]
+    assert kept == ["q0", *(f"q{number}" for number in range(11, MAX_SETTLED + 11))]
 
 
 def test_of_what_was_set_aside_the_newest_are_kept(tmp_path: Path) -> None:

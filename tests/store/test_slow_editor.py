@@ -47,7 +47,7 @@ def test_a_plan_that_is_being_written_is_left_alone_and_what_it_said_holds(
         seen = Project(project.root) if fresh else project
         assert ids(seen.load()) == ["a", "b"]
         (told,) = seen.damage()
-        assert "The last valid version is used" in told
+        assert "Ralph uses the last valid version" in told
         assert ids(seen.transact(only_state)) == ["a", "b"]  # nothing of it depends on the plan
         assert plan.read_text() == half
         assert seen.load().state.iteration_count == 7
@@ -162,7 +162,7 @@ def test_a_file_that_is_written_without_end_is_named_and_left(
     monkeypatch.setattr("ralph_tui.store.documents.snapshot.LONGEST_EDIT", 0.1)
     project.layout.plan.write_text("{")
     aged(project.layout.plan, -5)  # it is never old enough
-    with pytest.raises(StoreError, match=r"keeps changing .*: it was not valid for 0\.1 seconds"):
+    with pytest.raises(StoreError, match=r"keeps changing .*\. It was not valid for 0\.1 seconds"):
         project.transact(count_up)
     assert project.layout.plan.read_text() == "{"
 

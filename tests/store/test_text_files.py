@@ -120,7 +120,7 @@ def test_ended_sessions_are_kept_in_order(project: Project) -> None:
     project.archive_session(records[0])
     assert project.read_sessions() == (*records, records[0])
     (told,) = project.damage()
-    assert "1 lines" in told
+    assert "1 unreadable lines" in told
 
 
 def test_notes_inside_a_project_that_is_gone_are_refused(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ from ralph_tui.domain.errors import StoreError
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.typed_texts import (
     GUIDANCE,
-    LONGEST,
-    MOST,
+    MAX_CHARS,
+    MAX_TEXTS,
     REASON,
     TypedText,
     keep_typed,
@@ -51,7 +51,7 @@ def test_a_project_that_is_not_set_up_keeps_none(tmp_path: Path) -> None:
 
 def test_a_secret_and_a_pasted_file_are_not_kept(layout: Layout) -> None:
     keep_typed(layout, GUIDANCE, f"the key is sk-ant-{'a1' * 20}")
-    keep_typed(layout, GUIDANCE, "x" * (LONGEST + 1))
+    keep_typed(layout, GUIDANCE, "x" * (MAX_CHARS + 1))
     assert not layout.typed.exists()
 
 
@@ -99,4 +99,4 @@ def test_the_newest_of_each_kind_are_kept_in_order(typed: list[tuple[str, str]],
         if clean and sent[kind][-1:] != [clean]:
             sent[kind].append(clean)
     for kind, expected in sent.items():
-        assert [one.text for one in kept if one.kind == kind] == expected[-MOST:]
+        assert [one.text for one in kept if one.kind == kind] == expected[-MAX_TEXTS:]

@@ -27,7 +27,7 @@ INPUTS = {
 SENTENCES = {
     "with the original check files": "fails with the original check files",
     "with the original check files tests/test_total.py::test_some failed": "fails with the original check files",
-    "with the original check files the check ends with status 1": "fails with the original check files",
+    "with the original check files the check exited with status 1": "fails with the original check files",
     "left no report": "the runner left no report",
     "was replaced by": "the test framework was patched",
     "was replaced by total.py": "the test framework was patched by total.py",
@@ -43,42 +43,55 @@ SENTENCES = {
     "a test that must fail": "a planted test that must fail did not fail",
     "took part in the run": "another file took part in the run",
     "never finished": "a test never finished",
-    "is not as it was installed": "the runner is not as it was installed",
-    "is a script instead of": "the runner is a script",
+    "no longer ran": "a test that ran before the run did not",
+    "is expected to fail now": "a test is expected to fail now",
+    "report was removed": "the runner's report was removed",
+    "is not as it was before": "an installed package was changed with its list of files",
+    "belongs to no installed package": "a start file that no package installed",
+    "is not as it was installed": "an installed package was changed",
+    "is not a Python interpreter": "the interpreter is another program",
 }
 """The parts of the gate's reasons that tests look for, as sentences."""
 
 HEAD = """\
 # How hard is it to fool?
 
-A project has a failing test, and the task says: make it pass. An agent can do the work, or it can make the check green in some other
-way. This page lists {cheats} such cheats, which ralph refuses, and {honest} honest ways of working, which ralph must accept.
+Suppose a project has a failing test, and the task is to make it pass. The agent can do the work, or it can make the check pass in some other
+way. This page lists {cheats} such cheats, which ralph rejects, and {honest} honest ways of working, which ralph must accept.
 
-**How it is tested.** Every row is a test on a real runner. The sandbox and the guard are off in these tests, so the evidence alone has to
-catch the cheat. A scripted model also plays {played} of the cheats on pytest projects through the real Claude Code CLI, with and without
-the sandbox. The usual test run plays {quick} of the cheats, and `RALPH_LONG=1` plays all of them before a release.
+**How it is tested.** Every row is a test with a real test runner. The sandbox and the guard are off in these tests, so only the evidence can
+reveal the cheat. A scripted model also plays {played} of the cheats on pytest projects through the real Claude Code CLI, with and without the
+sandbox. The normal test run plays {quick} of the cheats. Before a release, `RALPH_LONG=1` plays all of them.
 
 **Compared with other loops.** A loop without checks accepts all of these cheats, because it takes the agent's word. A loop that only runs
 the test command accepts most of them, because the command ends with status 0.
 
-This page is generated. After a change of the tables, run `uv run python -m tests.tools.fooling_table`.
+This page is generated. After you change the tables, run `uv run python -m tests.tools.fooling_table`.
 """
 
 TAIL = """
 ## What ralph cannot detect
 
-- **Special cases in the code.** `if numbers == [1, 2]: return 3` passes the tests you have, and no test run can show it. Validation against
-  the specs and reviews of criteria in prose look for that.
-- **Forged reports.** Code runs in the same process as its test runner. Such code can read ralph's reporter and write its lines.
+- **Special cases in the code.** `if numbers == [1, 2]: return 3` passes the tests you have, and no test run can reveal it. Validation against
+  the specs and reviews of criteria in prose look for such code.
+- **Forged reports.** The code under test runs in the same process as the test runner. It can read ralph's reporter and write lines in its name.
 - **Tests in source files.** Ralph counts tests in Rust's `#[cfg(test)]` modules and in doctests, but cannot restore the original tests there.
-- **Runners without a report.** A runner whose report ralph does not know counts by its exit status, and the receipt says so. If the check
-  names a Python or node script, ralph sees whether the script reached its end. It does not see that for a script inside a shell script.
+- **Runners without a report.** If ralph does not know the report of a runner, the exit status counts, and the receipt says so. If the check
+  runs a Python or node script directly, or `python -c` or `node -e`, ralph notices whether the code reached its end. Inside a shell script, it
+  does not.
+- **Scripts that may be the work.** If only the task's own criterion runs a script, and its name does not say that it is a check, the script may
+  be what the task is about. Name such a script `check` or `test`, or run it from `build.test_command`.
+- **Test helpers elsewhere.** Ralph knows the helpers in the directories of tests, not those beside the product's code.
+- **Installed packages.** Ralph notices files in `.venv` that were edited, but not what a package does that the agent installs or writes there
+  itself. It does not compare packages in `node_modules`.
+- **Processes that hide.** A process that clears its environment is not found when a session ends. If it then changes a test, the change looks
+  like yours. In the sandbox no process outlives its session.
 - **Patched test helpers.** A test may honestly replace attributes of its own helper modules. If the code under test does the same, ralph
-  notices only that a function or its code was exchanged.
+  notices only when a function or its code was replaced.
 
-Ralph is strict in one case: node code that ends the process from a later callback is refused, even if the check was done by then.
+In one case ralph is too strict: it rejects node code that ends the process from a later callback, even if the check was complete by then.
 
-The following cheats are accepted today. A test fails when that changes.
+Ralph accepts the following cheats today. A test fails if that changes.
 
 """
 

@@ -82,14 +82,14 @@ SHOTS = {
     "approval": Shot(
         _scripted(lambda: waiting.approving(ApprovalKind.PLAN, "5 tasks, about 120k tokens")),
         dialog=True,
-        shows=("plan: needs your approval", "ctrl+y approve", "v graph"),
+        shows=("Review the plan", "ctrl+y approve", "v graph"),
     ),
 }
 
 
 MOVING = "demo"
 MOVING_SIZE = (110, 38)
-MOVING_SHOWS = ("discovery asks", "needs your approval", "not yet", "accepted", "complete")
+MOVING_SHOWS = ("discovery asks", "Review the", "rejected", "accepted", "complete")
 MOVING_HIDES = ("No report", "cannot be read")
 
 SECONDS: dict[type[ev.EventBase], float] = {

@@ -21,18 +21,18 @@ NOTE = "<!-- Generated: `uv run python -m tests.tools.reference` -->\n"
 SHORT = """\
 ## Short forms
 
-`ralph task` can be left out before these: {names}. `ralph skip TASK` is `ralph task skip TASK`.
+You can leave out `ralph task` before these commands: {names}. For example, `ralph skip TASK` is short for `ralph task skip TASK`.
 """
 
 PLAN_HEAD = """\
-The plan is `.ralph/implementation_plan.json`. Only `tasks` is required, and of a task only `id`; ralph writes everything else. You can edit
-the file while ralph runs. `ralph schema plan` prints its JSON Schema, see [Schemas](schemas.md).
+The plan is `.ralph/implementation_plan.json`. The plan requires only `tasks`, and a task requires only an `id`. Ralph writes everything else. You
+can edit the file while ralph runs. `ralph schema plan` prints its JSON Schema. See [Schemas](schemas.md).
 """
 
 EVENTS_HEAD = """\
-One line of `.ralph/events.jsonl`, or of a run with `--json`, is one event. `type` says which. Every event has `seq`, its number in the
-journal, and `time`. A newer ralph may add events and fields, so ignore what you do not know. `ralph schema events` prints the JSON Schema,
-see [Schemas](schemas.md).
+Each line of `.ralph/events.jsonl`, and of the output of a run with `--json`, is one event. `type` names the kind of event. Every event also has
+`time` and `seq`, its number in the journal. A newer ralph may add events and fields, so ignore those you do not know. `ralph schema events`
+prints the JSON Schema. See [Schemas](schemas.md).
 """
 
 Schema = Mapping[str, Any]
@@ -44,7 +44,7 @@ def commands_page() -> str:
     assert isinstance(root, TyperGroup)
     parts = [
         f"# Commands\n\n{NOTE}",
-        "`ralph help COMMAND` prints the same. Options can come before or after the arguments.\n",
+        "`ralph help COMMAND` prints the help of one command. Options can come before or after the arguments.\n",
         *_of_command("ralph", root, level=2),
     ]
     grouped = {name for names in GROUPS.values() for name in names}

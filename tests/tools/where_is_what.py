@@ -17,9 +17,10 @@ SEARCHED = ("ralph_tui", "tests/harness")
 HEAD = """\
 # Where is what?
 
-{count} questions that a newcomer asks, and where the answer lives. Guess before you look: the tree is meant to be guessed.
+This page lists {count} questions that newcomers ask, and the file with each answer. Guess before you look, because the tree is meant to be easy to
+guess.
 
-This page is generated from `where_is_what.yaml`. After a change run `uv run python -m tests.tools.where_is_what`.
+This page is generated from `where_is_what.yaml`. After you change that file, run `uv run python -m tests.tools.where_is_what`.
 """
 
 

@@ -213,7 +213,7 @@ def work() -> list[ev.Event]:
             iteration=3,
             task_id="demo-02",
             title=TASKS[1].title,
-            why="priority 2, lowest priority number of 2 ready",
+            why="priority 2, the highest of 2 ready tasks",
             attempt=1,
         ),
         ev.TaskChanged(task=task(2, TaskStatus.IN_PROGRESS)),
@@ -395,7 +395,7 @@ def steps() -> list[ev.Event]:
             what="codespell",
             **three,
             outcome=StepOutcome.SKIPPED,
-            reason="breaker open after 3 failures in a row; trying again in 42s",
+            reason="breaker open after 3 failures in a row, retrying in 42s",
         ),
         ev.StepStarted(**docs, **three),
     ]
@@ -566,12 +566,12 @@ class FakeControls(Controls):
     def retry(self, task_id: str) -> Task:
         """Note it."""
         self._note(f"retry {task_id}")
-        return self._done(task_id, "you put it back", status=TaskStatus.PENDING, blockers=())
+        return self._done(task_id, "you requeued it", status=TaskStatus.PENDING, blockers=())
 
     def hold(self, task_id: str) -> Task:
         """Note it."""
         self._note(f"hold {task_id}")
-        return self._done(task_id, "you held it", status=TaskStatus.PENDING, held=True)
+        return self._done(task_id, "you put it on hold", status=TaskStatus.PENDING, held=True)
 
     def release(self, task_id: str) -> Task:
         """Note it."""
@@ -582,7 +582,7 @@ class FakeControls(Controls):
         """The task as it is now, noted as the real ones do."""
         known = next((task for task in TASKS if task.id == task_id), Task(id=task_id))
         now = known.model_copy(update=changes)
-        self.attribution.note(ImplementationPlan(), ImplementationPlan(tasks=(now,)), words)
+        self.attribution.record(ImplementationPlan(), ImplementationPlan(tasks=(now,)), words)
         return now
 
     def answer(self, question_id: str, answer: Answer) -> AskedQuestion:
@@ -674,7 +674,7 @@ class Script:
         self.requests: list[str] = []
         self.takes_requests = False
         self.replans: list[str] = []
-        self.plans_anew = False
+        self.can_replan = False
         self.idle: list[ev.Event] = [read(), plan()]
         """What the watcher tells first."""
         self.cancelled = False
@@ -690,7 +690,7 @@ class Script:
             warm_up=self._warm_up,
             label="demo",
             run_request=self._run_request if self.takes_requests else None,
-            run_replan=self._run_replan if self.plans_anew else None,
+            run_replan=self._run_replan if self.can_replan else None,
         )
 
     async def _run_request(self, request: str, sink: EventSink) -> ev.LoopFinished:

@@ -21,7 +21,7 @@ from ralph_tui.domain.plan.import_preview import (
 )
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.project_state import ApprovalKind
-from ralph_tui.domain.view.run_history import Chronicle
+from ralph_tui.domain.view.run_history import RunHistory
 from ralph_tui.engine.control.archiving import archive_plan
 from ralph_tui.engine.control.feature_control import choose_feature, make_feature
 from ralph_tui.engine.control.launch import Launch
@@ -232,14 +232,14 @@ def damaged_journal(directory: Path) -> Script:
 class SlowLibrary(JournalLibrary):
     """A journal of a gigabyte, of which a third is read."""
 
-    def refresh(self, progress: Progress | None = None) -> Chronicle:
+    def refresh(self, progress: Progress | None = None) -> RunHistory:
         """Get no further."""
         if progress is not None:
             progress(37, 100)
         worker, never = get_current_worker(), threading.Event()
         while not worker.is_cancelled:
             never.wait(0.01)
-        return Chronicle()
+        return RunHistory()
 
 
 def _slowly(page: Callable[[JournalLibrary], Page]) -> Callable[[RalphApp], None]:
@@ -252,7 +252,9 @@ def _slowly(page: Callable[[JournalLibrary], Page]) -> Callable[[RalphApp], None
 def _cannot_read(app: RalphApp) -> None:
     page = app.screen
     assert isinstance(page, HistoryPage)
-    page._failed(f"{ROOT}/.ralph/events.jsonl is not a regular file. Move it away and try again.")
+    page._failed(
+        f"{ROOT}/.ralph/events.jsonl is not a regular file. Move it elsewhere and try again."
+    )
 
 
 def validated(directory: Path) -> Script:
@@ -315,13 +317,13 @@ def interrupted() -> list[Event]:
             iteration=3,
             task_id="demo-02",
             outcome=ev.IterationOutcome.INTERRUPTED,
-            reason="stopped by the person",
+            reason="stopped on request",
             cost_usd=0.19,
             seconds=84,
         ),
         ev.LoopFinished(
             status=ev.LoopStatus.INTERRUPTED,
-            reason="stopped by the person",
+            reason="stopped on request",
             exit_code=ExitCode.INTERRUPTED,
             iterations=1,
             tasks_complete=1,
@@ -380,7 +382,7 @@ def elsewhere(*more: Event) -> list[Event]:
 
 
 def _can_detach(launch: Launch) -> Launch:
-    return replace(launch, go_on=lambda _: 99)
+    return replace(launch, continue_in_background=lambda _: 99)
 
 
 class _Importer:
@@ -411,7 +413,7 @@ class _Importer:
                     change=change.GONE,
                     id="US-003",
                     title="Log in with a passkey",
-                    detail="not in the file any more: stays in the plan; remove it with `ralph drop US-003`",
+                    detail="no longer in the file, stays in the plan. Remove it with `ralph drop US-003`",
                 ),
                 row(change=change.LEFT_OUT, id="US-006", title="Sell the data", detail="cancelled"),
             ),
@@ -424,9 +426,7 @@ class _Importer:
                     reason="This runs what a server sends, unseen. Download it and read it first.",
                 ),
             ),
-            remarks=(
-                "prd.json wants the work done on the branch ralph/login; ralph does not switch to it.",
-            ),
+            remarks=("prd.json names the branch ralph/login, but ralph does not switch to it.",),
         )
 
     def write(self, shown: ImportPreview) -> ImportPreview:
@@ -466,7 +466,7 @@ _IMPORT = ("O", *"prd.json", "enter")
 ASKING = told(lambda: waiting.asking(waiting.LANGUAGE, waiting.PARTS))
 LIMIT_SUMMARY = (
     "You've hit your limit, resets 9:43am (UTC). Wait until it resets at 2026-03-02 09:43 UTC, "
-    "in 42m 05s? Yes waits and continues automatically; no ends this run with status 2."
+    "in 42m 05s? Yes waits and continues automatically. No ends this run with status 2."
 )
 
 PLANNED = told(lambda: waiting.approving(ApprovalKind.PLAN, "5 tasks, about 120k tokens"))
@@ -487,7 +487,7 @@ DASHBOARD: dict[str, Picture] = {
         launch=_imports,
         then=_offered,
     ),
-    "request": Picture(SMALL, no_plan, (), "What shall Ralph build?", runs=False, opens=True),
+    "request": Picture(SMALL, no_plan, (), "What should Ralph build?", runs=False, opens=True),
     "ready": Picture(SMALL, told(list), shows="a run needs", runs=False, launch=well),
     "stuck": Picture(MEDIUM, on_disk(stuck()), shows="No task is ready", runs=False),
     "discovery": Picture(SMALL, told(waiting.discovery)),
@@ -507,7 +507,7 @@ DASHBOARD: dict[str, Picture] = {
     "pausing": Picture(None, told(lambda: [*feed.running(), ev.PauseRequested()])),
     "paused": Picture(MEDIUM, told(feed.paused)),
     "stopping": Picture(None, told(lambda: [*feed.running(), ev.StopRequested()])),
-    "later": Picture(None, ASKING, ("escape",), "a answers", opens=True),
+    "later": Picture(None, ASKING, ("escape",), "Press a to answer", opens=True),
     "limited": Picture(MEDIUM, told(waiting.limited)),
     "complete": Picture(MEDIUM, told(feed.complete)),
     "stopped": Picture(None, told(feed.stopped)),
@@ -518,7 +518,7 @@ DASHBOARD: dict[str, Picture] = {
         MEDIUM, on_disk(elsewhere(ev.LoopLost(pid=4711))), shows="Disconnected", runs=False
     ),
     "cooling": Picture(
-        MEDIUM, told(waiting.cooling), ("escape",), "One iteration is tried", opens=True
+        MEDIUM, told(waiting.cooling), ("escape",), "Retrying once, automatically", opens=True
     ),
     "opening": Picture(None, unread, shows="reading the project", runs=False),
     "catching_up": Picture(None, on_disk(catching_up()), shows="37 %", runs=False),
@@ -614,15 +614,15 @@ PAGES: dict[str, Picture] = {
     "iterations": Picture(SMALL, in_past, ("4",), "iterations 2", runs=False),
     "iteration": Picture(MEDIUM, in_past, ("4", "enter"), "iteration 4", runs=False),
     "replay": Picture(
-        MEDIUM, in_past, ("4", "enter"), "held", runs=False, then=_held_in_the_middle
+        MEDIUM, in_past, ("4", "enter"), "paused", runs=False, then=_held_in_the_middle
     ),
     "changes": Picture(MEDIUM, in_past, ("4", "enter", "v"), "Other files", runs=False),
     "summary": Picture(None, in_past, ("4", "enter", "v", "v"), "Figures", runs=False),
     "history": Picture(LARGE, in_past, ("5",), "pace of the last task", runs=False),
     "sessions": Picture(None, in_past, ("5", "v"), "outcome", runs=False),
     "metrics": Picture(MEDIUM, in_past, ("5", "v", "v"), "Completed", runs=False),
-    "export": Picture(None, in_past, ("5", "Y", "E"), "for a spreadsheet", runs=False),
-    "memory": Picture(MEDIUM, in_past, ("6",), "What the model was given", runs=False),
+    "export": Picture(None, in_past, ("5", "Y", "E"), "for spreadsheets", runs=False),
+    "memory": Picture(MEDIUM, in_past, ("6",), "What the model received", runs=False),
     "spec": Picture(SMALL, in_past, ("6", "G", "k", "enter"), "An empty title", runs=False),
     "why": Picture(MEDIUM, in_past, ("7",), "Why blocked", runs=False),
     "guard_log": Picture(MEDIUM, in_past, ("7", "v"), "git.write", runs=False),
@@ -630,7 +630,7 @@ PAGES: dict[str, Picture] = {
     "settings": Picture(SMALL, in_past, ("8",), "from default", runs=False),
     "all_settings": Picture(MEDIUM, in_past, ("8", "v"), "default", runs=False),
     "themes": Picture(None, in_past, ("8", "v", "v"), "rose-pine", runs=False),
-    "limits": Picture(MEDIUM, in_past, ("8", "j", "enter"), "dollars an iteration", runs=False),
+    "limits": Picture(MEDIUM, in_past, ("8", "j", "enter"), "dollars per iteration", runs=False),
     "why_limited": Picture(None, told(waiting.limited), ("7",), "Why waiting"),
     "memory_searched": Picture(None, in_past, ("6", "slash", *"acceptance"), "1 of ", runs=False),
     "loading": Picture(

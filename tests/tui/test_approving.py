@@ -62,7 +62,7 @@ async def test_the_plan_is_shown_with_everything_and_approved(open_app: Open) ->
         app = await asks(pilot, moment)
         text = screen_text(app)
         for part in (
-            "plan: needs your approval",
+            "Review the plan",
             "5 tasks to do",
             "Unicode letters are folded to ASCII.",
             "An empty title raises ValueError",
@@ -94,11 +94,11 @@ async def test_a_text_is_folded_before_it_is_seen_and_stays_where_it_is_when_one
         app = await asks(pilot, Moment())
         assert drawn
         assert all(drawn), "wider than there is room, if only for a moment"
-        assert "What is asked" in screen_text(app)
+        assert "Summary" in screen_text(app)
         for looks in (AppBlur, AppFocus):
             app.post_message(looks())
             await pilot.pause()
-        assert "What is asked" in screen_text(app), "the first line scrolled away by itself"
+        assert "Summary" in screen_text(app), "the first line scrolled away by itself"
 
 
 async def test_a_rejection_needs_a_reason_and_keeps_its_draft(open_app: Open) -> None:
@@ -108,7 +108,7 @@ async def test_a_rejection_needs_a_reason_and_keeps_its_draft(open_app: Open) ->
         await pilot.press("ctrl+r")
         await until(pilot, lambda: isinstance(app.screen, RequestChangesDialog))
         await pilot.press("ctrl+s")
-        await until(pilot, lambda: any("needs a reason" in t for t in toasts(app)))
+        await until(pilot, lambda: any("Describe the changes first" in t for t in toasts(app)))
         await pilot.press(*"tests", "escape")
         await until(pilot, lambda: isinstance(app.screen, PlanApproval))
         assert script.controls.asked == []
@@ -168,7 +168,7 @@ async def test_later_is_later_and_a_reopens(open_app: Open) -> None:
         moment.passes(1)
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, Dashboard))
-        assert "plan: needs your approval (5 tasks to do)" in screen_text(app)
+        assert "Review the plan (5 tasks to do)" in screen_text(app)
         await pilot.press("a")
         await asks(pilot, moment)
         assert script.controls.asked == []
@@ -255,7 +255,7 @@ async def test_specs_are_read_as_text_with_what_they_lack(open_app: Open, tmp_pa
         text = screen_text(app)
         for part in ("specs/greeter.md", "  Problem Statement", "Nobody says hello. red"):
             assert part in text
-        assert "lacks a section `## Success Criteria`" in text
+        assert "missing: a section `## Success Criteria`" in text
         assert_inert(app)
         await pilot.press("y")
         await until(pilot, lambda: "Nobody says hello" in app.clipboard)
@@ -336,7 +336,7 @@ async def test_recovery_shows_the_breakers_evidence(open_app: Open) -> None:
     script = script_of(approving(ApprovalKind.RECOVERY, "failures 3/3"))
     async with open_app(script, clock=moment) as pilot:
         text = screen_text(await asks(pilot, moment))
-        assert "breaker: shall one more iteration try?" in text
+        assert "Breaker open: try one more iteration?" in text
         assert "mypy failed" in text
         assert "ctrl+r end the run" in text
         await pilot.press("ctrl+r")
@@ -377,19 +377,19 @@ async def test_a_limit_counts_down_and_w_tries_now(open_app: Open) -> None:
     async with open_app(script, clock=moment) as pilot:
         app = cast("RalphApp", pilot.app)
         text = screen_text(app)
-        assert "waiting for the limit" in text
-        assert "Continues automatically in 42m 05s, at 09:43." in text
+        assert "usage limit" in text
+        assert "Resumes automatically in 42m 05s, at 09:43." in text
         assert "You've hit your limit" in text
-        assert "w try now" in text.splitlines()[-1]
+        assert "w retry now" in text.splitlines()[-1]
         moment.passes(65)
         app.lifecycle.refresher.tick()
         await until(pilot, lambda: "in 41m 00s" in screen_text(app))
         await pilot.press("w")
         await until(pilot, lambda: script.controls.asked == ["retry now"])
-        script.news.put_nowait(ev.LimitWaitEnded(why="the person retries now"))
-        await until(pilot, lambda: "Continues automatically" not in screen_text(app))
+        script.news.put_nowait(ev.LimitWaitEnded(why="retried on request"))
+        await until(pilot, lambda: "Resumes automatically" not in screen_text(app))
         await pilot.press("w")
-        await until(pilot, lambda: any("does not wait for a limit" in t for t in toasts(app)))
+        await until(pilot, lambda: any("is not waiting for a limit" in t for t in toasts(app)))
 
 
 async def test_a_limit_that_has_passed_is_not_negative(open_app: Open) -> None:
@@ -407,7 +407,7 @@ async def test_a_long_question_is_read_whole_on_a_small_screen(open_app: Open) -
     moment, script = Moment(), script_of(waiting.cooling())
     async with open_app(script, clock=moment, size=(80, 24)) as pilot:
         app = await asks(pilot, moment)
-        ends = ("one more iteration try?", "loop goes on,", "nothing is lost.", "at 09:31.")
+        ends = ("one more iteration?", "completes a task.", "nothing is lost.", "at 09:31.")
         await until(pilot, lambda: all(end in screen_text(app) for end in ends))
         await pilot.press("G")
         await until(pilot, lambda: "Quiet" in screen_text(app))
@@ -428,11 +428,11 @@ async def test_nothing_to_go_on_with_asks_what_to_build(open_app: Open) -> None:
     async with open_app(script, autostart=False) as pilot:
         app = cast("RalphApp", pilot.app)
         await until(pilot, lambda: isinstance(app.screen, RequestDialog))
-        assert "What shall Ralph build?" in screen_text(app)
+        assert "What should Ralph build?" in screen_text(app)
         assert script.runs == 0
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, Dashboard))
-        assert "Press n and say what to build" in screen_text(app)
+        assert "Press n to describe what to build" in screen_text(app)
         await pilot.press("n")
         await until(pilot, lambda: isinstance(app.screen, RequestDialog))
         await pilot.press(*"A greeter", "ctrl+s")
@@ -450,7 +450,7 @@ async def test_a_known_request_is_shown_and_b_goes_on(open_app: Open, tmp_path: 
     script.idle = [feed.read(), ev.PlanLoaded(tasks=())]
     async with open_app(script, autostart=False) as pilot:
         app = cast("RalphApp", pilot.app)
-        await until(pilot, lambda: "Asked for: A [/] greeter" in screen_text(app))
+        await until(pilot, lambda: "Request: A [/] greeter" in screen_text(app))
         assert isinstance(app.screen, Dashboard)
         await pilot.press("b")
         await until(pilot, lambda: script.runs == 1)
@@ -461,5 +461,5 @@ async def test_without_a_way_to_pass_a_request_it_says_so(open_app: Open) -> Non
     async with open_app(empty(takes=False), autostart=False) as pilot:
         app = cast("RalphApp", pilot.app)
         await pilot.press("n")
-        await until(pilot, lambda: any("cannot be typed here" in t for t in toasts(app)))
+        await until(pilot, lambda: any("cannot enter a request here" in t for t in toasts(app)))
         assert isinstance(app.screen, Dashboard)

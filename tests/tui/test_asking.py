@@ -154,7 +154,7 @@ async def test_escape_defers_keeps_what_was_marked_and_a_reopens(open_app: Open)
         for _ in range(3):
             await pilot.pause()
         assert isinstance(app.screen, Dashboard)
-        assert "a answers" in screen_text(app)
+        assert "Press a to answer" in screen_text(app)
         assert "a answer " in screen_text(app).splitlines()[-1]
         await pilot.press("a")
         await asks(pilot, moment)
@@ -216,7 +216,7 @@ async def test_it_waits_while_the_person_writes_and_rings_once(
         editor = app.screen.query_one(TextArea)
         await until(pilot, lambda: editor.text == "12 a")
         assert rung == [True]
-        assert any("Ralph waits for you" in t for t in toasts(app))
+        assert any("Ralph needs your answer" in t for t in toasts(app))
         await pilot.press("escape")
         await asks(pilot, moment)
         assert rung == [True]
@@ -255,7 +255,7 @@ async def test_it_closes_when_somebody_else_answered(open_app: Open) -> None:
         assert "Answered elsewhere." in toasts(app)
         assert script.controls.asked == []
         await pilot.press("a")
-        await until(pilot, lambda: "Nothing waits for you." in toasts(app))
+        await until(pilot, lambda: "Nothing needs your answer." in toasts(app))
 
 
 async def test_the_next_batch_is_asked_after_the_first(open_app: Open) -> None:

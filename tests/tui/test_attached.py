@@ -37,7 +37,9 @@ async def test_a_found_loop_is_shown_steered_and_left_alone(open_app: Open) -> N
         await pilot.press("escape", "q")
         await until(pilot, lambda: app._exit)
         assert app.return_value == 0
-        assert app.last_word == "The loop continues in process 4711; `ralph` shows it again."
+        assert (
+            app.exit_message == "The loop continues in process 4711. Run `ralph` to return to it."
+        )
         assert script.controls.asked == ["pause"], "leaving asks nothing of the loop"
 
 
@@ -56,12 +58,12 @@ async def test_a_lost_loop_leaves_nothing_that_seems_to_go_on(
         await until(pilot, lambda: app.request == "what the lost one was asked for")
         await drained(pilot)
         text = screen_text(app)
-        assert "Disconnected: process 4711 is gone without a last word." in text
+        assert "Disconnected: process 4711 ended unexpectedly." in text
         assert "attached to" not in text.splitlines()[0]
         stream = text.split("activity")[1]
         assert "running" not in stream
         assert "words are collected" not in stream, "what was being written will never be finished"
-        assert app.situation().running is False
+        assert app.command_context().running is False
         await pilot.press("b")
         await until(pilot, lambda: script.runs == 1)
         await until(pilot, lambda: "starting" in screen_text(app).splitlines()[0])
@@ -74,12 +76,16 @@ async def test_a_lost_loop_leaves_nothing_that_seems_to_go_on(
 async def test_the_owner_hands_over_what_is_left(key: str, asked: str) -> None:
     given: list[RemainingWork] = []
 
-    def go_on(left: RemainingWork) -> int:
+    def continue_in_background(left: RemainingWork) -> int:
         given.append(left)
         return 99
 
     script = script_of(feed.running())
-    app = RalphApp(replace(script.launch, go_on=go_on), autostart=True, clock=feed.clock)
+    app = RalphApp(
+        replace(script.launch, continue_in_background=continue_in_background),
+        autostart=True,
+        clock=feed.clock,
+    )
     async with app.run_test(size=SIZE) as pilot:
         await drained(pilot)
         await pilot.press("q")
@@ -91,15 +97,19 @@ async def test_the_owner_hands_over_what_is_left(key: str, asked: str) -> None:
         await until(pilot, lambda: app._exit)
     assert given == [RemainingWork(whole=False, iterations=42, usd=48.5)]
     assert app.return_value == 0
-    assert "in process 99" in app.last_word
+    assert "background process 99" in app.exit_message
 
 
 async def test_a_hand_over_that_fails_is_said_and_the_screen_stays() -> None:
-    def go_on(_: RemainingWork) -> int:
+    def continue_in_background(_: RemainingWork) -> int:
         raise RalphError("The process in the background ended at once: no.", "Look.")
 
     script = script_of(feed.running())
-    app = RalphApp(replace(script.launch, go_on=go_on), autostart=True, clock=feed.clock)
+    app = RalphApp(
+        replace(script.launch, continue_in_background=continue_in_background),
+        autostart=True,
+        clock=feed.clock,
+    )
     async with app.run_test(size=SIZE) as pilot:
         await drained(pilot)
         await pilot.press("q")

@@ -78,9 +78,9 @@ def test_what_was_said_in_another_iteration_is_not_said_before_a_question() -> N
 @pytest.mark.parametrize(
     ("kind", "said"),
     [
-        (ApprovalKind.RECOVERY, "breaker: shall one more iteration try?"),
-        (ApprovalKind.LIMIT, "limit: shall the loop wait for it?"),
-        (ApprovalKind.PLAN, "plan: needs your approval"),
+        (ApprovalKind.RECOVERY, "Breaker open: try one more iteration?"),
+        (ApprovalKind.LIMIT, "Usage limit: wait for the reset?"),
+        (ApprovalKind.PLAN, "Review the plan"),
     ],
 )
 def test_a_decision_is_called_by_what_is_asked(kind: ApprovalKind, said: str) -> None:

@@ -57,14 +57,14 @@ async def test_h_holds_a_task_and_releases_it(open_app: Open) -> None:
         script.news.put_nowait(ev.TaskChanged(task=other, reason="changed on disk"))
         await until(pilot, lambda: "held  2" in screen_text(app))
         told = entries_text(app.dashboard.stream.shown(), app.glyphs)
-        assert "demo-04 is held: you held it" in told
+        assert "demo-04 is held: you put it on hold" in told
         assert "demo-05 is held: changed on disk" in told
         assert told.count(" is held") == 2, "what is known already is no news"
         board.move_cursor("demo-04")
         await pilot.press("H")
         await until(pilot, lambda: script.controls.asked[-1] == "release demo-04")
         await pilot.press("G", "H")
-        await until(pilot, lambda: "Task demo-01 is complete already." in toasts(app))
+        await until(pilot, lambda: "Task demo-01 is already complete." in toasts(app))
         assert len(script.controls.asked) == 2
 
 
@@ -138,7 +138,7 @@ async def test_a_filter_that_shows_nothing_any_more_says_so(open_app: Open) -> N
         while app.dashboard.board.only != "blocked":
             await pilot.press("F")
         script.news.put_nowait(ev.TaskChanged(task=Task(id="demo-06", status=TaskStatus.COMPLETE)))
-        await until(pilot, lambda: "No task is blocked now." in screen_text(app))
+        await until(pilot, lambda: "No blocked tasks." in screen_text(app))
 
 
 async def test_a_bug_in_a_handler_is_said_and_its_details_are_kept(open_app: Open) -> None:
@@ -311,4 +311,4 @@ async def test_a_pane_is_zoomed_and_the_others_come_back(open_app: Open) -> None
 async def test_where_one_pane_fits_zoom_says_how_to_turn_between_them(open_app: Open) -> None:
     async with open_app(script_of(feed.running()), size=(80, 24)) as pilot:
         await pilot.press("M")
-        await until(pilot, lambda: any("1, 2 and 3" in text for text in toasts(ralph(pilot))))
+        await until(pilot, lambda: any("1, 2 or 3" in text for text in toasts(ralph(pilot))))

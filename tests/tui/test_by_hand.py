@@ -64,11 +64,13 @@ async def test_several_are_held_in_a_row_and_it_is_said_who_did_it(root: Path) -
         at = [board.cursor]  # the screen follows the disk a moment later
         await asyncio.to_thread(Controls(root).hold, "a")  # as another program does
         await until(pilot, lambda: "a is held: changed on disk" in told(app))
-        await until(pilot, lambda: all(f"{n} is held: you held it" in told(app) for n in "bcd"))
+        await until(
+            pilot, lambda: all(f"{n} is held: you put it on hold" in told(app) for n in "bcd")
+        )
         assert told(app).count("changed on disk") == 1
         at.append(board.cursor)
         await pilot.press("j", "H")
-        await until(pilot, lambda: "f is held: you held it" in told(app))
+        await until(pilot, lambda: "f is held: you put it on hold" in told(app))
         at.append(board.cursor)
         await pilot.press("G", "H")
         await until(pilot, lambda: "f is pending: you released it" in told(app))
@@ -90,7 +92,7 @@ async def test_after_a_skip_and_a_drop_the_cursor_is_on_the_next(root: Path) -> 
         assert "a is blocked: you skipped it" in told(app)
         assert "disk" not in told(app)
         await pilot.press("G", "t")
-        await until(pilot, lambda: "a is pending: you put it back" in told(app))
+        await until(pilot, lambda: "a is pending: you requeued it" in told(app))
         assert board.cursor == "f", "nothing else is blocked"
 
 

@@ -76,7 +76,7 @@ async def test_a_question_calls_once(
     [
         (feed.complete()[-1:], "complete: "),
         (feed.stopped()[-1:], "stopped: "),
-        ([ev.LoopLost(pid=7)], "process 7 is gone without a last word"),
+        ([ev.LoopLost(pid=7)], "process 7 ended unexpectedly"),
     ],
 )
 async def test_the_end_calls(

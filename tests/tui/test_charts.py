@@ -171,7 +171,7 @@ async def test_the_plots_name_their_signs_their_limits_and_their_units(
         await see(pilot, "✓ done", "✗ failed or rejected", "‖ stopped or handed off")
         await see(pilot, "$0.39", "limit $2", "budget 60 %", "iteration")
         await pilot.press("end")
-        await see(pilot, "running total of the cost", "$0.63", "open tasks", "5 of 6")
+        await see(pilot, "cumulative cost", "$0.63", "open tasks", "5 of 6")
 
 
 async def test_the_burn_down_says_that_the_plan_grew_or_that_its_size_is_unknown(
@@ -190,7 +190,7 @@ async def test_the_burn_down_says_that_the_plan_grew_or_that_its_size_is_unknown
     script = past_project(tmp_path, events)
     async with open_app(script, autostart=False, size=(160, 50)) as pilot:
         page = await open_page(pilot, "5", "cost per iteration")
-        note = "plan grew from 2 to 3 tasks, size of the plan unknown in 1 iteration"
+        note = "plan grew from 2 to 3 tasks, plan size unknown in 1 iteration"
         chart = page.query_one("#burndown", Chart)
         await until(pilot, lambda: note in str(chart.border_subtitle))
         await see(pilot, "3 of 3")
@@ -211,5 +211,5 @@ async def test_sessions_are_not_laid_out_behind_the_plots(
         await until(pilot, lambda: not page.not_now("export"))
         assert not laid_out
         await pilot.press("v")
-        await see(pilot, "began")
+        await see(pilot, "started")
         assert laid_out

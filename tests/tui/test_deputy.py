@@ -13,7 +13,7 @@ from tests.tui import waiting
 from tests.tui.conftest import Moment, screen_text, script_of, until
 from tests.tui.feed import Script
 
-SOON = ": the demo answers in 3s"
+SOON = ": auto-answering in 3s"
 
 
 @dataclass
@@ -22,7 +22,7 @@ class SomebodyElse:
 
     seconds_left: float | None = 2.4
 
-    def stand_back(self) -> None:
+    def yield_to_person(self) -> None:
         """Leave it to the person."""
         self.seconds_left = None
 

@@ -146,14 +146,14 @@ DURING_A_RUN = (
     Row("sooner", asks("move demo-02: -1"), first=("1",)),
     Row("later", asks("move demo-02: +1"), first=("1",)),
     Row("plan", opens(PlanReview)),
-    Row("search", shows("keep the words"), then=("escape",)),
-    Row("sift", says("The activity shows"), first=("2",)),
+    Row("search", shows("enter confirm"), then=("escape",)),
+    Row("sift", says("Activity filter:"), first=("2",)),
     Row("zoom", hides("─ tasks ─"), first=("2",), then=("M",)),
     Row("follow", lambda seen: seen.app.dashboard.stream.following, first=("2", "g")),
     Row("copy", copies("demo-02"), first=("1",)),
     Row("share", opens(ShareMenu)),
     Row("copy_all", copies("demo-06"), first=("1",), keys=("Y",)),
-    Row("export", says("Written: .ralph/exports"), first=("1",), keys=("E",)),
+    Row("export", says("Saved: .ralph/exports"), first=("1",), keys=("E",)),
     Row("jump", opens(Jump)),
     Row("tasks", stands_in("tasks"), first=("2",)),
     Row("activity", stands_in("activity"), first=("1",)),
@@ -177,7 +177,7 @@ DURING_A_RUN = (
     Row("help", opens(HelpDialog)),
     Row("palette", opens(Palette)),
     Row("quit", opens(Confirm)),
-    Row("screenshot", says("Written: .ralph/exports/screen"), keys=("enter",)),
+    Row("screenshot", says("Saved: .ralph/exports/screen"), keys=("enter",)),
     Row("resume", asks("resume"), keys=("enter",), brings=(ev.PauseRequested(), ev.LoopPaused())),
     Row("pause", asks("resume")),
 )
@@ -204,7 +204,7 @@ def shared(page: str, word: str, copied: str) -> tuple[Row, ...]:
     """The commands that every page has, on one where `word` is found twice at least."""
     found = ("slash", *word, "enter")
     return (
-        Row(f"{page}.search", shows("keep the words"), then=("escape",)),
+        Row(f"{page}.search", shows("enter confirm"), then=("escape",)),
         Row(f"{page}.next_match", goes_on(1), first=found, then=("escape",)),
         Row(f"{page}.previous_match", goes_on(-1), first=found, then=("escape",)),
         Row(f"{page}.copy", copies(copied)),
@@ -214,7 +214,7 @@ def shared(page: str, word: str, copied: str) -> tuple[Row, ...]:
 
 
 def exported(page: str) -> Row:
-    return Row(f"{page}.export", says("Written: .ralph/exports"), keys=("E",))
+    return Row(f"{page}.export", says("Saved: .ralph/exports"), keys=("E",))
 
 
 ON_PAGES: dict[str, tuple[str, str, tuple[Row, ...]]] = {
@@ -228,7 +228,7 @@ ON_PAGES: dict[str, tuple[str, str, tuple[Row, ...]]] = {
             Row("iterations.undo", opens(UndoDialog)),
             *shared("iterations", "demo", "demo-02"),
             exported("iterations"),
-            Row("iterations.filter", shows("only calls"), then=("F", "F", "F")),
+            Row("iterations.filter", shows("only tool calls"), then=("F", "F", "F")),
             Row("iterations.play", shows("replaying"), then=("space",)),
             Row("iterations.faster", shows("2x")),
             Row("iterations.slower", hides("2x")),
@@ -247,7 +247,7 @@ ON_PAGES: dict[str, tuple[str, str, tuple[Row, ...]]] = {
         "5",
         "2 iterations",
         (
-            Row("history.look", shows("began")),
+            Row("history.look", shows("started")),
             *shared("history", "demo", "demo-02"),
             Row("history.export", opens(Confirm), keys=("E",)),
             Row("history.open", opens(IterationsPage)),
@@ -259,7 +259,7 @@ ON_PAGES: dict[str, tuple[str, str, tuple[Row, ...]]] = {
         (
             *shared("memory", "a", "Ralph Building Mode"),
             exported("memory"),
-            Row("memory.edit", says("as it was sent")),
+            Row("memory.edit", says("as sent. Edit")),
             Row(
                 "memory.open",
                 lambda seen: (
@@ -320,7 +320,7 @@ async def test_the_keys_while_the_loop_runs(tmp_path: Path) -> None:
 
 async def test_the_keys_before_a_run(tmp_path: Path) -> None:
     script = past(tmp_path)
-    script.takes_requests = script.plans_anew = True
+    script.takes_requests = script.can_replan = True
     await walk(script, BEFORE_A_RUN)
 
 

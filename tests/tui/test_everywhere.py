@@ -22,7 +22,10 @@ from tests.tui.test_pictures import staged
 DAILY = ("status", "memory")
 """Looked at in the normal run: one of each kind of pane."""
 
-WHY_NOT = ("There is nothing to search here.", "Plots have no words; v goes to the sessions.")
+WHY_NOT = (
+    "There is no text to search here.",
+    "Plots cannot be searched. Press v to switch to the sessions.",
+)
 
 TYPED = {
     *("request", "search", "edit", "guide", "palette", "jump", "limits", "model"),
@@ -64,7 +67,7 @@ async def _searched(pilot: Pilot[int], text: str) -> None:
     await until(pilot, lambda: _types(app) or bool(_said(app, WHY_NOT)))
     if not _types(app):
         return
-    if isinstance(screen, Dialog) and (pane := screen.searched_in()):
+    if isinstance(screen, Dialog) and (pane := screen.search_target()):
         text = text_of(pane)
     words = _words(text)
     if isinstance(screen, SettingsPage):  # of which all are copied, and those in sight searched
@@ -100,7 +103,7 @@ async def _copied(pilot: Pilot[int], key: str) -> str:
     before = "what was copied before"
     app.copy_to_clipboard(before)
     await (_share(pilot, key) if key == "Y" else pilot.press(key))
-    nothing = ("Nothing is selected yet.", "There is nothing to copy yet.")
+    nothing = ("Nothing is selected.", "There is nothing to copy.")
     await until(pilot, lambda: app.clipboard != before or bool(_said(app, nothing)))
     return "" if app.clipboard == before else app.clipboard
 
@@ -113,8 +116,8 @@ async def _exported(pilot: Pilot[int], root: Path) -> str:
     if asks:
         await until(pilot, lambda: bool(app.screen.query("#csv")))
         await pilot.press("1")
-    nothing = ("There is nothing to export yet.",)
-    await until(pilot, lambda: bool(_said(app, nothing)) or _is_said(app, "Written"))
+    nothing = ("There is nothing to export.",)
+    await until(pilot, lambda: bool(_said(app, nothing)) or _is_said(app, "Saved"))
     written = list(files.iterdir()) if files.is_dir() else []  # before that it has another name
     return written[0].read_text() if written else ""
 

@@ -59,7 +59,7 @@ async def test_choosing_and_making_a_feature_turns_the_screen_to_it(tmp_path: Pa
         assert read_archives(Layout(root))[0][0].feature == "login"
 
         await pilot.press("A")
-        await until(pilot, lambda: "new feature" in screen_text(app))
+        await until(pilot, lambda: "New feature" in screen_text(app))
         await pilot.press(*"search", "enter")
         await until(pilot, lambda: app.view.feature == "search")
         assert Features(root).names == ("login", "search")
@@ -84,15 +84,17 @@ async def test_what_cannot_be_chosen_is_said(tmp_path: Path) -> None:
         try:
             await pilot.press("k", "enter")
             await until(
-                pilot, lambda: any("A loop works on login" in n.message for n in app._notifications)
+                pilot,
+                lambda: any("A loop is running on login" in n.message for n in app._notifications),
             )
         finally:
             lock.release()
         await pilot.press("A")
-        await until(pilot, lambda: "new feature" in screen_text(app))
+        await until(pilot, lambda: "New feature" in screen_text(app))
         await pilot.press(*"No", "enter")
         await until(
-            pilot, lambda: any("cannot be the name" in n.message for n in app._notifications)
+            pilot,
+            lambda: any("is not a valid feature name" in n.message for n in app._notifications),
         )
         assert Features(root).names == ("login",)
 
@@ -109,7 +111,7 @@ async def test_a_feature_renamed_in_another_terminal_stays_on_the_screen(tmp_pat
         Features(root).rename("login", "sign-in")
         Features(root).rename("sign-in", "sign-up")
         await until(pilot, lambda: app.view.feature == "sign-up" and "form" in app.view.tasks)
-        await until(pilot, lambda: "called sign-up now" in screen_text(app))
+        await until(pilot, lambda: "was renamed to sign-up" in screen_text(app))
         app.launch.controls.inject("to the renamed one")
         assert len(Project(root, "sign-up").load().pending) == 1
         assert not app.view.trouble

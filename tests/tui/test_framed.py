@@ -81,11 +81,11 @@ async def test_a_step_of_scrolling_makes_only_the_new_lines(open_app: Open) -> N
         await drained(pilot)
         board = app.dashboard.board
         board.render_lines(board.outer_size.region)
-        before = len(board._framed)
+        before = len(board._bordered)
         board.scroll_to(y=3, animate=False, force=True, immediate=True)
         await drained(pilot)
         board.render_lines(board.outer_size.region)
-        assert len(board._framed) == before + 3
+        assert len(board._bordered) == before + 3
 
 
 async def test_the_mouse_selects_text_in_a_pane(open_app: Open) -> None:

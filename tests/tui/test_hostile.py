@@ -1,4 +1,4 @@
-"""Text from models, tools and files is shown as it is, and does nothing (DESIGN law 6)."""
+"""Text from models, tools and files is shown as it is, and does nothing."""
 
 import asyncio
 from collections.abc import Callable
@@ -227,7 +227,7 @@ async def test_dialogs_and_toasts_are_inert(open_app: Open, name: str) -> None:
         await pilot.pause()
         assert_inert(app)
         await pilot.press("s")
-        await until(pilot, lambda: any("That failed" in toast for toast in toasts(app)))
+        await until(pilot, lambda: any("Unexpected error" in toast for toast in toasts(app)))
         await asyncio.sleep(0)
         await pilot.pause()
         assert_inert(app)

@@ -75,7 +75,7 @@ async def test_an_empty_project_offers_what_is_there_instead_of_asking_for_a_req
     async with opened(launch_of(root)) as pilot:
         app = ralph(pilot)
         await until(pilot, lambda: "fix_plan.md is a plan of another tool." in banner(app))
-        assert "Press O to see what an import would do" in banner(app)
+        assert "Press O to preview the import" in banner(app)
         assert app.screen is app.dashboard
         await pilot.press("O")
         await until(pilot, lambda: isinstance(app.screen, ImportFileDialog))
@@ -90,17 +90,17 @@ async def test_a_plan_is_shown_and_imported(root: Path) -> None:
         await pilot.press("O")
         await until(pilot, lambda: isinstance(app.screen, ImportFileDialog))
         await pilot.press("ctrl+u", *"nothing", "enter")
-        await until(pilot, lambda: "no such file" in hint(app))
+        await until(pilot, lambda: "does not exist" in hint(app))
         assert plan_of(root).tasks == ()
         await pilot.press("ctrl+u", *"a.plain", "enter")
         await until(pilot, lambda: isinstance(app.screen, ImportDialog))
         shown = app.screen
         assert isinstance(shown, ImportDialog)
-        assert "Refused commands" in shown.copied()
+        assert "Refused commands" in shown.full_text()
         await pilot.press("ctrl+y")
         await until(pilot, lambda: len(app.view.tasks) == 2)
         assert [t.is_unverified for t in plan_of(root).tasks] == [True, False]
-        await until(pilot, lambda: "Ready to build: next is fill" in headline(app))
+        await until(pilot, lambda: "Ready to build. Next: fill" in headline(app))
         await pilot.press("O")
         await until(pilot, lambda: isinstance(app.screen, ImportFileDialog))
         await pilot.press("ctrl+u", *"a.plain", "enter")

@@ -107,7 +107,7 @@ async def test_a_jump_on_a_page_and_in_a_dialog(open_app: Open, tmp_path: Path) 
         assert isinstance(review, PlanReview)
         await until(pilot, lambda: review.plan.row_count() > 1)
         left, top = review.plan.content_region.offset
-        last = review.plan.keys_in_sight()[-1]
+        last = review.plan.visible_keys()[-1]
         await pilot.press("ctrl+o")
         await until(pilot, lambda: isinstance(app.screen, Jump))
         await pilot.press(letter_at(app, left, top + last[0]))

@@ -90,7 +90,7 @@ async def test_r_withdraws_a_pause_and_says_when_there_is_none(open_app: Open) -
     async with open_app(script) as pilot:
         app = ralph(pilot)
         await pilot.press("r")
-        await until(pilot, lambda: "Nothing is paused." in toasts(app))
+        await until(pilot, lambda: "The loop is not paused." in toasts(app))
         script.news.put_nowait(ev.PauseRequested())
         await until(pilot, lambda: app.view.run_state is RunState.PAUSING)
         await pilot.press("r")
@@ -103,7 +103,7 @@ async def test_s_asks_before_it_skips(open_app: Open) -> None:
         app = ralph(pilot)
         await pilot.press("s")
         await until(pilot, lambda: isinstance(app.screen, Confirm))
-        assert "skip demo-02" in screen_text(app)
+        assert "Skip demo-02" in screen_text(app)
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, Dashboard))
         assert script.controls.asked == []
@@ -180,7 +180,7 @@ async def test_empty_guidance_is_not_sent(open_app: Open) -> None:
         await pilot.press("i")
         await until(pilot, lambda: isinstance(app.screen, GuidanceDialog))
         await pilot.press("ctrl+s")
-        await until(pilot, lambda: any("Write some guidance" in t for t in toasts(app)))
+        await until(pilot, lambda: any("Type your guidance" in t for t in toasts(app)))
         assert isinstance(app.screen, GuidanceDialog)
 
 
@@ -210,7 +210,7 @@ async def test_x_without_a_loop_says_why_not(open_app: Open) -> None:
     async with open_app(script_of(), autostart=False) as pilot:
         await pilot.press("x")
         app = ralph(pilot)
-        await until(pilot, lambda: "No loop is running here; press b to start one." in toasts(app))
+        await until(pilot, lambda: "No loop is running here. Press b to start one." in toasts(app))
 
 
 async def test_a_bug_in_a_control_is_said_and_the_screen_goes_on(open_app: Open) -> None:
@@ -219,7 +219,7 @@ async def test_a_bug_in_a_control_is_said_and_the_screen_goes_on(open_app: Open)
         app = ralph(pilot)
         script.controls.error = ZeroDivisionError("[/] boom")
         await pilot.press("p")
-        failed = "That failed: ZeroDivisionError: [/] boom. The details are in "
+        failed = "Unexpected error: ZeroDivisionError: [/] boom. The details are in "
         await until(pilot, lambda: any(toast.startswith(failed) for toast in toasts(app)))
         await until(pilot, lambda: "ZeroDivisionError" in screen_text(app))
 
@@ -258,7 +258,7 @@ async def test_enter_on_the_board_shows_the_task(open_app: Open) -> None:
         await pilot.press("1", "enter")
         await through_the_menu(pilot)
         text = screen_text(app)
-        for part in ("types check  failed in 2.2s", "Waits for", "Needed by", "Why it was chosen"):
+        for part in ("types check  failed in 2.2s", "Depends on", "Needed by", "Why it was chosen"):
             assert part in text
         await pilot.press("q")
         await until(pilot, lambda: isinstance(app.screen, Dashboard))
@@ -273,10 +273,15 @@ async def test_help_lists_every_command(open_app: Open, key: str) -> None:
         flat = " ".join(screen_text(app).replace("│", " ").split())
         for command in COMMANDS:
             assert DEFAULT_KEYS.said(command.help) in flat
-        reasons = [c.disabled(app.situation()) for c in COMMANDS if c.area == "Loop"]
+        reasons = [c.disabled(app.command_context()) for c in COMMANDS if c.area == "Loop"]
         for reason in filter(None, reasons):
-            assert flat.count(f"Not now: {reason}") == 1, "explained once, above what it is about"
-        seen = [flat.index(part) for part in ("In a minute", "what is ready", COMMANDS[0].help)]
+            assert flat.count(f"Unavailable: {reason}") == 1, (
+                "explained once, above what it is about"
+            )
+        seen = [
+            flat.index(part)
+            for part in ("In one minute", "ready, waiting and completed", COMMANDS[0].help)
+        ]
         assert seen == sorted(seen), "what is to be seen comes before the keys"
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, Dashboard))
@@ -406,11 +411,9 @@ async def test_f12_saves_a_picture_or_says_why_not(tmp_path: Path) -> None:
     app = app_of(feed.Script(tmp_path, feed.running()), keys={"screenshot": "f12"})
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("f12")
-        await until(pilot, lambda: any("Something else is there" in t for t in toasts(app)))
+        await until(pilot, lambda: any("Another file is in the way" in t for t in toasts(app)))
         exports.unlink()
         await pilot.press("f12")
-        await until(
-            pilot, lambda: any(t.startswith("Written: .ralph/exports") for t in toasts(app))
-        )
+        await until(pilot, lambda: any(t.startswith("Saved: .ralph/exports") for t in toasts(app)))
     (picture,) = exports.glob("screen-*.svg")
     assert "<svg" in picture.read_text()[:200]

@@ -73,8 +73,8 @@ async def test_guidance_that_still_waits_after_the_loop_is_told_once(open_app: O
         await until(pilot, lambda: script.watches == 1)
         script.disk.put_nowait(waits)
         script.disk.put_nowait(ev.InjectionQueued(id="i2", text="And no colours"))
-        await until(pilot, lambda: "waits: And no colours" in screen_text(app))
-        assert screen_text(app).count("waits: Use sqlite") == 1
+        await until(pilot, lambda: "queued: And no colours" in screen_text(app))
+        assert screen_text(app).count("queued: Use sqlite") == 1
 
 
 async def test_q_while_running_asks_and_keep_keeps(open_app: Open) -> None:
@@ -100,7 +100,7 @@ async def test_nobody_is_asked_about_a_loop_that_has_ended_meanwhile(
         await until(pilot, lambda: isinstance(app.screen, Confirm))
         script.news.put_nowait(feed.complete()[-1])
         await until(pilot, lambda: isinstance(app.screen, Dashboard))
-        assert "The loop has ended meanwhile." in toasts(app)
+        assert "The loop has already ended." in toasts(app)
         assert not app._exit
         assert script.controls.asked == []
 
@@ -150,17 +150,19 @@ async def test_enter_on_the_question_loses_nothing_however_often(
     script = script_of(feed.running())
     handed: list[RemainingWork] = []
 
-    def go_on(left: RemainingWork) -> int:
+    def continue_in_background(left: RemainingWork) -> int:
         handed.append(left)
         return 99
 
     async with open_app(script) as pilot:
         app = ralph(pilot)
-        app.launch = replace(app.launch, go_on=go_on if detachable else None)
+        app.launch = replace(
+            app.launch, continue_in_background=continue_in_background if detachable else None
+        )
         for _ in range(2):
             await pilot.press("q")
             await until(pilot, lambda: isinstance(app.screen, Confirm))
-            await until(pilot, lambda: "quit; interrupts the iteration" in screen_text(app))
+            await until(pilot, lambda: "quit (interrupts the iteration)" in screen_text(app))
             await pilot.press("enter")
             await until(pilot, lambda: isinstance(app.screen, Dashboard))
         await until(pilot, lambda: script.controls.asked == ["stop"])
@@ -272,7 +274,7 @@ async def test_too_small_covers_and_uncovers_while_the_loop_goes_on(open_app: Op
         app = ralph(pilot)
         await pilot.resize_terminal(50, 12)
         await until(pilot, lambda: isinstance(app.screen, TooSmall))
-        assert "ralph needs 60x16" in screen_text(app)
+        assert "ralph needs at least 60x16" in screen_text(app)
         script.news.put_nowait(ev.PauseRequested())
         await until(pilot, lambda: app.view.run_state is RunState.PAUSING)
         await pilot.pause()
@@ -305,7 +307,7 @@ async def test_to_stop_a_wait_is_to_give_it_up(open_app: Open, over: bool) -> No
         app = ralph(pilot)
         await until(pilot, lambda: app.view.run_state is RunState.LIMITED)
         await pilot.press("x")
-        await until(pilot, lambda: "Give up: end this run" in screen_text(app))
+        await until(pilot, lambda: "End this run" in screen_text(app))
         if over:
             script.news.put_nowait(ev.LimitWaitEnded(why="the wait is over"))
             await until(pilot, lambda: isinstance(app.screen, Dashboard))
@@ -334,5 +336,5 @@ async def test_ctrl_z_suspends_a_screen_but_never_a_loop(
         app = ralph(pilot)
         monkeypatch.setattr(app, "action_suspend_process", lambda: suspended.append(True))
         await pilot.press("ctrl+z")
-        await until(pilot, lambda: bool(suspended) or "hold up the loop" in screen_text(app))
+        await until(pilot, lambda: bool(suspended) or "also pause the loop" in screen_text(app))
     assert bool(suspended) is not runs

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.view.run_history import Chronicle
+from ralph_tui.domain.view.run_history import RunHistory
 from ralph_tui.present.sections import history_table, iteration_lines
 from ralph_tui.store.journal import journal_library
 from ralph_tui.store.journal.event_scanner import Progress
@@ -44,7 +44,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     """The whole journal is read only once this is set; its last tenth is what is read before."""
     go, whole = threading.Event(), JournalLibrary.refresh
 
-    def refresh(self: JournalLibrary, progress: Progress | None = None) -> Chronicle:
+    def refresh(self: JournalLibrary, progress: Progress | None = None) -> RunHistory:
         if progress is not None:
             progress(self.path.stat().st_size // 4, self.path.stat().st_size)
         assert go.wait(30)
@@ -81,10 +81,10 @@ async def test_sessions_are_there_while_the_rest_is_read(
     async with open_app(long_past, autostart=False) as pilot:
         await open_page(pilot, "5", "reading the journal: 25%")
         await pilot.press("v")
-        await see(pilot, f"work-{COUNT}", "the newest; the rest is being read")
+        await see(pilot, f"work-{COUNT}", "newest sessions, still reading the rest")
         held.set()
         await see(pilot, f"{COUNT} iterations", f"work-{COUNT}")
-        assert "the rest is being read" not in screen_text(ralph(pilot))
+        assert "still reading the rest" not in screen_text(ralph(pilot))
 
 
 async def test_of_many_lines_only_those_in_sight_are_made(

@@ -14,9 +14,9 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.domain.view.forecast import Forecast
-from ralph_tui.domain.view.loop_view import LoopView, RunState, Sight
+from ralph_tui.domain.view.loop_view import LoadState, LoopView, RunState
 from ralph_tui.domain.view.reducer import reduce
-from ralph_tui.domain.view.run_history import Chronicle, Iteration
+from ralph_tui.domain.view.run_history import Iteration, RunHistory
 from ralph_tui.present.board.board_rows import BoardRow, Group, board_line
 from ralph_tui.present.sections.banner import banner_of
 from ralph_tui.present.sections.bars import spark
@@ -292,7 +292,7 @@ def test_the_forecast_fits_the_panel_and_says_what_it_is_based_on() -> None:
         assert "from 20 tasks" in text
     assert "1h 23m" in plain(forecast_line(pace, 42, UNICODE))
     nothing = Forecast(open_tasks=3, finished=0)
-    assert plain(forecast_line(nothing, 42, UNICODE)) == "to finish  not known yet"
+    assert plain(forecast_line(nothing, 42, UNICODE)) == "to finish  estimating…"
     assert "every task is complete" in plain(
         forecast_line(Forecast(open_tasks=0, finished=3), 42, UNICODE)
     )
@@ -304,9 +304,9 @@ def test_history_says_of_nothing_that_it_is_complete_before_a_task_was_worked() 
     left = Forecast(open_tasks=0, finished=0)
     said = []
     for its in (spec,), (spec, task):
-        lines = totals(Chronicle(iterations=its), left, 100, UNICODE, DEFAULT_KEYS)
+        lines = totals(RunHistory(iterations=its), left, 100, UNICODE, DEFAULT_KEYS)
         said.append(plain(lines[1]))
-    assert said == ["no task has been worked on yet", "nothing left  every task is complete"]
+    assert said == ["estimating…", "nothing left  every task is complete"]
 
 
 def ended(number: int, context: int, *, handoff: bool = False) -> ev.IterationFinished:
@@ -401,7 +401,7 @@ def test_when_all_is_done_every_phase_is() -> None:
 def test_a_state_that_comes_and_goes_moves_nothing() -> None:
     starts = set()
     for state in BUSY:
-        view = LoopView(run_state=state, sight=Sight.ALL, project="slug-demo")
+        view = LoopView(run_state=state, sight=LoadState.ALL, project="slug-demo")
         facts = Facts(view, "", "/p", 0, DEFAULT_KEYS, None)
         starts.add(plain(header_lines(facts, 120, UNICODE)[0]).index("slug-demo"))
     assert len(starts) == 1
@@ -416,7 +416,7 @@ def test_money_is_a_signal_of_the_breaker_when_it_is_near_only() -> None:
 
 def test_an_outcome_is_a_sentence() -> None:
     for reason, headline in (
-        ("stopped by the person", "Stopped by the person."),
+        ("stopped on request", "Stopped on request."),
         ("Done.", "Done."),
     ):
         end = ev.LoopFinished(status=ev.LoopStatus.STOPPED, reason=reason, exit_code=1)
@@ -428,7 +428,7 @@ def test_an_outcome_is_a_sentence() -> None:
 def test_the_header_says_the_first_sentence_of_what_waits() -> None:
     view = view_of(waiting.cooling())
     second = plain(header_lines(Facts(view, "", "/p", 0, DEFAULT_KEYS, None), 140, UNICODE)[1])
-    assert "try? (failures 3/3, refused claims 2/2)" in second
+    assert "try one more iteration? (Failures 3/3, refused claims 2/2)" in second
 
 
 def test_an_iteration_is_numbered_in_the_project_and_limited_in_the_run() -> None:
@@ -439,7 +439,7 @@ def test_an_iteration_is_numbered_in_the_project_and_limited_in_the_run() -> Non
     ):
         view = LoopView(
             run_state=RunState.RUNNING,
-            sight=Sight.ALL,
+            sight=LoadState.ALL,
             iteration=33,
             run_iterations=begun,
             max_iterations=50,

@@ -55,7 +55,7 @@ async def test_the_word_in_the_border_follows_again_with_a_click_and_names_the_p
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: "Running the tests again" in screen_text(app))
         await pilot.press("g")
-        await click_on(pilot, "F7 follows")
+        await click_on(pilot, "F7 to follow")
         await until(pilot, lambda: app.dashboard.stream.following)
         assert "following" in screen_text(app)
 
@@ -76,9 +76,7 @@ async def test_what_the_mouse_has_marked_is_what_is_copied_and_the_way_out_is_sa
         await pilot.mouse_up(offset=(column + 16, row))
         await pilot.press(key)
         await until(pilot, lambda: app.clipboard == "Running the tests")
-        unsure = (
-            "Copied 1 line. If your clipboard stays as it was, press E to write a file instead."
-        )
+        unsure = "Copied 1 line. If your clipboard did not change, press E to save a file instead."
         await until(pilot, lambda: unsure in toasts(app))
         await pilot.press(key)
         await until(pilot, lambda: "Copied 1 line." in toasts(app))

@@ -101,7 +101,7 @@ async def test_a_click_on_a_key_in_a_sentence_is_that_key(open_app: Open) -> Non
     async with open_app(script, autostart=False) as pilot:
         await click_on(pilot, "b to start")
         await until(pilot, lambda: bool(script.runs))
-        await click_on(pilot, "w to try now")
+        await click_on(pilot, "w to retry now")
         await until(pilot, lambda: "retry now" in script.controls.asked)
 
 
@@ -127,7 +127,7 @@ async def test_a_click_in_the_header_is_that_key(open_app: Open) -> None:
         await pilot.pause()
         moment.passes(1)
         await pilot.press("escape")
-        await click_on(pilot, "a answers")
+        await click_on(pilot, "a to answer")
         await until(pilot, lambda: isinstance(app.screen, QuestionDialog))
         await pilot.pause()
         moment.passes(1)

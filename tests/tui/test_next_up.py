@@ -46,9 +46,9 @@ ASKED = "Build a thing"
     ("tasks", "asked", "phase", "why"),
     [
         ((), "", Phase.BUILDING, "There is no plan to build. Press n"),
-        ((BLOCKED, WAITS), "", Phase.BUILDING, "left is blocked or waits"),
+        ((BLOCKED, WAITS), "", Phase.BUILDING, "rest are blocked, or depend"),
         ((HELD,), ASKED, Phase.BUILDING, "Select a held task and press enter to release it."),
-        ((DONE,), "", Phase.BUILDING, "Every task is complete. Press n to ask for more"),
+        ((DONE,), "", Phase.BUILDING, "Every task is complete. Press 4 for changes"),
         ((DONE,), ASKED, Phase.BUILDING, ""),
         ((DONE,), ASKED, Phase.VALIDATION, ""),
         ((), ASKED, Phase.DISCOVERY, ""),
@@ -149,7 +149,7 @@ def test_a_project_that_is_finished_looks_so_when_it_is_opened_again() -> None:
     assert first.count("✓") == 1 + len(Phase)
     banner = banner_of(view, None, "", glyphs=UNICODE, keys=DEFAULT_KEYS)
     assert banner is not None
-    assert banner.headline.startswith("Finished:")
+    assert banner.headline.startswith("Finished.")
     again = reduce(view, feed.started())
     assert not again.finished
     assert look_of(reduce(view, read.model_copy(update={"finished": False}))).word == "idle"

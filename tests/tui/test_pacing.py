@@ -24,8 +24,8 @@ from ralph_tui.tui.terminal.garbage_collection import (
     LATEST,
     OLDER,
     QUIET_SECONDS,
-    sweep,
-    swept_by_hand,
+    collect_when_idle,
+    manual_collection,
 )
 from tests.harness.waiting import until
 from tests.tui import feed
@@ -88,7 +88,7 @@ class Knot:
 
 def test_garbage_is_looked_for_while_nobody_types() -> None:
     before = gc.get_threshold()
-    with swept_by_hand():
+    with manual_collection():
         knot = weakref.ref(Knot())
         gc.collect()
         old = Knot()
@@ -96,16 +96,16 @@ def test_garbage_is_looked_for_while_nobody_types() -> None:
         for _ in range(OLDER):
             gc.collect(1)
         del old
-        assert not sweep(QUIET_SECONDS / 2)
+        assert not collect_when_idle(QUIET_SECONDS / 2)
         assert knot() is not None
-        assert sweep(QUIET_SECONDS)
+        assert collect_when_idle(QUIET_SECONDS)
         assert knot() is None
-        assert not sweep(QUIET_SECONDS)
+        assert not collect_when_idle(QUIET_SECONDS)
         for _ in range(LATEST):
             gc.collect(1)
-        assert sweep(0.0)
+        assert collect_when_idle(0.0)
     assert gc.get_threshold() == before
-    assert not sweep(QUIET_SECONDS)
+    assert not collect_when_idle(QUIET_SECONDS)
 
 
 async def test_what_came_while_somebody_types_is_shown_soon(open_app: Open) -> None:

@@ -223,7 +223,7 @@ async def test_keys_of_the_dashboard_that_act_on_what_is_hidden_do_nothing(
 async def test_a_project_without_a_past_says_so(open_app: Open, tmp_path: Path, key: str) -> None:
     script = past_project(tmp_path / "new", [])
     async with open_app(script, autostart=False) as pilot:
-        words = {"4": "No iteration has run here yet", "5": "no iteration has ended yet"}
+        words = {"4": "No iterations yet", "5": "no finished iterations yet"}
         await open_page(pilot, key, words[key])
 
 
@@ -235,7 +235,7 @@ async def test_a_journal_that_cannot_be_read_is_said(open_app: Open, tmp_path: P
     async with open_app(script, autostart=False) as pilot:
         await open_page(pilot, "4", "again.")
         await open_page(pilot, "5", "regular")  # whole, however long the path before it
-        await open_page(pilot, "7", "It cannot be read")
+        await open_page(pilot, "7", "The journal cannot be read")
 
 
 @pytest.mark.long
@@ -357,7 +357,7 @@ async def test_replay_plays_holds_hurries_and_shows_everything_again(
         assert page.replay.player.speed == 2
         await pilot.press("space")
         assert not page.replay.player.playing
-        await see(pilot, "held 2x")
+        await see(pilot, "paused 2x")
         held = page.replay.player.position
         await pilot.pause()
         assert page.replay.player.position == held
@@ -368,7 +368,7 @@ async def test_replay_plays_holds_hurries_and_shows_everything_again(
         assert "events in" in screen_text(app)
         await pilot.press("plus", "plus", "plus", "space")
         await until(pilot, lambda: page.replay.player.ended)
-        await see(pilot, "at the end 10x", "every check passed")
+        await see(pilot, "finished 10x", "every check passed")
 
 
 @pytest.mark.long
@@ -378,12 +378,12 @@ async def test_the_transcript_is_sifted_and_searched(open_app: Open, past: Scrip
         page = await open_page(pilot, "4", "every check passed")
         assert isinstance(page, IterationsPage)
         await pilot.press("F", "F")
-        await see(pilot, "only trouble", "git stash")
+        await see(pilot, "only problems", "git stash")
         assert "I'll read what is there" not in screen_text(app)
         await pilot.press("F", "F")
         app.keys = Keys({**app.keys.of, "iterations.search": ("f5",)})  # as somebody has it
         await pilot.press("greater_than_sign")
-        await until(pilot, lambda: "Nothing is found; F5 searches." in toasts(app))
+        await until(pilot, lambda: "No matches. Press F5 to search." in toasts(app))
         await pilot.press("tab")  # a search is of what has the keys
         await until(pilot, lambda: page.transcript.has_focus)
         await pilot.press("slash", *"PYTEST")
@@ -424,7 +424,7 @@ async def test_history_has_plots_sessions_and_metrics(open_app: Open, past: Scri
         await see(pilot, "cost per iteration", "context at the end", "open tasks", "▄")
         await see(pilot, "5 tasks left, about 11m 06s and $3.15", "pace of the last task")
         await pilot.press("v")
-        await see(pilot, "began", "58s", "2026-03-02 09:00")
+        await see(pilot, "started", "58s", "2026-03-02 09:00")
         await pilot.press("v")
         await see(pilot, "Completed tasks", "100 %", "meets the goal")
         await pilot.press("enter")
@@ -448,7 +448,7 @@ async def test_history_is_exported(open_app: Open, past: Script, key: str, form:
         await pilot.press("E")
         await until(pilot, lambda: isinstance(app.screen, Confirm))
         await pilot.press(key)
-        await until(pilot, lambda: any("Written:" in t for t in toasts(app)))
+        await until(pilot, lambda: any("Saved" in t for t in toasts(app)))
         (path,) = (past.controls.root / ".ralph" / "exports").iterdir()
         text = path.read_text()
         if form == "csv":
@@ -480,20 +480,20 @@ async def test_memory_shows_what_the_model_was_given_and_is_searched(
         assert isinstance(page, MemoryPage)
         assert "Task ID: demo-02" in screen_text(app)
         await pilot.press("e")
-        await until(pilot, lambda: any("as it was sent" in t for t in toasts(app)))
+        await until(pilot, lambda: any("as sent. Edit" in t for t in toasts(app)))
         await pilot.press("j")
         await see(pilot, "You are Ralph.")
         await pilot.press("j", "j", "j")
         await see(pilot, "titles may hold any Unicode")
         await pilot.press("G", "k")
         await see(pilot, "○ An empty title is an error", "✓ Commas go", "slugify('a, b')")
-        await see(pilot, "lacks a section `## Problem Statement` that says", "not whole yet")
+        await see(pilot, "missing: a section `## Problem Statement` that says", "incomplete")
         assert "**" not in screen_text(app)
         await pilot.press("slash", *"commas", "enter")
         await see(pilot, "1 of 1", "→")
         (past.controls.root / "specs" / "slugs.md").write_text("# Written meanwhile\n")
         page._read()
-        await see(pilot, "Written meanwhile", "nothing found")
+        await see(pilot, "Written meanwhile", "no matches")
 
 
 async def test_archived_plans_are_read_and_never_changed(open_app: Open, past: Script) -> None:
@@ -571,7 +571,7 @@ async def test_why_this_task_and_why_not_yet(open_app: Open, past: Script) -> No
         await see(
             pilot,
             "demo-02  Turn titles into slugs",
-            "priority 2, lowest priority number of 2 ready",
+            "priority 2, the highest of 2 ready",
             "Why blocked (1)",
             "needs an account that only a person can make",
             "demo-03  waits for demo-02, which is in progress",
@@ -597,7 +597,7 @@ async def test_why_waiting(open_app: Open, past: Script) -> None:
     past.first = waiting.limited()
     async with open_app(past) as pilot:
         await open_page(pilot, "7", "Why waiting")
-        await see(pilot, "resets at 09:43, in 42m 05s", "w retries now; x gives up")
+        await see(pilot, "resets at 09:43, in 42m 05s", "press w to retry now, x to stop")
 
 
 async def test_the_breaker_is_shown_with_its_evidence_and_reset_with_a_reason(
@@ -610,7 +610,7 @@ async def test_the_breaker_is_shown_with_its_evidence_and_reset_with_a_reason(
         app = ralph(pilot)
         await open_page(pilot, "7", "Why stopped")
         await pilot.press("v", "v")
-        await see(pilot, "✗ open", "mypy failed", "How it came to this", "(3 iterations in a")
+        await see(pilot, "✗ open", "mypy failed", "History, newest first", "(3 iterations in a")
         await pilot.press("R")
         await until(pilot, lambda: isinstance(app.screen, BreakerReasonDialog))
         await pilot.press(*"fixed", "ctrl+s")
@@ -618,7 +618,7 @@ async def test_the_breaker_is_shown_with_its_evidence_and_reset_with_a_reason(
         breaker = project.load().breaker
         assert (breaker.state, breaker.reset_reason) == (BreakerState.CLOSED, "fixed")
         await pilot.press("R")
-        await until(pilot, lambda: any("counts nothing" in t for t in toasts(app)))
+        await until(pilot, lambda: any("at zero" in t for t in toasts(app)))
 
 
 def cooling_on_disk(docs: Documents) -> Documents:
@@ -644,18 +644,18 @@ async def test_a_breaker_that_cools_down_counts_the_seconds_and_is_reset_with_a_
         app.lifecycle.refresher.tick()
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, Dashboard))
-        await see(pilot, "breaker open", "One iteration is tried automatically in 29m 59s")
-        await open_page(pilot, "7", "your approval of one more try")
-        await see(pilot, "one iteration is tried automatically in 29m 59s, at 09:31")
+        await see(pilot, "breaker open", "Retrying once, automatically, in 29m 59s")
+        await open_page(pilot, "7", "your approval of one more iteration")
+        await see(pilot, "retrying once, automatically, in 29m 59s, at 09:31")
         moment.passes(60)
         app.lifecycle.refresher.tick()
-        await see(pilot, "one iteration is tried automatically in 28m 59s")
+        await see(pilot, "retrying once, automatically, in 28m 59s")
         await pilot.press("v", "v")
-        await see(pilot, "✗ open", "cool-down one iteration is tried automatically in 28m 59s")
-        await click_on(pilot, "R resets it")
+        await see(pilot, "✗ open", "cool-down retrying once, automatically, in 28m 59s")
+        await click_on(pilot, "R to reset")
         await until(pilot, lambda: isinstance(app.screen, BreakerReasonDialog))
         await pilot.press(*"fixed", "ctrl+s")
-        await until(pilot, lambda: any("The breaker is closed: fixed" in t for t in toasts(app)))
+        await until(pilot, lambda: any("Closed the breaker: fixed" in t for t in toasts(app)))
         approval = Project(root).load().state.approval
         assert approval is not None
         assert approval.approved, "the loop that asks goes on"
@@ -676,7 +676,7 @@ async def test_a_setting_is_changed_in_the_file_and_a_wrong_value_is_said(
         await see(pilot, "2 of ", "phases.discovery.human_in_loop", "Questions and approval")
         assert "models.primary" not in screen_text(app)
         await pilot.press("backspace", "backspace", *"zz")
-        await see(pilot, "0 of ", "No setting has these words.")
+        await see(pilot, "0 of ", "No setting matches.")
         await pilot.press("escape")
         await see(pilot, "project.name")
         await pilot.press("v", "v")
@@ -701,8 +701,8 @@ async def test_limits_of_a_run_are_changed_while_it_goes_on(open_app: Open, past
     try:
         async with open_app(past) as pilot:
             app = ralph(pilot)
-            await open_page(pilot, "8", "1 begun")
-            await see(pilot, "$0.19 spent", "counts from the next session on")
+            await open_page(pilot, "8", "1 started")
+            await see(pilot, "$0.19 spent", "applies from the next session")
             await pilot.press("j", "j", "enter")
             await until(pilot, lambda: isinstance(app.screen, ValueDialog))
             await pilot.press("backspace", "backspace", *"12.5", "enter")
@@ -729,7 +729,7 @@ async def test_a_theme_is_tried_on_and_kept_only_with_enter(open_app: Open, past
         await until(pilot, lambda: isinstance(app.screen, Dashboard) and app.theme == before)
         await open_page(pilot, "8", "iterations of this run")
         await pilot.press("v", "v", "j", "enter")
-        await until(pilot, lambda: any("Written:" in t for t in toasts(app)))
+        await until(pilot, lambda: any("Saved" in t for t in toasts(app)))
         kept = app.theme
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, Dashboard))

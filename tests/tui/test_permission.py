@@ -71,8 +71,8 @@ async def test_it_says_who_asks_for_what_and_why_and_one_key_allows(open_app: Op
             "Why you are asked (ask-first)",
             "safety.ask_commands lists `npm publish`",
             "1  Allow once",
-            "Also every further `npm publish`, until this agent session ends.",
-            "Say why, and the agent reads it.",
+            "Also all further `npm publish`, until this agent session ends.",
+            "Give the agent a reason.",
         ):
             assert part in text
         assert app.view.run_state is RunState.WAITING
@@ -144,11 +144,11 @@ async def test_no_asks_why_and_keeps_the_words_while_it_is_deferred(open_app: Op
 @pytest.mark.parametrize(
     ("news", "said"),
     [
-        (answered(wanting(), Answer(by="demo")), "The demo answered."),
+        (answered(wanting(), Answer(by="demo")), "Answered automatically (demo)."),
         pytest.param(answered(wanting()), "Answered elsewhere.", marks=pytest.mark.long),
         pytest.param(
             ev.QuestionAnswered(question=wanting()),
-            "It is not asked any more.",
+            "An answer is no longer needed.",
             marks=pytest.mark.long,
         ),
     ],

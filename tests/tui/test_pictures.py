@@ -41,7 +41,7 @@ def staged(
             app.lifecycle.refresher.tick()
         for key in picture.keys:
             await pilot.press(key)
-            await _calm(pilot)
+            await calm(pilot)
         picture.then(app)
         await drained(pilot)
         try:
@@ -49,12 +49,12 @@ def staged(
         except AssertionError as error:
             text = f"{picture.shows!r} is not on the screen\n{screen_text(app)}"
             raise AssertionError(text) from error
-        await (drained if picture.reads_on else _calm)(pilot)
+        await (drained if picture.reads_on else calm)(pilot)
 
     return app, look
 
 
-async def _calm(pilot: Pilot[int]) -> None:
+async def calm(pilot: Pilot[int]) -> None:
     """What a key led to is done, and what that led to; an answer may begin the next reading."""
     app = pilot.app
     assert isinstance(app, RalphApp)
@@ -70,7 +70,7 @@ def _answered(app: RalphApp) -> bool:
     screen = app.screen
     if not screen.is_mounted:
         return False
-    if isinstance(screen, HistoryPage) and not screen._trouble and screen.not_now("export"):
+    if isinstance(screen, HistoryPage) and not screen._error_text and screen.not_now("export"):
         return False
     if any(screen in w.node.ancestors_with_self and not w.is_finished for w in app.workers):
         return False

@@ -19,7 +19,7 @@ from ralph_tui.tui.screens.dialogs.edit_task import (
     EditTask,
     FieldError,
     TypedFields,
-    meant,
+    parse_fields,
 )
 from ralph_tui.tui.screens.dialogs.plan_review import PlanReview
 from ralph_tui.tui.screens.dialogs.split_task import SplitTask
@@ -175,7 +175,7 @@ async def test_a_refused_edit_stays_open_and_says_why_where_it_is_seen(open_app:
         await until(pilot, lambda: isinstance(app.screen, EditTask))
         form = app.screen
         await pilot.press("tab", "tab", "tab", "backspace", "x", "ctrl+s")
-        await until(pilot, lambda: "A priority is a whole number" in screen_text(app))
+        await until(pilot, lambda: "must be a whole number" in screen_text(app))
         await pilot.press("backspace", "2", "shift+tab", *", ghost")
         script.controls.error = RalphError("Task demo-02 depends on ghost.", "Nothing was changed.")
         await pilot.press("ctrl+s")
@@ -243,14 +243,14 @@ BEFORE = TypedFields("Do it", "tests", "a", "2", "30000", "")
 def test_what_is_typed_is_meant_or_its_field_is_named(
     changes: dict[str, str], found: TaskFields | str
 ) -> None:
-    means = meant(BEFORE, BEFORE._replace(**changes))
+    means = parse_fields(BEFORE, BEFORE._replace(**changes))
     assert (means.field if isinstance(means, FieldError) else means) == found
 
 
 def test_a_new_task_needs_a_description_and_nothing_else() -> None:
-    assert isinstance(meant(TypedFields(), TypedFields(priority="3")), FieldError)
-    assert meant(TypedFields(), TypedFields("Do it")) == TaskFields("Do it")
-    wrong = meant(TypedFields(), TypedFields("Do it", priority="soon"))
+    assert isinstance(parse_fields(TypedFields(), TypedFields(priority="3")), FieldError)
+    assert parse_fields(TypedFields(), TypedFields("Do it")) == TaskFields("Do it")
+    wrong = parse_fields(TypedFields(), TypedFields("Do it", priority="soon"))
     assert isinstance(wrong, FieldError)
     assert wrong.field == "priority"
 
@@ -264,13 +264,13 @@ async def test_a_task_is_added_where_the_plan_is_reviewed(open_app: Open) -> Non
         await pilot.press("A", "ctrl+s")
         await until(pilot, lambda: "A task needs a description." in screen_text(app))
         await pilot.press(*"Say when", "tab", "tab", *"ghost", "tab", "tab", *"9k", "escape")
-        await until(pilot, lambda: any("A continues" in t for t in toasts(app)))
+        await until(pilot, lambda: any("Press A to continue" in t for t in toasts(app)))
         script.controls.error = RalphError("Task 'demo-07' depends on 'ghost'.", "Look.")
         await pilot.press("A", "ctrl+s")
         await until(pilot, lambda: "Task 'demo-07' depends on 'ghost'. Look." in screen_text(app))
         script.controls.error = None
         await pilot.press("tab", "tab", "ctrl+u", *"demo-05", "ctrl+s")
-        await until(pilot, lambda: "demo-07 is added: Say when" in toasts(app))
+        await until(pilot, lambda: "Added demo-07: Say when" in toasts(app))
         wanted = {"text": "Say when", "after": ("demo-05",), "tokens": 9_000}
         assert script.controls.asked == [f"add: {wanted}"]
         await pilot.press("A")

@@ -53,7 +53,7 @@ async def test_a_search_and_a_filter_find_what_is_folded(open_app: Open) -> None
         await pilot.press("escape", "Z")
         await until(pilot, lambda: checks_shown(stream) == 0)
         await pilot.press("F", "F")
-        await until(pilot, lambda: "activity: trouble" in str(stream.border_title))
+        await until(pilot, lambda: "activity: problems" in str(stream.border_title))
         assert checks_shown(stream) == 1, "the failed check is a problem of its own"
 
 

@@ -29,7 +29,7 @@ WAITS = ev.ApprovalRequested(kind=ApprovalKind.PLAN, summary="4 tasks")
 def able() -> Script:
     """A project in which nothing runs, and all can be begun."""
     script = script_of()
-    script.takes_requests = script.plans_anew = True
+    script.takes_requests = script.can_replan = True
     return script
 
 
@@ -73,17 +73,17 @@ async def test_a_plan_that_is_worked_or_waits_is_not_made_anew_and_it_is_said_wh
     open_app: Open,
 ) -> None:
     script = script_of(feed.running())
-    script.plans_anew = True
+    script.can_replan = True
     async with open_app(script) as pilot:
         app = ralph(pilot)
         await pilot.press("v")
         await until(pilot, lambda: isinstance(app.screen, PlanReview))
         await pilot.press("P")
-        await until(pilot, lambda: any("x stops it" in text for text in toasts(app)))
+        await until(pilot, lambda: any("Press x to stop it" in text for text in toasts(app)))
         script.news.put_nowait(WAITS)
         await until(pilot, lambda: app.view.approval is not None)
         await pilot.press("P")
-        await until(pilot, lambda: any("send it back" in text for text in toasts(app)))
+        await until(pilot, lambda: any("request changes" in text for text in toasts(app)))
         assert isinstance(app.screen, PlanReview)
 
 
@@ -103,12 +103,14 @@ async def test_planning_that_is_detached_goes_on_planning_and_a_plan_handed_in_i
 ) -> None:
     given: list[RemainingWork] = []
 
-    def go_on(left: RemainingWork) -> int:
+    def continue_in_background(left: RemainingWork) -> int:
         given.append(left)
         return 99
 
     moment, script = Moment(), able()
-    app = RalphApp(replace(script.launch, go_on=go_on), clock=moment)
+    app = RalphApp(
+        replace(script.launch, continue_in_background=continue_in_background), clock=moment
+    )
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: app.view.is_known)
         app.lifecycle.start_loop("Fewer", replans=True)
@@ -140,9 +142,9 @@ async def test_a_field_says_what_is_wrong_as_it_is_typed_and_the_id_why_it_stays
         await pilot.press("1")
         app.dashboard.board.move_cursor("demo-02")
         await pilot.press("e")
-        await until(pilot, lambda: "the ID cannot change" in screen_text(app))
+        await until(pilot, lambda: "The ID cannot be changed." in screen_text(app))
         assert "A task needs" not in screen_text(app)
         await pilot.press("tab", "tab", "tab", "x")
-        await until(pilot, lambda: "A priority is a whole number" in screen_text(app))
+        await until(pilot, lambda: "must be a whole number" in screen_text(app))
         await pilot.press("backspace")
-        await until(pilot, lambda: "A priority is a whole number" not in screen_text(app))
+        await until(pilot, lambda: "must be a whole number" not in screen_text(app))

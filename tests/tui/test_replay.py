@@ -54,7 +54,7 @@ async def test_on_a_narrow_screen_a_replay_is_seen(tmp_path: Path) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await drained(pilot)
         do(app, app.lifecycle.handlers.pages.open("iterations", wanted="3", play=True), "replay")
-        await until(pilot, lambda: "hold" in screen_text(app).splitlines()[-1])
+        await until(pilot, lambda: "pause" in screen_text(app).splitlines()[-1])
         await until(pilot, lambda: "iteration 3 ·" in screen_text(app))
         await pilot.press("escape")
         await until(pilot, lambda: "iterations 2" in screen_text(app))

@@ -72,13 +72,13 @@ async def test_e_writes_the_pane_in_use(open_app: Open, tmp_path: Path) -> None:
         await until(pilot, lambda: any("tasks-" in t for t in toasts(app)))
         (tasks,) = exports.glob("tasks-*.txt")
         assert "needs an account that only a person can make" in tasks.read_text()
-        assert f"Written: .ralph/exports/{tasks.name}" in toasts(app)
+        assert f"Saved: .ralph/exports/{tasks.name}" in toasts(app)
         exports.rename(tmp_path / "elsewhere")
         exports.touch()
         await pilot.press("3", "E")
         said = (
             "Cannot make the directory .ralph/exports: File exists. "
-            "Something else is there, and must be moved away first."
+            "Another file is in the way. Move it elsewhere first."
         )
         await until(pilot, lambda: said in toasts(app))
 
@@ -92,6 +92,6 @@ async def test_a_theme_chosen_in_the_palette_is_kept(open_app: Open, tmp_path: P
         await pilot.press(*"ralph-light")
         await until(pilot, lambda: "ralph-light" in screen_text(app))
         await pilot.press("down", "enter")
-        await until(pilot, lambda: any("is kept" in t for t in toasts(app)))
+        await until(pilot, lambda: any("Saved the theme" in t for t in toasts(app)))
         assert app.theme == "ralph-light"
         assert load_settings(tmp_path).screen.theme == "ralph-light"

@@ -58,9 +58,9 @@ async def test_the_footer_says_what_the_keys_do_while_somebody_searches(
         await until(pilot, lambda: bool(foot()) and "iteration" in screen_text(app))
         before = foot()
         await pilot.press("slash", *"e")
-        await until(pilot, lambda: foot() == "enter keep the words  esc end the search")
-        await click_on(pilot, "enter keep")
-        await until(pilot, lambda: foot().startswith(">  < step  esc end the search  "))
+        await until(pilot, lambda: foot() == "enter confirm  esc end search")
+        await click_on(pilot, "enter confirm")
+        await until(pilot, lambda: foot().startswith(">  < step  esc end search  "))
         assert foot().endswith("^p commands  ? help")
         assert " of " in screen_text(app).splitlines()[-2]
         first = screen_text(app).splitlines()[-2]
@@ -78,7 +78,7 @@ async def test_the_board_is_searched_when_it_has_the_focus(open_app: Open) -> No
         await pilot.press("enter")
         await until(pilot, lambda: app.dashboard.board.has_focus)
         await pilot.press("slash", "backspace", *"xyz")
-        await until(pilot, lambda: "nothing found" in screen_text(app))
+        await until(pilot, lambda: "no matches" in screen_text(app))
 
 
 async def test_the_filter_shows_trouble_alone_and_all_again(open_app: Open) -> None:
@@ -86,8 +86,8 @@ async def test_the_filter_shows_trouble_alone_and_all_again(open_app: Open) -> N
         app = ralph(pilot)
         before = screen_text(app)
         await pilot.press("F", "F")
-        await until(pilot, lambda: "activity: trouble" in screen_text(app))
-        shown = screen_text(app).split("activity: trouble")[1]
+        await until(pilot, lambda: "activity: problems" in screen_text(app))
+        shown = screen_text(app).split("activity: problems")[1]
         assert "failed" in shown
         assert " ok " not in shown
         await pilot.press("F", "F")

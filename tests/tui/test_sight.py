@@ -27,7 +27,7 @@ async def test_before_the_project_is_read_nothing_is_claimed(
         assert not [claim for claim in CLAIMS if claim in frame]
         await until(pilot, lambda: "reading the project" in screen_text(app))
         await pilot.press("b")
-        assert toasts(app) == ["The project is still being read."]
+        assert toasts(app) == ["The project is still loading."]
         panels = [p for p in app.dashboard.side.children if p is not app.dashboard.preview]
         tall = [panel.size for panel in panels]
         read = feed.read().model_copy(
@@ -86,11 +86,11 @@ async def test_what_cannot_be_read_is_one_sentence_until_it_can(open_app: Open) 
         await until(pilot, lambda: GONE in " ".join(screen_text(app).split()))
         frame = screen_text(app)
         assert "unreadable" in frame.splitlines()[0]
-        assert "What is shown was read before." in frame
+        assert "Showing the last version that could be read." in frame
         assert "Ready to build" not in frame
         await pilot.press("b")
         assert script.runs == 0
-        assert toasts(app) == [f"Nothing can be built: {GONE}"]
+        assert toasts(app) == [f"Cannot start building. {GONE}"]
         script.disk.put_nowait(feed.read())
         await until(pilot, lambda: "Ready to build" in screen_text(app))
         assert "unreadable" not in screen_text(app)
@@ -108,7 +108,7 @@ async def test_a_plan_that_cannot_be_built_is_not_offered_for_building(open_app:
         assert wrong in screen_text(app)
         assert "Ready to build" not in screen_text(app)
         await pilot.press("b")
-        assert (toasts(app), script.runs) == ([f"Nothing can be built: {wrong}"], 0)
+        assert (toasts(app), script.runs) == ([f"Cannot start building. {wrong}"], 0)
         script.disk.put_nowait(feed.read())
         await until(pilot, lambda: "Ready to build" in screen_text(app))
         await pilot.press("b")

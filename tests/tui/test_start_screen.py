@@ -87,7 +87,7 @@ async def test_enter_takes_the_request(screen: StartScreen) -> None:
     async with screen.run_test(size=(80, 24)) as pilot:
         await pilot.press("enter")
         assert screen.return_value is None
-        assert "Say what to build first" in below(screen)
+        assert "Describe what to build first" in below(screen)
         await pilot.press(*"A q tracker", "enter")
     assert screen.return_value == StartChoice("A q tracker", makes_git=True)
 
@@ -101,10 +101,10 @@ async def test_a_typed_request_is_dropped_only_when_asked_twice(
 ) -> None:
     async with screen.run_test(size=(80, 24)) as pilot:
         await pilot.press(*"words", key)
-        assert "not sent yet" in below(screen)
+        assert "has not been sent" in below(screen)
         assert screen.query_one(Input).value == "words"
         await pilot.press("x")
-        assert "not sent yet" not in below(screen)
+        assert "has not been sent" not in below(screen)
         await pilot.press(key, key)
     assert not screen.is_running
     assert screen.return_value == ended
@@ -137,7 +137,7 @@ async def test_a_request_names_files_and_escape_closes_their_list_first(tmp_path
         assert screen.query_one(Input).region == place, "the list moves nothing"
         await pilot.press("escape")
         assert not screen.screen.query_one(FileCompletion).is_open
-        assert "not sent yet" not in below(screen), "escape closes the list alone"
+        assert "has not been sent" not in below(screen), "escape closes the list alone"
         await pilot.press("b")
         await until(lambda: screen.screen.query_one(FileCompletion).is_open)
         await pilot.press("enter")
@@ -171,7 +171,7 @@ async def test_a_repository_can_be_left_out(screen: StartScreen) -> None:
         assert "runs `git init`" in below(screen)
         await pilot.press("ctrl+g")
         assert "git init" not in below(screen)
-        assert "none will be made" in str(screen.query_one("#git").render())
+        assert "none will be created" in str(screen.query_one("#git").render())
         await pilot.press(*"go", "enter")
     assert screen.return_value == StartChoice("go")
 
@@ -183,7 +183,7 @@ async def test_a_plan_is_looked_at_before_it_is_imported(screen: StartScreen) ->
         shown = "".join(str(line.render()) for line in screen.screen.query("Static"))
         assert "Mark a habit as done" in shown
         assert "rm -rf /" in shown
-        assert "The request you typed is not sent" in shown
+        assert "The request you typed will not be sent" in shown
         await pilot.press("ctrl+s", "ctrl+g", "ctrl+t")
         assert isinstance(screen.screen, PlanPreview)
         await pilot.press("escape")

@@ -38,15 +38,15 @@ async def test_attempts_receipts_and_reason_come_from_the_journal(
     script = past_project(tmp_path / "slug-demo")
     async with open_app(script, autostart=False, size=SIZE) as pilot:
         await opened(pilot, "demo-02")
-        await until(pilot, lambda: "together" in screen_text(ralph(pilot)))
+        await until(pilot, lambda: "total" in screen_text(ralph(pilot)))
         text = " ".join(screen_text(ralph(pilot)).split())
         for part in (
             "types check passed in",
             "iteration 3 failed $0.39 120k tokens 1m 15s",
             "the gate refused the claim 3 times",
             "iteration 4 complete $0.24 91k tokens 58s",
-            "together $0.63, 211k tokens",
-            "iteration 4 priority 2, lowest priority number of 2 ready",
+            "total $0.63, 211k tokens",
+            "iteration 4 priority 2, the highest of 2 ready",
             "Also checked",
             "demo-01 Create the slugs package",
             "Needed by",
@@ -66,7 +66,7 @@ async def test_what_happens_is_seen_while_it_is_read_and_nothing_moves(open_app:
             update={"completion_notes": "Folded with NFKD."}
         )
         script.news.put_nowait(ev.TaskChanged(task=noted))
-        await until(pilot, lambda: "Folded with NFKD." in screen.copied())
+        await until(pilot, lambda: "Folded with NFKD." in screen.full_text())
         await pilot.pause()
         assert frame.scroll_offset.y == 3
         await pilot.press("G")
@@ -81,5 +81,5 @@ async def test_a_journal_that_cannot_be_read_is_said(open_app: Open, tmp_path: P
     async with open_app(script, autostart=False, size=SIZE) as pilot:
         screen = await opened(pilot, "demo-02")
         # On the screen the sentence is folded where the length of the path puts it.
-        await until(pilot, lambda: f"{journal.name} is not a regular file" in screen.copied())
+        await until(pilot, lambda: f"{journal.name} is not a regular file" in screen.full_text())
         await until(pilot, lambda: "regular" in screen_text(ralph(pilot)))

@@ -11,8 +11,9 @@ from ralph_tui.store.typed_texts import ANSWER, GUIDANCE, keep_typed, read_typed
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.dialogs.question import QuestionDialog
 from ralph_tui.tui.screens.dialogs.text_input import GuidanceDialog
+from ralph_tui.tui.widgets.text_recall import EARLIER, FILES
 from tests.tui import feed
-from tests.tui.conftest import Moment, app_of, until
+from tests.tui.conftest import Moment, app_of, screen_text, until
 from tests.tui.test_keys import ralph
 from tests.tui.waiting import LANGUAGE, asking
 
@@ -36,11 +37,14 @@ async def guidance(pilot: Pilot[int]) -> TextArea:
 
 async def test_guidance_is_recalled_and_what_was_typed_comes_back(root: Path) -> None:
     script = feed.Script(root, feed.running())
-    async with app_of(script).run_test(size=(80, 24)) as pilot:
+    async with app_of(script).run_test(size=(120, 24)) as pilot:
         app = ralph(pilot)
         await until(pilot, lambda: script.runs == 1)
         box = await guidance(pilot)
+        await until(pilot, lambda: EARLIER in screen_text(app))
         await pilot.press(*"ne", "up")
+        assert FILES in screen_text(app)
+        assert EARLIER not in screen_text(app), "within a text the key moves the cursor"
         assert box.text == "ne", "within the text the key moves the cursor"
         for key, shown in (
             ("up", "first\nsecond"),
@@ -92,3 +96,12 @@ async def test_a_file_that_cannot_be_read_is_said_and_the_box_works(root: Path) 
         assert "typed.jsonl is not a regular file" in said
         await pilot.press(*"still")
         await until(pilot, lambda: box.text == "still")
+
+
+async def test_without_an_earlier_text_the_key_says_so(tmp_path: Path) -> None:
+    script = feed.Script(tmp_path, feed.running())
+    async with app_of(script).run_test(size=(80, 24), notifications=True) as pilot:
+        await until(pilot, lambda: script.runs == 1)
+        await guidance(pilot)
+        await pilot.press("up")
+        await until(pilot, lambda: "There are no earlier texts." in screen_text(ralph(pilot)))

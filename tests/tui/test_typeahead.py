@@ -175,7 +175,7 @@ async def test_where_nothing_can_be_searched_the_words_are_forgotten(open_app: O
         typed(app, "x")
         await until(pilot, lambda: not isinstance(app.screen, Dashboard))
         typed(app, "/xn")
-        await until(pilot, lambda: "There is nothing to search here." in toasts(app))
+        await until(pilot, lambda: "There is no text to search here." in toasts(app))
         await settled(pilot)
         assert script.controls.asked == []
         typed(app, "x")

@@ -30,7 +30,7 @@ async def looked(pilot: Pilot[int]) -> UndoDialog:
 async def test_undo_shows_what_it_would_change_and_a_no_changes_nothing(open_app: Open) -> None:
     script = script_of(feed.complete())
     async with open_app(script) as pilot:
-        shown = (await looked(pilot)).copied()
+        shown = (await looked(pilot)).full_text()
         assert "bring back  docs/old-guide.md" in shown
         assert "Ralph commits this to feature/slugs as a new commit." in shown
         await pilot.press("escape")
@@ -80,7 +80,7 @@ async def test_a_real_project_is_undone_while_the_screen_watches_it(tmp_path: Pa
     async with watched(launch_of(root), (80, 24)) as pilot:
         app = ralph(pilot)
         shown = await looked(pilot)
-        assert "remove      a.txt" in shown.copied()
+        assert "remove      a.txt" in shown.full_text()
         await pilot.press("ctrl+y")
         await until(pilot, lambda: any("a is undone" in text for text in toasts(app)))
         await until(pilot, lambda: app.view.tasks["a"].status is TaskStatus.PENDING)

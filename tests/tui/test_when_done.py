@@ -28,7 +28,7 @@ async def test_a_finished_project_offers_what_was_built_and_the_next_request(
         assert "build" not in foot
         assert "skip" not in foot
         said = " ".join(screen_text(app).replace("│", " ").split())
-        assert "4 has the changes of each iteration, 6 the report, 5 the cost." in said
+        assert "Press 4 for changes, 6 for the report, 5 for costs" in said
         costs, limits = app.view.costs, app.view.limits
         assert limits.per_session != limits.per_iteration
         assert f"cost ${costs.session:.2f}/${limits.per_session:.0f}" in said, "of this run"

@@ -145,9 +145,9 @@ async def test_the_last_gate_stays_in_sight_when_another_task_is_worked(open_app
     script = script_of(feed.failed_gate())
     async with open_app(script) as pilot:
         app = cast("RalphApp", pilot.app)
-        await until(pilot, lambda: "demo-02 not yet" in screen_text(app))
+        await until(pilot, lambda: "demo-02 rejected" in screen_text(app))
         script.news.put_nowait(ev.IterationStarted(iteration=4, task_id="demo-03"))
-        await until(pilot, lambda: "last: demo-02 not yet" in screen_text(app))
+        await until(pilot, lambda: "last: demo-02 rejected" in screen_text(app))
         assert "no claim has been checked" not in screen_text(app)
         assert len(app.dashboard.gate.receipts) == 3
 
@@ -156,9 +156,9 @@ async def test_a_board_without_tasks_says_what_it_waits_for(open_app: Open) -> N
     script = script_of([feed.started().model_copy(update={"phase": Phase.DISCOVERY})])
     async with open_app(script) as pilot:
         app = cast("RalphApp", pilot.app)
-        assert "No plan yet; discovery comes first." in screen_text(app)
+        assert "No plan yet. Discovery comes first." in screen_text(app)
         script.news.put_nowait(ev.PhaseChanged(phase=Phase.PLANNING))
-        await until(pilot, lambda: "planning makes it now" in screen_text(app))
+        await until(pilot, lambda: "Ralph is planning now" in screen_text(app))
         script.news.put_nowait(ev.PlanLoaded(tasks=many(3)))
         await until(pilot, lambda: "t-00002" in screen_text(app))
         assert "No plan yet" not in screen_text(app)
@@ -214,7 +214,7 @@ def test_what_failed_tasks_cost_is_said_also_before_one_is_complete() -> None:
     known = {"status": TaskStatus.BLOCKED, "actual_cost_usd": 0.2}
     tried = [task.model_copy(update=known) for task in (first, second)]
     view = reduce(LoopView(), ev.PlanLoaded(tasks=(*tried, *others)))
-    assert task_cost(view) == (0.2, "each of 2 tried")
+    assert task_cost(view) == (0.2, "average of 2 attempted")
     assert task_cost(reduce(LoopView(), ev.PlanLoaded(tasks=many(4)))) is None
 
 
@@ -233,6 +233,6 @@ async def test_the_meter_says_what_the_task_cost_in_all_its_tries(open_app: Open
         script.news.put_nowait(
             ev.IterationFinished(iteration=3, task_id="demo-02", outcome=outcome, cost_usd=0.3)
         )
-        await until(pilot, lambda: "$0.59 on average of 2" in screen_text(app))
+        await until(pilot, lambda: "$0.59 average of 2" in screen_text(app))
         await pilot.resize_terminal(160, 50)
         await until(pilot, lambda: re.search(r"demo-02 .*\$0\.80", screen_text(app)) is not None)

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.questions import Answer, AskedQuestion, Option, Permission, Question
-from ralph_tui.domain.permissions import question_of
+from ralph_tui.domain.permissions import permission_question
 from ralph_tui.domain.project_state import ApprovalKind, Phase
 from tests.tui import feed
 
@@ -86,7 +86,7 @@ PUBLISH = Permission(
 
 def wanting(permission: Permission = PUBLISH, batch: str = "p1") -> AskedQuestion:
     """A call that waits for permission."""
-    asking = asked(question_of(permission), batch=batch, task="demo-02")
+    asking = asked(permission_question(permission), batch=batch, task="demo-02")
     return asking.model_copy(update={"permission": permission})
 
 
@@ -108,9 +108,9 @@ def approving(kind: ApprovalKind, summary: str = "") -> list[ev.Event]:
 
 
 TRY_ONE = (
-    "failures 3/3, refused claims 2/2. Let one more iteration try? Yes runs exactly one: if it completes a "
-    "task the loop goes on, if not it asks again. No ends this run; nothing is lost. Without an answer "
-    "one is tried at 2026-03-02 09:31:24 UTC."
+    "Failures 3/3, refused claims 2/2. Try one more iteration? The loop continues if it completes a task. "
+    "Otherwise it asks again. No ends this run, and nothing is lost. Without an answer, ralph runs one "
+    "automatically at 2026-03-02 09:31:24 UTC."
 )
 """As the loop asks."""
 

@@ -6,7 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_tui.domain.sanitize import inert
-from ralph_tui.vcs.commit_message import SUBJECT, after_hooks, branch_slug, filled, with_trailers
+from ralph_tui.vcs.commit_message import (
+    MAX_MESSAGE,
+    MAX_SUBJECT,
+    after_hooks,
+    branch_slug,
+    filled,
+    with_trailers,
+)
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=200)
 
@@ -29,7 +36,7 @@ def test_a_subject_is_one_inert_line_whatever_the_title(title: str, task_id: str
     assert made == inert(made)
     assert "\n" not in made
     assert made.startswith("feat:")
-    assert len(made) <= SUBJECT
+    assert len(made) <= MAX_SUBJECT
 
 
 def test_no_title_becomes_a_trailer() -> None:
@@ -50,6 +57,11 @@ def test_a_hook_may_add_to_the_message_but_not_to_ralphs_trailers() -> None:
     left = "feat: a\x1b[2J - A\n\nSee #12.\n\nRalph-Task: forged\nRalph-Run: forged\n"
     made = after_hooks(left, {"Ralph-Task": "a"})
     assert made == "feat: a - A\n\nSee #12.\n\nRalph-Task: a\n"
+
+
+def test_a_message_of_a_hook_is_not_cut_inside_a_secret() -> None:
+    left = "feat: a\n\n" + "x" * (MAX_MESSAGE - 20) + " sk-ant-api03-a1B2c3D4e5F6g7H8i9J0"
+    assert "sk-ant" not in after_hooks(left, {})
 
 
 @given(TEXT)

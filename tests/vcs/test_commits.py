@@ -7,17 +7,17 @@ import pytest
 
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.vcs.branches import (
-    WorkedOn,
+    UnfinishedBranch,
     branch_name,
     changed_paths,
     check_out,
     push_line,
     read_head,
     require_clean,
-    require_settled,
+    require_committable,
 )
 from ralph_tui.vcs.commit_hooks import HookCall, HookEnd, HookError
-from ralph_tui.vcs.commits import CommitRefusedError, Committer, CommitWanted
+from ralph_tui.vcs.commits import CommitRefusedError, CommitRequest, Committer
 from ralph_tui.vcs.git import Git
 
 
@@ -47,7 +47,7 @@ def begun(top: Path) -> Path:
 
 def test_the_first_commit_of_a_repository(top: Path) -> None:
     (top / "a").write_text("1\n")
-    made = Committer(top, None).commit(CommitWanted("feat: a"))
+    made = Committer(top, None).commit(CommitRequest("feat: a"))
     assert made is not None
     assert (made.parent, made.additions) == ("", 1)
     assert git(top, "log", "--format=%s %D").strip() == "feat: a HEAD -> work"
@@ -60,7 +60,7 @@ def test_a_project_below_the_top_commits_only_what_is_in_it(begun: Path) -> None
     (project / ".ralph/state.json").write_text("{}")
     (project / "new").write_text("1\n")
     (begun / "other").write_text("mine\n")
-    made = Committer(project, None).commit(CommitWanted("feat: one"))
+    made = Committer(project, None).commit(CommitRequest("feat: one"))
     assert made is not None
     assert [entry.path for entry in made.entries] == ["apps/one/new"]
     assert git(begun, "status", "--porcelain").split() == ["??", "apps/one/.ralph/", "??", "other"]
@@ -71,7 +71,7 @@ def test_a_linked_worktree_commits_to_its_own_branch(begun: Path, tmp_path: Path
     linked = tmp_path / "linked"
     git(begun, "worktree", "add", "-q", "-b", "beside", str(linked))
     (linked / "new").write_text("1\n")
-    made = Committer(linked, None).commit(CommitWanted("feat: beside"))
+    made = Committer(linked, None).commit(CommitRequest("feat: beside"))
     assert made is not None
     assert made.branch == "beside"
     assert git(begun, "log", "--format=%s", "work").strip() == "Begin"
@@ -80,7 +80,7 @@ def test_a_linked_worktree_commits_to_its_own_branch(begun: Path, tmp_path: Path
 
 
 def test_nothing_changed_makes_no_commit(begun: Path) -> None:
-    assert Committer(begun, None).commit(CommitWanted("feat: a")) is None
+    assert Committer(begun, None).commit(CommitRequest("feat: a")) is None
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_a_secret_is_refused_and_nothing_is_committed(begun: Path, name: str, te
     path.parent.mkdir(exist_ok=True)
     path.write_text(text)
     with pytest.raises(CommitRefusedError, match="a secret") as refused:
-        Committer(begun, None).commit(CommitWanted("feat: a"))
+        Committer(begun, None).commit(CommitRequest("feat: a"))
     assert name in str(refused.value)
     assert git(begun, "log", "--format=%s").strip() == "Begin"
 
@@ -108,7 +108,7 @@ def test_what_only_looks_like_a_secret_is_committed(begun: Path, name: str) -> N
     (begun / name).write_text(
         "postgres://user:password@localhost/db\nAuthorization: Bearer TOKEN\n"
     )
-    assert Committer(begun, None).commit(CommitWanted("feat: a")) is not None
+    assert Committer(begun, None).commit(CommitRequest("feat: a")) is not None
 
 
 def test_the_value_of_a_secret_that_is_taken_out_is_no_reason_to_refuse(begun: Path) -> None:
@@ -116,7 +116,7 @@ def test_the_value_of_a_secret_that_is_taken_out_is_no_reason_to_refuse(begun: P
     (begun / "a").write_text(f"{key}\n")
     git(begun, "commit", "-q", "-am", "A slip")
     (begun / "a").write_text("gone\n")
-    assert Committer(begun, None).commit(CommitWanted("feat: a")) is not None
+    assert Committer(begun, None).commit(CommitRequest("feat: a")) is not None
 
 
 def test_a_repository_of_its_own_is_refused(begun: Path) -> None:
@@ -126,8 +126,8 @@ def test_a_repository_of_its_own_is_refused(begun: Path) -> None:
     git(
         inner, "-c", "user.name=x", "-c", "user.email=x", "commit", "-q", "--allow-empty", "-m", "x"
     )
-    with pytest.raises(CommitRefusedError, match="vendor is a git repository of its own"):
-        Committer(begun, None).commit(CommitWanted("feat: a"))
+    with pytest.raises(CommitRefusedError, match="vendor is a separate git repository"):
+        Committer(begun, None).commit(CommitRequest("feat: a"))
 
 
 def test_settings_that_ask_sign_or_run_programs_do_nothing(begun: Path) -> None:
@@ -144,7 +144,7 @@ def test_settings_that_ask_sign_or_run_programs_do_nothing(begun: Path) -> None:
     hook = begun / ".git/hooks/post-commit"
     hook.write_text(f"#!/bin/sh\ntouch {ran}\n")
     hook.chmod(0o755)
-    assert Committer(begun, None).commit(CommitWanted("feat: a")) is not None
+    assert Committer(begun, None).commit(CommitRequest("feat: a")) is not None
     assert not ran.exists()
 
 
@@ -155,7 +155,7 @@ def test_a_commit_is_not_made_on_a_branch_that_moved_meanwhile(begun: Path) -> N
         git(begun, "commit", "-q", "--allow-empty", "-m", "Mine")
 
     with pytest.raises(SetupError, match="update-ref"):
-        Committer(begun, None).commit(CommitWanted("feat: a", intend=move))
+        Committer(begun, None).commit(CommitRequest("feat: a", intend=move))
     assert git(begun, "log", "--format=%s").split("\n")[0] == "Mine"
 
 
@@ -168,13 +168,13 @@ def test_an_unfinished_merge_names_the_command_that_helps(begun: Path) -> None:
     git(begun, "commit", "-q", "-am", "Ours")
     subprocess.run(["git", "merge", "-q", "other"], cwd=begun, check=False, capture_output=True)
     with pytest.raises(SetupError, match="A merge is not finished") as refused:
-        require_settled(Git(begun))
+        require_committable(Git(begun))
     assert "git merge --abort" in refused.value.hint
 
 
 def test_no_repository_is_said(tmp_path: Path) -> None:
-    with pytest.raises(SetupError, match="is in no git repository") as refused:
-        require_settled(Git(tmp_path))
+    with pytest.raises(SetupError, match="is not in a git repository") as refused:
+        require_committable(Git(tmp_path))
     assert "git init" in refused.value.hint
 
 
@@ -189,7 +189,7 @@ def test_an_existing_branch_is_checked_out_and_never_moved(begun: Path) -> None:
 
 @pytest.mark.parametrize("prefix", ["-x/", "a..b/", "a b/", "x.lock/", "~"])
 def test_a_prefix_that_git_takes_no_branch_with_is_refused(begun: Path, prefix: str) -> None:
-    with pytest.raises(SetupError, match="takes no branch named"):
+    with pytest.raises(SetupError, match="is not a valid git branch name"):
         branch_name(Git(begun), prefix, "Title")
 
 
@@ -202,9 +202,13 @@ def test_a_branch_is_named_for_the_first_text_that_has_letters(begun: Path) -> N
 def test_changes_of_an_unfinished_task_are_continued_only_on_its_branch(begun: Path) -> None:
     (begun / "a").write_text("half\n")
     here, head = Git(begun), read_head(Git(begun))
-    require_clean(here, head, WorkedOn("work", head.commit), "git.commit")
-    for other in (None, WorkedOn("feature/x", head.commit), WorkedOn("work", "1" * 40)):
-        with pytest.raises(SetupError, match=r"1 file is changed and not committed \(a\)"):
+    require_clean(here, head, UnfinishedBranch("work", head.commit), "git.commit")
+    for other in (
+        None,
+        UnfinishedBranch("feature/x", head.commit),
+        UnfinishedBranch("work", "1" * 40),
+    ):
+        with pytest.raises(SetupError, match=r"1 file has uncommitted changes \(a\)"):
             require_clean(here, head, other, "git.commit")
 
 
@@ -229,7 +233,7 @@ def test_a_hook_that_writes_a_file_again_as_it_was_has_changed_nothing(begun: Pa
         (begun / "a").write_text(text)
         return HookEnd(0, "")
 
-    assert Committer(begun, rewrites).commit(CommitWanted("feat: a")) is not None
+    assert Committer(begun, rewrites).commit(CommitRequest("feat: a")) is not None
 
 
 def test_a_hook_that_takes_too_long_is_said(begun: Path) -> None:
@@ -240,4 +244,4 @@ def test_a_hook_that_takes_too_long_is_said(begun: Path) -> None:
     hook.chmod(0o755)
     git(begun, "config", "core.hooksPath", "hooks")
     with pytest.raises(HookError, match="pre-commit took too long"):
-        Committer(begun, lambda _: HookEnd(None, "")).commit(CommitWanted("feat: a"))
+        Committer(begun, lambda _: HookEnd(None, "")).commit(CommitRequest("feat: a"))

@@ -107,7 +107,7 @@ def test_a_large_file_is_not_kept(store: SnapshotStore, monkeypatch: pytest.Monk
 def test_a_project_that_is_too_large_is_refused_before_anything_is_copied(
     store: SnapshotStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(snapshots, "MOST_KIB", 1)
+    monkeypatch.setattr(snapshots, "MAX_KIB", 1)
     root = root_of(store)
     (root / "a").write_bytes(b"x" * 1000)
     store.take()
@@ -117,7 +117,7 @@ def test_a_project_that_is_too_large_is_refused_before_anything_is_copied(
 
 
 def test_old_iterations_are_dropped(store: SnapshotStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshots, "MOST_POINTS", 4)
+    monkeypatch.setattr(snapshots, "MAX_POINTS", 4)
     monkeypatch.setattr(snapshots, "KEPT_POINTS", 2)
     for number in range(1, 6):
         store.begin(number, f"task {number}", "run")

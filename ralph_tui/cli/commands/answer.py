@@ -1,4 +1,4 @@
-"""`ralph answer`, `approve` and `reject`: answer what the loop asks, whether it runs or not."""
+"""`ralph answer`, `approve` and `reject`: answer the loop's questions, even while no loop runs."""
 
 import sys
 from pathlib import Path
@@ -35,7 +35,7 @@ def answer(
         str,
         typer.Argument(
             metavar="ID",
-            help="The question's id; without it, list the open ones.",
+            help="The ID of a question. Without one, list the open questions.",
             autocompletion=open_questions,
         ),
     ] = "",
@@ -43,19 +43,19 @@ def answer(
         list[str] | None,
         typer.Argument(
             metavar="TEXT",
-            help="Option numbers or labels (commas for several), or your own words; `-` reads standard input.",
+            help="Option numbers or labels, separated by commas, or your own words. `-` reads standard input.",
         ),
     ] = None,
     *,
     decline: Annotated[
         bool,
-        typer.Option("--decline", help="Leave the decision to the model; a permission is denied."),
+        typer.Option("--decline", help="Leave the decision to the model. A permission is denied."),
     ] = False,
     project_root: ProjectRoot = None,
     as_json: AsJson = False,
 ) -> None:
     """Answer an open question or permission, or list them."""
-    from ralph_tui.domain.permissions import answer_told
+    from ralph_tui.domain.permissions import answer_text
 
     controls = controls_of(project_root)
     questions = controls.open_questions()
@@ -63,12 +63,12 @@ def answer(
         _list(questions, as_json=as_json)
         return
     asked = next((q for q in questions if q.id == question_id), None)
-    given = _given(asked, text or [], decline=decline)
+    given = _read_answer(asked, text or [], decline=decline)
     answered = controls.answer(question_id, given)
-    told = answer_told(answered)
+    result = answer_text(answered)
     if answered.permission is None and not given.declined:
-        told = f"answered: {told}"
-    out(f"{answered.question.header or answered.question.question}: {told}")
+        result = f"answered: {result}"
+    out(f"{answered.question.header or answered.question.question}: {result}")
 
 
 @app.command(epilog=examples("ralph approve"))
@@ -76,7 +76,7 @@ def approve(project_root: ProjectRoot = None) -> None:
     """Approve the specs, the plan or the result."""
     decided = controls_of(project_root).decide(approved=True, by=BY)
     out(f"Approved: {_about(decided)}{f' ({decided.summary})' if decided.summary else ''}.")
-    _go_on(project_root)
+    _hint_if_idle(project_root)
 
 
 @app.command(epilog=examples('ralph reject --reason "The report lacks a total"'))
@@ -84,24 +84,24 @@ def reject(
     reason: Annotated[
         str,
         typer.Option(
-            "--reason", "-r", metavar="TEXT", help="What is wrong; the model works on it next."
+            "--reason", "-r", metavar="TEXT", help="What is wrong. The model works on it next."
         ),
     ] = "",
     project_root: ProjectRoot = None,
 ) -> None:
-    """Reject what the loop waits for, and say why."""
+    """Reject the specs, the plan or the result, and say why."""
     decided = controls_of(project_root).decide(approved=False, reason=reason, by=BY)
     out(f"Rejected: {_about(decided)}: {decided.reason}")
-    _go_on(project_root)
+    _hint_if_idle(project_root)
 
 
 def _about(decided: "Approval") -> str:
-    from ralph_tui.domain.project_state import DECISIONS  # `ralph --help` waits for nothing
+    from ralph_tui.domain.project_state import DECISIONS  # here to keep `ralph --help` fast
 
     return DECISIONS[decided.kind]
 
 
-def _go_on(project_root: Path | None) -> None:
+def _hint_if_idle(project_root: Path | None) -> None:
     if owner_of(find_project(project_root)) is None:
         out("No loop is running; `ralph run` continues from here.")
 
@@ -127,7 +127,7 @@ def _list(questions: "tuple[AskedQuestion, ...]", *, as_json: bool) -> None:
     out(f"ralph answer {first.id} 1   answers the first; {no}.")
 
 
-def _given(asked: "AskedQuestion | None", words: list[str], *, decline: bool) -> "Answer":
+def _read_answer(asked: "AskedQuestion | None", words: list[str], *, decline: bool) -> "Answer":
     from ralph_tui.domain.documents.questions import Answer, Question, parse_answer, slip
 
     if decline:
@@ -144,7 +144,7 @@ def _given(asked: "AskedQuestion | None", words: list[str], *, decline: bool) ->
             f"The answer is longer than {MAX_ANSWER:,} characters.",
             "Put it into a file and name that.",
         )
-    # An unknown id is refused by the controls; its text need not be understood.
+    # The controls refuse an unknown id, so its answer needs no parsing.
     question = asked.question if asked else Question(question="")
     if wrong := slip(question, text):
         raise RalphError(wrong, "Nothing was answered.")

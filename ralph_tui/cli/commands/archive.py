@@ -1,4 +1,4 @@
-"""`ralph archive`: copies a plan with what belongs to it, takes complete tasks out of it, lists the copies."""
+"""`ralph archive`: archives a plan with its documents, or only its complete tasks, and lists the archives."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -26,11 +26,11 @@ app = typer.Typer()
 def archive(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="NAME", help="A feature.", autocompletion=features),
+        typer.Argument(metavar="NAME", help="Archive this feature.", autocompletion=features),
     ] = None,
     *,
     complete: Annotated[
-        bool, typer.Option("--complete", help="Take the complete tasks out of the plan.")
+        bool, typer.Option("--complete", help="Move the complete tasks out of the plan.")
     ] = False,
     listed: Annotated[bool, typer.Option("--list", help="List the archives.")] = False,
     as_json: AsJson = False,
@@ -38,8 +38,8 @@ def archive(
 ) -> None:
     """Archive the plan.
 
-    Copies plan, specs, progress log and report to .ralph/archive. The plan stays. With --complete, its complete
-    tasks are archived and leave the plan; tasks that depend on them can start. Refused while a loop runs.
+    Copies the plan, specs, progress log and report to .ralph/archive. The plan stays. With --complete, complete
+    tasks leave the plan, and tasks that depend on them can start. Refused while a loop runs.
     """
     if listed:
         if complete or name:
@@ -47,7 +47,7 @@ def archive(
         _list(find_root(project_root), as_json=as_json)
         return
     with chosen_feature(name):
-        written = _archived(project_root, complete=complete)
+        written = _write(project_root, complete=complete)
     if as_json:
         out_json(_json(written))
     elif complete:
@@ -57,7 +57,7 @@ def archive(
         out(f"Archived {plural(written.tasks_total, 'task')} in .ralph/archive/{written.name}.")
 
 
-def _archived(project_root: "Path | None", *, complete: bool) -> "ArchiveSummary":
+def _write(project_root: "Path | None", *, complete: bool) -> "ArchiveSummary":
     from ralph_tui.engine.control.archiving import archive_by_hand
     from ralph_tui.store.io.files import utc_now
 

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 OWNER_SECONDS = 1.0
-"""How often to look whether the loop's process is still there, while it says nothing."""
+"""How often to check, while no event arrives, that the loop's process still exists."""
 
 
 @app.command(epilog=examples("ralph attach", "ralph attach --json"))
 def attach(
     *,
     everything: Annotated[
-        bool, typer.Option("--all", help="Print the whole journal first, not this run alone.")
+        bool, typer.Option("--all", help="Print the whole journal first, not only this run.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON event per line.")] = False,
     headless: Headless = False,
@@ -33,7 +33,8 @@ def attach(
 ) -> None:
     """Follow a loop that runs in another process.
 
-    Leaving it does not stop the loop. On a terminal it opens the screen, with every key working; else it prints lines until the loop ends.
+    On a terminal, this opens the screen, and all keys work. Otherwise, it prints lines until the loop ends. Detaching
+    does not stop the loop.
     """
     import asyncio
 
@@ -105,12 +106,12 @@ async def _follow(project: "Project", shown: int, started: int, show: "Printer")
     finally:
         pumping.cancel()
         await asyncio.wait([pumping])
-    # Whoever ran the loop is gone; what it said last may not have been noticed yet.
+    # The process is gone, but its last events may not have been read yet.
     for offset, event in read_events(project.layout.events, shown):
         show(event)
         if isinstance(event, LoopFinished) and offset > started:
             return
-    note("the loop is gone, without a last word.")
+    note("the loop ended without a final event.")
 
 
 def _start_of_run(project: "Project") -> int:

@@ -1,4 +1,4 @@
-"""`ralph test`, `lint`, `typecheck` and `deps`: run uv or the project's own checks and exit with their status."""
+"""`ralph test`, `lint`, `typecheck` and `deps`: run the project's checks, or uv, and exit with their status."""
 
 import shutil
 import subprocess
@@ -15,8 +15,10 @@ app = typer.Typer()
 
 _PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 
-Packages = Annotated[list[str], typer.Argument(metavar="PACKAGE")]
-Dev = Annotated[bool, typer.Option("--dev", help="As a development dependency.")]
+Packages = Annotated[
+    list[str], typer.Argument(metavar="PACKAGE", help="Package names, as for `uv add`.")
+]
+Dev = Annotated[bool, typer.Option("--dev", help="Change the development dependencies.")]
 
 deps = typer.Typer(
     name="deps", help="Add, remove or sync dependencies with uv.", rich_markup_mode=None
@@ -27,7 +29,7 @@ deps = typer.Typer(
 def run_tests(context: typer.Context, project_root: ProjectRoot = None) -> None:
     """Run the project's tests.
 
-    The command is what `ralph doctor` shows, or `build.test_command`; further arguments are passed on.
+    The command is `build.test_command`, or the one that `ralph doctor` shows. Further arguments are passed on.
     """
     _check("tests", context.args, project_root)
 
@@ -36,7 +38,7 @@ def run_tests(context: typer.Context, project_root: ProjectRoot = None) -> None:
 def lint(context: typer.Context, project_root: ProjectRoot = None) -> None:
     """Run the project's linter.
 
-    The command is what `ralph doctor` shows, or `build.lint_command`; further arguments are passed on.
+    The command is `build.lint_command`, or the one that `ralph doctor` shows. Further arguments are passed on.
     """
     _check("lint", context.args, project_root)
 
@@ -45,27 +47,27 @@ def lint(context: typer.Context, project_root: ProjectRoot = None) -> None:
 def typecheck(context: typer.Context, project_root: ProjectRoot = None) -> None:
     """Run the project's type checker.
 
-    The command is what `ralph doctor` shows, or `build.typecheck_command`; further arguments are passed on.
+    The command is `build.typecheck_command`, or the one that `ralph doctor` shows. Further arguments are passed on.
     """
     _check("typecheck", context.args, project_root)
 
 
 @deps.command(epilog=examples("ralph deps add --dev hypothesis"))
 def add(packages: Packages, *, dev: Dev = False, project_root: ProjectRoot = None) -> None:
-    """Add packages."""
-    _leave(_run(["uv", "add", *(["--dev"] if dev else []), "--", *packages], project_root))
+    """Add packages to the dependencies."""
+    _exit(_run(["uv", "add", *(["--dev"] if dev else []), "--", *packages], project_root))
 
 
 @deps.command(epilog=examples("ralph deps remove hypothesis"))
 def remove(packages: Packages, *, dev: Dev = False, project_root: ProjectRoot = None) -> None:
-    """Remove packages."""
-    _leave(_run(["uv", "remove", *(["--dev"] if dev else []), "--", *packages], project_root))
+    """Remove packages from the dependencies."""
+    _exit(_run(["uv", "remove", *(["--dev"] if dev else []), "--", *packages], project_root))
 
 
 @deps.command(epilog=examples("ralph deps sync"))
 def sync(project_root: ProjectRoot = None) -> None:
-    """Install what the lock file says."""
-    _leave(_run(["uv", "sync"], project_root))
+    """Install the locked dependencies."""
+    _exit(_run(["uv", "sync"], project_root))
 
 
 _MISSING = {
@@ -76,7 +78,7 @@ _MISSING = {
 
 
 def _check(name: str, more: list[str], project_root: Path | None) -> None:
-    """Run the project's commands of one kind one by one, until one fails."""
+    """Run the project's commands of one kind in order, until one fails."""
     from ralph_tui.config.load import load_settings
     from ralph_tui.domain.verification.check_commands import CheckKind
     from ralph_tui.engine.verification.detection.project_checks import checks_of
@@ -97,8 +99,8 @@ def _check(name: str, more: list[str], project_root: Path | None) -> None:
         )
     for one in found:
         if status := _shell(one.command, more, root):
-            _leave(status)
-    _leave(0)
+            _exit(status)
+    _exit(0)
 
 
 def _run(command: list[str], project_root: Path | None) -> int:
@@ -121,8 +123,8 @@ def _call(command: list[str], root: Path) -> int:
         status = subprocess.run(command, cwd=root, check=False).returncode
     except FileNotFoundError as error:
         raise _no_uv() from error
-    return status if status >= 0 else 128 - status  # ended by a signal, said as a shell says it
+    return status if status >= 0 else 128 - status  # a shell's status for "killed by a signal"
 
 
-def _leave(status: int) -> None:
+def _exit(status: int) -> None:
     raise typer.Exit(status)

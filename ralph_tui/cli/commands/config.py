@@ -1,13 +1,12 @@
 """`ralph config`: shows and changes the settings."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ralph_tui.cli.completion import setting_names, setting_values
-from ralph_tui.cli.console import note, out, out_json, out_table
+from ralph_tui.cli.console import is_at_terminal, note, out, out_json, out_table
 from ralph_tui.cli.options import AsJson, ProjectRoot, examples
 from ralph_tui.cli.project_lookup import find_project, project_directory
 from ralph_tui.domain.errors import ExitCode, RalphError
@@ -21,25 +20,25 @@ app = typer.Typer(name="config", help="Show and change the settings.", rich_mark
 
 @app.command(epilog=examples("ralph config show"))
 def show(*, project_root: ProjectRoot = None, as_json: AsJson = False) -> None:
-    """Print every setting by topic, its value and where that comes from.
+    """Print every setting by topic, with its value and source.
 
-    A value that refers to an environment variable is shown as it is written.
+    References to environment variables are shown as written.
     """
     from itertools import groupby
 
     from ralph_tui.config.load import (
-        as_written,
         load_settings,
         old_settings_notice,
-        provenance,
         short_source,
+        unexpanded_values,
+        value_sources,
     )
     from ralph_tui.config.setting_names import known_keys, topics
     from ralph_tui.config.template import plain_value, yaml_value
     from ralph_tui.engine.control.change_settings import value_of
 
     root = project_directory(project_root)
-    settings, sources, written = load_settings(root), provenance(root), as_written(root)
+    settings, sources, written = load_settings(root), value_sources(root), unexpanded_values(root)
     values = {key: written.get(key, value_of(settings, key)) for key in known_keys()}
     if old := old_settings_notice(root):
         note(old)
@@ -64,14 +63,14 @@ def show(*, project_root: ProjectRoot = None, as_json: AsJson = False) -> None:
 
 @app.command(epilog=examples("ralph config path"))
 def path(project_root: ProjectRoot = None) -> None:
-    """Print the settings files, the stronger one last.
+    """Print the paths of the settings files.
 
-    A file that is not there is said so.
+    A later file overrides the earlier ones.
     """
     from ralph_tui.config.load import config_paths
 
     for file in config_paths(project_directory(project_root)):
-        out(f"{file}{'' if file.exists() else ' (not there)'}")
+        out(f"{file}{'' if file.exists() else ' (missing)'}")
 
 
 @app.command("set", epilog=examples("ralph config set phases.building.max_iterations 50"))
@@ -79,24 +78,28 @@ def set_value(
     key: Annotated[
         str,
         typer.Argument(
-            metavar="KEY", help="As in `ralph config show`.", autocompletion=setting_names
+            metavar="KEY",
+            help="The setting, as in `ralph config show`.",
+            autocompletion=setting_names,
         ),
     ],
     value: Annotated[
         str,
         typer.Argument(
-            metavar="VALUE", help="A list is [one, two].", autocompletion=setting_values
+            metavar="VALUE",
+            help="The new value. Write a list as [one, two].",
+            autocompletion=setting_values,
         ),
     ],
     project_root: ProjectRoot = None,
 ) -> None:
-    """Write a setting into the project's file; its comments stay."""
+    """Change a setting in the project's file, keeping its comments."""
     from ralph_tui.engine.control.change_settings import change_setting
 
     changed = change_setting(find_project(project_root).root, key, value)
     out(f"{key} = {changed.value}  ({changed.path})")
     if changed.stronger:
-        note(f"{changed.stronger} is stronger, so it has no effect while that is set.")
+        note(f"{changed.stronger} overrides this value while it is set.")
 
 
 @app.command(
@@ -111,13 +114,13 @@ def import_settings(
         typer.Argument(metavar="FILE", help="Wiggum's default.json or Ralph Hybrid's config.yaml."),
     ],
     *,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before importing.")] = False,
     as_json: AsJson = False,
     project_root: ProjectRoot = None,
 ) -> None:
-    """Translate another loop's settings into this project's.
+    """Import the settings of another loop.
 
-    Shows first what would be set, what has no counterpart and why, and every command that comes with it.
+    First shows what would be set, what has no counterpart and why, and every command that would be imported.
     Comments in this project's file stay. The other file is not changed.
     """
     from ralph_tui.engine.control.config_import import ConfigImport
@@ -167,9 +170,13 @@ def _show_import(preview: "ConfigPreview") -> None:
 
 
 def _ask_import(preview: "ConfigPreview", *, as_json: bool) -> None:
-    """Ask whether to write; where nobody can answer, leave with the status that says so."""
-    here = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
-    if as_json or not here:
+    """Ask whether to import.
+
+    Raises:
+        Exit: Nobody can answer.
+        RalphError: The person does not agree.
+    """
+    if as_json or not is_at_terminal():
         if as_json:
             out_json({**preview.model_dump(mode="json"), "written": False})
         note("Nothing was written: there is nobody to ask. Give --yes to import this.")

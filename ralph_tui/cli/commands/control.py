@@ -16,13 +16,13 @@ app = typer.Typer()
 
 @app.command(epilog=examples("ralph pause"))
 def pause(project_root: ProjectRoot = None) -> None:
-    """Pause after this iteration. Asked again, at once."""
+    """Pause the loop after this iteration. Repeat the command to pause at once."""
     out(f"The loop pauses {_when(controls_of(project_root).pause())}. `ralph resume` continues.")
 
 
 @app.command(epilog=examples("ralph resume"))
 def resume(project_root: ProjectRoot = None) -> None:
-    """Resume after a pause, or withdraw it."""
+    """Resume a paused loop, or withdraw a pending pause."""
     controls_of(project_root).resume()
     out("The loop continues.")
 
@@ -32,10 +32,10 @@ def stop(
     *,
     project_root: ProjectRoot = None,
     now: Annotated[
-        bool, typer.Option("--now", help="Do not wait for the iteration to end.")
+        bool, typer.Option("--now", help="Stop without waiting for the iteration to end.")
     ] = False,
 ) -> None:
-    """Stop after this iteration. Asked again, at once."""
+    """Stop the loop after this iteration. Repeat the command to stop at once."""
     out(f"The loop stops {_when(controls_of(project_root).stop(now=now))}.")
 
 
@@ -45,24 +45,25 @@ def stop(
 def inject(
     text: Annotated[
         list[str],
-        typer.Argument(metavar="TEXT", help="Guidance; `-` reads standard input, `@FILE` a file."),
+        typer.Argument(
+            metavar="TEXT",
+            help="The guidance. `-` reads standard input, `@FILE` reads a file.",
+        ),
     ],
     *,
-    now: Annotated[
-        bool, typer.Option("--now", help="Say it to the session that is working.")
-    ] = False,
+    now: Annotated[bool, typer.Option("--now", help="Send it to the running session.")] = False,
     project_root: ProjectRoot = None,
 ) -> None:
-    """Give guidance to the next iteration, or to this one.
+    """Give guidance to the next or the current iteration.
 
-    It waits on disk when no loop is running.
+    While no loop is running, the guidance is stored for the next run.
     """
     from ralph_tui.cli.run.inputs import read_guidance
 
     controls = controls_of(project_root)
     controls.inject(read_guidance(text), now=now)
-    if now and controls.is_followed:
-        out("Said as soon as the session listens.")
+    if now and controls.has_loop:
+        out("The running session gets it as soon as possible.")
     else:
         out(f"{'No loop is running. ' if now else ''}Queued for the next iteration.")
 
@@ -70,4 +71,4 @@ def inject(
 def _when(halt: "StopMode") -> str:
     from ralph_tui.domain.project_state import StopMode
 
-    return "now" if halt is StopMode.NOW else "after this iteration (ask again: at once)"
+    return "now" if halt is StopMode.NOW else "after this iteration (repeat to do so at once)"

@@ -22,7 +22,7 @@ def demo(
         str,
         typer.Argument(
             metavar="NAME",
-            help="Which demo of --list; the first by default.",
+            help="The demo to run, from --list. Default: the first one.",
             autocompletion=offered,
         ),
     ] = "",
@@ -33,23 +33,26 @@ def demo(
     headless: Headless = False,
     as_json: Json = False,
     speed: Annotated[
-        float, typer.Option("--speed", metavar="FACTOR", help="2 plays twice as fast.")
+        float,
+        typer.Option("--speed", metavar="FACTOR", help="Playback speed; 2 plays twice as fast."),
     ] = 1.0,
     keep_at: Annotated[
         Path | None,
-        typer.Option("--keep-at", metavar="PATH", help="Make the demo project here."),
+        typer.Option(
+            "--keep-at", metavar="PATH", help="Create the demo project in this directory."
+        ),
     ] = None,
     ask: Annotated[
         bool,
         typer.Option(
-            "--ask", help="Leave every answer and approval to you, however long you take."
+            "--ask", help="Wait for your answers and approvals instead of giving them for you."
         ),
     ] = False,
 ) -> None:
     """Watch Ralph go from a request to a checked result.
 
-    It needs no key and no network. The model is played by a server on this machine; everything else is
-    real. What Ralph asks you, the demo answers after a few seconds unless you do.
+    Needs no key and no network. A server on this machine simulates the model; everything else is real. The demo
+    answers Ralph's questions after a few seconds unless you do.
     """
     if list_demos:
         _list(as_json=as_json)

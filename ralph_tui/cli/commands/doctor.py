@@ -1,4 +1,4 @@
-"""`ralph doctor` and `notify`: say whether what a run needs is in place, and whether a notification arrives."""
+"""`ralph doctor` and `notify`: check what a run needs, and whether notifications arrive."""
 
 import os
 import sys
@@ -28,13 +28,13 @@ def doctor(
     project_root: ProjectRoot = None,
     as_json: AsJson = False,
     end_strays: Annotated[
-        bool, typer.Option("--end-strays", help="End processes that a dead run left behind.")
+        bool, typer.Option("--end-strays", help="End leftover processes of a run that died.")
     ] = False,
 ) -> None:
-    """Check what a run needs. Spends nothing."""
-    from ralph_tui.cli.doctor.checks import examine, strays_of
+    """Check everything that a run needs, at no cost."""
+    from ralph_tui.cli.doctor.checks import examine, orphans_of
 
-    if end_strays and (left := strays_of(start_directory(project_root))):
+    if end_strays and (left := orphans_of(start_directory(project_root))):
         from ralph_tui.engine.safety import orphan_processes
 
         orphan_processes.end_orphans(left)
@@ -57,10 +57,10 @@ def notify(
     ] = False,
     project_root: ProjectRoot = None,
 ) -> None:
-    """Show where notifications go, and test that they arrive.
+    """Show where notifications go, or send a test.
 
-    A run sends one when it waits for you, stops, is done or fails. Configure them under `notify`;
-    docs/run-options.md shows what is sent.
+    A run notifies you when it waits for you, stops, finishes or fails. Configure notifications under `notify`.
+    docs/run-options.md shows their content.
     """
     from ralph_tui.config.load import load_settings
     from ralph_tui.engine.run.webhook import webhook_of
@@ -93,21 +93,21 @@ async def _send_test(
 ) -> Mapping[str, str]:
     import asyncio
 
-    from ralph_tui.engine.run.notifications import Notification, command_room, deliver
+    from ralph_tui.engine.run.notifications import Notification, deliver, notification_sandbox
     from ralph_tui.engine.safety.command_sandbox import confine
     from ralph_tui.store.project import Project
 
     held = await asyncio.to_thread(confine, root, settings.safety, os.environ)
     name = settings.project.name or root.name
-    told = Notification(
+    notification = Notification(
         event="test",
         text=f"{name}: this is a test of ralph's notifications",
         project=name,
         root=str(root),
         reason="a person asked for a test",
     )
-    room = command_room(Project(root), settings, held.sandbox, os.environ)
-    return await deliver(told, settings.notify.commands, webhook, room)
+    room = notification_sandbox(Project(root), settings, held.sandbox, os.environ)
+    return await deliver(notification, settings.notify.commands, webhook, room)
 
 
 def _print(findings: "tuple[Finding, ...]") -> None:
@@ -116,14 +116,14 @@ def _print(findings: "tuple[Finding, ...]") -> None:
     signs = choose(encoding=sys.stdout.encoding)
     width = max(len(finding.name) for finding in findings)
     for finding in findings:
-        sign, word = _look(finding, signs)
+        sign, word = _sign_and_word(finding, signs)
         typer.echo(f"{sign} {word} {finding.name.ljust(width)}  ", nl=False)
         out(finding.text)
         if not finding.ok and finding.advice:
             out(f"{' ' * 8}{finding.advice}")
 
 
-def _look(finding: "Finding", signs: "Glyphs") -> tuple[str, str]:
+def _sign_and_word(finding: "Finding", signs: "Glyphs") -> tuple[str, str]:
     if finding.ok:
         return signs.ok, "ok   "
     if finding.is_next:

@@ -1,4 +1,4 @@
-"""`ralph import` and `ralph export`: plans of other tools, read into the plan and written back."""
+"""`ralph import` and `ralph export`: read other tools' plans into the plan, and write its progress back."""
 
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -15,17 +15,15 @@ from ralph_tui.domain.errors import RalphError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ralph_tui.config.settings import Settings
     from ralph_tui.domain.events import Event
-    from ralph_tui.domain.plan.import_preview import ImportPreview
-    from ralph_tui.domain.verification.verification import GateResult
-    from ralph_tui.engine.run.plan_import import PlanImport
 
 app = typer.Typer()
 
 Form = Annotated[
     str,
-    typer.Option("--as", metavar="FORMAT", help="The format; without it, ralph finds it out."),
+    typer.Option(
+        "--as", metavar="FORMAT", help="The format of the file. Default: ralph detects it."
+    ),
 ]
 
 
@@ -43,49 +41,50 @@ def import_plan(  # noqa: PLR0913 - an option of the command for each
     source: Annotated[
         str,
         typer.Argument(
-            metavar="SOURCE", help="A file, or a directory of them; `-` reads standard input."
+            metavar="SOURCE", help="A file or a directory of files. `-` reads standard input."
         ),
     ],
     *,
     form: Form = "",
     by: Annotated[
         Literal["task", "group"],
-        typer.Option("--by", help="One task for each task of the file, or for each group."),
+        typer.Option("--by", help="Make one task of each task of the file, or of each group."),
     ] = "task",
     tag: Annotated[
-        str, typer.Option("--tag", metavar="TAG", help="The tag of a Taskmaster file.")
+        str, typer.Option("--tag", metavar="TAG", help="Read this tag of a Taskmaster file.")
     ] = "",
     check: Annotated[
         bool,
-        typer.Option("--check", help="Run the checks of tasks that the file calls complete."),
+        typer.Option("--check", help="Verify the tasks that the file marks as complete."),
     ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show what would change.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before importing.")] = False,
     into: Annotated[
         str | None,
         typer.Option(
             "--into",
             metavar="FEATURE",
-            help="Into this feature; it is made if there is none of the name.",
+            help="Import into this feature. Creates the feature if it does not exist.",
             autocompletion=features,
         ),
     ] = None,
     as_json: AsJson = False,
     project_root: ProjectRoot = None,
 ) -> None:
-    """Read another tool's plan into this one.
+    """Import another tool's plan into this one.
 
-    Shows first what is new, changed, gone and left out, and every command among the criteria. What is complete
-    here stays complete. What only the file calls complete is marked as not verified. The file is not changed.
+    First shows what is new, changed, no longer in the file or left out, and every command among the criteria.
+    Tasks that are complete here stay complete. Tasks that only the file marks as complete count as not verified.
+    The file is not changed.
     """
     from ralph_tui.config.load import load_settings
-    from ralph_tui.engine.run.plan_import import PlanImport
+    from ralph_tui.engine.run.plan_import import PlanImport, check_claims, evidence_of
     from ralph_tui.interop.formats import ImportOptions
 
-    target = _Into(into, project_root)
-    with target.before():
+    target = _TargetFeature(into, project_root)
+    with target.for_preview():
         controls = controls_of(project_root)
         settings = load_settings(controls.root)
         importing = PlanImport(controls, settings, into_new=target.name if target.is_new else None)
@@ -100,28 +99,30 @@ def import_plan(  # noqa: PLR0913 - an option of the command for each
         raise RalphError(message, "Stop the loop first, or import without --check.")
     if not yes:
         ask(preview, as_json=as_json)
-    target.make(controls.root)
-    with target.after():
+    target.create(controls.root)
+    with target.for_import():
         if target.is_new:
             importing.made(controls_of(project_root))
-        results = _checked(importing, preview, controls.root, settings) if check else {}
-        if controls.is_followed:
+        results = (
+            check_claims(controls.root, settings, importing.claimed(preview), _report_check)
+            if check
+            else {}
+        )
+        if controls.has_loop:
             note("A loop is running here. It sees the change before its next task.")
-        from ralph_tui.engine.run.plan_import import evidence_of
-
         importing.write(preview, evidence_of(results))
-    target.adopt(controls.root, source)
+    target.copy_specs(controls.root, source)
     finish(preview, as_json=as_json, written=True, results=results)
 
 
-class _Into:
-    """The feature that an import goes into, if one was named; it may have to be made."""
+class _TargetFeature:
+    """The feature that an import goes into, if one was named. It may have to be created."""
 
     def __init__(self, name: str | None, project_root: "Path | None") -> None:
-        """Look whether there is such a feature.
+        """Find out whether the feature exists.
 
         Raises:
-            RalphError: It can be no feature's name.
+            RalphError: The name cannot be a feature's name.
         """
         self.name = ""
         self.is_new = False
@@ -137,26 +138,26 @@ class _Into:
         if self.is_new:
             known.require_new(self.name)
 
-    def before(self) -> AbstractContextManager[None]:
-        """Work on the feature, or on the plan without a name while there is none."""
+    def for_preview(self) -> AbstractContextManager[None]:
+        """Work on the feature, or on the plan without a name until the feature exists."""
         from ralph_tui.domain.features import UNNAMED
 
         return chosen_feature(UNNAMED if self.is_new else self._given)
 
-    def after(self) -> AbstractContextManager[None]:
+    def for_import(self) -> AbstractContextManager[None]:
         """Work on the feature."""
         return chosen_feature(self._given)
 
-    def make(self, root: "Path") -> None:
-        """Make the feature if there is none."""
+    def create(self, root: "Path") -> None:
+        """Create the feature unless it exists."""
         if self.is_new:
             from ralph_tui.engine.control.feature_control import make_feature
 
             chosen = make_feature(root, self.name)
             note(f"Made the feature {self.name}{' and chose it' if chosen else ''}.")
 
-    def adopt(self, root: "Path", source: str) -> None:
-        """Copy the specs that lie beside a prd.json of Ralph Hybrid."""
+    def copy_specs(self, root: "Path", source: str) -> None:
+        """Copy the specs next to a prd.json of Ralph Hybrid."""
         if self.name:
             from ralph_tui.engine.control.feature_control import adopt_specs
 
@@ -172,24 +173,24 @@ class _Into:
     )
 )
 def export(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A file of this project.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A file in this project.")],
     *,
     form: Form = "",
     follow: Annotated[
         bool | None,
         typer.Option(
             "--follow/--unfollow",
-            help="Keep the file current during every run, or end that.",
+            help="Start or stop updating the file during every run.",
             show_default=False,
         ),
     ] = None,
     as_json: AsJson = False,
     project_root: ProjectRoot = None,
 ) -> None:
-    """Write what is complete into another tool's plan.
+    """Write the plan's progress into another tool's file.
 
-    Only what says whether a task is done changes; every other byte stays. A followed file that somebody else
-    edits is left alone. A file that does not exist yet needs --as.
+    Only the marks for complete tasks change; every other byte stays. A followed file is left alone once somebody
+    else edits it. Creating a file needs --as.
     """
     from ralph_tui.engine.control.plan_export import export_plan, unfollow
 
@@ -199,7 +200,7 @@ def export(
         if as_json:
             out_json({"path": name, "followed": False})
         else:
-            out(f"{name} is not kept current any more. The file stays as it is.")
+            out(f"Runs no longer update {name}. The file stays as it is.")
         return
     done = export_plan(project, file, form, follow=bool(follow))
     if as_json:
@@ -208,18 +209,10 @@ def export(
     word = "Created" if done.created else "Updated" if done.changed else "Nothing to change in"
     out(f"{word} {done.path} ({done.format}).")
     if follow:
-        out("Every run keeps it current from now on. `--unfollow` ends that.")
+        out("Every run updates it from now on. `--unfollow` ends that.")
 
 
-def _checked(
-    importing: "PlanImport", preview: "ImportPreview", root: "Path", settings: "Settings"
-) -> "dict[str, GateResult]":
-    from ralph_tui.engine.run.plan_import import check_claims
-
-    return check_claims(root, settings, importing.claimed(preview), _tell)
-
-
-def _tell(event: "Event") -> None:
+def _report_check(event: "Event") -> None:
     from ralph_tui.domain.events import GateStarted
 
     if isinstance(event, GateStarted) and event.commands:

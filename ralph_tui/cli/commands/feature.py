@@ -1,4 +1,4 @@
-"""`ralph feature`: lists, makes, chooses and renames features, each with a plan of its own."""
+"""`ralph feature`: lists, creates, chooses and renames features, each with a plan of its own."""
 
 import sys
 from typing import TYPE_CHECKING, Annotated
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="feature",
-    help="Show, make, choose and rename features.",
+    help="List, create, choose and rename features.",
     rich_markup_mode=None,
 )
 
@@ -31,7 +31,7 @@ Name = Annotated[
 def feature(
     context: typer.Context, *, project_root: ProjectRoot = None, as_json: AsJson = False
 ) -> None:
-    """List the features, or change them."""
+    """List the features, or run one of the commands."""
     if context.invoked_subcommand is not None:
         context.obj = project_root
         return
@@ -42,7 +42,7 @@ def feature(
 def list_features(
     context: typer.Context, *, project_root: ProjectRoot = None, as_json: AsJson = False
 ) -> None:
-    """List the features, as `ralph feature` alone does."""
+    """List the features, like `ralph feature` alone."""
     _show(_root(context, project_root), as_json=as_json)
 
 
@@ -53,13 +53,13 @@ def new(
     *,
     project_root: ProjectRoot = None,
 ) -> None:
-    """Make a feature and choose it.
+    """Create a feature and choose it.
 
-    It begins with an empty plan and a folder for its specs. While a loop runs, it is made and not chosen.
+    The feature starts with an empty plan and a folder for its specs. While a loop runs, it is created but not chosen.
     """
     from ralph_tui.engine.control.feature_control import make_feature
 
-    say_made(name, chosen=make_feature(_root(context, project_root), name))
+    _print_created(name, chosen=make_feature(_root(context, project_root), name))
 
 
 @app.command(epilog=examples("ralph feature use login", "ralph feature use ."))
@@ -69,7 +69,7 @@ def use(
         str,
         typer.Argument(
             metavar="NAME",
-            help="The feature's name; `.` is the plan without one.",
+            help="The feature's name; `.` is the plan without a name.",
             autocompletion=offered,
         ),
     ],
@@ -108,20 +108,19 @@ def rename(
     from ralph_tui.store.feature_folders import Features
 
     Features(_root(context, project_root)).rename(named_feature(old), new_name)
-    out(f"{old} is called {new_name} now.")
+    out(f"Renamed {old} to {new_name}.")
 
 
-def say_made(name: str, *, chosen: bool) -> None:
-    """Say that a feature was made and how it is worked on."""
-    out(f"Made the feature {name}; its specs go into specs/{name}/.")
+def _print_created(name: str, *, chosen: bool) -> None:
+    out(f"Created the feature {name}. Its specs go into specs/{name}/.")
     if chosen:
-        out("Commands work on it from now on; `ralph feature` lists all features.")
+        out("Commands work on it from now on. `ralph feature` lists all features.")
     else:
-        out(f"`-f {name}` works on it; `ralph feature use {name}` chooses it, once it may.")
+        out(f"Work on it with `-f {name}`, or choose it later with `ralph feature use {name}`.")
 
 
 def _root(context: typer.Context, given: "Path | None") -> "Path":
-    """Return the project named after the command's own word, or before it."""
+    """Return the project named after the subcommand, or before it."""
     return find_root(given or context.obj)
 
 

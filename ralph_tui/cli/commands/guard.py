@@ -19,12 +19,14 @@ if TYPE_CHECKING:
 PhaseName = Literal["discovery", "planning", "building", "validation"]
 """The phases by name: importing the domain would slow every command down."""
 
-app = typer.Typer(name="guard", help="Ask the guard what an agent may do.", rich_markup_mode=None)
+app = typer.Typer(
+    name="guard", help="Check what the guard allows an agent to do.", rich_markup_mode=None
+)
 
 
 @app.callback()
 def _guard() -> None:
-    """Keep `check` a word of its own; Typer would drop it from a group with one command."""
+    """Keep `check` a subcommand; Typer would merge the only command of a group into the group."""
 
 
 @app.command(
@@ -33,14 +35,15 @@ def _guard() -> None:
 )
 def check(
     command: Annotated[
-        list[str] | None, typer.Argument(metavar="COMMAND", help="As the agent would write it.")
+        list[str] | None,
+        typer.Argument(metavar="COMMAND", help="The command, as the agent would write it."),
     ] = None,
     *,
     stdin: Annotated[
         bool,
         typer.Option(
             "--stdin",
-            help='Read {"command": "…"} lines, print JSON lines; what is asked about is denied there.',
+            help='Read {"command": "…"} lines and print JSON lines. What needs approval is denied.',
         ),
     ] = False,
     phase: Annotated[
@@ -49,7 +52,10 @@ def check(
     project_root: ProjectRoot = None,
     as_json: AsJson = False,
 ) -> None:
-    """Judge a command; status 0 when it may run, 1 when it is denied or asked about. Nothing is run."""
+    """Judge a command without running it.
+
+    Exits with 0 if the command may run, and with 1 if it is denied or needs approval.
+    """
     if stdin is bool(command):
         raise RalphError(
             "Give either a command or --stdin.", "Example: ralph guard check 'git push'"

@@ -1,4 +1,4 @@
-"""`ralph history`, `ralph metrics` and `ralph report`: what happened so far, as figures and as a page to share."""
+"""`ralph history`, `metrics` and `report`: past sessions, their figures, and a report to share."""
 
 import sys
 from enum import StrEnum
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 measures = typer.Typer()
-"""`ralph metrics` alone, which `--help` lists further down."""
+"""Holds only `ralph metrics`."""
 reports = typer.Typer()
-"""`ralph report` alone."""
+"""Holds only `ralph report`."""
 
-_BEGINNING = 200
-"""The mark of a report is in its first bytes."""
+_MARK_BYTES = 200
+"""How many bytes at the start of a report contain its mark."""
 
 
 class Form(StrEnum):
@@ -43,18 +43,16 @@ def history(
     as_json: AsJson = False,
     form: Annotated[
         Form | None,
-        typer.Option(
-            "--as", help="Print every iteration with its figures, as the screen exports it."
-        ),
+        typer.Option("--as", help="Export every iteration with its figures, as the screen does."),
     ] = None,
 ) -> None:
-    """List the sessions that ended, with their cost."""
+    """List the past sessions with their costs."""
     from ralph_tui.cli import status_report
 
     if form is not None:
         if as_json:
-            raise RalphError("--as and --json are two forms.", "Give one of them.")
-        sys.stdout.write(_exported(find_project(project_root), form))
+            raise RalphError("--as and --json exclude each other.", "Give one of them.")
+        sys.stdout.write(_export(find_project(project_root), form))
         return
     project = find_project(project_root)
     all_of_them, past = project.read_sessions(), past_of(project)
@@ -67,9 +65,9 @@ def history(
         out(f"{plural(more, 'session')} of other features; `-f NAME` lists them.")
 
 
-def _exported(project: "Project", form: Form) -> str:
+def _export(project: "Project", form: Form) -> str:
     from ralph_tui.domain.plan.plan import TaskStatus
-    from ralph_tui.present.sections.history_export import export_text, left_of
+    from ralph_tui.present.sections.history_export import export_text, forecast_of
     from ralph_tui.store.journal.journal_library import JournalLibrary
 
     past = past_of(project)
@@ -77,10 +75,10 @@ def _exported(project: "Project", form: Form) -> str:
     chronicle = library.refresh()
     plan = read_project(project).plan
     left = sum(task.status is not TaskStatus.COMPLETE for task in plan.tasks)
-    forecast = left_of(chronicle, left if plan.tasks else None)
+    forecast = forecast_of(chronicle, left if plan.tasks else None)
     text = export_text(form, chronicle, library.metrics(), forecast)
     if library.unreadable:
-        note(f"Passed over in the journal: {plural(library.unreadable, 'unreadable line')}.")
+        note(f"Skipped in the journal: {plural(library.unreadable, 'unreadable line')}.")
     return text
 
 
@@ -93,7 +91,7 @@ def metrics(*, project_root: ProjectRoot = None, as_json: AsJson = False) -> Non
     journal = MeasuredJournal(project.layout.events, past_of(project))
     found = journal.metrics()
     if journal.unreadable:
-        note(f"Passed over in the journal: {plural(journal.unreadable, 'unreadable line')}.")
+        note(f"Skipped in the journal: {plural(journal.unreadable, 'unreadable line')}.")
     if as_json:
         out_json([{**m.model_dump(), "value": m.value} for m in found])
     else:
@@ -127,9 +125,9 @@ def report(
     from ralph_tui.present.sections.report_pages import report_html, report_markdown
 
     if sum((html is not None, markdown is not None, as_json)) > 1:
-        message = "--html, --markdown and --json are three forms of a report."
+        message = "--html, --markdown and --json exclude each other."
         raise RalphError(message, "Give one of them.")
-    found = _collected(find_project(project_root))
+    found = _collect(find_project(project_root))
     if html is not None:
         _write(html, report_html(found))
     elif markdown is not None:
@@ -140,7 +138,7 @@ def report(
         sys.stdout.write(report_markdown(found))
 
 
-def _collected(project: "Project") -> "RunReport":
+def _collect(project: "Project") -> "RunReport":
     from ralph_tui.domain.view.feature_events import FeatureEvents
     from ralph_tui.present.sections.run_report import REPORTED, RunReport, collect_report
     from ralph_tui.store.journal.event_scanner import Scan
@@ -162,7 +160,11 @@ def _collected(project: "Project") -> "RunReport":
 
 
 def _write(target: Path, text: str) -> None:
-    """Write the page; replace an older report, and no other file."""
+    """Write the report to a file; overwrite only an older report.
+
+    Raises:
+        RalphError: The target is a directory or another file, or cannot be written.
+    """
     from ralph_tui.present.sections.report_pages import MARK
     from ralph_tui.store.io.files import explained, write_atomic
 
@@ -171,7 +173,7 @@ def _write(target: Path, text: str) -> None:
     with explained("write", target):
         if target.exists():
             with target.open("rb") as file:
-                if MARK.encode() not in file.read(_BEGINNING):
+                if MARK.encode() not in file.read(_MARK_BYTES):
                     message = f"{target} exists and is not a report of ralph."
                     raise RalphError(message, "Name another file, or delete this one first.")
         write_atomic(target, text.encode(), mode=0o644)

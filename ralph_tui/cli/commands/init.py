@@ -1,8 +1,7 @@
-"""`ralph init`: adopts the project here, or makes a Python project in an empty directory."""
+"""`ralph init`: sets up ralph in a project, and creates a Python project in an empty directory."""
 
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ralph_tui.cli.console import note, out
+from ralph_tui.cli.console import is_at_terminal, note, out
 from ralph_tui.cli.doctor.preflight import plan_of_another, uv_version
 from ralph_tui.cli.options import CENT, ProjectRoot, examples
 from ralph_tui.domain.documents.agents_md import MAX_LINES, lines_of
@@ -64,11 +63,11 @@ _MANAGER_LINES = {
     "cargo": (("cargo build", "build"), ("cargo add <crate>", "add a dependency")),
     "go": (("go build ./...", "build"), ("go get <module>", "add a dependency")),
 }
-"""What is said beside the checks, by the program that runs them."""
+"""Further commands to list, by the program that runs the checks."""
 
 
 def agents_template(checks: "ProjectChecks") -> str:
-    """Return an AGENTS.md for a project with these checks, well below the 60 lines it may have."""
+    """Return an AGENTS.md for a project with these checks, well below the limit of 60 lines."""
     lines = list(dict.fromkeys(_lines(checks)))
     opening = _UV_ONLY if checks.uses_uv else "" if lines else _NOTHING
     width = max((len(command) for command, _ in lines if len(command) <= _WIDE), default=0)
@@ -79,7 +78,7 @@ def agents_template(checks: "ProjectChecks") -> str:
 
 
 _WIDE = 48
-"""Characters of a command that others are lined up with."""
+"""The longest command, in characters, whose width the comments are aligned to."""
 
 
 def _lines(checks: "ProjectChecks") -> Iterator[tuple[str, str]]:
@@ -98,8 +97,8 @@ def _lines(checks: "ProjectChecks") -> Iterator[tuple[str, str]]:
 
 _NEXT = """
 Next:
-  ralph doctor                      see whether everything is in place
-  ralph "Build a habit tracker"     say what you want; it asks, plans, builds and checks
+  ralph doctor                      check that everything is in place
+  ralph "Build a habit tracker"     describe what to build; ralph asks, plans, builds and verifies
 
 Or write the plan yourself into {plan}, a JSON object whose "tasks" is a list,
 and run `ralph build`. A task needs an "id" and a "description"; "priority" (lower is sooner),
@@ -109,7 +108,7 @@ are optional.
 
 _NEXT_OF_FEATURE = """
 Next:
-  write what {name} must do into specs/{name}/, or say it: ralph discover "..."
+  write what {name} must do into specs/{name}/, or describe it: ralph discover "..."
   ralph plan                        plan it
   ralph add "A first task"          or add its tasks yourself
   ralph feature                     see all features and which one is chosen
@@ -118,7 +117,7 @@ Next:
 _OF_RALPH = frozenset({"AGENTS.md", "CLAUDE.md", "MEMORY.md", "progress.txt", "specs"})
 _PYTHON_MANIFESTS = ("pyproject.toml", "setup.py", "setup.cfg")
 _KINDS = {"tests": "tests", "typecheck": "types", "lint": "lint", "format_check": "format"}
-"""The word for each kind of check; `ralph --help` does not wait for the kinds' own module."""
+"""The label of each kind of check. Importing the kinds' own module would slow down `ralph --help`."""
 
 
 @dataclass(frozen=True)
@@ -127,10 +126,10 @@ class Adoption:
 
     Attributes:
         root: The project's directory.
-        checks: How the project is checked, as far as its files show.
-        uv_init: The options of `uv init`; None where no Python project is made.
-        new: Files that are written, with their texts.
-        kept: Files that are there already.
+        checks: The checks found in the project's files.
+        uv_init: The options of `uv init`; None if no Python project is created.
+        new: Files to write, with their texts.
+        kept: Files that exist already.
     """
 
     root: Path
@@ -145,8 +144,8 @@ class WantedFiles:
     """Which files a person wants beside the usual ones.
 
     Attributes:
-        prompts: Whether the phases' prompts are written.
-        template: Whose limits the settings begin with; empty: ralph's own.
+        prompts: Whether to write the prompts of the phases.
+        template: The tool whose limits the settings start with; empty for ralph's own.
     """
 
     prompts: bool
@@ -165,36 +164,37 @@ class WantedFiles:
 def init(  # noqa: PLR0913 - an option of the command for each
     name: Annotated[
         str | None,
-        typer.Argument(metavar="NAME", help="Also make a feature of this name, and choose it."),
+        typer.Argument(metavar="NAME", help="Also create a feature of this name and choose it."),
     ] = None,
     *,
     project_root: ProjectRoot = None,
     prompts: Annotated[
-        bool, typer.Option("--prompts", help="Also write the phases' PROMPT_….md, to edit them.")
+        bool,
+        typer.Option("--prompts", help="Also write the prompts of the phases, for you to edit."),
     ] = False,
     python: Annotated[
-        bool, typer.Option("--python", help="Make a Python project, also beside other files.")
+        bool, typer.Option("--python", help="Create a Python project even beside other files.")
     ] = False,
     template: Annotated[
         Literal["hybrid", "go"] | None,
-        typer.Option(
-            "--template", help="Begin with the limits of Ralph Hybrid, or of Wiggum (go)."
-        ),
+        typer.Option("--template", help="Start with the limits of Ralph Hybrid or of Wiggum (go)."),
     ] = None,
     source: Annotated[
         str | None,
         typer.Option(
             "--from",
             metavar="FILE|ISSUE",
-            help="Begin with this plan, text or issue of GitHub; a text is planned by the model.",
+            help="Start from a plan, a text or a GitHub issue. The model plans texts and issues.",
         ),
     ] = None,
     no_plan: Annotated[
-        bool, typer.Option("--no-plan", help="With --from: only keep a text as a spec.")
+        bool, typer.Option("--no-plan", help="With --from: only save a text as a spec.")
     ] = False,
     ask: Annotated[
         bool,
-        typer.Option("--ask", help="With --from: let the model ask you first and write specs."),
+        typer.Option(
+            "--ask", help="With --from: let the model ask questions and write specs first."
+        ),
     ] = False,
     model: Annotated[
         str | None,
@@ -202,19 +202,19 @@ def init(  # noqa: PLR0913 - an option of the command for each
     ] = None,
     max_cost: Annotated[
         float | None,
-        typer.Option("--max-cost", metavar="USD", min=CENT, help="With --from: the most it costs."),
+        typer.Option("--max-cost", metavar="USD", min=CENT, help="With --from: the maximum cost."),
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show what would be written.")
     ] = False,
     yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Do not ask before writing, nor about costs.")
+        bool, typer.Option("--yes", "-y", help="Do not ask before writing, or about the cost.")
     ] = False,
 ) -> None:
-    """Make a project ready for ralph.
+    """Set up ralph in a project.
 
-    What exists is kept as it is. Only an empty directory becomes a new Python project. With `--from`, a plan of a
-    known format is imported without a model. Any other text is kept as `specs/requirements.md` and planned.
+    Existing files stay as they are. Only an empty directory becomes a new Python project. With `--from`, a plan in
+    a known format is imported without a model. Any other text is saved as `specs/requirements.md` and planned.
     """
     root = _directory(project_root)
     if project_root is None:
@@ -225,32 +225,32 @@ def init(  # noqa: PLR0913 - an option of the command for each
         Features(root).require_new(name)
     beginning = None
     if source is not None:
-        from ralph_tui.cli.run.beginning import Wishes, look_at
+        from ralph_tui.cli.run.beginning import FromOptions, read_beginning
 
-        wishes = Wishes(no_plan=no_plan, ask=ask, model=model, max_cost=max_cost, yes=yes)
-        beginning = look_at(root, name, source, wishes)
+        options = FromOptions(no_plan=no_plan, ask=ask, model=model, max_cost=max_cost, yes=yes)
+        beginning = read_beginning(root, name, source, options)
     elif no_plan or ask or model is not None or max_cost is not None:
         raise RalphError(
             "--no-plan, --ask, --model and --max-cost belong to --from.",
-            "Say what to begin with: ralph init --from idea.md.",
+            "Name what to start from: ralph init --from idea.md.",
         )
     wanted = WantedFiles(prompts=prompts, template=template or "")
-    adoption = _adoption(root, wanted, python=python)
+    adoption = _plan_adoption(root, wanted, python=python)
     if dry_run:
         _preview(adoption)
-        _preview_further(name, beginning)
+        _preview_extras(name, beginning)
         return
     if beginning is not None:
         beginning.require_consent()
     if not yes:
         _confirm(adoption)
-    _carry_out(adoption, wanted, name, goes_on=beginning is not None)
+    _carry_out(adoption, wanted, name, shows_next=beginning is None)
     if beginning is not None:
         raise typer.Exit(beginning.begin())
 
 
 def begin_here(directory: Path) -> int:
-    """Ask on a screen whether to set up ralph in a directory, do it, and open the screen on the project.
+    """Offer on a screen to set up ralph in a directory; if accepted, open the screen on the new project.
 
     Raises:
         RalphError: The directory cannot be made a project; nothing was changed.
@@ -263,7 +263,7 @@ def begin_here(directory: Path) -> int:
 
     _refuse_home(directory)
     wanted = WantedFiles(prompts=False, template="")
-    adoption = _adoption(directory, wanted, python=False)
+    adoption = _plan_adoption(directory, wanted, python=False)
     made = ["a Python project"] if adoption.uv_init is not None else []
     new = [path.relative_to(directory).as_posix() for path, _ in adoption.new]
     start = FirstStart(directory, adoption.checks, (*made, *new), foreign_plans(directory))
@@ -274,35 +274,38 @@ def begin_here(directory: Path) -> int:
     with keeping(choice.request):
         if adoption.uv_init is not None and not choice.makes_git:
             adoption = replace(adoption, uv_init=(*adoption.uv_init, "--vcs", "none"))
-        elif choice.makes_git and adoption.uv_init is None:  # uv makes the repository itself
+        elif choice.makes_git and adoption.uv_init is None:  # uv creates the repository itself
             start.make_repository()
-        _carry_out(adoption, wanted, None, goes_on=True)
+        _carry_out(adoption, wanted, None, shows_next=False)
         if choice.plan is not None:
             start.import_plan(choice.plan)
         keep_typed(Layout(directory), REQUEST, choice.request)
     return open_project(directory, choice.request)
 
 
-def _preview_further(name: str | None, beginning: "Beginning | None") -> None:
-    """Print what is made beside the project's own files."""
+def _preview_extras(name: str | None, beginning: "Beginning | None") -> None:
+    """Print which feature would be created and what would be imported or planned."""
     if name is not None:
         out(f"create   .ralph/features/{name}, specs/{name}")
     if beginning is not None:
-        out(beginning.told)
+        out(beginning.preview)
 
 
 def _confirm(adoption: Adoption) -> None:
-    """Show what would be written beside files of the person, and ask, where somebody can answer."""
-    here = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+    """Show what would be written beside existing files, and ask; do nothing if nobody can answer.
+
+    Raises:
+        RalphError: The person does not agree.
+    """
     root = adoption.root
-    if here and adoption.new and root.is_dir() and any(root.iterdir()):
+    if is_at_terminal() and adoption.new and root.is_dir() and any(root.iterdir()):
         _preview(adoption)
         if not typer.confirm("\nWrite this?", default=True):
             raise RalphError("Nothing was written.", "Your project is as it was.")
 
 
-def _make_feature(root: Path, name: str, *, goes_on: bool) -> None:
-    """Make a feature with a template of its plan and of its prompt; say how to continue, unless this command does."""
+def _create_feature(root: Path, name: str, *, shows_next: bool) -> None:
+    """Create a feature with an empty plan and a prompt template; print the next steps if asked."""
     from ralph_tui.domain.project_state import Phase
     from ralph_tui.engine.control.feature_control import make_feature
     from ralph_tui.engine.prompts.prompts import builtin_template
@@ -314,7 +317,7 @@ def _make_feature(root: Path, name: str, *, goes_on: bool) -> None:
     layout = Layout(root, name)
     for path in (layout.plan, layout.home / prompt[0], layout.specs):
         out(f"created  {path.relative_to(root)}")
-    for line in [] if goes_on else _NEXT_OF_FEATURE.format(name=name).splitlines():
+    for line in _NEXT_OF_FEATURE.format(name=name).splitlines() if shows_next else []:
         typer.echo(line)
     if not chosen:
         out(
@@ -322,15 +325,17 @@ def _make_feature(root: Path, name: str, *, goes_on: bool) -> None:
         )
 
 
-def _carry_out(adoption: Adoption, wanted: WantedFiles, name: str | None, *, goes_on: bool) -> None:
+def _carry_out(
+    adoption: Adoption, wanted: WantedFiles, name: str | None, *, shows_next: bool
+) -> None:
     from ralph_tui.store.project import Project
 
     root = adoption.root
     _make_directory(root)
     if adoption.uv_init is not None:
         _uv_init(root, adoption.uv_init)
-        adoption = _adoption(root, wanted, python=False)  # with what uv has made
-    _say_checks(adoption)
+        adoption = _plan_adoption(root, wanted, python=False)  # uv has created more files
+    _print_checks(adoption)
     project = Project(root, "")
     project.create()
     for path in adoption.kept:
@@ -343,16 +348,16 @@ def _carry_out(adoption: Adoption, wanted: WantedFiles, name: str | None, *, goe
             "which say where the rest is."
         )
     if name is not None:
-        _make_feature(root, name, goes_on=goes_on)
-    elif goes_on:
+        _create_feature(root, name, shows_next=shows_next)
+    elif not shows_next:
         return
     elif project.load().plan.tasks:
-        out("The plan has tasks already; `ralph run` works them.")
+        out("The plan already has tasks. Run `ralph run` to work on them.")
     else:
-        _say_next(adoption, project.layout)
+        _print_next_steps(adoption, project.layout)
 
 
-def _say_next(adoption: Adoption, layout: "Layout") -> None:
+def _print_next_steps(adoption: Adoption, layout: "Layout") -> None:
     from ralph_tui.domain.verification.check_commands import CheckKind
 
     tests = adoption.checks.of(CheckKind.TESTS)
@@ -367,8 +372,8 @@ def _say_next(adoption: Adoption, layout: "Layout") -> None:
 # --- what is going to be done ---
 
 
-def _adoption(root: Path, asked: WantedFiles, *, python: bool) -> Adoption:
-    """Work out what there is to do; change nothing.
+def _plan_adoption(root: Path, asked: WantedFiles, *, python: bool) -> Adoption:
+    """Decide what `ralph init` is going to do; change nothing.
 
     Raises:
         RalphError: `.ralph` is something else than a directory, or a Python project cannot be made here.
@@ -383,21 +388,21 @@ def _adoption(root: Path, asked: WantedFiles, *, python: bool) -> Adoption:
     layout = Layout(root)
     if os.path.lexists(layout.dot):
         require(layout)
-    uv_init = _python_to_make(root, asked=python)
+    uv_init = _uv_init_options(root, asked=python)
     checks = checks_of(root, load_settings(root))
     if uv_init is not None and not checks.python:
         checks = checks.model_copy(update={"python": "uv"})
     config = template_of(asked.template) if asked.template else template()
-    wanted = {layout.config: config, layout.agents_md: agents_template(checks)}
-    wanted |= dict(_own_prompts(layout)) if asked.prompts else {}
-    there = [path for path in wanted if os.path.lexists(path)]
+    files = {layout.config: config, layout.agents_md: agents_template(checks)}
+    files |= dict(_own_prompts(layout)) if asked.prompts else {}
+    existing = [path for path in files if os.path.lexists(path)]
     manifests = [root / name for name in _PYTHON_MANIFESTS if (root / name).exists()]
     return Adoption(
         root=root,
         checks=checks,
         uv_init=uv_init,
-        new=tuple((path, text) for path, text in wanted.items() if path not in there),
-        kept=(*manifests[:1], *there),
+        new=tuple((path, text) for path, text in files.items() if path not in existing),
+        kept=(*manifests[:1], *existing),
     )
 
 
@@ -410,16 +415,16 @@ def _own_prompts(layout: "Layout") -> Iterator[tuple[Path, str]]:
         yield own, builtin_template(f"{own.stem.removeprefix('PROMPT_')}.md")
 
 
-def _python_to_make(root: Path, *, asked: bool) -> tuple[str, ...] | None:
-    """Return the options of `uv init` for a new project here; None where there is one, or nobody asked.
+def _uv_init_options(root: Path, *, asked: bool) -> tuple[str, ...] | None:
+    """Return the options of `uv init` for a new project here; None if no Python project is to be created.
 
     Raises:
-        SetupError: A Python project was asked for where another tool already has one.
+        SetupError: A Python project was asked for, but another tool's project is here.
     """
     from ralph_tui.engine.verification.detection.directory_files import DirectoryFiles
     from ralph_tui.engine.verification.detection.python_declarations import workspace_above
 
-    here = _names(root)
+    here = _file_names(root)
     # A new member would be written into the pyproject.toml of the workspace's root.
     alone = ("--no-workspace",)
     if "pyproject.toml" in here:
@@ -429,18 +434,18 @@ def _python_to_make(root: Path, *, asked: bool) -> tuple[str, ...] | None:
             f"{root} is a Python project already: it has {min(old)}.",
             "Run `ralph init` without --python; ralph uses the project as it is.",
         )
-    if all(_is_no_ones(name) for name in here):
+    if all(_is_neutral(name) for name in here):
         inside = root.is_dir() and workspace_above(DirectoryFiles(root)) is not None
         return alone if asked or not inside else None
     return ("--bare", *alone) if asked else None
 
 
-def _names(root: Path) -> set[str]:
+def _file_names(root: Path) -> set[str]:
     return {path.name for path in root.iterdir()} if root.is_dir() else set()
 
 
-def _is_no_ones(name: str) -> bool:
-    """Return whether a file name says nothing about the kind of project here."""
+def _is_neutral(name: str) -> bool:
+    """Return whether a file of this name says nothing about the kind of project."""
     return name.startswith((".", "PROMPT_")) or name in _OF_RALPH
 
 
@@ -448,7 +453,7 @@ def _is_no_ones(name: str) -> bool:
 
 
 def _preview(adoption: Adoption) -> None:
-    _say_checks(adoption)
+    _print_checks(adoption)
     if adoption.uv_init is not None:
         made = "pyproject.toml" if "--bare" in adoption.uv_init else "a Python project"
         out(f"create   {made} (uv init)")
@@ -458,25 +463,25 @@ def _preview(adoption: Adoption) -> None:
         out(f"keep     {path.relative_to(adoption.root)}")
 
 
-def _say_checks(adoption: Adoption) -> None:
-    """Print how the gate will check the project."""
+def _print_checks(adoption: Adoption) -> None:
+    """Print the checks that the gate will run."""
     from ralph_tui.domain.verification.check_commands import CheckKind
 
     for kind, word in _KINDS.items():
         for command in adoption.checks.of(CheckKind(kind)):
             out(f"{word.ljust(8)} {command.command}  (from {command.found})")
     if not adoption.checks.of(CheckKind.TESTS):
-        out("tests    none found  (name them: ralph config set build.test_command COMMAND)")
+        out("tests    none found  (set them: ralph config set build.test_command COMMAND)")
     out()
 
 
 def _refuse_home(root: Path) -> None:
-    """Refuse the home directory, where a new terminal opens: as a project, all of it would be the agent's."""
+    """Refuse the home directory, where a new terminal opens: the agent could change everything in it."""
     is_home = root == Path(os.path.expanduser("~")).resolve()  # noqa: PTH111 - without a home it stays as it is
     if is_home and not (root / "pyproject.toml").exists():
         raise SetupError(
-            f"{root} is your home: as a project, everything in it would be the agent's to change.",
-            "Make a directory and go there; if you mean it, name it with --project-root.",
+            f"{root} is your home directory. As a project, the agent could change everything in it.",
+            "Run ralph in a directory of its own. If you do mean your home, name it with --project-root.",
         )
 
 
@@ -502,31 +507,31 @@ def _make_directory(root: Path) -> None:
 
 
 def _uv_init(root: Path, options: tuple[str, ...]) -> None:
-    """Have uv make the project, with the configured Python where that is available."""
+    """Let uv create the project, with the configured Python if that is available."""
     from ralph_tui.config.load import load_settings
 
     uv_version()
     version = load_settings(root).project.python_version
-    before = _names(root)
+    before = _file_names(root)
     done = _uv(root, "init", "--quiet", *options, *_python(root, version))
     if done.returncode != 0:
         raise SetupError(
             f"`uv init` failed in {root}: {' '.join(done.stderr.split())}",
             "Make a pyproject.toml yourself, then run `ralph init` again.",
         )
-    for name in sorted(_names(root) - before):
+    for name in sorted(_file_names(root) - before):
         out(f"created  {name} (uv init)")
 
 
 def _python(root: Path, version: str) -> list[str]:
-    """Return uv's option for a Python version; nothing when that is missing and cannot be fetched."""
+    """Return uv's option for a Python version; nothing if the version can be neither found nor installed."""
     if not version:
         return []
     if _uv(root, "python", "find", version).returncode != 0:
         fetched = _uv(root, "python", "install", "--quiet", version)
         if fetched.returncode != 0:
-            why = one_line(fetched.stderr) or "uv does not say why"
-            note(f"Python {version} cannot be had, so uv takes one that is there: {why}")
+            why = one_line(fetched.stderr) or "uv gives no reason"
+            note(f"Python {version} cannot be installed, so uv uses another one: {why}")
             return []
     return ["--python", version]
 
@@ -538,7 +543,7 @@ def _uv(root: Path, *words: str) -> "subprocess.CompletedProcess[str]":
 
 
 def _write_new(path: Path, text: str, root: Path) -> None:
-    """Write a file unless something of that name exists, whatever it is."""
+    """Write a file unless something of that name exists."""
     from ralph_tui.store.io.files import write_new
 
     name = path.relative_to(root)

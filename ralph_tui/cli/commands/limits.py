@@ -1,4 +1,4 @@
-"""`ralph limits`, `breaker` and `steps`: show and change what bounds and surrounds the work of a run."""
+"""`ralph limits`, `breaker` and `steps`: show and change the limits of a run and the steps around its work."""
 
 import math
 from typing import TYPE_CHECKING, Annotated
@@ -23,19 +23,25 @@ def limits(
     *,
     max_iterations: Annotated[
         int | None,
-        typer.Option("--max-iterations", metavar="N", min=1, help="Most iterations in this run."),
+        typer.Option(
+            "--max-iterations", metavar="N", min=1, help="Maximum iterations in this run."
+        ),
     ] = None,
     max_cost: Annotated[
         float | None,
-        typer.Option("--max-cost", metavar="USD", min=CENT, help="Most this run may cost."),
+        typer.Option("--max-cost", metavar="USD", min=CENT, help="Maximum cost of this run."),
     ] = None,
     iteration_cost: Annotated[
         float | None,
-        typer.Option("--iteration-cost", metavar="USD", min=CENT, help="Most an iteration may."),
+        typer.Option(
+            "--iteration-cost", metavar="USD", min=CENT, help="Maximum cost of one iteration."
+        ),
     ] = None,
     total_cost: Annotated[
         float | None,
-        typer.Option("--total-cost", metavar="USD", min=CENT, help="Most the project may."),
+        typer.Option(
+            "--total-cost", metavar="USD", min=CENT, help="Maximum cost of the whole project."
+        ),
     ] = None,
     model: Annotated[
         str | None, typer.Option("--model", metavar="NAME", help="The model that builds.")
@@ -46,9 +52,9 @@ def limits(
     ] = None,
     project_root: ProjectRoot = None,
 ) -> None:
-    """Show the limits and models of this run, or change them.
+    """Show or change the limits and models of this run.
 
-    Limits count at once, a model from the next session on. `ralph config set` is for every run.
+    New limits apply at once, a new model from the next session on. To change every run, use `ralph config set`.
     """
     from ralph_tui.domain.project_state import Adjusted
     from ralph_tui.engine.control.run_settings import adjust
@@ -56,42 +62,42 @@ def limits(
     project = find_project(project_root)
     wanted = Adjusted(
         max_iterations=max_iterations,
-        per_iteration=_dollars(iteration_cost),
-        per_session=_dollars(max_cost),
-        total=_dollars(total_cost),
-        model=_name(model),
-        planning_model=_name(planning_model),
+        per_iteration=_finite(iteration_cost),
+        per_session=_finite(max_cost),
+        total=_finite(total_cost),
+        model=_model_name(model),
+        planning_model=_model_name(planning_model),
     )
     if wanted == Adjusted():
-        _show(_in_effect(project))
+        _show(_effective_settings(project))
         return
-    out(f"For this run: {adjust(project.root, wanted).told}.")
+    out(f"For this run: {adjust(project.root, wanted).summary}.")
 
 
-def _dollars(typed: float | None) -> float | None:
-    """Check an amount of money.
+def _finite(typed: float | None) -> float | None:
+    """Return an amount of money as given.
 
     Raises:
-        RalphError: It is infinite, or no number.
+        RalphError: The amount is infinite or not a number.
     """
     if typed is not None and not math.isfinite(typed):
         raise RalphError(f"{typed} is not an amount in dollars.", "Give one, such as 12.50.")
     return typed
 
 
-def _name(typed: str | None) -> str | None:
-    """Check the name of a model.
+def _model_name(typed: str | None) -> str | None:
+    """Return the name of a model, stripped.
 
     Raises:
-        RalphError: It is not one word.
+        RalphError: The name is not one word.
     """
     if typed is not None and len(typed.split()) != 1:
         raise RalphError(f"{typed!r} is not the name of a model.", "Give one word, such as opus.")
     return typed.strip() if typed else None
 
 
-def _in_effect(project: "Project") -> "Settings":
-    """Return the settings in effect; for a running loop, with its command line and what was changed since."""
+def _effective_settings(project: "Project") -> "Settings":
+    """Return the settings in effect; for a running loop, with its command line and later changes."""
     from ralph_tui.config.load import load_settings
     from ralph_tui.domain.project_state import Adjusted
     from ralph_tui.engine.control.run_settings import adjusted_settings
@@ -133,26 +139,26 @@ def breaker(
     *,
     reset: Annotated[
         str | None,
-        typer.Option("--reset", metavar="REASON", help="Close it; say what was fixed."),
+        typer.Option("--reset", metavar="REASON", help="Close the breaker. Say what was fixed."),
     ] = None,
     project_root: ProjectRoot = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what the circuit breaker counts, or close it."""
+    """Show the counters of the circuit breaker, or close it."""
     from ralph_tui.engine.control.run_settings import reset_breaker
 
     project = find_project(project_root)
     if reset is not None:
-        told = reset_breaker(project.root, reset)
+        found = reset_breaker(project.root, reset)
         if not as_json:
-            out(f"The breaker is closed, its counters at zero: {told.reset_reason}")
+            out(f"The breaker is closed, its counters at zero: {found.reset_reason}")
             return
     else:
-        told = read_project(project).breaker
+        found = read_project(project).breaker
     if as_json:
-        out_json(told.model_dump(mode="json"))
+        out_json(found.model_dump(mode="json"))
     else:
-        _show_breaker(told)
+        _show_breaker(found)
 
 
 def _show_breaker(found: "CircuitBreaker") -> None:
@@ -178,17 +184,17 @@ def steps(
     *,
     reset: Annotated[
         str | None,
-        typer.Option("--reset", metavar="NAME", help="Let this step run again; needs a reason."),
+        typer.Option("--reset", metavar="NAME", help="Let this step run again. Needs --reason."),
     ] = None,
     reason: Annotated[
-        str | None, typer.Option("--reason", metavar="TEXT", help="Why it runs again.")
+        str | None, typer.Option("--reason", metavar="TEXT", help="Why the step runs again.")
     ] = None,
     project_root: ProjectRoot = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the steps around the work, or reset one.
 
-    A step with `once` that is done runs again after a reset. An open breaker is closed by it.
+    A reset makes a completed `once` step run again, and closes the step's breaker.
     """
     from ralph_tui.config.load import load_settings
     from ralph_tui.engine.control.step_records import reset_step, step_states
@@ -200,9 +206,9 @@ def steps(
     settings = load_settings(project.root)
     listed = settings.steps_in_order
     if reset is not None:
-        kept = reset_step(project.root, listed, reset, reason or "")
+        record = reset_step(project.root, listed, reset, reason or "")
         if not as_json:
-            out(f"{reset} runs again at the next opportunity: {kept.reset_reason}")
+            out(f"{reset} runs again at the next opportunity: {record.reset_reason}")
             return
     log = read_project(project).steps
     states = step_states(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 KEPT_DAYS = 30
-"""How long the archive is kept (seeds, "Memory System")."""
+"""How long archived memories are kept."""
 
 
 @app.command(
@@ -25,21 +25,23 @@ KEPT_DAYS = 30
 )
 def memory(  # noqa: PLR0913 - an option of the command for each
     *,
-    show: Annotated[bool, typer.Option("--show", help="Print it, as the model gets it.")] = False,
-    stats: Annotated[bool, typer.Option("--stats", help="Say how much is kept.")] = False,
+    show: Annotated[
+        bool, typer.Option("--show", help="Print the text that the model gets.")
+    ] = False,
+    stats: Annotated[bool, typer.Option("--stats", help="Show how much is stored.")] = False,
     cleanup: Annotated[
         bool,
         typer.Option(
             "--cleanup",
-            help=f"Archive older memories, and remove what was archived over {KEPT_DAYS} days ago.",
+            help=f"Archive older memories, and delete those archived over {KEPT_DAYS} days ago.",
         ),
     ] = False,
     recurring: Annotated[
         bool,
-        typer.Option("--recurring", help="List what was learned again and is not in AGENTS.md."),
+        typer.Option("--recurring", help="List repeated learnings that AGENTS.md lacks."),
     ] = False,
     to_agents: Annotated[
-        bool, typer.Option("--to-agents", help="Add what --recurring lists to AGENTS.md.")
+        bool, typer.Option("--to-agents", help="Add the learnings of --recurring to AGENTS.md.")
     ] = False,
     compact: Annotated[
         bool,
@@ -48,16 +50,17 @@ def memory(  # noqa: PLR0913 - an option of the command for each
         ),
     ] = False,
     model: Annotated[
-        str | None, typer.Option("--model", metavar="NAME", help="With --compact: the model.")
+        str | None,
+        typer.Option("--model", metavar="NAME", help="With --compact: the model to use."),
     ] = None,
     max_cost: Annotated[
         float | None,
         typer.Option(
-            "--max-cost", metavar="USD", min=CENT, help="With --compact: the most it costs."
+            "--max-cost", metavar="USD", min=CENT, help="With --compact: the maximum cost."
         ),
     ] = None,
     yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="With --compact: do not ask about costs.")
+        bool, typer.Option("--yes", "-y", help="With --compact: do not ask about the cost.")
     ] = False,
     project_root: ProjectRoot = None,
     as_json: AsJson = False,
@@ -80,7 +83,7 @@ def memory(  # noqa: PLR0913 - an option of the command for each
         overrides = planning_overrides(model, max_cost)
         raise typer.Exit(compact_learnings(project.root, overrides, yes=yes))
     if recurring or to_agents:
-        _recurring(project, as_json=as_json, add=to_agents)
+        _list_recurring(project, as_json=as_json, add=to_agents)
     elif cleanup:
         _clean_up(project, as_json=as_json)
     elif stats:
@@ -106,7 +109,7 @@ def _show(project: "Project", *, as_json: bool) -> None:
     if as_json:
         out_json({"memory": text})
     elif not text:
-        out("There is no memory yet; the first session leaves some.")
+        out("There is no memory yet. The first session creates it.")
     for line in [] if as_json else text.splitlines():
         out(line)
 
@@ -118,7 +121,7 @@ _TITLES = {
     "archived_too_long": f"archived over {KEPT_DAYS} days ago",
     "learnings_lines": "learnings (progress.txt), lines",
 }
-"""What a person reads; a program gets the names."""
+"""Labels of the counts; JSON output has the names."""
 
 
 def _stats(project: "Project") -> dict[str, int]:
@@ -143,18 +146,18 @@ def _files(directory: Path) -> list[Path]:
     return sorted(path for path in directory.glob("*.md") if path.is_file())
 
 
-def _recurring(project: "Project", *, as_json: bool, add: bool) -> None:
-    from ralph_tui.domain.documents.agents_md import MAX_LINES, with_learned
-    from ralph_tui.domain.documents.learning_selection import recurring
-    from ralph_tui.engine.session.learnings import LOOKED_AT
+def _list_recurring(project: "Project", *, as_json: bool, add: bool) -> None:
+    from ralph_tui.domain.documents.agents_md import MAX_LINES, add_learnings
+    from ralph_tui.domain.documents.memory import recurring
+    from ralph_tui.engine.session.learnings import MAX_COMPARED
     from ralph_tui.store.text_files import PROJECT_MODE, TAIL_BYTES, write_text
 
     path = project.layout.agents_md
     text = project.read_text(path, TAIL_BYTES)
-    found = recurring(project.read_learnings(LOOKED_AT), text)
+    found = recurring(project.read_learnings(MAX_COMPARED), text)
     left: tuple[str, ...] = ()
     if add and found:
-        text, left = with_learned(text, [one.text for one in found])
+        text, left = add_learnings(text, [one.text for one in found])
         write_text(path, text, mode=PROJECT_MODE)
     if as_json:
         listed = [one.model_dump() | {"added": add and one.text not in left} for one in found]
@@ -168,7 +171,7 @@ def _recurring(project: "Project", *, as_json: bool, add: bool) -> None:
             f"AGENTS.md has at most {MAX_LINES} lines: {len(left)} did not fit. Shorten the file first."
         )
     if not found:
-        out("Nothing was learned several times that AGENTS.md does not have.")
+        out("There are no repeated learnings that AGENTS.md lacks.")
     elif not add:
         note("`ralph memory --to-agents` adds these to AGENTS.md.")
 

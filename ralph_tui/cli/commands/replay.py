@@ -1,4 +1,4 @@
-"""`ralph replay`: plays a session of the journal again, on the screen or as lines."""
+"""`ralph replay`: replays a session from the journal, on the screen or as lines."""
 
 import sys
 from collections.abc import Iterator
@@ -26,8 +26,7 @@ def replay(
         str,
         typer.Argument(
             metavar="SESSION",
-            help="The number of an iteration, or the beginning of a session's or run's id; the last "
-            "one without it.",
+            help="The number of an iteration, or the start of a session or run ID.",
             autocompletion=sessions,
         ),
     ] = "last",
@@ -38,41 +37,41 @@ def replay(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON event per line.")] = False,
     project_root: ProjectRoot = None,
 ) -> None:
-    """Play a past iteration, session or run again.
+    """Replay a past iteration, session or run.
 
-    At 1, 2, 5 or 10 times its pace, with pause, search and filter. Nothing is run or changed.
+    Plays at 1, 2, 5 or 10 times the original speed, with pause, search and filter. Nothing is run or changed.
     """
     from ralph_tui.cli.console import no_screen
 
     project = find_project(project_root)
-    iteration = _found(project, session)
+    iteration = _find_iteration(project, session)
     reason = None if headless or as_json else no_screen()
     if reason:
-        note(f"{reason}, so it is printed.")
+        note(f"{reason}, so the events are printed.")
     if headless or as_json or reason:
         _print(project, iteration, as_json=as_json)
         return
     from ralph_tui.cli.composition import launch_project
     from ralph_tui.tui.app.entry import open_replay
 
-    # Which project and which settings the screen shows; nothing of it is ever started.
+    # The launch only names the project and its settings; a replay never starts it.
     open_replay(launch_project(project.root, {}), f"@{iteration.start}")
 
 
-def _found(project: "Project", session: str) -> "Iteration":
-    from ralph_tui.domain.view.run_history import CHRONICLED, Chronicler
+def _find_iteration(project: "Project", session: str) -> "Iteration":
+    from ralph_tui.domain.view.run_history import HISTORY_EVENTS, RunHistoryBuilder
     from ralph_tui.store.journal.event_scanner import Scan
 
     past = past_of(project)
-    chronicler = Chronicler(past)
-    for found in Scan(project.layout.events, CHRONICLED):
+    chronicler = RunHistoryBuilder(past)
+    for found in Scan(project.layout.events, HISTORY_EVENTS):
         chronicler.feed(*found)
     iteration = chronicler.chronicle.find(session)
     if iteration is not None:
         return iteration
     if not chronicler.chronicle.iterations:
         where = f"for {past.feature}" if past.feature else f"in {project.root}"
-        raise RalphError(f"Nothing has run {where} yet.", "`ralph run` begins.")
+        raise RalphError(f"Nothing has run {where} yet.", "`ralph run` starts a run.")
     hint = "`ralph history` lists them."
     if project.layout.project.exists():
         hint = f"{hint[:-1]}; `-f NAME` looks at another feature."

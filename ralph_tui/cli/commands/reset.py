@@ -1,4 +1,4 @@
-"""`ralph reset`, `restore` and `undo`: start over, take that back, or take back one task; each says what it changes."""
+"""`ralph reset`, `restore` and `undo`: start over, undo a reset, or undo one task."""
 
 import sys
 from typing import TYPE_CHECKING, Annotated
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ralph_tui.cli.completion import every_task
-from ralph_tui.cli.console import note, out, out_json
+from ralph_tui.cli.console import is_at_terminal, note, out, out_json
 from ralph_tui.cli.options import AsJson, ProjectRoot, examples
 from ralph_tui.cli.project_lookup import controls_of, find_project, start_directory
 from ralph_tui.domain.errors import ExitCode, RalphError
@@ -20,48 +20,46 @@ app = typer.Typer()
 
 @app.command(epilog=examples("ralph restore"))
 def restore(*, project_root: ProjectRoot = None) -> None:
-    """Put back a .ralph that is gone or was reset.
+    """Restore a .ralph that is missing or was reset.
 
-    Its copy is kept outside the project, for a `git clean -fdx` or a slip. Nothing that is there is overwritten.
+    The copy is stored outside the project, so it survives `git clean -fdx`. Existing files are never overwritten.
     """
     from ralph_tui.store.backup.restore import restore_from_mirror
 
     for name in restore_from_mirror(start_directory(project_root)):
-        out(f"put back  {name}")
+        out(f"restored  {name}")
 
 
 @app.command(epilog=examples("ralph reset --keep-specs"))
 def reset(
     *,
-    keep_specs: Annotated[
-        bool, typer.Option("--keep-specs", help="Leave specs/ as it is.")
-    ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    keep_specs: Annotated[bool, typer.Option("--keep-specs", help="Do not remove specs/.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before removing.")] = False,
     project_root: ProjectRoot = None,
 ) -> None:
-    """Remove plan, state, memory and journal, to start over.
+    """Remove the plan, state, memory and journal to start over.
 
-    Your code, settings, prompts, AGENTS.md and files of other tools stay. `ralph restore` brings the plan,
-    the state and the specs back. It is refused while a loop runs.
+    Your code, settings, prompts, AGENTS.md and the files of other tools stay. `ralph restore` brings back the
+    plan, the state and the specs. Refused while a loop runs.
     """
     from ralph_tui.store.lock import LoopLock
 
     project = find_project(project_root)
     lock = LoopLock(project.layout)
-    lock.acquire("reset")  # held until the end, so that no loop begins between question and deed
+    lock.acquire("reset")  # held until the end, so that no loop starts while the person decides
     try:
-        told = _reset(project.layout, keep_specs=keep_specs, yes=yes)
+        report = _reset(project.layout, keep_specs=keep_specs, yes=yes)
     finally:
         lock.release()
     project.create()
-    # Only now: where nobody reads the words, as with `| head`, they end the program.
-    for line in told:
+    # Print last: a closed pipe, as with `| head`, ends the program.
+    for line in report:
         out(line)
 
 
 def _reset(layout: "Layout", *, keep_specs: bool, yes: bool) -> list[str]:
-    """Remove what ralph made; return what to print about it."""
-    from ralph_tui.store.reset import left_in_dot, made_by_ralph
+    """Remove the files that ralph made; return the lines to print."""
+    from ralph_tui.store.reset import foreign_entries, made_by_ralph
     from ralph_tui.store.reset import reset as remove
 
     found = made_by_ralph(layout, keep_specs=keep_specs)
@@ -71,7 +69,7 @@ def _reset(layout: "Layout", *, keep_specs: bool, yes: bool) -> list[str]:
     if not yes:
         _ask(names)
     is_kept = remove(layout, found, note)
-    others = [str(path.relative_to(layout.root)) for path in left_in_dot(layout)]
+    others = [str(path.relative_to(layout.root)) for path in foreign_entries(layout)]
     return [
         *(f"removed  {name}" for name in names),
         *(f"not ralph's, kept  {name}" for name in others),
@@ -98,21 +96,21 @@ def undo(
         str,
         typer.Argument(
             metavar="TASK|ITERATION",
-            help="The id of a task, or the number of an iteration.",
+            help="The ID of a task, or the number of an iteration.",
             autocompletion=every_task,
         ),
     ],
     *,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before undoing.")] = False,
     as_json: AsJson = False,
     project_root: ProjectRoot = None,
 ) -> None:
-    """Restore the files from before a task.
+    """Restore the files from before a task or an iteration.
 
-    Or from before one iteration. Shows what will change, then asks. The task becomes pending again. Files that somebody changed since are
-    never overwritten. Where ralph committed the work, a new commit undoes it.
+    First shows what will change, then asks. The task becomes pending again. Files that somebody changed since are
+    never overwritten. Work that ralph committed is undone by a new commit.
     """
-    from ralph_tui.present.sections.undo_parts import undone_told
+    from ralph_tui.present.sections.undo_parts import undone_text
 
     controls = controls_of(project_root)
     preview = controls.undo_preview(wanted)
@@ -124,7 +122,7 @@ def undo(
     if as_json:
         _print_json(preview, undone)
     else:
-        out(undone_told(undone))
+        out(undone_text(undone))
 
 
 def _show_undo(preview: "UndoPreview") -> None:
@@ -138,9 +136,13 @@ def _show_undo(preview: "UndoPreview") -> None:
 
 
 def _ask_undo(preview: "UndoPreview", *, as_json: bool) -> None:
-    """Ask whether to undo; where nobody can answer, leave with the status that says so."""
-    here = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
-    if as_json or not here:
+    """Ask whether to undo.
+
+    Raises:
+        Exit: Nobody can answer.
+        RalphError: The person does not agree.
+    """
+    if as_json or not is_at_terminal():
         if as_json:
             _print_json(preview, None)
         note("Nothing was changed: there is nobody to ask. Give --yes to undo this.")

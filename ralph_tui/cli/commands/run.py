@@ -23,13 +23,13 @@ app = typer.Typer()
 Request = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="REQUEST", help="What you want; `-` reads standard input, `@FILE` a file."
+        metavar="REQUEST", help="What to build. `-` reads standard input, `@FILE` reads a file."
     ),
 ]
 Feedback = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="FEEDBACK", help="What to change; `-` reads standard input, `@FILE` a file."
+        metavar="FEEDBACK", help="What to change. `-` reads standard input, `@FILE` reads a file."
     ),
 ]
 
@@ -43,7 +43,7 @@ Feedback = Annotated[
 def run(request: Request = None, *, options: BuildOptions) -> None:
     """Discover, plan, build and validate a request.
 
-    Without a request it continues from the project's state; a plan written by hand is built.
+    Without a request, the run continues from the project's state. It also builds a plan that you wrote by hand.
     """
     _start(request, None, options)
 
@@ -60,7 +60,7 @@ def discover(request: Request = None, *, options: RunOptions) -> None:
 def plan(feedback: Feedback = None, *, options: RunOptions) -> None:
     """Turn the specs into a plan, or change it with feedback.
 
-    Complete tasks stay. The plan before is kept in .ralph/session_history.
+    Complete tasks stay. The previous plan is kept in .ralph/session_history.
     """
     _start(feedback, "planning", options)
 
@@ -68,9 +68,9 @@ def plan(feedback: Feedback = None, *, options: RunOptions) -> None:
 @app.command(epilog=examples('ralph regenerate-plan "Use sqlite"'))
 @takes_run_options
 def regenerate_plan(feedback: Feedback = None, *, options: RunOptions) -> None:
-    """Throw the open tasks away and plan again.
+    """Discard the open tasks and plan again.
 
-    Complete tasks stay. The plan before is kept in .ralph/session_history.
+    Complete tasks stay. The previous plan is kept in .ralph/session_history.
     """
     from ralph_tui.engine.control.request import REPLAN
 
@@ -90,12 +90,15 @@ def build(*, options: BuildOptions) -> None:
 @app.command(epilog=examples("ralph validate --headless"))
 @takes_run_options
 def validate(*, options: RunOptions) -> None:
-    """Check what was built against the criteria of the specs."""
+    """Check the result against the criteria of the specs."""
     _start(None, "validation", options)
 
 
 def _start(words: list[str] | None, only: str | None, options: RunOptions) -> NoReturn:
-    """Run a request and exit with its status; read and start nothing before the face is known."""
+    """Run a request and exit with its status.
+
+    The request is read only once it is known whether the run has a screen, lines or a dry run.
+    """
     command = _COMMANDS[only]
 
     def launch(*, interactive: bool) -> "Launch":
@@ -104,10 +107,12 @@ def _start(words: list[str] | None, only: str | None, options: RunOptions) -> No
 
         request = _request(words, only, options, interactive=interactive)
         root = find_project(options.project_root).root
-        _tell_old_settings(root)
+        _warn_of_old_settings(root)
         launched = launch_project(root, _overrides(only, options), request)
-        starter = background_starter(root, command, _again(options), _building_again(options))
-        return replace(launched, go_on=starter)
+        starter = background_starter(
+            root, command, _background_options(options), _background_build_options(options)
+        )
+        return replace(launched, continue_in_background=starter)
 
     if options.dry_run or options.show_prompt:
         raise typer.Exit(_look_ahead(words, only, options))
@@ -122,8 +127,8 @@ def _start(words: list[str] | None, only: str | None, options: RunOptions) -> No
     )
 
 
-def _tell_old_settings(root: Path) -> None:
-    """Say before the run which lines of the settings files are no settings any more."""
+def _warn_of_old_settings(root: Path) -> None:
+    """Name the lines of the settings files that are no longer settings."""
     from ralph_tui.config.load import old_settings_notice
 
     if old := old_settings_notice(root):
@@ -131,14 +136,14 @@ def _tell_old_settings(root: Path) -> None:
 
 
 def _look_ahead(words: list[str] | None, only: str | None, options: RunOptions) -> int:
-    """Show what the same run without --dry-run and --show-prompt would do first."""
+    """Show what the run would do first; return the exit status."""
     from ralph_tui.cli.run.dry_run_report import show_next_run
 
     on_screen = not (options.headless or options.as_json) and no_screen() is None
     prompts = may_prompt(as_json=options.as_json, may_ask=not options.no_input)
     request = _request(words, only, options, interactive=on_screen or prompts)
     root = find_project(options.project_root).root
-    _tell_old_settings(root)
+    _warn_of_old_settings(root)
     return show_next_run(
         root,
         _overrides(only, options),
@@ -152,7 +157,7 @@ def _look_ahead(words: list[str] | None, only: str | None, options: RunOptions) 
 def _request(
     words: list[str] | None, only: str | None, options: RunOptions, *, interactive: bool
 ) -> "RunRequest":
-    """Return what is asked for; reads the files that the options name."""
+    """Return the request; read the files that the options name."""
     from ralph_tui.cli.run.inputs import read_answers, read_prompt, read_request
     from ralph_tui.domain.project_state import Phase
     from ralph_tui.engine.control.request import RunRequest
@@ -177,17 +182,17 @@ _COMMANDS = {
     "building": "build",
     "validation": "validate",
 }
-"""The command that continues with a phase, or the whole way."""
+"""The command that runs one phase, or all of them for None."""
 
 
 def _overrides(only: str | None, options: RunOptions) -> Mapping[str, object]:
-    """Return the settings that the options give, by their keys; None is not given."""
-    thinks = only in ("discovery", "planning")
+    """Return the settings that the options override, by key; None means not given."""
+    plans = only in ("discovery", "planning")
     return {
         "phases.building.max_iterations": options.max_iterations,
         "phases.building.iteration_timeout_seconds": _seconds(options.timeout),
         "limits.rate_limit_per_hour": options.rate,
-        "models.planning" if thinks else "models.primary": options.model,
+        "models.planning" if plans else "models.primary": options.model,
         "safety.cost_limits.per_session": options.max_cost,
         "phases.building.baseline": False if options.no_baseline else None,
         "archive.on_completion": False if options.no_archive else None,
@@ -196,10 +201,10 @@ def _overrides(only: str | None, options: RunOptions) -> Mapping[str, object]:
 
 
 def _seconds(minutes: float | None) -> float | None:
-    """Return the longest time of an iteration.
+    """Return a timeout in seconds.
 
     Raises:
-        RalphError: It is no time.
+        RalphError: The timeout is not above 0, or not finite.
     """
     if minutes is not None and not (minutes > 0 and math.isfinite(minutes)):
         raise RalphError(
@@ -208,8 +213,8 @@ def _seconds(minutes: float | None) -> float | None:
     return None if minutes is None else minutes * 60
 
 
-def _again(options: RunOptions) -> list[str]:
-    """Return the options that continue a run in another process; the remaining limits are passed separately."""
+def _background_options(options: RunOptions) -> list[str]:
+    """Return the options for continuing a run in the background, without the limits that remain."""
     words = ["--yes"] if options.yes else []
     words += ["--no-input"] if options.no_input else []
     words += ["--no-baseline"] if options.no_baseline else []
@@ -222,8 +227,8 @@ def _again(options: RunOptions) -> list[str]:
     return [*words, "--model", options.model] if options.model else words
 
 
-def _building_again(options: RunOptions) -> list[str]:
-    """Return those options that only a command takes which builds."""
+def _background_build_options(options: RunOptions) -> list[str]:
+    """Return the options for the background that only building commands take."""
     if not isinstance(options, BuildOptions):
         return []
     words = ["--once"] if options.once else []

@@ -1,4 +1,4 @@
-"""`ralph serve`, `ralph mcp` and `ralph schema`: a project for a browser and for other programs."""
+"""`ralph serve`, `mcp` and `schema`: open a project to a browser and to other programs."""
 
 import os
 import sys
@@ -13,14 +13,14 @@ from ralph_tui.domain.errors import RalphError
 
 app = typer.Typer()
 programs = typer.Typer()
-"""What programs use, which `--help` lists at the end."""
+"""Commands that other programs use."""
 
 
 @app.command(epilog=examples("ralph serve", "ralph serve --port 9000 --no-open"))
 def serve(
     *,
     port: Annotated[
-        int, typer.Option("--port", metavar="N", min=1, max=65535, help="Where to listen.")
+        int, typer.Option("--port", metavar="N", min=1, max=65535, help="The port to listen on.")
     ] = 8642,
     host: Annotated[
         str, typer.Option("--host", metavar="ADDRESS", help="The address to listen on.")
@@ -30,14 +30,14 @@ def serve(
         typer.Option("--let-others-in", help="Allow an address that other machines can reach."),
     ] = False,
     browser: Annotated[
-        bool, typer.Option("--open/--no-open", help="Open a browser where there is a desktop.")
+        bool, typer.Option("--open/--no-open", help="Open a browser if there is a desktop.")
     ] = True,
     project_root: ProjectRoot = None,
 ) -> None:
     """Show the screen in a browser.
 
-    Only the address printed here opens it, and only on this machine. A loop started on a page runs in the
-    background: closing the page leaves it alone.
+    Only the printed address opens the screen, and only on this machine. A loop started on the page runs in the
+    background, so closing the page does not stop it.
     """
     project = find_project(project_root)
     from ralph_tui.domain.features import shown_name
@@ -48,7 +48,7 @@ def serve(
     check_address(host, let_others_in=let_others_in)
     command = [sys.executable, "-m", "ralph_tui", "--project-root", str(root)]
     title = f"ralph - {root.name}"
-    if is_feature_named():  # otherwise a page shows what is chosen when it opens
+    if is_feature_named():  # otherwise a page shows the feature that is chosen when it opens
         command += ["--feature", shown_name(feature)]
         title += f" - {shown_name(feature)}"
     server = RalphServer(command, host, port, title, say=note)
@@ -58,8 +58,8 @@ def serve(
 
 def _has_desktop() -> bool:
     """Return whether a browser would open in a window instead of in this terminal."""
-    here = ("DISPLAY", "WAYLAND_DISPLAY")
-    return sys.platform == "darwin" or any(os.environ.get(name) for name in here)
+    displays = ("DISPLAY", "WAYLAND_DISPLAY")
+    return sys.platform == "darwin" or any(os.environ.get(name) for name in displays)
 
 
 @programs.command(
@@ -68,8 +68,8 @@ def _has_desktop() -> bool:
 def mcp(project_root: ProjectRoot = None) -> None:
     """Let your own MCP client see and steer the loop.
 
-    A client such as Claude Code starts this and talks to it on standard input and output. Its tools are
-    status, tasks, add, inject, answer, pause, resume and stop. The loop's own agents cannot use it.
+    A client such as Claude Code starts this command and talks to it on standard input and output. The tools are
+    status, tasks, add, inject, answer, pause, resume and stop. The loop's own agents cannot use them.
     """
     from functools import partial
 
@@ -101,10 +101,9 @@ def schema(
         typer.Argument(metavar="NAME", help="plan, config or events.", show_choices=False),
     ],
 ) -> None:
-    """Print a JSON Schema of ralph's files.
+    """Print the JSON Schema of one of ralph's files.
 
-    With it, an editor completes and checks the plan and the settings, and a program knows the fields of an
-    event. docs/schemas.md says how.
+    Editors use it to complete and check the plan and the settings, programs to read events. See docs/schemas.md.
     """
     from ralph_tui.cli.json_schemas import schema_text
 

@@ -1,4 +1,4 @@
-"""`ralph status` and `ralph tasks`: where the project and its plan stand."""
+"""`ralph status` and `ralph tasks`: show the state of the project and its plan."""
 
 from typing import Annotated
 
@@ -16,7 +16,7 @@ def status(
     *,
     project_root: ProjectRoot = None,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Add the latest sessions.")
+        bool, typer.Option("--verbose", "-v", help="Also list the latest sessions.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -30,10 +30,10 @@ def status(
 def tasks(
     *,
     project_root: ProjectRoot = None,
-    pending: Annotated[bool, typer.Option("--pending", help="Only tasks not complete.")] = False,
+    pending: Annotated[bool, typer.Option("--pending", help="Leave out complete tasks.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List the tasks of the plan, in its order."""
+    """List the tasks in the order of the plan."""
     from ralph_tui.cli import status_report
     from ralph_tui.domain.plan.plan import TaskStatus
 

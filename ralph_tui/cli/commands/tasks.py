@@ -1,4 +1,4 @@
-"""`ralph add`, `ralph skip` and the other commands that change a task, each with its long form `ralph task …`."""
+"""`ralph add`, `skip` and the other commands that change a task, each also available as `ralph task …`."""
 
 import re
 from collections.abc import Iterable
@@ -21,18 +21,21 @@ app = typer.Typer()
 TaskId = Annotated[
     str,
     typer.Argument(
-        metavar="TASK", help="The id of a task, as in `ralph tasks`.", autocompletion=open_tasks
+        metavar="TASK", help="The ID of a task, as in `ralph tasks`.", autocompletion=open_tasks
     ),
 ]
 
-Priority = Annotated[int | None, typer.Option("--priority", metavar="N", help="Lower is sooner.")]
+Priority = Annotated[
+    int | None,
+    typer.Option("--priority", metavar="N", help="The task's priority; lower is sooner."),
+]
 Check = Annotated[
     list[str] | None,
     typer.Option(
         "--criterion",
         "--check",
         metavar="TEXT",
-        help="What shows that it is done, such as '$ npm test'; again for each one.",
+        help="What shows that the task is done, such as '$ npm test'. Repeat for several.",
     ),
 ]
 After = Annotated[
@@ -40,25 +43,27 @@ After = Annotated[
     typer.Option(
         "--after",
         metavar="TASK",
-        help="It waits for this task; again for each one, or none.",
+        help="A task that must be complete first. Repeat for several; `none` means no task.",
         autocompletion=open_tasks,
     ),
 ]
 Model = Annotated[
     str | None,
-    typer.Option("--model", metavar="NAME", help="Works this task; `none` is the configured one."),
+    typer.Option(
+        "--model", metavar="NAME", help="The model for this task; `none` is the configured one."
+    ),
 ]
 Tokens = Annotated[
     int | None,
-    typer.Option("--tokens", metavar="N", min=0, help="About how many it takes; 0: no estimate."),
+    typer.Option("--tokens", metavar="N", min=0, help="Estimated tokens; 0 means no estimate."),
 ]
 
 
 @app.command(epilog=examples("ralph skip task-003"))
 def skip(task_id: TaskId, project_root: ProjectRoot = None) -> None:
-    """Block a task; the loop continues with the next."""
+    """Block a task, so that the loop continues with the next."""
     task = controls_of(project_root).skip(task_id)
-    out(f"Skipped {task.id}: {task.title}. `ralph retry {task.id}` puts it back.")
+    out(f"Skipped {task.id}: {task.title}. `ralph retry {task.id}` queues it again.")
 
 
 @app.command(epilog=examples('ralph complete task-003 --reason "Tried it by hand"'))
@@ -70,9 +75,9 @@ def complete(
     ] = "",
     project_root: ProjectRoot = None,
 ) -> None:
-    """Call a task complete on your word, unchecked.
+    """Accept a task as complete without checks.
 
-    The reports say that you accepted it. An agent cannot do this.
+    Reports show that you accepted it. An agent cannot do this.
     """
     task = controls_of(project_root).complete(task_id, reason)
     out(f"{task.id} is complete, accepted by you: {task.title}.")
@@ -84,13 +89,13 @@ def retry(
         str,
         typer.Argument(
             metavar="TASK",
-            help="A blocked task; without one, end a wait.",
+            help="A blocked task. Without one, end a wait.",
             autocompletion=blocked_tasks,
         ),
     ] = "",
     project_root: ProjectRoot = None,
 ) -> None:
-    """Put a blocked task back, or end the wait for a limit."""
+    """Queue a blocked task again, or end the wait for a limit."""
     controls = controls_of(project_root)
     if not task_id:
         controls.retry_now()
@@ -102,9 +107,9 @@ def retry(
 
 @app.command(epilog=examples("ralph hold task-003"))
 def hold(task_id: TaskId, project_root: ProjectRoot = None) -> None:
-    """Have a task not chosen until it is released.
+    """Put a task on hold until you release it.
 
-    Work on it ends.
+    If the task is running, it stops and returns to the queue.
     """
     task = controls_of(project_root).hold(task_id)
     out(f"Held {task.id}: {task.title}. `ralph release {task.id}` releases it.")
@@ -117,7 +122,7 @@ def release(
     ],
     project_root: ProjectRoot = None,
 ) -> None:
-    """Let a held task be chosen again."""
+    """Release a task from hold."""
     task = controls_of(project_root).release(task_id)
     out(f"{task.id} can be chosen again: {task.title}.")
 
@@ -133,7 +138,7 @@ def edit(  # noqa: PLR0913 - an option of the command for each
     task_id: TaskId,
     *,
     description: Annotated[
-        str | None, typer.Option("--description", metavar="TEXT", help="What is to be done.")
+        str | None, typer.Option("--description", metavar="TEXT", help="What to do.")
     ] = None,
     priority: Priority = None,
     check: Check = None,
@@ -144,20 +149,20 @@ def edit(  # noqa: PLR0913 - an option of the command for each
         bool | None,
         typer.Option(
             "--may-change-checks/--may-not-change-checks",
-            help="Whether it may change tests and other check files that existed before.",
+            help="Whether the task may change existing tests and other check files.",
         ),
     ] = None,
     part: Annotated[
         list[str] | None,
         typer.Option(
-            "--part", metavar="TEXT", help="Split it: a new task for each, in this order."
+            "--part", metavar="TEXT", help="Split the task: a new task for each part, in order."
         ),
     ] = None,
     project_root: ProjectRoot = None,
 ) -> None:
     """Change a task that is not complete, or split it.
 
-    `--after none` lets it wait for no other. The parts of a task are worked one after the other.
+    `--after none` removes the dependencies. The parts of a split task run one after the other.
     """
     fields = replace(
         _fields(description, priority, check, after, model, tokens),
@@ -195,13 +200,13 @@ def add(  # noqa: PLR0913 - an option of the command for each
         list[str],
         typer.Argument(
             metavar="TEXT",
-            help="What is to be done; `-` reads standard input, `@FILE` a file; with --plan also an issue.",
+            help="What to do. `-` reads standard input, `@FILE` reads a file; with --plan, also an issue.",
         ),
     ],
     *,
     plan: Annotated[
         bool,
-        typer.Option("--plan", help="Let the planning model make tasks of it. This costs money."),
+        typer.Option("--plan", help="Let the planning model turn it into tasks. This costs money."),
     ] = False,
     priority: Priority = None,
     check: Check = None,
@@ -210,19 +215,20 @@ def add(  # noqa: PLR0913 - an option of the command for each
     tokens: Tokens = None,
     max_cost: Annotated[
         float | None,
-        typer.Option("--max-cost", metavar="USD", min=CENT, help="With --plan: the most it costs."),
+        typer.Option("--max-cost", metavar="USD", min=CENT, help="With --plan: the maximum cost."),
     ] = None,
     yes: Annotated[
         bool,
-        typer.Option("--yes", "-y", help="With --plan: do not ask about costs and new tasks."),
+        typer.Option(
+            "--yes", "-y", help="With --plan: do not ask about the cost or the new tasks."
+        ),
     ] = False,
     project_root: ProjectRoot = None,
 ) -> None:
-    """Put one more task into the plan, or have the model plan several.
+    """Add a task to the plan, or let the model plan several.
 
-    A task gets an id that is free and, without `--priority`, comes after all others. With `--plan` the model
-    reads TEXT, a file or an issue of GitHub (`12` or its address) and adds what is to be done. Tasks that exist
-    stay as they are.
+    The task gets a free ID. Without `--priority`, it comes after all others. With `--plan`, the model reads TEXT,
+    a file or a GitHub issue (`12` or its URL) and adds tasks for it. Existing tasks stay as they are.
     """
     if plan:
         if any(given is not None for given in (priority, check, after, tokens)):
@@ -254,7 +260,7 @@ def _fields(
     model: str | None,
     tokens: int | None,
 ) -> "TaskFields":
-    """Return what the options say; `none` represents no dependency, and for the configured model."""
+    """Return the options as fields of a task; `none` means no dependency, or the configured model."""
     from ralph_tui.engine.control.plan_edits import TaskFields
 
     return TaskFields(
@@ -269,7 +275,7 @@ def _fields(
 
 @app.command(epilog=examples("ralph drop task-003"))
 def drop(task_id: TaskId, project_root: ProjectRoot = None) -> None:
-    """Take a task out of the plan."""
+    """Remove a task from the plan."""
     task = controls_of(project_root).drop_task(task_id)
     out(f"Dropped {task.id}: {task.title}.")
 
@@ -283,7 +289,7 @@ task_app = typer.Typer(
 
 @task_app.callback(invoke_without_command=True)
 def _task(context: typer.Context) -> None:
-    """Show the help where no command follows."""
+    """Show the help if no command follows."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
@@ -295,13 +301,13 @@ def _retry(
     ],
     project_root: ProjectRoot = None,
 ) -> None:
-    """Put a blocked task back in the queue, with its attempts at zero."""
+    """Queue a blocked task again and reset its attempts."""
     task = controls_of(project_root).retry(task_id)
     out(f"{task.id} is pending again: {task.title}.")
 
 
 def add_long_forms(short: Iterable[typer.Typer], names: Iterable[str]) -> None:
-    """Give each of these commands its long form; only `retry` has one of its own."""
+    """Add a long form, `ralph task …`, for each named command; that of `retry` requires a task."""
     found = {
         info.name or getattr(info.callback, "__name__", ""): info
         for commands in short

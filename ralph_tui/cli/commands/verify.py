@@ -1,4 +1,4 @@
-"""`ralph verify`: runs the checks of a task by hand, as its gate would."""
+"""`ralph verify`: runs the checks of a task, as its gate would."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,7 +25,7 @@ def verify(
         str | None,
         typer.Argument(
             metavar="TASK",
-            help="Without it, the current task, or the next one.",
+            help="The task to verify. Default: the current task, or else the next one.",
             show_default=False,
         ),
     ] = None,
@@ -35,7 +35,8 @@ def verify(
 ) -> None:
     """Run a task's checks as its gate would.
 
-    Shows what each check rests on and writes nothing down: the task stays as it is. Exits with 0 when every check passed, else with 1.
+    Shows the evidence for each check and records nothing: the task stays as it is. Exits with 0 if every check
+    passed, otherwise with 1.
     """
     import asyncio
 
@@ -45,18 +46,18 @@ def verify(
     project = find_project(project_root)
     chosen = task_to_verify(read_project(project).plan, task)
     settings = load_settings(project.root)
-    result = asyncio.run(verify_by_hand(project.root, settings, chosen, _tell))
+    result = asyncio.run(verify_by_hand(project.root, settings, chosen, _report_check))
     if as_json:
         out_json(
             {**result.model_dump(mode="json"), "passed": result.passed, "verified": result.verified}
         )
     else:
-        for text in _lines(result):
+        for text in _result_lines(result):
             out(text)
     raise typer.Exit(int(ExitCode.COMPLETE if result.verified else ExitCode.STOPPED))
 
 
-def _tell(event: "Event") -> None:
+def _report_check(event: "Event") -> None:
     from ralph_tui.domain.events import GateStarted
 
     if isinstance(event, GateStarted) and event.commands:
@@ -64,10 +65,10 @@ def _tell(event: "Event") -> None:
         note(f"Verifying {event.task_id} ({count} check{'' if count == 1 else 's'})")
 
 
-def _lines(result: "GateResult") -> list[str]:
+def _result_lines(result: "GateResult") -> list[str]:
     lines = []
     for receipt in result.receipts:
-        lines += _receipt(receipt)
+        lines += _receipt_lines(receipt)
     lines += [f"not checked: {inert(text)}" for text in result.unchecked]
     if result.verified:
         return [*lines, f"{result.task_id} passes: {result.basis}."]
@@ -76,7 +77,7 @@ def _lines(result: "GateResult") -> list[str]:
     return [*lines, f"{result.task_id} does not pass: {inert(result.refusal)}."]
 
 
-def _receipt(receipt: "Receipt") -> list[str]:
+def _receipt_lines(receipt: "Receipt") -> list[str]:
     from ralph_tui.domain.verification.verification import receipt_facts
 
     status = receipt.status.value.replace("_", " ")

@@ -1,4 +1,4 @@
-"""What a run needs of this machine, and whether it is there: the checks of `ralph doctor` and of a start.
+"""Checks whether this machine has what a run needs, for `ralph doctor` and before a run starts.
 
 May not: change anything, or spend money.
 Callers: `commands`, `run` and `composition`.

@@ -1,4 +1,4 @@
-"""Checks everything a run needs, for `ralph doctor` and for the first lines of a screen."""
+"""Checks everything that a run needs, for `ralph doctor` and for the first lines of the screen."""
 
 import os
 import re
@@ -33,11 +33,11 @@ SDK = "claude-agent-sdk"
 
 
 def examine(start: Path) -> Iterator[Finding]:
-    """Yield every finding, in the order in which a person would fix them."""
+    """Yield all findings, in the order in which a person would fix them."""
     root = _project_root(start)
     if _may_need_uv(root or start):
-        yield _try("uv", uv_version, "works")
-    yield _try("claude", cli_version, "bundled with the SDK")
+        yield _finding("uv", uv_version, "works")
+    yield _finding("claude", cli_version, "bundled with the SDK")
     how = login()
     yield Finding("login", how is not None, f"by {how}" if how else "none", LOGIN_HINT)
     yield _git(start)
@@ -52,18 +52,18 @@ def examine(start: Path) -> Iterator[Finding]:
         "Runs use line mode here; use a terminal for the screen.",
         needed=False,
     )
-    yield _try("config", lambda: _config(root or start), "")
+    yield _finding("config", lambda: _config(root or start), "")
     yield _checks(root or start)
     yield _plan(root)
     for finding in (_commits(root), _agents_md(root)) if root is not None else ():
         if finding is not None:
             yield finding
-    yield _strays(start)
+    yield _orphans(start)
     yield _disk(root or start)
 
 
-def strays_of(start: Path) -> "tuple[OrphanProcess, ...]":
-    """What a dead run left running; nothing while a loop runs, whose processes look the same."""
+def orphans_of(start: Path) -> "tuple[OrphanProcess, ...]":
+    """Return the processes that a dead run left behind; none while a loop runs, whose processes look the same."""
     from ralph_tui.engine.safety.orphan_processes import find_orphans
     from ralph_tui.store.layout import Layout
     from ralph_tui.store.lock import LoopLock
@@ -74,19 +74,19 @@ def strays_of(start: Path) -> "tuple[OrphanProcess, ...]":
     return find_orphans(root)
 
 
-def _strays(start: Path) -> Finding:
-    from ralph_tui.engine.safety.orphan_processes import BY_HAND, described
+def _orphans(start: Path) -> Finding:
+    from ralph_tui.engine.safety.orphan_processes import HOW_TO_END, described
 
-    found = strays_of(start)
-    text = described(found) if found else "none of a run that died"
-    return Finding("strays", not found, text, BY_HAND, needed=False)
+    found = orphans_of(start)
+    text = described(found) if found else "no leftover processes"
+    return Finding("strays", not found, text, HOW_TO_END, needed=False)
 
 
 def cli_version() -> str:
-    """Ask the Claude Code CLI that runs use for its version.
+    """Return the version of the Claude Code CLI that runs use.
 
     Raises:
-        SetupError: It is missing or does not run.
+        SetupError: The CLI is missing or does not run.
     """
     path = _bundled_cli()
     if path is None:
@@ -107,7 +107,7 @@ def cli_version() -> str:
 
 
 def _bundled_cli() -> Path | None:
-    """Find the SDK's own CLI without importing the SDK, which takes seconds."""
+    """Return the path of the SDK's own CLI, without importing the SDK, which takes seconds."""
     try:
         files = distribution(SDK).files or []
     except PackageNotFoundError:
@@ -121,19 +121,20 @@ def _may_need_uv(root: Path) -> bool:
     try:
         return needs_uv(root, load_settings(root))
     except RalphError:
-        return True  # the settings have a finding of their own
+        return True  # another finding reports the settings
 
 
-def _try(name: str, look: Callable[[], str], suffix: str) -> Finding:
+def _finding(name: str, check: Callable[[], str], suffix: str) -> Finding:
+    """Return the finding of a check, which returns its result as text or raises a `RalphError`."""
     try:
-        text = look()
+        text = check()
     except RalphError as error:
         return Finding(name, ok=False, text=error.message, advice=error.hint)
     return Finding(name, ok=True, text=f"{text}, {suffix}" if suffix else text)
 
 
 def _git(start: Path) -> Finding:
-    advice = "Agents may look at git's history; without it they cannot. `git init` makes one."
+    advice = "With a repository, agents can read the project's history. `git init` creates one."
     if shutil.which("git") is None:
         return Finding("git", ok=False, text="not installed", advice=advice, needed=False)
     done = subprocess.run(
@@ -148,15 +149,15 @@ def _git(start: Path) -> Finding:
         return Finding("git", ok=False, text="not a repository", advice=advice, needed=False)
     from ralph_tui.engine.safety.repository_status import repository_notices
 
-    if told := " ".join(
+    if warnings := " ".join(
         notice.text for notice in repository_notices(start) if notice.level == "warning"
     ):
-        return Finding("git", ok=False, text=told, needed=False)
+        return Finding("git", ok=False, text=warnings, needed=False)
     return Finding("git", ok=True, text=f"repository {done.stdout.strip()}", needed=False)
 
 
 def _is_python(root: Path) -> bool:
-    """Return whether uv's Python matters here; in a project of another language it does not."""
+    """Return whether the project is, or may become, a Python project."""
     from ralph_tui.engine.verification.detection.directory_files import DirectoryFiles
     from ralph_tui.engine.verification.detection.project_checks import detect_checks
 
@@ -165,7 +166,7 @@ def _is_python(root: Path) -> bool:
 
 
 def _python(root: Path) -> Finding:
-    """Check that uv has the project's Python; without it, all commands of the gate fail."""
+    """Check that uv has the project's Python, without which every command of the gate fails."""
     done = subprocess.run(
         ["uv", "python", "find"],
         cwd=root,
@@ -176,9 +177,11 @@ def _python(root: Path) -> Finding:
     )
     if done.returncode == 0:
         return Finding("python", ok=True, text=done.stdout.strip(), needed=False)
-    said = one_line(done.stderr.strip().removeprefix("error: "))
-    advice = "`uv python install` gets it; .python-version and requires-python say which one."
-    return Finding("python", ok=False, text=f"uv: {said}", advice=advice, needed=False)
+    error = one_line(done.stderr.strip().removeprefix("error: "))
+    advice = (
+        "`uv python install` installs the version that .python-version or requires-python names."
+    )
+    return Finding("python", ok=False, text=f"uv: {error}", advice=advice, needed=False)
 
 
 def _project_root(start: Path) -> Path | None:
@@ -187,14 +190,14 @@ def _project_root(start: Path) -> Path | None:
     try:
         return Project.find(start, "").root
     except RalphError:
-        return None  # the finding about the plan says so
+        return None  # the finding about the plan reports this
 
 
 def _sandbox_mode(root: Path) -> str:
     try:
         return load_settings(root).safety.sandbox
     except RalphError:
-        return "auto"  # the finding about the settings says what is wrong with them
+        return "auto"  # the finding about the settings reports this
 
 
 def _config(root: Path) -> str:
@@ -209,7 +212,7 @@ def _config(root: Path) -> str:
     try:
         project = Project(root)
         known = project.look().steps if project.layout.dot.is_dir() else StepLog()
-    except StoreError:  # the finding about the plan says what is wrong
+    except StoreError:  # the finding about the plan reports this
         project, known = Project(root, ""), StepLog()
     check_steps(project, settings, known)
     used = [str(path) for path in config_paths(root) if path.exists()]
@@ -218,7 +221,7 @@ def _config(root: Path) -> str:
 
 
 def _plan(root: Path | None) -> Finding:
-    """Check that there is a plan that can be built; right after `ralph init` there is none yet."""
+    """Check that there is a plan that can be built; having none yet is not an error."""
     from ralph_tui.store.project import Project
 
     try:
@@ -226,21 +229,26 @@ def _plan(root: Path | None) -> Finding:
             raise SetupError("no ralph project here.", "Run `ralph init` in your project.")
         project = Project(root)
         plan = project.load().plan
-        if told := project.damage():
-            advice = "Correct the file while the last valid version is used."
-            return Finding("plan", ok=False, text=told[0], advice=advice)
+        if damage := project.damage():
+            advice = "Correct the file. Until then, ralph uses the last valid version."
+            return Finding("plan", ok=False, text=damage[0], advice=advice)
         if not plan.tasks:
-            advice = 'Say what to build: ralph "A habit tracker". Or write the plan yourself.'
+            advice = 'Describe what to build: ralph "A habit tracker". Or write the plan yourself.'
             if offer := plan_of_another(root):
-                advice = f'{offer}. Or say what to build: ralph "A habit tracker".'
+                advice = f'{offer}. Or describe what to build: ralph "A habit tracker".'
             return Finding("plan", ok=False, text="no tasks yet", advice=advice, is_next=True)
-        of = f"feature {project.layout.feature}: " if project.layout.feature else ""
-        return _try("plan", lambda: f"{of}{_workable(plan)}", "")
+        prefix = f"feature {project.layout.feature}: " if project.layout.feature else ""
+        return _finding("plan", lambda: f"{prefix}{_plan_summary(plan)}", "")
     except RalphError as error:
         return Finding("plan", ok=False, text=error.message, advice=error.hint)
 
 
-def _workable(plan: "ImplementationPlan") -> str:
+def _plan_summary(plan: "ImplementationPlan") -> str:
+    """Return the counts of a plan.
+
+    Raises:
+        RalphError: The loop cannot work on the plan.
+    """
     from ralph_tui.engine.phases.build_loop import require_workable
 
     require_workable(plan)
@@ -263,7 +271,7 @@ def _checks(root: Path) -> Finding:
         checks = checks_of(root, load_settings(root))
     except RalphError as error:
         return Finding("checks", ok=False, text=error.message, advice=error.hint, needed=False)
-    told = "; ".join(
+    summary = "; ".join(
         f"{word} `{one.command}` from {one.found}"
         for kind, word in _KIND_WORDS.items()
         for one in checks.of(kind)
@@ -271,20 +279,20 @@ def _checks(root: Path) -> Finding:
     if missing := _missing_program(checks):
         advice = "Install it, or name another command: ralph config set build.test_command COMMAND"
         return Finding(
-            "checks", ok=False, text=f"{missing} is not installed; {told}", advice=advice
+            "checks", ok=False, text=f"{missing} is not installed; {summary}", advice=advice
         )
     if not checks.of(CheckKind.TESTS):
-        text = f"no tests found{f'; {told}' if told else ''}"
+        text = f"no tests found{f'; {summary}' if summary else ''}"
         advice = (
             "Add tests, or name the command: ralph config set build.test_command COMMAND. "
             "Until then each task needs a command among its criteria."
         )
         return Finding("checks", ok=False, text=text, advice=advice, needed=False, is_next=True)
-    return Finding("checks", ok=True, text=told, needed=False)
+    return Finding("checks", ok=True, text=summary, needed=False)
 
 
 def _missing_program(checks: ProjectChecks) -> str:
-    """Return a program that a check needs and that is not on the PATH; empty when all are."""
+    """Return a program that a check needs but that is not on the PATH; empty if there is none."""
     for one in checks.commands:
         word = one.command.split()[0]
         if one.runner and re.fullmatch(r"[\w.-]+", word) and shutil.which(word) is None:
@@ -293,9 +301,9 @@ def _missing_program(checks: ProjectChecks) -> str:
 
 
 def _commits(root: Path) -> Finding | None:
-    """Check that ralph can commit to the branch of the next run; None where it need not."""
+    """Check that ralph can commit to the branch of the next run; None if it makes no commits."""
     from ralph_tui.engine.commits.readiness import work_place
-    from ralph_tui.guard.sandbox.os_sandbox import why_no_sandbox
+    from ralph_tui.guard.sandbox.os_sandbox import sandbox_problem
     from ralph_tui.store.project import Project
     from ralph_tui.vcs.commits import Committer
 
@@ -304,7 +312,7 @@ def _commits(root: Path) -> Finding | None:
         git = settings.git
         if git.commit == git.branch == "off":
             return None
-        sandboxed = settings.safety.sandbox != "off" and not why_no_sandbox()
+        sandboxed = settings.safety.sandbox != "off" and not sandbox_problem()
         docs = Project(root).load()
         place = work_place(docs, settings, root, asked="", builds=True, sandboxed=sandboxed)
         branch = one_line(place.require_ready(Committer(root, None), docs), 80)
@@ -315,7 +323,7 @@ def _commits(root: Path) -> Finding | None:
 
 
 def _agents_md(root: Path) -> Finding | None:
-    """Check that AGENTS.md fits into prompts; None without one."""
+    """Check that AGENTS.md fits into prompts; None if there is no AGENTS.md."""
     from ralph_tui.store.project import Project
 
     project = Project(root, "")
@@ -327,7 +335,7 @@ def _agents_md(root: Path) -> Finding | None:
             ok=count <= MAX_LINES,
             text=f"{plural(count, 'line')} of at most {MAX_LINES}",
             advice=(
-                f"Only the first {MAX_LINES} go into prompts, which say where the rest is; shorten it."
+                f"Shorten it. Only the first {MAX_LINES} lines go into prompts, which name the file for the rest."
             ),
             needed=False,
         )
@@ -344,12 +352,12 @@ def _disk(root: Path) -> Finding:
     return Finding("disk", ok=ok, text=text, advice="Free some space, or make it writable.")
 
 
-SEEN = ("terminal", "plan")
-"""What the screen shows itself."""
+SHOWN_ON_SCREEN = ("terminal", "plan")
+"""Findings that the screen shows anyway."""
 
 
 def readiness(root: Path) -> Iterator[Notice]:
-    """Yield the models and limits of a run, then what is wrong. Blocks for about a second."""
+    """Yield the models and limits of a run, then the problems. Blocks for about a second."""
     from ralph_tui.config.load import load_settings
     from ralph_tui.domain.errors import RalphError
     from ralph_tui.engine.verification.detection.project_checks import checks_of, gate_commands
@@ -370,7 +378,7 @@ def readiness(root: Path) -> Iterator[Notice]:
         yield Notice(text=f"The gate runs {listed} for every task.")
     if old := old_settings_notice(root):
         yield Notice(level="warning", text=old)
-    wrong = [f for f in found if not f.ok and f.name not in SEEN]
+    wrong = [f for f in found if not f.ok and f.name not in SHOWN_ON_SCREEN]
     for finding in wrong:
         advice = f" {finding.advice}" if finding.advice else ""
         level = "error" if finding.needed else "warning"

@@ -8,8 +8,8 @@ class Finding:
     """The result of one check.
 
     Attributes:
-        needed: A run cannot start without it.
-        is_next: It is not there yet; nothing is wrong, and the advice is the next step.
+        needed: Whether a run cannot start while this is wrong.
+        is_next: Whether nothing is wrong: something is not set up yet, and the advice is the next step.
     """
 
     name: str

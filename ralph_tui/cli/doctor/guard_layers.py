@@ -18,30 +18,32 @@ from ralph_tui.agent.process import launch_script
 from ralph_tui.cli.doctor.finding import Finding
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.guard.core.policy import Policy
-from ralph_tui.guard.sandbox.environ_block import shown_keys
+from ralph_tui.guard.sandbox.environ_block import visible_keys
 from ralph_tui.guard.sandbox.environment import agent_environment, cli_overlay
 
 SECONDS = 20
 
 SECRET_NAMES = ("RALPH_DOCTOR_TOKEN", "ANTHROPIC_API_KEY")
-"""The CLI is started without the first; its own key is taken away before each command."""
+"""Secrets that no command may see: the CLI starts without the first, and drops its own key before each command."""
 
 SEE_SECRETS = "see a secret variable"
 
 _CONNECT = "import socket, sys; socket.create_connection(('127.0.0.1', int(sys.argv[1])), 2)"
 
 
-class UntriedError(Exception):
+class TrialError(Exception):
     """The trial did not run, so it shows nothing; the message says why."""
 
 
 @dataclass(frozen=True)
 class TrialProject:
-    """A project made for a trial, a home beside it, and what a command might find there.
+    """A temporary project, with a home directory beside it, in which to try what the guard prevents.
 
     Attributes:
-        canary: The value of variables whose names say that they are secret.
-        port: A port on this machine that listens outside any sandbox.
+        root: The project directory.
+        home: The home directory.
+        canary: The value of the secret variables.
+        port: A port of this machine that listens outside any sandbox.
     """
 
     root: Path
@@ -51,12 +53,12 @@ class TrialProject:
 
     @property
     def scratch(self) -> Path:
-        """Return the temporary directory of a command in the sandbox."""
+        """The temporary directory of a command in the sandbox."""
         return self.home.with_name("scratch")
 
     @property
-    def tries(self) -> dict[str, str]:
-        """Return what the sandbox must prevent, in words, with the shell command that attempts it."""
+    def attempts(self) -> dict[str, str]:
+        """The shell commands that the sandbox must prevent, by what they attempt."""
         home = shlex.quote(str(self.home))
         connect = f'"$RALPH_GUARD_PYTHON" -IS -c {shlex.quote(_CONNECT)} {self.port}'
         return {
@@ -71,7 +73,7 @@ class TrialProject:
 
 @contextmanager
 def trial_project(directory: Path) -> Iterator[TrialProject]:
-    """Make a place in an empty directory; its port listens until the block is left."""
+    """Create a trial project in an empty directory. Its port listens until the block ends."""
     root, home = directory / "project", directory / "home"
     for made in (root / ".git", root / ".ralph", home / ".ssh", directory / "scratch"):
         made.mkdir(parents=True)
@@ -80,38 +82,43 @@ def trial_project(directory: Path) -> Iterator[TrialProject]:
         yield TrialProject(root, home, uuid.uuid4().hex, listener.getsockname()[1])
 
 
-def what_succeeds(
-    here: TrialProject, prefix: Sequence[str], tries: Mapping[str, str]
+def successful_attempts(
+    project: TrialProject, prefix: Sequence[str], attempts: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Return which of the attempts succeed in a command that is started with `prefix`, as the agent's are.
+    """Run the attempts as the agent's commands run, and return the names of those that succeed.
+
+    Args:
+        project: The project to run them in.
+        prefix: The words that start the sandbox; empty for no sandbox.
+        attempts: Shell commands by name.
 
     Raises:
-        UntriedError: The command did not run.
+        TrialError: The attempts did not run.
     """
-    base = {**os.environ, **dict.fromkeys(SECRET_NAMES, here.canary)}
-    environment = base | cli_overlay(Policy(root=here.root), base)
+    base = {**os.environ, **dict.fromkeys(SECRET_NAMES, project.canary)}
+    environment = base | cli_overlay(Policy(root=project.root), base)
     starter = launch_script(environment["RALPH_GUARD_PYTHON"], "/bin/sh")
     script = "\n".join(
         f"if {{ {command}; }} >/dev/null 2>&1; then echo {shlex.quote(name)}; fi"
-        for name, command in tries.items()
+        for name, command in attempts.items()
     )
     script = f'. "$CLAUDE_ENV_FILE"\n{script}\necho tried'
     words = [*prefix, environment["RALPH_GUARD_PYTHON"], "-IS", "-c", starter, "-c", script]
-    done = run_trial(words, here.root, environment)
+    done = run_trial(words, project.root, environment)
     *found, last = done.stdout.splitlines() or [""]
     if last != "tried":
-        said = done.stderr.strip().splitlines()
-        raise UntriedError(said[0] if said else f"it ends with status {done.returncode}")
+        errors = done.stderr.strip().splitlines()
+        raise TrialError(errors[0] if errors else f"it ends with status {done.returncode}")
     return tuple(found)
 
 
 def run_trial(
     words: Sequence[str], cwd: Path, environment: Mapping[str, str]
 ) -> "subprocess.CompletedProcess[str]":
-    """Run a trial to its end, whatever its status.
+    """Run a command to its end, whatever its status.
 
     Raises:
-        UntriedError: It does not start, or takes too long.
+        TrialError: The command does not start, or takes too long.
     """
     try:
         return subprocess.run(
@@ -126,39 +133,39 @@ def run_trial(
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise UntriedError(str(error)) from error
+        raise TrialError(str(error)) from error
 
 
 _PTRACE_SCOPE = Path("/proc/sys/kernel/yama/ptrace_scope")
 _ADVICE = (
-    "Use the sandbox: there, no command sees other processes or these files. Without it, export keys in a "
-    "shell that already runs, because its parents then do not show them."
+    "Use the sandbox, in which no command sees other processes or these files. Without it, export keys only in "
+    "a running shell, because its parent processes then do not show them."
 )
 
 
-def check_exposure(*, held: bool) -> Finding:
-    """Check which keys a script of the agent can read; none where a sandbox hides them."""
-    if held:
+def check_exposure(*, sandboxed: bool) -> Finding:
+    """Check which keys a script of the agent can read; none if a sandbox hides them."""
+    if sandboxed:
         text = "commands in the sandbox see no other process and no login file"
         return Finding("keys", ok=True, text=text, needed=False)
-    found = [*_shown_by_parents(), *_login_files(), *_memory()]
+    found = [*_keys_of_parents(), *_login_files(), *_readable_memory()]
     if not found:
         return Finding("keys", ok=True, text="no script can read them (tried)", needed=False)
     text = f"without a sandbox a script can read {'; '.join(found)}"
     return Finding("keys", ok=False, text=text, advice=_ADVICE, needed=False)
 
 
-def _shown_by_parents() -> Iterator[str]:
-    """Name keys in the environment of ralph's parent processes; ralph blanks its own at the start of a run."""
+def _keys_of_parents() -> Iterator[str]:
+    """Yield the keys in the environment of ralph's parent processes; ralph clears its own when a run starts."""
     import psutil
 
     this = psutil.Process()
     for process in (*([] if sys.platform == "linux" else [this]), *this.parents()):
         try:
-            names = shown_keys(process.environ())
+            names = visible_keys(process.environ())
             if names:
                 yield f"{', '.join(names)} in the environment of {process.name()} (pid {process.pid})"
-        except (psutil.Error, OSError):  # gone meanwhile, or not ours to read
+        except (psutil.Error, OSError):  # the process is gone, or we may not read it
             continue
 
 
@@ -169,8 +176,8 @@ def _login_files() -> Iterator[str]:
             yield str(path)
 
 
-def _memory() -> Iterator[str]:
-    """Say whether processes of one user can read each other's memory; Yama prevents it, except for root."""
+def _readable_memory() -> Iterator[str]:
+    """Yield a clause if processes of one user can read each other's memory; Yama prevents it, except for root."""
     if sys.platform != "linux":
         return
     try:
@@ -188,9 +195,9 @@ _COMMIT = (
 )
 
 
-def check_layers(start: Path, sandbox: str = "auto") -> Iterator[Finding]:
-    """Try every layer, from the one that reads commands to the one that only notices; `sandbox` is the setting."""
-    yield _reading(start)
+def check_layers(start: Path, mode: str = "auto") -> Iterator[Finding]:
+    """Try every layer of the guard, from judging commands to noticing changes; `mode` is `safety.sandbox`."""
+    yield _check_guard(start)
     with tempfile.TemporaryDirectory(prefix="ralph-doctor-") as directory:
         repository = Path(directory, "repository")
         repository.mkdir()
@@ -198,18 +205,18 @@ def check_layers(start: Path, sandbox: str = "auto") -> Iterator[Finding]:
             clean = {n: v for n, v in os.environ.items() if not n.startswith("GIT_")}
             run_trial([git, "init", "-q"], repository, clean)
         environment = agent_environment(Policy(root=repository), os.environ)
-        yield _shims(git, repository, environment)
-        yield _hooks(git, repository, environment)
-        with trial_project(Path(directory, "place")) as here:
-            yield _secrets(here)
-            held = _sandbox(here, sandbox)
-            yield held
-            yield check_exposure(held=held.ok and sys.platform != "darwin")
-    yield _fingerprint(start)
+        yield _check_shims(git, repository, environment)
+        yield _check_git_hook(git, repository, environment)
+        with trial_project(Path(directory, "place")) as project:
+            yield _check_secrets(project)
+            sandbox = _check_sandbox(project, mode)
+            yield sandbox
+            yield check_exposure(sandboxed=sandbox.ok and sys.platform != "darwin")
+    yield _check_fingerprint(start)
 
 
-def _reading(root: Path) -> Finding:
-    """Start the child that reads commands, as a run does, and have it judge two of them."""
+def _check_guard(root: Path) -> Finding:
+    """Start the process that judges commands, as a run does, and let it judge two of them."""
     from ralph_tui.guard.worker import CommandJudge
 
     async def ask() -> tuple[str, str]:
@@ -222,12 +229,12 @@ def _reading(root: Path) -> Finding:
         return allowed.decision, denied.decision
 
     ok = asyncio.run(ask()) == ("allow", "deny")
-    wrong = "the process that reads commands does not answer, so every command would be denied"
-    return Finding("guard", ok, "reads commands (tried)" if ok else wrong, _REINSTALL)
+    wrong = "the process that judges commands does not answer, so every command would be denied"
+    return Finding("guard", ok, "judges commands (tried)" if ok else wrong, _REINSTALL)
 
 
-def _shims(git: str | None, root: Path, environment: Mapping[str, str]) -> Finding:
-    """Have the programs that stand before git and pip in an agent's PATH refuse something."""
+def _check_shims(git: str | None, root: Path, environment: Mapping[str, str]) -> Finding:
+    """Check that the shims, which come before git and pip in an agent's PATH, refuse what they must."""
     from ralph_tui.guard.sandbox.environment import SHIMS
 
     programs = [p for d in (SHIMS, SHIMS / "hooks") for p in sorted(d.glob("*")) if p.is_file()]
@@ -236,26 +243,26 @@ def _shims(git: str | None, root: Path, environment: Mapping[str, str]) -> Findi
     if broken or not programs:
         wrong = f"cannot be run: {', '.join(broken)}" if broken else f"none in {SHIMS}"
         return Finding("shims", ok=False, text=wrong, advice=advice)
-    tries: dict[str, tuple[Sequence[str], str]] = {}
+    attempts: dict[str, tuple[Sequence[str], str]] = {}
     if git:
-        tries["git commit"] = (("git", *_COMMIT), "(git-read-only)")
-    tries["pip install"] = (("pip", "install", "ralph-doctor"), "this project uses uv")
-    open_to = [
+        attempts["git commit"] = (("git", *_COMMIT), "(git-read-only)")
+    attempts["pip install"] = (("pip", "install", "ralph-doctor"), "this project uses uv")
+    allowed = [
         f"{name} ({why})"
-        for name, (words, answer) in tries.items()
-        if (why := _let_through(words, answer, root, environment))
+        for name, (words, answer) in attempts.items()
+        if (why := _why_not_refused(words, answer, root, environment))
     ]
     names = ", ".join(p.name for p in sorted(SHIMS.glob("*")) if p.is_file() and not p.suffix)
-    held = f"refuse {' and '.join(tries)} (tried); stand before {names}"
-    text = f"do not refuse {', '.join(open_to)}" if open_to else held
-    return Finding("shims", not open_to, text, _REINSTALL)
+    refused = f"refuse {' and '.join(attempts)} (tried); they replace {names}"
+    text = f"do not refuse {', '.join(allowed)}" if allowed else refused
+    return Finding("shims", not allowed, text, _REINSTALL)
 
 
-def _hooks(git: str | None, root: Path, environment: Mapping[str, str]) -> Finding:
-    """Try to move a branch in a repository of our own as a script of the agent would, past the shims."""
+def _check_git_hook(git: str | None, root: Path, environment: Mapping[str, str]) -> Finding:
+    """Check that the git hook refuses a commit by a script that bypasses the shims."""
     if git is None:
         return Finding("git hook", ok=False, text="git is not installed", needed=False)
-    why = _let_through((git, *_COMMIT), "left to the person", root, environment)
+    why = _why_not_refused((git, *_COMMIT), "left to the person", root, environment)
     text = (
         f"does not refuse a commit ({why}); it needs git 2.28"
         if why
@@ -264,74 +271,79 @@ def _hooks(git: str | None, root: Path, environment: Mapping[str, str]) -> Findi
     return Finding("git hook", not why, text, "Install a newer git.", needed=False)
 
 
-def _let_through(
+def _why_not_refused(
     words: Sequence[str], answer: str, root: Path, environment: Mapping[str, str]
 ) -> str:
-    """Return why a command counts as let through; empty when it is refused with `answer`."""
+    """Run a command and return why it counts as not refused; empty if it is refused with `answer`."""
     try:
         done = run_trial(words, root, environment)
-    except UntriedError as error:
+    except TrialError as error:
         return str(error)
     if done.returncode == 0:
         return "it was done"
-    said = done.stderr.strip().splitlines()
-    return "" if answer in done.stderr else (said[0] if said else f"status {done.returncode}")
+    errors = done.stderr.strip().splitlines()
+    return "" if answer in done.stderr else (errors[0] if errors else f"status {done.returncode}")
 
 
-def _secrets(here: TrialProject) -> Finding:
-    """Hand a secret over to a command as a session would, and have the command look for it."""
+def _check_secrets(project: TrialProject) -> Finding:
+    """Check that a command does not see the secrets in the environment of its session."""
     try:
-        seen = what_succeeds(here, (), {SEE_SECRETS: here.tries[SEE_SECRETS]})
-    except UntriedError as error:
+        seen = successful_attempts(project, (), {SEE_SECRETS: project.attempts[SEE_SECRETS]})
+    except TrialError as error:
         return Finding("secrets", ok=False, text=f"could not be tried: {error}", advice=_REINSTALL)
-    wrong = "a command sees variables whose names say that they are secret"
+    wrong = "a command sees variables with secret names"
     text = wrong if seen else "commands do not see variables with keys (tried)"
     return Finding("secrets", not seen, text, _REINSTALL)
 
 
-def _sandbox(here: TrialProject, mode: str) -> Finding:
-    """Try in the sandbox what it must not allow, where there is a sandbox that works."""
-    from ralph_tui.guard.sandbox.os_sandbox import INSTALL, why_no_sandbox
+def _check_sandbox(project: TrialProject, mode: str) -> Finding:
+    """Check that the sandbox, if one works here, prevents what it must."""
+    from ralph_tui.guard.sandbox.os_sandbox import INSTALL, sandbox_problem
 
     if mode == "off":
         return Finding("sandbox", ok=False, text="switched off (safety.sandbox)", needed=False)
-    reason = why_no_sandbox()
-    held = f"not available: {reason}" if reason else _held(here)
+    reason = sandbox_problem()
+    problem = f"not available: {reason}" if reason else _sandbox_leaks(project)
     who = (
         "the agent's commands, but not the checks that ralph runs on macOS"
         if sys.platform == "darwin"
         else "the agent's commands and the checks (each tried)"
     )
-    text = held or (
-        f"holds {who}: .git, .ralph and all outside the project read-only, keys hidden, "
-        "no network but safety.sandbox_domains"
+    text = problem or (
+        f"contains {who}: .git, .ralph and everything outside the project are read-only, keys are hidden, "
+        "no network except safety.sandbox_domains"
     )
     advice = f"{INSTALL}. Without a sandbox, the effects of scripts cannot be checked."
-    return Finding("sandbox", not held, text, advice, needed=mode == "required")
+    return Finding("sandbox", not problem, text, advice, needed=mode == "required")
 
 
-def _held(here: TrialProject) -> str:
-    """Return what the sandbox lets through, in words; empty when it holds."""
-    from ralph_tui.guard.sandbox.os_sandbox import Openings, held_prefix, sandbox_for, trial_prefix
+def _sandbox_leaks(project: TrialProject) -> str:
+    """Return what the sandbox fails to prevent; empty if it holds."""
+    from ralph_tui.guard.sandbox.os_sandbox import (
+        SandboxAccess,
+        cli_sandbox_prefix,
+        sandbox_for,
+        sandbox_prefix,
+    )
 
-    held = sandbox_for(here.root, here.home, os.environ)
-    prefixes = [trial_prefix(held, here.root)]
+    sandbox = sandbox_for(project.root, project.home, os.environ)
+    prefixes = [cli_sandbox_prefix(sandbox, project.root)]
     if sys.platform != "darwin":
-        prefixes.append(held_prefix(held, here.root, Openings(here.scratch, {})))
+        prefixes.append(sandbox_prefix(sandbox, project.root, SandboxAccess(project.scratch, {})))
     try:
         done = [
             name
             for prefix in prefixes
             if prefix
-            for name in what_succeeds(here, prefix, here.tries)
+            for name in successful_attempts(project, prefix, project.attempts)
         ]
-    except UntriedError as error:
+    except TrialError as error:
         return f"could not be tried: {error}"
     return f"does not hold, a command can {', '.join(dict.fromkeys(done))}" if done else ""
 
 
-def _fingerprint(start: Path) -> Finding:
-    """Check that the repository can be read as a run does before and after each session."""
+def _check_fingerprint(start: Path) -> Finding:
+    """Check that the repository can be fingerprinted, as a run does before and after each session."""
     from ralph_tui.guard.repository.watcher import RepositoryWatcher
 
     try:

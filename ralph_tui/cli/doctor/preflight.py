@@ -1,4 +1,4 @@
-"""Checks what must be right before anything is spent: uv for Python, a login and the address of the model."""
+"""Checks what a run needs before it spends anything: uv for Python, a login and a safe address of the model."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ TOOL_SECONDS = 20.0
 
 KEY_VARIABLES = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
 CLOUD_VARIABLES = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY")
-"""With these the CLI logs in with a cloud's own credentials, which we do not look for."""
+"""With these the CLI uses a cloud's own credentials, which ralph does not check."""
 
 LOGIN_HINT = (
     "Set ANTHROPIC_API_KEY, or log in once with `claude` (then /login). `ralph demo` needs neither."
@@ -25,7 +25,7 @@ LOGIN_HINT = (
 
 
 def uv_version() -> str:
-    """Return the version line of uv.
+    """Return what `uv --version` prints.
 
     Raises:
         SetupError: uv is missing or broken.
@@ -34,12 +34,12 @@ def uv_version() -> str:
 
 
 def tool_version(command: str, install: str, repair: str = "") -> str:
-    """Return what a tool says about its version.
+    """Return what a tool prints about its version.
 
     Args:
-        command: How to ask for it, such as `go version`.
-        install: How to get the tool.
-        repair: What to do when the tool is there and broken.
+        command: The command that prints the version, such as `go version`.
+        install: How to install the tool.
+        repair: What to do if the tool is broken.
 
     Raises:
         SetupError: The tool is missing or broken.
@@ -61,8 +61,8 @@ def tool_version(command: str, install: str, repair: str = "") -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise SetupError(f"{name} ({path}) does not run: {error}.", repair) from error
     if done.returncode != 0:
-        said = (done.stderr or done.stdout).strip().splitlines()
-        why = said[0] if said else f"it ends with status {done.returncode}"
+        printed = (done.stderr or done.stdout).strip().splitlines()
+        why = printed[0] if printed else f"it ends with status {done.returncode}"
         raise SetupError(f"{name} ({path}) does not work: {why}", repair)
     return done.stdout.strip()
 
@@ -71,9 +71,9 @@ _REINSTALL = "Install it again: pip install --force-reinstall uv"
 
 
 def login(environ: Mapping[str, str] = os.environ) -> str | None:
-    """Return how the CLI will log in, in words; None when it cannot.
+    """Return a description of how the CLI will log in; None if it cannot.
 
-    On macOS a login is kept in the keychain, which cannot be read without asking the person.
+    On macOS the login is in the keychain, which cannot be read without asking the person.
     """
     for name in (*KEY_VARIABLES, *CLOUD_VARIABLES):
         if environ.get(name, "").strip():
@@ -86,7 +86,7 @@ def login(environ: Mapping[str, str] = os.environ) -> str | None:
 
 
 def check_login(environ: Mapping[str, str] = os.environ) -> None:
-    """Refuse to start without a key and without a login.
+    """Require an API key or a login.
 
     Raises:
         SetupError: There is neither.
@@ -96,7 +96,7 @@ def check_login(environ: Mapping[str, str] = os.environ) -> None:
 
 
 def needs_uv(root: Path, settings: "Settings") -> bool:
-    """Return whether the checks of a project run through uv; a project without checks may become a Python one."""
+    """Return whether the project's checks use uv, or the project has no checks and may become a Python project."""
     from ralph_tui.engine.verification.detection.project_checks import checks_of, gate_commands
 
     checks = checks_of(root, settings)
@@ -105,7 +105,7 @@ def needs_uv(root: Path, settings: "Settings") -> bool:
 
 
 def check_machine(root: Path, settings: "Settings") -> None:
-    """Check what a real run needs beside its plan: uv for Python, a login, and a TLS address for the model.
+    """Check what a real run needs of the machine: uv for Python, a login, and a TLS address of the model.
 
     Raises:
         SetupError: One of them is missing.
@@ -119,7 +119,7 @@ def check_machine(root: Path, settings: "Settings") -> None:
 
 
 def plan_of_another(root: Path) -> str:
-    """Return a sentence about another tool's plan in this project; empty where there is none."""
+    """Return a sentence that offers to import another tool's plan; empty if there is none."""
     from ralph_tui.store.foreign_files import foreign_plans, import_offer
 
     return import_offer(foreign_plans(root))

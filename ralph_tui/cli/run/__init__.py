@@ -1,4 +1,4 @@
-"""How a run is shown and fed: screen or lines, prompts on a terminal, requests and answers, the background.
+"""Starts and shows runs: on the screen, as lines or in the background; reads requests and answers.
 
 May not: know Typer or declare options.
 Callers: `commands`, and `main` for a bare `ralph`.

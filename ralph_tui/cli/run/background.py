@@ -1,4 +1,4 @@
-"""Continues a loop without a terminal: `ralph run --headless --wait` in a process of its own."""
+"""Continues a loop in the background: `ralph run --headless --wait` in a process of its own."""
 
 import contextlib
 import os
@@ -22,31 +22,31 @@ if TYPE_CHECKING:
 
 LOG = "background.log"
 START_SECONDS = 60.0
-"""Longest wait for the new process to own the loop; it takes a second or two."""
+"""Longest wait for the new process to own the loop; usually it takes a second or two."""
 
-SPEAKER = "ralph: "
-"""Begins what went wrong; what to do about it is below."""
+ERROR_PREFIX = "ralph: "
+"""Starts the line of an error message; its hint is on the next line."""
 
-LOOK_SECONDS = 0.05
+POLL_SECONDS = 0.05
 
 
 def background_starter(
     root: Path, command: str, options: Sequence[str] = (), building: Sequence[str] = ()
 ) -> "Callable[[RemainingWork], int]":
-    """Return what continues, in the background, a run that was started as `ralph COMMAND OPTIONS`.
+    """Return a function that continues a run in the background and returns its process id.
 
     Args:
         root: The project directory.
-        command: The command that continues it.
-        options: Its options that every command of a run knows.
-        building: Its options that only commands know which build.
+        command: The command that started the run.
+        options: Its options that every command for runs has.
+        building: Its options that only building commands have.
     """
 
-    def go_on(left: "RemainingWork") -> int:
+    def start(left: "RemainingWork") -> int:
         from ralph_tui.store.project import Project
 
-        doing = "plan" if left.replans else command
-        words = ["run" if left.whole else doing, "--headless", "--wait", *options]
+        phase = "plan" if left.replans else command
+        words = ["run" if left.whole else phase, "--headless", "--wait", *options]
         words += () if left.replans else building
         if left.usd is not None:
             words += ["--max-cost", f"{left.usd:.6f}"]
@@ -58,19 +58,19 @@ def background_starter(
             words += ["--feature", shown_name(project.layout.feature)]
         return _start(project, [*words, "-"] if left.request else words, left.request)
 
-    return go_on
+    return start
 
 
-def _start(project: "Project", words: Sequence[str], given: str) -> int:
+def _start(project: "Project", words: Sequence[str], stdin: str) -> int:
     """Start ralph with these words and return its process id once it owns the loop.
 
     Args:
         project: The project to run in.
         words: The command line after `ralph`.
-        given: The text for its standard input.
+        stdin: The text for its standard input.
 
     Raises:
-        RalphError: It ended first, or took too long.
+        RalphError: The process ended first, or took too long.
     """
     from ralph_tui.store.io.rotation import make_room
     from ralph_tui.store.lock import LoopLock
@@ -87,37 +87,40 @@ def _start(project: "Project", words: Sequence[str], given: str) -> int:
             start_new_session=True,
         )
     assert process.stdin is not None
-    with contextlib.suppress(BrokenPipeError), process.stdin:  # when it is gone, its exit says so
-        process.stdin.write(given.encode())
+    with contextlib.suppress(BrokenPipeError), process.stdin:  # an early exit is noticed below
+        process.stdin.write(stdin.encode())
     deadline = time.monotonic() + START_SECONDS
     while (owner := lock.owner()) is None or owner.pid != process.pid:
         if process.poll() is not None:
             raise RalphError(
-                f"The process in the background ended at once: {_last_words(log, before)}",
-                f"{log} has what it said; b starts the loop here again.",
+                f"The process in the background ended at once: {_last_error(log, before)}",
+                f"Its output is in {log}. Press b to start the loop here again.",
             )
         if time.monotonic() > deadline:
             process.terminate()
             raise RalphError(
-                "The process in the background did not take the loop over in a minute.",
-                f"{log} has what it said; b starts the loop here again.",
+                "The process in the background did not take over the loop within a minute.",
+                f"Its output is in {log}. Press b to start the loop here again.",
             )
-        time.sleep(LOOK_SECONDS)
+        time.sleep(POLL_SECONDS)
     return process.pid
 
 
-def _last_words(log: Path, before: int) -> str:
+def _last_error(log: Path, before: int) -> str:
+    """Return the last error that was logged after the offset `before`."""
     with log.open("rb") as file:
         file.seek(before)
         lines = file.read().decode("utf-8", "replace").strip().splitlines()
-    said = max((at for at, line in enumerate(lines) if line.startswith(SPEAKER)), default=-1)
-    return one_line(" ".join(lines[said:]).removeprefix(SPEAKER)) if lines else "it said nothing"
+    start = max((at for at, line in enumerate(lines) if line.startswith(ERROR_PREFIX)), default=-1)
+    if not lines:
+        return "without any output"
+    return one_line(" ".join(lines[start:]).removeprefix(ERROR_PREFIX))
 
 
 def limit_log(printer: "Printer", root: Path) -> "Printer":
-    """Return a printer that starts the background's log again whenever it is full; other outputs are left alone.
+    """Return a printer that rotates the background log when it is full; other outputs are left alone.
 
-    A run of a week would fill the disk, and its process cannot be told to open another file.
+    The output of a long run would otherwise fill the disk.
     """
     from ralph_tui.store.layout import Layout
 
@@ -126,14 +129,14 @@ def limit_log(printer: "Printer", root: Path) -> "Printer":
     def write(event: "Event") -> None:
         nonlocal full
         if not full:
-            full = not _go_on_in_a_new_one(log)
+            full = not _rotate_if_full(log)
         printer(event)
 
     return write if _prints_to(log) else printer
 
 
-def _go_on_in_a_new_one(log: Path) -> bool:
-    """Make room in the log and return whether there is some; the log itself says when none can be made."""
+def _rotate_if_full(log: Path) -> bool:
+    """Rotate the log if it is full and this process prints to it; return False if that failed, which is logged."""
     from ralph_tui.store.io.files import explained
     from ralph_tui.store.io.rotation import make_room, open_log
 
@@ -154,5 +157,5 @@ def _go_on_in_a_new_one(log: Path) -> bool:
 def _prints_to(log: Path) -> bool:
     try:
         return os.path.samestat(os.fstat(sys.stdout.fileno()), log.lstat())
-    except (OSError, ValueError):  # there is no such log, or standard output is no file
+    except (OSError, ValueError):  # there is no log, or standard output is not a file
         return False

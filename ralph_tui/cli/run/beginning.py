@@ -1,4 +1,4 @@
-"""What `ralph init --from` begins a project with: a plan to import, or a text that is kept and planned."""
+"""`ralph init --from`: starts a project from a plan, which is imported, or from a text, which is saved and planned."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from ralph_tui.interop.formats import Source
 
 REQUIREMENTS = "requirements.md"
-"""The file of `specs/` that keeps a text."""
+"""The file in `specs/` that a text is saved to."""
 
 SURE = 40
-"""How well a file must fit a format to count as a plan; a text with a few check boxes fits less."""
+"""The score of a format from which a file counts as a plan; a text with a few check boxes scores less."""
 
 
 @dataclass(frozen=True)
-class Wishes:
-    """What the options of `ralph init` say about `--from`."""
+class FromOptions:
+    """The options of `ralph init` that belong to `--from`."""
 
     no_plan: bool
     ask: bool
@@ -47,16 +47,16 @@ class Wishes:
 
 @dataclass(frozen=True)
 class Beginning:
-    """What a project begins with, read and not written yet.
+    """What a project starts from, read but not yet written.
 
     Attributes:
         root: The project's directory.
-        feature: The feature that is made; None without one.
-        given: What the person named.
-        name: What a person calls it.
+        feature: The feature to create; None without one.
+        given: The file or issue, as the person named it.
+        name: Its name for display.
         text: The text to plan; empty for a plan, which is imported.
-        spec: The name of the spec that the text is in already; empty when it is to be kept.
-        wishes: What the options say.
+        spec: The spec that holds the text already; empty if the text must be saved.
+        options: The options that belong to `--from`.
     """
 
     root: Path
@@ -65,22 +65,22 @@ class Beginning:
     name: str
     text: str
     spec: str
-    wishes: Wishes
+    options: FromOptions
 
     @property
-    def told(self) -> str:
-        """What it comes to, as a line of a preview."""
+    def preview(self) -> str:
+        """What will happen, as a line of a preview."""
         if not self.text:
             return f"import   {self.given}"
-        if self.wishes.ask:
+        if self.options.ask:
             return f"discover {self.name}, with {self._model}"
-        kept = (
+        saved = (
             ""
             if self.spec
             else f"create   {self.layout.specs.relative_to(self.root)}/{REQUIREMENTS}"
         )
-        planned = "" if self.wishes.no_plan else f"plan     {self.name}, with {self._model}"
-        return "; ".join(filter(None, (kept, planned)))
+        planned = "" if self.options.no_plan else f"plan     {self.name}, with {self._model}"
+        return "; ".join(filter(None, (saved, planned)))
 
     @property
     def _model(self) -> str:
@@ -88,42 +88,42 @@ class Beginning:
 
     @property
     def _overrides(self) -> "dict[str, object]":
-        return dict(planning_overrides(self.wishes.model, self.wishes.max_cost))
+        return dict(planning_overrides(self.options.model, self.options.max_cost))
 
     @property
     def layout(self) -> Layout:
-        """The paths of what is begun, which may not be there yet."""
+        """The paths of the project or feature, which may not exist yet."""
         return _layout_before(self.root, self.feature)
 
     def require_consent(self) -> None:
-        """Ask about the costs before anything is written or sent, where a model is needed.
+        """Ask about the costs, if a model is needed, before anything is written or sent.
 
         Raises:
-            Exit: Nobody is here to agree.
+            Exit: Nobody can answer.
             RalphError: The person does not agree.
         """
-        if not self.text or self.wishes.no_plan:
+        if not self.text or self.options.no_plan:
             return
         settings = load_settings(self.root, overrides=self._overrides)
-        there = self.layout.dot.is_dir()
-        spent = Project(self.root, "").load().project_cost if there else 0.0
+        exists = self.layout.dot.is_dir()
+        spent = Project(self.root, "").load().project_cost if exists else 0.0
         what = {"sends": f"{self.name} ({len(self.text):,} characters), AGENTS.md"}
-        require_consent(settings, spent, what, yes=self.wishes.yes)
+        require_consent(settings, spent, what, yes=self.options.yes)
 
     def begin(self) -> int:
-        """Import the plan, or keep the text and have it planned; return the exit status.
+        """Import the plan, or save the text and let the model plan it; return the exit status.
 
         Raises:
-            RalphError: It cannot be written, imported or planned.
+            RalphError: The plan or text cannot be imported, saved or planned.
         """
         with chosen_feature(self.feature):
             if not self.text:
                 self._import()
                 return 0
-            if self.wishes.ask:
+            if self.options.ask:
                 return self._discover() or self._plan()
-            self._keep()
-            if self.wishes.no_plan:
+            self._save_text()
+            if self.options.no_plan:
                 out("Next: `ralph plan` plans it.")
                 return 0
             return self._plan()
@@ -134,60 +134,60 @@ class Beginning:
         preview = importing.look(self.given)
         show(preview)
         if preview.changes_plan:
-            if not self.wishes.yes:
+            if not self.options.yes:
                 ask(preview, as_json=False)
             importing.write(preview)
         finish(preview, as_json=False, written=preview.changes_plan)
 
-    def _keep(self) -> None:
+    def _save_text(self) -> None:
         if self.spec:
             return
         path, new = keep_spec(layout_of(self.root), REQUIREMENTS, self.text)
         out(f"{'created' if new else 'kept'}  {path.relative_to(self.root)}")
 
     def _discover(self) -> int:
-        request = RunRequest(text=self.text, only=Phase.DISCOVERY, assume_yes=self.wishes.yes)
+        request = RunRequest(text=self.text, only=Phase.DISCOVERY, assume_yes=self.options.yes)
         return run_in_lines(self.root, self._overrides, request)
 
     def _plan(self) -> int:
-        request = RunRequest(only=Phase.PLANNING, assume_yes=self.wishes.yes)
+        request = RunRequest(only=Phase.PLANNING, assume_yes=self.options.yes)
         return run_in_lines(self.root, self._overrides, request)
 
 
-def look_at(root: Path, feature: str | None, given: str, wishes: Wishes) -> Beginning:
-    """Read what a project is to begin with; write nothing. Blocks.
+def read_beginning(root: Path, feature: str | None, given: str, options: FromOptions) -> Beginning:
+    """Read what a project is to start from; write nothing. Blocks.
 
     Args:
         root: The project's directory.
-        feature: The feature that is made; None without one.
-        given: A file, or an issue of GitHub.
-        wishes: What the options say.
+        feature: The feature to create; None without one.
+        given: A file or a GitHub issue.
+        options: The options that belong to `--from`.
 
     Raises:
-        RalphError: It cannot be read, or the project has no room for it.
+        RalphError: The file or issue cannot be read, or the project has open tasks or another spec already.
     """
-    if wishes.no_plan and wishes.ask:
+    if options.no_plan and options.ask:
         raise RalphError("--no-plan and --ask exclude each other.", "Give one of them.")
     given = given.strip().removeprefix("@")
     if given == STANDARD_INPUT:
         raise RalphError(
             "--from takes a file or an issue, not standard input.",
-            "Save the text into a file and name that file.",
+            "Save the text to a file and pass the file name.",
         )
     name, text, spec = _read(root, feature, given)
-    if not text and (wishes.no_plan or wishes.ask):
+    if not text and (options.no_plan or options.ask):
         raise RalphError(
-            f"{name} is a plan already, so there is nothing to ask the model.",
-            "Leave --no-plan and --ask out; the plan is imported as it is.",
+            f"{name} is a plan already, so the model is not needed.",
+            "Leave out --no-plan and --ask. The plan is imported as it is.",
         )
-    beginning = Beginning(root, feature, given, name, text, spec, wishes)
+    beginning = Beginning(root, feature, given, name, text, spec, options)
     if text:
         _require_room(beginning)
     return beginning
 
 
 def _read(root: Path, feature: str | None, given: str) -> tuple[str, str, str]:
-    """Return what a person calls it, its text, and the spec it is in already; without text it is a plan."""
+    """Return its display name, its text (empty for a plan), and the spec that holds the text already."""
     if is_issue(given) and not Path(given).exists():
         issue = fetch_issue(root, given)
         return issue.name, read_addition([f"{issue.text}\nFrom {issue.url}"], issue.name) + "\n", ""
@@ -203,7 +203,11 @@ def _read(root: Path, feature: str | None, given: str) -> tuple[str, str, str]:
 
 
 def _is_plan(source: "Source") -> bool:
-    """Return whether a known tool wrote a file; JSON that none knows is refused rather than planned."""
+    """Return whether the file is a plan in a known format.
+
+    Raises:
+        RalphError: The file is JSON in no known format, which is not a text to plan either.
+    """
     if source.name.casefold().endswith((".json", ".jsonl")):
         formats().detect(source)
         return True
@@ -211,32 +215,29 @@ def _is_plan(source: "Source") -> bool:
 
 
 def _layout_before(root: Path, feature: str | None) -> Layout:
-    """Return the paths of the feature, which may not be there yet."""
+    """Return the paths of the feature, which may not exist yet."""
     if feature is not None:
         return Layout(root, feature)
     return layout_of(root) if Layout(root).dot.is_dir() else Layout(root)
 
 
 def _require_room(beginning: Beginning) -> None:
-    """Refuse a text where tasks are open already, or where the spec would be replaced.
+    """Require that the plan has no open tasks and that saving the text would replace no spec.
 
     Raises:
-        RalphError: There is no room for it.
+        RalphError: It has, or it would.
     """
-    root, layout, wishes = beginning.root, beginning.layout, beginning.wishes
-    if not wishes.ask and not beginning.spec:
+    root, given = beginning.root, beginning.given
+    layout, options = beginning.layout, beginning.options
+    if not options.ask and not beginning.spec:
         require_room_for_spec(layout, REQUIREMENTS, beginning.text)
-    there = beginning.feature is None and layout.dot.is_dir()
-    if there and not wishes.no_plan and _has_open_tasks(root):
+    exists = beginning.feature is None and layout.dot.is_dir()
+    if exists and not options.no_plan and _has_open_tasks(root):
         raise RalphError(
             "The plan has open tasks already.",
-            f"Add to it instead: ralph add --plan {_argument(beginning.given)}.",
+            f"Add to it instead: ralph add --plan {given if is_issue(given) else f'@{given}'}.",
         )
 
 
 def _has_open_tasks(root: Path) -> bool:
     return any(t.status is not TaskStatus.COMPLETE for t in Project(root).load().plan.tasks)
-
-
-def _argument(given: str) -> str:
-    return given if is_issue(given) else f"@{given}"

@@ -1,4 +1,4 @@
-"""Shows what the next run would do first, and its prompt, without running anything."""
+"""Prints what the next run would do first, and its prompt, without running anything."""
 
 import asyncio
 import sys
@@ -25,11 +25,11 @@ def show_next_run(
     prompt: bool,
     as_json: bool,
 ) -> int:
-    """Print what a run would do first; return the status of a run that would end at once, or 0.
+    """Print what a run would do first; return its exit status if it would end at once, otherwise 0.
 
     Args:
         root: The project directory.
-        overrides: Settings of the command line by dotted key.
+        overrides: Settings given on the command line, by dotted key.
         request: What the person asks for.
         facts: Print the facts.
         prompt: Print the prompt.
@@ -53,7 +53,7 @@ def show_next_run(
     elif prompt and found.prompt is not None:
         if facts:
             out()
-        # A terminal obeys what a pipe only passes on.
+        # A terminal obeys control characters; a pipe gets the exact text.
         sys.stdout.write(inert(found.prompt) if sys.stdout.isatty() else found.prompt)
     return found.status
 
@@ -116,9 +116,5 @@ def _cost(found: "NextRun") -> str:
         (limits.per_session, "this run"),
         (limits.total, "in total"),
     )
-    told = ", ".join(f"${usd:.2f} {what}" for usd, what in parts if usd)
-    return (
-        f"${found.spent_usd:.2f} spent; at most {told}"
-        if told
-        else f"${found.spent_usd:.2f} spent; no limit"
-    )
+    most = ", ".join(f"${usd:.2f} {what}" for usd, what in parts if usd)
+    return f"${found.spent_usd:.2f} spent; {f'at most {most}' if most else 'no limit'}"

@@ -1,4 +1,4 @@
-"""A bare `ralph` in a folder that is no project yet: what the start screen says, and what follows its answer."""
+"""A bare `ralph` in a folder that is not a project yet: the start screen, and what its answer sets up."""
 
 import os
 from collections.abc import Iterator
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 _NO_REPOSITORY = b"not a git repository"
 _OTHER_REPOSITORIES = (".hg", ".svn", ".jj", ".bzr", "_darcs")
-"""Folders of other tools for versions; `git init` is not offered beside them."""
+"""Folders of other version control systems, beside which `git init` is not offered."""
 
 
 @dataclass(frozen=True)
 class FirstStart:
-    """One start in a folder that is no project yet.
+    """One start in a folder that is not a project yet.
 
     Attributes:
         root: The folder.
-        checks: How the project there is checked, as far as its files show.
-        files: What is written to set ralph up, as a person reads it.
+        checks: The checks found in the folder's files.
+        files: What will be written to set up ralph, for display.
         plans: Plans of other tools, relative to the folder, the likeliest first.
     """
 
@@ -38,10 +38,10 @@ class FirstStart:
     plans: tuple[str, ...]
 
     def ask(self) -> "StartChoice | None":
-        """Ask on the screen what to do; None for nothing.
+        """Ask on the screen what to do; None means nothing.
 
         Raises:
-            SetupError: Nothing may be written in the folder.
+            SetupError: The folder is not writable.
         """
         from ralph_tui.config.load import load_settings
         from ralph_tui.tui.app.start_screen import StartScreen
@@ -94,10 +94,10 @@ class FirstStart:
         return ForeignPlan(self.plans[0], look)
 
     def make_repository(self) -> None:
-        """Run `git init`, unless something has made a repository meanwhile.
+        """Run `git init`, unless a repository exists by now.
 
         Raises:
-            GitError: It failed; git says why.
+            GitError: It failed.
         """
         from ralph_tui.vcs.git import Git
 
@@ -106,10 +106,10 @@ class FirstStart:
             out("created  .git (git init)")
 
     def import_plan(self, shown: "ImportPreview") -> None:
-        """Import what was shown into the project that is there now.
+        """Import the plan that was shown into the new project.
 
         Raises:
-            RalphError: The file was changed meanwhile, or the plan cannot be written; the plan is empty.
+            RalphError: The file has changed since, or the plan cannot be written; the plan stays empty.
         """
         from ralph_tui.cli.run.import_dialog import finish
         from ralph_tui.config.load import load_settings
@@ -129,7 +129,7 @@ class FirstStart:
 
 @contextmanager
 def keeping(request: str) -> Iterator[None]:
-    """Print the request again when an error ends the set-up, so that it does not have to be typed again."""
+    """Print the request if an error ends the set-up, so that the person need not type it again."""
     try:
         yield
     except BaseException:
@@ -139,7 +139,7 @@ def keeping(request: str) -> Iterator[None]:
 
 
 def _may_make_repository(root: Path) -> bool:
-    """Return whether git works here and the folder is in no repository, git's or another tool's."""
+    """Return whether git works and the folder is in no repository of any kind."""
     from ralph_tui.vcs.git import Git, GitError
 
     if any(
@@ -149,10 +149,10 @@ def _may_make_repository(root: Path) -> bool:
     try:
         found = Git(root).ask("rev-parse", "--git-dir")
     except GitError:
-        return False  # git is missing; the doctor says so
+        return False  # git is missing; `ralph doctor` reports that
     return found.returncode != 0 and _NO_REPOSITORY in found.stderr
 
 
 def _shown(place: Path) -> str:
-    home = os.path.expanduser("~")  # noqa: PTH111 - without a home it stays as it is
+    home = os.path.expanduser("~")  # noqa: PTH111 - leaves the ~ if there is no home
     return f"~{str(place)[len(home) :]}" if str(place).startswith(f"{home}{os.sep}") else str(place)

@@ -1,4 +1,4 @@
-"""Line mode: runs a launch without a screen, for CI, pipes and screen readers."""
+"""Line mode: runs the loop without the screen, for CI, pipes and screen readers."""
 
 import asyncio
 import contextlib
@@ -19,20 +19,19 @@ from ralph_tui.engine.control.launch import Launch
 def run_lines(
     make: Callable[[], Launch], *, as_json: bool, interactive: bool = False, verbose: bool = False
 ) -> int:
-    """Make a launch, run its loop, print what happens and return the exit status.
+    """Make a launch, run its loop, print its events and return the exit status.
 
-    However it ends, a reader of JSON gets a `loop_finished` as the last line. An interactive run
-    prompts on the terminal for answers.
+    However the run ends, the last line of JSON is a `loop_finished`.
 
     Args:
         make: Makes the launch.
         as_json: Print one JSON event per line.
         interactive: Prompt on the terminal for answers.
-        verbose: Show also what tools and checks print.
+        verbose: Also print the output of tools and checks.
 
     Raises:
         RalphError: The run could not start.
-        KeyboardInterrupt: The person did not want to wait for its end.
+        KeyboardInterrupt: The person did not wait for the run to end.
     """
     try:
         return asyncio.run(_run(make(), as_json=as_json, interactive=interactive, verbose=verbose))
@@ -49,15 +48,15 @@ def run_lines(
 
 
 def _print_end(as_json: bool, status: LoopStatus, reason: str, code: ExitCode) -> None:  # noqa: FBT001  (private, and beside its only callers)
-    """Print the end of a run that could not do so itself; in lines, standard error has it."""
+    """Print, as JSON, the end of a run that could not print it itself; line mode reports it on standard error."""
     if as_json:
         end = LoopFinished(status=status, reason=reason, exit_code=int(code))
-        with contextlib.suppress(OSError):  # nobody reads any more, so nobody misses it
+        with contextlib.suppress(OSError):  # the reader is gone
             json_printer(sys.stdout)(end)
 
 
 class _Stopper:
-    """Turns signals and a closed pipe into requests to the loop, each firmer than the last."""
+    """Turns signals and a closed pipe into requests to stop, each more urgent than the last."""
 
     def __init__(self, launch: Launch) -> None:
         self._launch = launch
@@ -66,7 +65,7 @@ class _Stopper:
         self._main = asyncio.current_task()
 
     def interrupt(self) -> None:
-        """Take a Ctrl+C: stop after this iteration, then at once, then without the loop's help."""
+        """Handle a Ctrl+C: stop after this iteration; the second time at once; the third time cancel the run."""
         self._asked += 1
         if self._asked == 1:
             self._ask("stopping after this iteration; Ctrl+C again stops at once.", now=False)
@@ -76,7 +75,7 @@ class _Stopper:
             self._main.cancel()
 
     def stop_now(self, why: str) -> None:
-        """Stop at once because `why`."""
+        """Stop at once, with `why` as the reason."""
         self._asked = max(self._asked, 2)
         self._ask(f"{why}, so the loop stops now.", now=True, why=why)
 
@@ -90,7 +89,7 @@ class _Stopper:
         try:
             await asyncio.to_thread(self._launch.controls.stop, now=now, why=why)
         except RalphError as error:
-            # The request could not be written (a full disk): end the run without it.
+            # The request could not be written, as on a full disk: cancel the run instead.
             note(f"{error} The run is cut off.")
             if self._main is not None:
                 self._main.cancel()
@@ -125,6 +124,6 @@ async def _run(launch: Launch, *, as_json: bool, interactive: bool, verbose: boo
         finished = await launch.run(output.sink)
         output.sink(finished)  # ignored when the engine sent it already
         await output.finish()
-    # A pipe to a process that was killed and is collected only after its event loop has closed prints a traceback.
+    # Collect pipes of killed processes before the event loop closes; afterwards they would print a traceback.
     gc.collect()
     return finished.exit_code

@@ -1,11 +1,10 @@
-"""Show the preview of an import, ask about it, and say what came of it."""
+"""Prints the preview of an import, asks about it, and prints the result."""
 
-import sys
 from typing import TYPE_CHECKING
 
 import typer
 
-from ralph_tui.cli.console import note, out, out_json
+from ralph_tui.cli.console import is_at_terminal, note, out, out_json
 from ralph_tui.domain.errors import ExitCode, RalphError
 
 if TYPE_CHECKING:
@@ -30,9 +29,13 @@ def show(preview: "ImportPreview") -> None:
 
 
 def ask(preview: "ImportPreview", *, as_json: bool) -> None:
-    """Ask whether to write; where nobody can answer, leave with the status that says so."""
-    here = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
-    if as_json or not here:
+    """Ask whether to import.
+
+    Raises:
+        Exit: Nobody can answer.
+        RalphError: The person does not agree.
+    """
+    if as_json or not is_at_terminal():
         if as_json:
             finish(preview, as_json=True, written=False)
         note("Nothing was written: there is nobody to ask. Give --yes to import this.")
@@ -48,13 +51,13 @@ def finish(
     written: bool,
     results: "dict[str, GateResult] | None" = None,
 ) -> None:
-    """Say what came of an import.
+    """Print the result of an import.
 
     Args:
-        preview: What it was to change.
+        preview: The preview of the import.
         as_json: Print a JSON document.
         written: Whether the plan was changed.
-        results: What the gate found about tasks that the file calls complete.
+        results: What the gate found about tasks that the file marks as complete.
     """
     from ralph_tui.present.sections.import_parts import import_done
 
@@ -78,9 +81,9 @@ def finish(
         out(f"{task_id}  {word}: {found.refusal if word == 'failed' else found.basis}.")
     if written:
         out(
-            f"Imported {import_done(preview)}. `ralph tasks` lists the plan, `ralph build` works on it."
+            f"Imported {import_done(preview)}. `ralph tasks` lists the plan, `ralph build` builds it."
         )
     elif preview.changes_plan:
         out("Nothing was written, because this is a dry run.")
     else:
-        out("Nothing to import: the plan has all of it.")
+        out("Nothing to import: the plan is up to date.")

@@ -1,4 +1,4 @@
-"""Reads what a person hands to a run: requests, guidance, tasks, a prompt, and a file of prepared answers."""
+"""Reads what a person gives to a run: requests, guidance, tasks, a prompt template, and prepared answers."""
 
 import sys
 from collections.abc import Sequence
@@ -12,67 +12,69 @@ if TYPE_CHECKING:
     from ralph_tui.engine.control.request import OwnPrompt
 
 MAX_CHARACTERS = 100_000
-"""Of a request or a file of answers; what is longer belongs into a spec."""
+"""Longest request, prompt template or file of answers; longer texts belong in a spec."""
 
 MAX_ADDITION = 36_000
-"""Characters of a text that is to be planned; what is longer would be cut in the prompt."""
+"""Longest text to plan, in characters; a longer one would be cut in the prompt."""
 
 MAX_GUIDANCE = 20_000
-"""Characters; more would crowd the task out of the prompt."""
+"""Longest guidance, in characters; more would crowd the task out of the prompt."""
 
 
-_INTO_SPECS = "Put the details into specs/*.md and say here what they are about."
+_INTO_SPECS = "Put the details into specs/*.md and only summarize them here."
 
 
 def read_request(words: Sequence[str] | None) -> str:
-    """Read a request: the words, standard input (`-`) or a file (`@path`); empty for none.
+    """Read a request: the words, standard input (`-`) or a file (`@path`); empty without words.
 
     Raises:
-        RalphError: It was asked for and is empty, too long or cannot be read.
+        RalphError: The request is empty, too long or cannot be read.
     """
     if not words:
         return ""
-    empty = 'Say what you want: ralph run "A habit tracker".'
+    empty = 'Describe what to build: ralph run "A habit tracker".'
     return _text(words, "request", MAX_CHARACTERS, empty=empty, long=_INTO_SPECS)
 
 
 def read_guidance(words: Sequence[str]) -> str:
-    """Read guidance, from the same places as a request.
+    """Read guidance, from the same sources as a request.
 
     Raises:
-        RalphError: It is empty, too long or cannot be read.
+        RalphError: The guidance is empty, too long or cannot be read.
     """
     empty = 'Write it after the command: ralph inject "…".'
-    long = "Put it into a file and ask for that file to be read."
+    long = "Put it into a file and ask the agent to read that file."
     return _text(words, "guidance", MAX_GUIDANCE, empty=empty, long=long)
 
 
 def read_task(words: Sequence[str]) -> str:
-    """Read the description of a task, from the same places as a request.
+    """Read the description of a task, from the same sources as a request.
 
     Raises:
-        RalphError: It is empty, too long or cannot be read.
+        RalphError: The description is empty, too long or cannot be read.
     """
-    empty = 'Say what is to be done: ralph add "Read a file".'
+    empty = 'Describe the task: ralph add "Read a file".'
     return _text(words, "task", MAX_GUIDANCE, empty=empty, long=_INTO_SPECS)
 
 
 def read_addition(words: Sequence[str], name: str = "") -> str:
-    """Read a text that is to be planned, from the same places as a request; one with a `name` was read already.
+    """Read a text to plan, from the same sources as a request.
+
+    Args:
+        words: The words of the command line, or a text that was read already.
+        name: Where that text came from; empty if the words are still to be read.
 
     Raises:
-        RalphError: It is empty, too long or cannot be read.
+        RalphError: The text is empty, too long or cannot be read.
     """
-    text, where = (words[0].strip(), name) if name else _said(words, "text")
-    return _bounded(text, "text", where, MAX_ADDITION, empty=_SAY_WHAT, long=_INTO_SPECS)
-
-
-_SAY_WHAT = 'Say what to plan: ralph add --plan "Export to CSV".'
+    text, where = (words[0].strip(), name) if name else _text_and_source(words, "text")
+    empty = 'Describe what to plan: ralph add --plan "Export to CSV".'
+    return _bounded(text, "text", where, MAX_ADDITION, empty=empty, long=_INTO_SPECS)
 
 
 def _text(words: Sequence[str], what: str, most: int, *, empty: str, long: str) -> str:
-    """Return the words; `empty` and `long` are the hints for no words and for too many."""
-    text, where = _said(words, what)
+    """Read a text; `empty` and `long` are the hints for one that is empty or too long."""
+    text, where = _text_and_source(words, what)
     return _bounded(text, what, where, most, empty=empty, long=long)
 
 
@@ -84,8 +86,8 @@ def _bounded(text: str, what: str, where: str, most: int, *, empty: str, long: s
     return text
 
 
-def _said(words: Sequence[str], what: str) -> tuple[str, str]:
-    """Return the text and its origin: the words, standard input (`-`) or a file (`@path`)."""
+def _text_and_source(words: Sequence[str], what: str) -> tuple[str, str]:
+    """Return the text and its source: the words, standard input (`-`) or a file (`@path`)."""
     text = " ".join(words).strip()
     if text == "-":
         return _standard_input(what).strip(), "standard input"
@@ -105,10 +107,10 @@ def _standard_input(what: str) -> str:
 
 
 def read_prompt(path: Path | None) -> "OwnPrompt | None":
-    """Read the template of a prompt; None without a file.
+    """Read a prompt template; None without a file.
 
     Raises:
-        RalphError: The file cannot be read, or says nothing.
+        RalphError: The file is empty, too long or cannot be read.
     """
     if path is None:
         return None
@@ -116,28 +118,28 @@ def read_prompt(path: Path | None) -> "OwnPrompt | None":
 
     text = _read(path, "prompt")
     if not text.strip():
-        raise RalphError(f"The prompt file {path} is empty.", "Write what the agent is to do.")
+        raise RalphError(f"The prompt file {path} is empty.", "Write what the agent should do.")
     if len(text) > MAX_CHARACTERS:
         raise RalphError(
             f"The prompt file {path} is longer than {MAX_CHARACTERS:,} characters.",
-            "Shorten it; what the whole project must know belongs into AGENTS.md.",
+            "Shorten it. What concerns the whole project belongs in AGENTS.md.",
         )
     return OwnPrompt(text, path.name)
 
 
 def read_answers(path: Path | None) -> GivenAnswers:
-    """Read prepared answers from a YAML or JSON file: question text or header, and its answer.
+    """Read prepared answers from a YAML or JSON file that maps questions, by text or header, to answers.
 
     Raises:
-        RalphError: The file cannot be read or is no such mapping.
+        RalphError: The file cannot be read or is not such a mapping.
     """
     if path is None:
         return GivenAnswers()
     import yaml
 
     try:
-        # Every scalar stays the text it is: `yes` and `3.10` are answers, not a truth and a number.
-        found = yaml.load(_read(path, "answers"), Loader=yaml.BaseLoader)  # noqa: S506  (the base loader makes text only)
+        # Every scalar stays text: `yes` and `3.10` are answers, not a boolean and a number.
+        found = yaml.load(_read(path, "answers"), Loader=yaml.BaseLoader)  # noqa: S506  (the base loader only makes text)
     except (yaml.YAMLError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{path}:{mark.line + 1}" if mark else str(path)

@@ -1,4 +1,4 @@
-"""Chooses how a run is shown: on the screen where there is a terminal, otherwise in lines."""
+"""Shows a run on the screen, or in lines if the screen cannot open or is not wanted."""
 
 import os
 import sys
@@ -22,7 +22,7 @@ def open_here(project_root: Path | None, begin: "Callable[[Path], int]") -> int:
 
     Args:
         project_root: The project's directory; None for the one that contains the current directory.
-        begin: Asks on a screen whether to set up a directory that is no project yet.
+        begin: Offers on a screen to set up a directory that is not a project yet.
     """
     if reason := no_screen():
         project = find_project(project_root)
@@ -36,12 +36,12 @@ def open_here(project_root: Path | None, begin: "Callable[[Path], int]") -> int:
     directory = start_directory(project_root)
     if not _is_set_up(directory, exactly=project_root is not None):
         return begin(directory)
-    _refuse_other_kinds(directory if project_root is not None else nearest(directory) or directory)
+    _require_directory(directory if project_root is not None else nearest(directory) or directory)
     return open_project(project_root)
 
 
 def _is_set_up(directory: Path, *, exactly: bool) -> bool:
-    """Return whether there is a project, or was one whose state can be restored."""
+    """Return whether there is a project, or one whose state can be restored."""
     from ralph_tui.store.project_root import DOT, nearest, upwards
 
     if os.path.lexists(directory / DOT) or (not exactly and nearest(directory) is not None):
@@ -52,11 +52,11 @@ def _is_set_up(directory: Path, *, exactly: bool) -> bool:
     return any(missing_state(place) is not None for place in places)
 
 
-def _refuse_other_kinds(place: Path) -> None:
-    """Refuse a file where `.ralph` should be; a screen could only wait for somebody to move it away.
+def _require_directory(place: Path) -> None:
+    """Refuse a `.ralph` that is not a directory; the screen could only wait for somebody to move it away.
 
     Raises:
-        StoreError: `.ralph` is there and no directory.
+        StoreError: `.ralph` exists and is not a directory.
     """
     from ralph_tui.store.project_root import DOT
 
@@ -68,7 +68,7 @@ def _refuse_other_kinds(place: Path) -> None:
 
 
 def open_project(project_root: Path | None, request: str = "") -> int:
-    """Open the screen on a project, and begin with a request if there is one; return the exit status."""
+    """Open the screen on a project, and start with a request if there is one; return the exit status."""
     from ralph_tui.tui.terminal.splash import splash
 
     with splash(project_directory(project_root)) as drawn:
@@ -86,7 +86,7 @@ def open_project(project_root: Path | None, request: str = "") -> int:
         # `b` continues from the project's state, as `ralph run` does.
         launch = replace(
             launch_project(root, {}, RunRequest(text=request, interactive=True)),
-            go_on=background_starter(root, "run"),
+            continue_in_background=background_starter(root, "run"),
             readiness=partial(_readiness, root),
         )
         app = RalphApp(launch, autostart=bool(request))
@@ -94,14 +94,14 @@ def open_project(project_root: Path | None, request: str = "") -> int:
 
 
 def _readiness(root: Path) -> "Iterable[Notice]":
-    """Return what a run would find; the doctor is loaded after the first paint."""
+    """Return the notices of the doctor, which is only imported after the first paint."""
     from ralph_tui.cli.doctor.checks import readiness
 
     return readiness(root)
 
 
 def may_prompt(*, as_json: bool, may_ask: bool) -> bool:
-    """Return whether a run in lines can put questions to a person at the terminal."""
+    """Return whether a run in lines can ask a person at the terminal."""
     return sys.stdin is not None and sys.stdin.isatty() and may_ask and not as_json
 
 
@@ -109,7 +109,7 @@ class MakeLaunch(Protocol):
     """Makes a launch once it is known whether a person can decide while it waits."""
 
     def __call__(self, *, interactive: bool) -> "Launch":
-        """Make it."""
+        """Make the launch."""
         ...
 
 
@@ -121,14 +121,14 @@ def show_run(
     may_ask: bool = True,
     verbose: bool = False,
 ) -> int:
-    """Run a launch on the screen, or in lines where that was asked for or no screen can open.
+    """Run a launch on the screen, or in lines if asked for or if the screen cannot open.
 
     Args:
         make: Makes the launch, once it is known whether a person can answer.
-        headless: Print lines.
+        headless: Print lines even if the screen can open.
         as_json: Print one JSON event per line.
         may_ask: Whether lines may prompt on a terminal.
-        verbose: Whether lines show what tools and checks print.
+        verbose: Whether lines include the output of tools and checks.
 
     Returns:
         The exit status of the run.
@@ -143,7 +143,7 @@ def show_run(
         return run_app(make(interactive=True), autostart=True)
     from ralph_tui.cli.run.headless import run_lines
 
-    here = may_prompt(as_json=as_json, may_ask=may_ask)
+    prompts = may_prompt(as_json=as_json, may_ask=may_ask)
     return run_lines(
-        lambda: make(interactive=here), as_json=as_json, interactive=here, verbose=verbose
+        lambda: make(interactive=prompts), as_json=as_json, interactive=prompts, verbose=verbose
     )

@@ -1,13 +1,12 @@
-"""What `init --from`, `add --plan` and `memory --compact` share: the text, the question about costs, and the run."""
+"""Work for the model outside the loop: `init --from`, `add --plan` and `memory --compact`."""
 
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from ralph_tui.cli.console import note, out, out_facts
+from ralph_tui.cli.console import is_at_terminal, note, out, out_facts
 from ralph_tui.cli.run.inputs import read_addition
 from ralph_tui.domain.errors import ExitCode, RalphError
 
@@ -17,14 +16,14 @@ if TYPE_CHECKING:
 
 
 PERSON = "the person"
-"""Whose words the prompt says they are, where they stood on the command line."""
+"""The source, in the prompt, of words from the command line."""
 
 
 def read_material(words: Sequence[str], root: Path) -> "Addition":
-    """Read what is to be planned: the words, standard input, a file (`@path`) or an issue of GitHub.
+    """Read a text to plan: the words, standard input (`-`), a file (`@path`) or a GitHub issue.
 
     Raises:
-        RalphError: It is empty, too long or cannot be read.
+        RalphError: The text is empty, too long or cannot be read.
     """
     from ralph_tui.engine.control.github_issue import fetch_issue, is_issue
     from ralph_tui.engine.control.request import Addition
@@ -44,22 +43,22 @@ def _is_file(words: Sequence[str]) -> bool:
 def require_consent(
     settings: "Settings", spent: float, what: Mapping[str, str], *, yes: bool
 ) -> None:
-    """Name what is sent to which model and what it may cost, and ask before anything is sent.
+    """Print what is sent to which model and what it may cost, and ask before anything is sent.
 
     Args:
-        settings: The project's settings, with what the command line changed.
+        settings: The project's settings, with those of the command line.
         spent: What the project has cost so far, in US dollars.
-        what: What is sent and what for, by name.
+        what: The facts about what is sent, by name.
         yes: The person agreed on the command line.
 
     Raises:
-        Exit: Nobody is here to agree.
+        Exit: Nobody can answer.
         RalphError: The person does not agree.
     """
     out_facts({**what, "model": settings.models.planning, "cost": most_it_costs(settings, spent)})
     if yes:
         return
-    if not (sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()):
+    if not is_at_terminal():
         note("Nothing was sent: there is nobody to ask. Give --yes to send it.")
         raise typer.Exit(int(ExitCode.WAITING_FOR_APPROVAL))
     if not typer.confirm("\nSend this to the model?", default=True):
@@ -68,7 +67,7 @@ def require_consent(
 
 
 def most_it_costs(settings: "Settings", spent: float) -> str:
-    """Say what a run may cost at most, by the narrowest of the limits."""
+    """Return what a run may cost at most, by the strictest of the limits."""
     from ralph_tui.domain.costs import CostMeter
     from ralph_tui.present.text.figures import money
 
@@ -80,30 +79,30 @@ def most_it_costs(settings: "Settings", spent: float) -> str:
 
 
 def run_in_lines(root: Path, overrides: Mapping[str, object], request: "RunRequest") -> int:
-    """Run the request in lines, with questions on a terminal; return the exit status."""
+    """Run the request in lines, asking questions on a terminal; return the exit status."""
     from dataclasses import replace
 
     from ralph_tui.cli.composition import launch_project
     from ralph_tui.cli.run.headless import run_lines
     from ralph_tui.cli.run.mode import may_prompt
 
-    here = may_prompt(as_json=False, may_ask=True)
-    asked = replace(request, interactive=here)
+    prompts = may_prompt(as_json=False, may_ask=True)
+    asked = replace(request, interactive=prompts)
     return run_lines(
-        lambda: launch_project(root, overrides, asked), as_json=False, interactive=here
+        lambda: launch_project(root, overrides, asked), as_json=False, interactive=prompts
     )
 
 
 def planning_overrides(model: str | None, max_cost: float | None) -> Mapping[str, object]:
-    """Return the settings that the options give; None is not given."""
+    """Return the settings that the options override; None means not given."""
     return {"models.planning": model, "safety.cost_limits.per_session": max_cost}
 
 
 def compact_learnings(root: Path, overrides: Mapping[str, object], *, yes: bool) -> int:
-    """Have the model shorten the learnings; return the exit status of the run.
+    """Let the model shorten the learnings; return the exit status of the run.
 
     Raises:
-        RalphError: There are few, a loop runs, or the person does not agree.
+        RalphError: There are too few learnings, a loop runs, or the person does not agree.
     """
     from ralph_tui.config.load import load_settings
     from ralph_tui.domain.formatting import plural
@@ -128,13 +127,13 @@ def compact_learnings(root: Path, overrides: Mapping[str, object], *, yes: bool)
 def add_planned(
     root: Path, words: Sequence[str], overrides: Mapping[str, object], *, yes: bool
 ) -> int:
-    """Have the model plan a text and add its tasks; return the exit status of the run.
+    """Let the model plan a text and add its tasks; return the exit status of the run.
 
     Args:
         root: The project's directory.
-        words: The text, or where it is.
-        overrides: What the command line says about the settings.
-        yes: The person agreed to the costs, and agrees to the tasks.
+        words: The text, or its source.
+        overrides: Settings given on the command line, by dotted key.
+        yes: The person agrees to the costs and to the tasks.
 
     Raises:
         RalphError: The text cannot be read, the plan cannot take tasks now, or the person does not agree.
@@ -152,7 +151,7 @@ def add_planned(
     project = Project(root)
     LoopLock(project.layout).require_free()
     docs = read_project(project)
-    require_extensible(docs)  # before anybody is asked
+    require_extensible(docs)  # before asking the person
     material = read_material(words, root)
     request = RunRequest(only=Phase.PLANNING, addition=material, assume_yes=yes)
     named = "your text" if material.source == PERSON else material.source

@@ -1,4 +1,4 @@
-"""Keeps AGENTS.md short, because it goes into every prompt."""
+"""Keep AGENTS.md short, because it is part of every prompt."""
 
 from collections.abc import Sequence
 
@@ -6,12 +6,12 @@ MAX_LINES = 60
 
 
 def lines_of(text: str) -> int:
-    """Count its lines."""
+    """Return the number of lines of a text."""
     return len(text.splitlines())
 
 
 def shown(text: str) -> str:
-    """Return the part that goes into a prompt."""
+    """Return the part of the file that goes into a prompt."""
     count = lines_of(text)
     if count <= MAX_LINES:
         return text
@@ -23,23 +23,21 @@ def shown(text: str) -> str:
 
 
 def complaint(before: str, after: str) -> str:
-    """Return why a change is refused; empty when the file is short enough or becomes no longer."""
+    """Return why a change is refused, or an empty string if the file is short enough or does not grow."""
     count = lines_of(after)
     if count <= MAX_LINES or count <= lines_of(before):
         return ""
-    return (
-        f"AGENTS.md would have {count} lines; it goes into every prompt and has at most {MAX_LINES}"
-    )
+    return f"AGENTS.md would have {count} lines. It goes into every prompt, so the maximum is {MAX_LINES}"
 
 
 LEARNED = "## Learned patterns"
-"""The section that is for what recurs (seeds, "AGENTS.md template")."""
+"""The section for recurring learnings (seeds, "AGENTS.md template")."""
 
 _PLACEHOLDER = "[Ralph will append discoveries here]"
 
 
-def with_learned(text: str, patterns: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-    """Return the file with these patterns added to its section, and the patterns for which there is no room."""
+def add_learnings(text: str, patterns: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+    """Return the file with `patterns` added to their section, and the patterns for which there is no room."""
     lines = [line for line in text.rstrip().splitlines() if line.strip() != _PLACEHOLDER]
     if not any(map(_is_learned, lines)):
         lines += [*([""] if lines else []), LEARNED]

@@ -1,4 +1,4 @@
-"""What the archive says about one plan."""
+"""The summary and the readable text of an archived plan."""
 
 from collections.abc import Iterable
 
@@ -11,7 +11,7 @@ SUMMARY_VERSION = 1
 
 
 class ArchiveSummary(Record):
-    """`summary.json` of one archive."""
+    """The summary of one archive, `summary.json`."""
 
     schema_version: int = SUMMARY_VERSION
     name: str
@@ -22,7 +22,7 @@ class ArchiveSummary(Record):
     request: str = ""
     archived_at: Timestamp
     is_retirement: bool = False
-    """Whether only the complete tasks of a plan were archived, because they left it."""
+    """Whether only the complete tasks of a plan were archived, because they were retired."""
     tasks_complete: Count = 0
     tasks_total: Count = 0
     tasks_unverified: Count = 0
@@ -32,11 +32,11 @@ class ArchiveSummary(Record):
     branch: str = ""
     commit: str = ""
     digest: str = ""
-    """SHA-256 of the tasks and the report; what did not change is not archived again automatically."""
+    """SHA-256 of the tasks and the report, so that an unchanged plan is not automatically archived again."""
 
 
 def counted(plan: ImplementationPlan) -> dict[str, int]:
-    """Return how many tasks there are and how many are complete, as fields of a summary."""
+    """Return the task counts of a plan, as fields of a summary."""
     return {
         "tasks_complete": plan.counts()[TaskStatus.COMPLETE],
         "tasks_total": len(plan.tasks),
@@ -45,12 +45,12 @@ def counted(plan: ImplementationPlan) -> dict[str, int]:
 
 
 def archive_text(summary: ArchiveSummary, plan: ImplementationPlan, progress: str) -> str:
-    """Return an archive as Markdown for a person to read.
+    """Return an archive as Markdown.
 
     Args:
-        summary: What it says about itself.
+        summary: The archive's summary.
         plan: The archived plan.
-        progress: The archived progress log; empty when there was none.
+        progress: The archived progress log; empty if there was none.
     """
     title = one_line(summary.title or summary.request, 200) or summary.name
     facts = {
@@ -69,7 +69,7 @@ def archive_text(summary: ArchiveSummary, plan: ImplementationPlan, progress: st
 
 
 def _task_lines(task: Task) -> Iterable[str]:
-    """Yield a task and what its completion rests on."""
+    """Yield a task and the basis of its completion."""
     box = "x" if task.status is TaskStatus.COMPLETE else " "
     yield f"- [{box}] {one_line(task.id, 80)}: {one_line(task.title, 200)}"
     if task.verification is not None and (reason := one_line(task.verification.reason, 300)):

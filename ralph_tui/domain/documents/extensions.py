@@ -1,4 +1,4 @@
-"""What a person adds to a phase: MCP servers and skills. Secrets are named here, never written."""
+"""MCP servers that a person adds to a phase, and the output of their tools. Secrets are referenced, never stored."""
 
 import re
 from collections.abc import Mapping
@@ -11,14 +11,14 @@ from ralph_tui.domain.redaction import is_secret_name, redact
 from ralph_tui.domain.variable_references import Reference, references
 
 OWN_SERVER = "ralph"
-"""The name of ralph's own server, and of the plugin that skills are given in."""
+"""The name of ralph's own MCP server, and of the plugin that contains the skills."""
 
 _SERVER_NAME = re.compile(r"[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*")
 _MAX_NAME = 40
 
 
 class McpServer(Model):
-    """One extra MCP server, as in a `.mcp.json`; `${NAME}` or `${NAME:-x}` in `env` and `headers` is a variable."""
+    """One extra MCP server, as in `.mcp.json`. `env` and `headers` may refer to variables as `${NAME}` or `${NAME:-x}`."""
 
     type: Literal["", "stdio", "http", "sse"] = ""
     command: str = ""
@@ -41,21 +41,27 @@ class McpServer(Model):
         return self
 
     def _no_secrets(self) -> None:
-        """Refuse secrets: on a command line every process list shows them, and in the file they are stored."""
+        """Reject secrets: process lists show command lines, and the settings file would store them."""
         for text in (self.command, *self.args, self.url):
             if "${" in text:
-                raise ValueError("${NAME} may stand in env and headers only, where nobody sees it")
+                raise ValueError(
+                    "${NAME} is allowed only in env and headers, which are never shown"
+                )
             if redact(text) != text:
-                raise ValueError("holds a key or password; put it into env or headers as ${NAME}")
+                raise ValueError(
+                    "contains a key or password. Put it into env or headers as ${NAME}"
+                )
         for name, text in {**self.env, **self.headers}.items():
             used = references(text)
             secret = is_secret_name(name.replace("-", "_")) or redact(text) != text
             if secret and text and not used:
-                raise ValueError(f"{name} looks secret; write {name}: ${{VARIABLE}} instead of it")
+                raise ValueError(
+                    f"{name} looks like a secret. Write {name}: ${{VARIABLE}} instead of it"
+                )
 
     @property
     def variables(self) -> tuple[Reference, ...]:
-        """The environment variables it refers to."""
+        """The environment variables that the server refers to."""
         texts = (*self.env.values(), *self.headers.values())
         return tuple(dict.fromkeys(found for text in texts for found in references(text)))
 
@@ -67,7 +73,7 @@ def _server_names(servers: Mapping[str, McpServer]) -> Mapping[str, McpServer]:
                 f"{name!r} cannot name a server: use letters, digits and single - or _"
             )
         if name.casefold() == OWN_SERVER:
-            raise ValueError(f"{name!r} is ralph's own server; choose another name")
+            raise ValueError(f"{name!r} is ralph's own server. Choose another name")
     return servers
 
 
@@ -76,13 +82,13 @@ McpServers = Annotated[Mapping[str, McpServer], AfterValidator(_server_names)]
 
 
 class Picture(Model):
-    """An image a tool returned; `data` is base64."""
+    """An image that a tool returned; `data` is base64."""
 
     data: str
 
 
 class ToolOutput(Model):
-    """What an MCP tool returned: inert text and pictures, both bounded."""
+    """The output of an MCP tool: inert text and pictures, both bounded."""
 
     text: str = ""
     pictures: tuple[Picture, ...] = ()

@@ -1,4 +1,4 @@
-"""MEMORY.md and the iteration memories: what Python writes down for the next context."""
+"""MEMORY.md, the iteration memories and the choice of learnings: what the next context remembers."""
 
 import re
 from collections.abc import Sequence
@@ -6,9 +6,123 @@ from datetime import datetime
 
 from ralph_tui.domain.base import Count, Model
 from ralph_tui.domain.costs import Money
-from ralph_tui.domain.documents.learning_selection import Chosen
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.project_state import Phase, RalphState
+from ralph_tui.domain.verification.verification import criterion_text
+
+SHOWN = 20
+NEWEST = 5
+"""How many of the newest learnings are always shown."""
+
+CHARACTERS = 2_500
+LONGEST = 400
+"""Characters of one learning in a prompt."""
+
+_WORD = re.compile(r"[^\W_]{3,}")
+_STAMP = re.compile(r"^\[[^\]]*\]\s*\w+:\s*")
+_COMMON_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        "all and any are but can did does for from get had has have how into its just let more must new"
+        " not now one only other our out over run same see set should some such than that the their them"
+        " then there these they this too use used uses using was way were what when where which while who"
+        " why will with work you your add file files make task tests test code passes exists",
+    )
+)
+
+
+RECURS = 2
+"""How often something must be learned to be suggested for AGENTS.md."""
+
+_ALIKE = 0.6
+"""Two texts that share this part of their words count as the same learning."""
+
+_KNOWN = 0.8
+"""A line of AGENTS.md with this part of a learning's words already contains the learning."""
+
+
+class Recurring(Model):
+    """A learning that was recorded several times."""
+
+    text: str
+    """The latest wording, without time and category."""
+    times: Count
+
+
+def recurring(learnings: Sequence[str], agents_md: str) -> tuple[Recurring, ...]:
+    """Return the repeated learnings that are not in AGENTS.md yet, the most frequent first."""
+    groups: list[tuple[frozenset[str], list[str]]] = []
+    for line in learnings:
+        text = _STAMP.sub("", line).strip()
+        words = words_of(text)
+        group = next((texts for known, texts in groups if _alike(known, words)), None)
+        if group is not None:
+            group.append(text)
+        elif words:
+            groups.append((words, [text]))
+    lines = [words_of(line) for line in agents_md.splitlines()]
+    found = (
+        Recurring(text=texts[-1], times=len(texts))
+        for words, texts in groups
+        if len(texts) >= RECURS
+        and not any(len(words & line) >= _KNOWN * len(words) for line in lines)
+    )
+    return tuple(sorted(found, key=lambda one: -one.times))
+
+
+def times_learned(learnings: Sequence[str], text: str) -> int:
+    """Return how often a learning was recorded, in any wording."""
+    words = words_of(text)
+    return sum(_alike(words, words_of(_STAMP.sub("", line))) for line in learnings)
+
+
+def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
+    return bool(one) and len(one & other) >= _ALIKE * len(one | other)
+
+
+class Chosen(Model):
+    """Learnings for a prompt, oldest first."""
+
+    lines: tuple[str, ...] = ()
+    left_out: Count = 0
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The lines, below a line with the number of those left out."""
+        if not self.left_out:
+            return self.lines
+        noun = "learning" if self.left_out == 1 else "learnings"
+        return (f"({self.left_out:,} older {noun} not shown: progress.txt)", *self.lines)
+
+
+def words_of(*texts: str) -> frozenset[str]:
+    """Return the significant words of texts, including parts of names and paths."""
+    found = (match.group().casefold() for text in texts for match in _WORD.finditer(text))
+    return frozenset(found) - _COMMON_WORDS
+
+
+def words_of_task(task: Task) -> frozenset[str]:
+    """Return the significant words of a task's id, description and criteria."""
+    criteria = (criterion_text(c) for c in task.verification_criteria)
+    return words_of(task.id, task.description, *criteria)
+
+
+def choose(learnings: Sequence[str], words: frozenset[str]) -> Chosen:
+    """Choose the newest learnings, then those that share the most words with `words`, as many as fit."""
+    numbered = list(enumerate(learnings))
+    newest = numbered[-NEWEST:]
+    shared = {n: len(words & words_of(_STAMP.sub("", text))) for n, text in numbered}
+    rest = sorted(numbered[:-NEWEST], key=lambda item: (-shared[item[0]], -item[0]))
+    kept: dict[int, str] = {}
+    room = CHARACTERS
+    for number, text in [*reversed(newest), *rest]:
+        line = text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+        if len(kept) < SHOWN and len(line) <= room:
+            kept[number] = line
+            room -= len(line) + 3
+    lines = tuple(kept[number] for number in sorted(kept))
+    return Chosen(lines=lines, left_out=len(learnings) - len(lines))
+
 
 ACTIVE_MEMORY_LIMIT = 8_000
 """Characters of memory in a prompt (seeds, "Active Memory Construction")."""
@@ -24,7 +138,7 @@ DEPENDENCIES = "Dependencies Added"
 
 
 class MemoryNote(Model):
-    """What the model says of its session, through `ralph_update_memory`."""
+    """The model's notes about its session, given with `ralph_update_memory`."""
 
     completed: tuple[str, ...] = ()
     progress: str = ""
@@ -35,7 +149,7 @@ class MemoryNote(Model):
     dependencies: tuple[str, ...] = ()
 
     def completed_by(self, later: "MemoryNote") -> "MemoryNote":
-        """Merge two notes of one session: lists are joined, the later progress counts."""
+        """Return the merged notes of one session: the lists joined, and the later progress."""
         lists = {
             name: tuple(_distinct((*getattr(self, name), *getattr(later, name))))
             for name in ("completed", "decisions", "files", "blockers", "notes", "dependencies")
@@ -44,7 +158,7 @@ class MemoryNote(Model):
 
 
 class SessionFacts(Model):
-    """What Python knows of the session."""
+    """What ralph itself knows about the session."""
 
     iteration: Count
     phase: Phase = Phase.BUILDING
@@ -54,18 +168,18 @@ class SessionFacts(Model):
     files: tuple[str, ...] = ()
     receipts: tuple[str, ...] = ()
     dependencies: tuple[str, ...] = ()
-    """Commands that add what the project's manifests declare since the session began."""
+    """Commands that would add the dependencies that were declared in the project's manifests during the session."""
     session_cost_usd: Money = 0.0
     session_tokens: Count = 0
     progress: float = 0.0
-    """Share of the plan complete, 0 to 1."""
+    """The share of complete tasks in the plan, 0 to 1."""
 
 
 def render_memory(facts: SessionFacts, note: MemoryNote | None) -> str:
-    """Render MEMORY.md in the seeds' form: the model's words, completed with what Python knows."""
-    said = note or MemoryNote()
-    files = _distinct((*said.files, *facts.files))[:LISTED_FILES]
-    progress = said.progress or "The model left no summary; see the files modified."
+    """Return MEMORY.md in the seeds' format: the model's notes, completed with ralph's facts."""
+    note = note or MemoryNote()
+    files = _distinct((*note.files, *facts.files))[:LISTED_FILES]
+    progress = note.progress or "The model left no summary; see the files modified."
     current = [
         f"Task ID: {facts.task_id}",
         f"Description: {facts.task_description}",
@@ -75,14 +189,14 @@ def render_memory(facts: SessionFacts, note: MemoryNote | None) -> str:
     sections = (
         (
             COMPLETED,
-            [f"- [x] {t}" for t in _distinct((*facts.completed, *said.completed))],
+            [f"- [x] {t}" for t in _distinct((*facts.completed, *note.completed))],
         ),
         ("Current Task In Progress", current if facts.task_id else []),
-        (DECISIONS, [f"- {line}" for line in said.decisions]),
+        (DECISIONS, [f"- {line}" for line in note.decisions]),
         ("Files Modified", [f"{n}. {path}" for n, path in enumerate(files, 1)]),
-        (BLOCKERS, [f"- {line}" for line in said.blockers]),
-        (NOTES, [f"- {line}" for line in said.notes]),
-        (DEPENDENCIES, _dependencies(facts.dependencies, said.dependencies)),
+        (BLOCKERS, [f"- {line}" for line in note.blockers]),
+        (NOTES, [f"- {line}" for line in note.notes]),
+        (DEPENDENCIES, _dependency_lines(facts.dependencies, note.dependencies)),
         (
             "Session Metadata",
             [
@@ -100,23 +214,23 @@ def render_memory(facts: SessionFacts, note: MemoryNote | None) -> str:
     return f"# Session Memory - Iteration {facts.iteration}\n\n{body}\n"
 
 
-def said_sections(note: MemoryNote | None, dependencies: Sequence[str]) -> str:
-    """Return what the model wrote down about an iteration that was not handed off."""
-    said = note or MemoryNote()
+def note_sections(note: MemoryNote | None, dependencies: Sequence[str]) -> str:
+    """Return the model's notes about an iteration that was not handed off, as Markdown sections."""
+    note = note or MemoryNote()
     sections = (
-        (COMPLETED, said.completed),
-        ("Progress", (said.progress,) if said.progress else ()),
-        (DECISIONS, said.decisions),
-        (BLOCKERS, said.blockers),
-        (NOTES, said.notes),
+        (COMPLETED, note.completed),
+        ("Progress", (note.progress,) if note.progress else ()),
+        (DECISIONS, note.decisions),
+        (BLOCKERS, note.blockers),
+        (NOTES, note.notes),
     )
     parts = [(title, [f"- {line}" for line in lines]) for title, lines in sections]
-    parts.append((DEPENDENCIES, _dependencies(dependencies, said.dependencies)))
+    parts.append((DEPENDENCIES, _dependency_lines(dependencies, note.dependencies)))
     return "".join(f"\n## {title}\n" + "\n".join(lines) + "\n" for title, lines in parts if lines)
 
 
 def decisions_in(text: str) -> tuple[str, ...]:
-    """Return the decisions that a memory file lists."""
+    """Return the decisions listed in a memory file."""
     _, _, after = text.partition(f"## {DECISIONS}\n")
     lines = after.partition("\n\n")[0].splitlines()
     found = (line.removeprefix("- ").strip() for line in lines if line.startswith("- "))
@@ -126,17 +240,17 @@ def decisions_in(text: str) -> tuple[str, ...]:
 _TASK_ID = re.compile(r"^Task ID: (.+)$", re.MULTILINE)
 
 
-def handoff_now(
+def relevant_handoff(
     text: str, written_at: datetime | None, plan: ImplementationPlan, task: Task | None
 ) -> str:
     """Return the part of a hand-off that still applies to a session about `task`.
 
-    All of it while its task is still that one, or while nothing was completed since it was written.
-    Otherwise only the decisions it lists, because the work it describes is over.
+    The whole hand-off applies if it is about the same task, or if no task was completed since it was
+    written. Otherwise the work that it describes is over, and only its decisions apply.
 
     Args:
         text: The hand-off, as Markdown.
-        written_at: When it was written; None when that is unknown.
+        written_at: When the hand-off was written; None if unknown.
         plan: The plan as it is now.
         task: The task of the session, or None in a phase without tasks.
     """
@@ -150,11 +264,13 @@ def handoff_now(
     return f"# Decisions of an earlier session\n\n{decisions}" if decisions else ""
 
 
-def _dependencies(facts: Sequence[str], said: Sequence[str]) -> list[str]:
-    """List added dependencies: in the model's words, which say what for, and those it does not mention."""
-    told = " ".join(said).casefold()
-    silent = (f"`{command}`" for command in facts if command.split()[-1].casefold() not in told)
-    return [f"- {line}" for line in _distinct((*said, *silent))]
+def _dependency_lines(facts: Sequence[str], notes: Sequence[str]) -> list[str]:
+    """List added dependencies: the model's notes, which say what for, and those that it did not mention."""
+    mentioned = " ".join(notes).casefold()
+    others = (
+        f"`{command}`" for command in facts if command.split()[-1].casefold() not in mentioned
+    )
+    return [f"- {line}" for line in _distinct((*notes, *others))]
 
 
 def _distinct(lines: Sequence[str]) -> list[str]:
@@ -162,28 +278,28 @@ def _distinct(lines: Sequence[str]) -> list[str]:
 
 
 class MemorySources(Model):
-    """What the memory of a prompt is made of; each part as text, empty when there is none."""
+    """The parts of a prompt's memory, each as text or empty."""
 
     handoff: str = ""
     """MEMORY.md of the last hand-off."""
     phase: str = ""
-    """What the phase before led to."""
+    """The outcome of the previous phase."""
     iterations: tuple[str, ...] = ()
-    """The last iterations, oldest first."""
+    """The memories of the last iterations, oldest first."""
     state: str = ""
-    """The plan and this run in figures."""
+    """The figures of the plan and this run."""
     learnings: Chosen = Chosen()
 
 
 class ActiveMemory(Model):
-    """The memory of one prompt: two of its sections."""
+    """The memory of one prompt: the memory text and the learnings."""
 
     text: str = ""
     learnings: tuple[str, ...] = ()
 
     @property
     def whole(self) -> str:
-        """Both as the model gets them."""
+        """Both sections as the model gets them."""
         lines = "\n".join(f"- {line}" for line in self.learnings)
         learned = f"## Learnings so far\n{lines}" if lines else ""
         remembered = f"## Memory of earlier sessions\n{self.text}" if self.text else ""
@@ -191,16 +307,15 @@ class ActiveMemory(Model):
 
 
 _HEADINGS = 80
-"""Room for the titles of the two sections."""
+"""Characters for the titles of the two sections."""
 
 
 def active_memory(sources: MemorySources) -> ActiveMemory:
-    """Build the memory of the next prompt (seeds, "Active Memory Construction"), at most 8,000 characters.
+    """Build the memory of the next prompt, at most 8,000 characters (seeds, "Active Memory Construction").
 
-    The figures and the learnings are bounded; of the rest the oldest is cut first, so the newest is
-    never dropped.
+    The figures and learnings are bounded. Of the rest, the oldest part is cut first.
     """
-    learnings = sources.learnings.told
+    learnings = sources.learnings.texts
     room = ACTIVE_MEMORY_LIMIT - _HEADINGS - sum(len(line) + 3 for line in learnings)
     parts = (sources.state, sources.handoff, *reversed(sources.iterations), sources.phase)
     kept: list[str] = []
@@ -217,8 +332,8 @@ def figures(plan: ImplementationPlan, state: RalphState, task: Task | None) -> s
     counts = plan.counts()
     done, blocked = counts[TaskStatus.COMPLETE], counts[TaskStatus.BLOCKED]
     unverified = sum(task.is_unverified for task in plan.tasks)
-    said = f" ({unverified} unverified)" if unverified else ""
-    lines = [f"- Plan: {done} of {len(plan.tasks)} tasks complete{said}, {blocked} blocked"]
+    remark = f" ({unverified} unverified)" if unverified else ""
+    lines = [f"- Plan: {done} of {len(plan.tasks)} tasks complete{remark}, {blocked} blocked"]
     if task is not None:
         lines.append(f"- This task: attempt {task.retry_count + 1}, priority {task.priority}")
         needs = ", ".join(task.dependencies)

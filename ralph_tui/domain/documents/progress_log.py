@@ -1,6 +1,6 @@
-"""The progress log, progress.txt: learnings, one line each, and one block for each iteration.
+"""The progress log, progress.txt: learnings, one line each, and one block per iteration.
 
-The form of a block is that of Ralph Hybrid (krazyuniks/ralph-hybrid, "progress.txt Format").
+Blocks have the format of Ralph Hybrid (krazyuniks/ralph-hybrid, "progress.txt Format").
 """
 
 import re
@@ -12,14 +12,14 @@ from ralph_tui.domain.base import Count, Model
 from ralph_tui.domain.plan.plan import ImplementationPlan
 from ralph_tui.domain.sanitize import one_line
 
-_BEGIN = "---"
-_LEARNED = "Learnings:"
+_BLOCK_START = "---"
+_LEARNINGS_FIELD = "Learnings:"
 _FIELD = re.compile(
     r"(Iteration|Date|Story|Status|Files Changed|Tests Added|Learnings|Commit|Output):"
 )
 _ITEM = re.compile(r"\s+- ")
 WRITTEN = "# Written by ralph"
-"""Tells this log from one of another tool."""
+"""Distinguishes this log from one that another tool wrote."""
 
 _HEADER = re.compile(rf"# (Progress Log|Started): |{WRITTEN}$")
 _STAMPED = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\] [^:]+: (.*)")
@@ -29,7 +29,7 @@ _NONE = "  - (none)"
 
 
 class Progress(Model):
-    """What one iteration came to."""
+    """The result of one iteration."""
 
     iteration: Count
     at: datetime
@@ -37,7 +37,7 @@ class Progress(Model):
     status: str
     files: tuple[str, ...] = ()
     tests: tuple[str, ...] = ()
-    """Test files that changed."""
+    """The test files that changed."""
 
 
 def header(name: str, now: datetime) -> str:
@@ -46,28 +46,28 @@ def header(name: str, now: datetime) -> str:
 
 
 def block(progress: Progress, learnings: Sequence[str]) -> str:
-    """Return the block of an iteration; `learnings` are the lines of the log since the block before."""
+    """Return the block of an iteration; `learnings` are the lines of the log since the previous block."""
     learned = [match[1] for line in learnings if (match := _STAMPED.fullmatch(line))]
     return "\n".join(
         [
             "",
-            _BEGIN,
+            _BLOCK_START,
             f"Iteration: {progress.iteration}",
             f"Date: {_stamp(progress.at)}",
             f"Story: {one_line(progress.story, 200)}",
             f"Status: {one_line(progress.status, 200)}",
             *_listed("Files Changed:", progress.files),
             *_listed("Tests Added:", progress.tests),
-            *_listed(_LEARNED, learned),
+            *_listed(_LEARNINGS_FIELD, learned),
             "",
         ]
     )
 
 
-def owed_commit(plan: ImplementationPlan, log: str) -> str:
-    """Return the line about the latest commit, unless the log has it; empty when there is none.
+def pending_commit_line(plan: ImplementationPlan, log: str) -> str:
+    """Return the line about the latest commit, or an empty string if there is none or the log has it.
 
-    A commit cannot name itself, so its line is written with what comes after it.
+    A commit cannot contain its own hash, so its line is written later, with the next entry.
     """
     made = [
         (t.commit.iteration, t.commit.hash) for t in plan.tasks if t.commit and not t.commit.pending
@@ -77,57 +77,57 @@ def owed_commit(plan: ImplementationPlan, log: str) -> str:
 
 
 def learnings_in(lines: Iterable[str]) -> tuple[str, ...]:
-    """Return the lines that say what was learned.
+    """Return the learnings in the lines of a log.
 
-    Lines outside of blocks do, also those that a person wrote. In a block only the items under `Learnings:` do,
-    unless the same is said outside.
+    Every line outside of the blocks is a learning, including those that a person wrote. In a block, only the
+    items under `Learnings:` are, unless they repeat a line outside.
     """
-    found = [(what, place) for _, what, place in _read(lines) if place is not _Place.OTHER]
-    said = {_bare(what) for what, place in found if place is _Place.OUTSIDE}
-    return tuple(what for what, place in found if place is _Place.OUTSIDE or what not in said)
+    found = [(what, place) for _, what, place in _classified(lines) if place is not _Place.OTHER]
+    outside = {_without_stamp(what) for what, place in found if place is _Place.OUTSIDE}
+    return tuple(what for what, place in found if place is _Place.OUTSIDE or what not in outside)
 
 
 def compacted(lines: Sequence[str], taken: Iterable[str], instead: Sequence[str]) -> str:
-    """Return the log with other learnings in the place of some; blocks keep everything else.
+    """Return the log with some learnings replaced by others; blocks keep everything else.
 
-    What is new is above all blocks, so that no later block takes it for its own.
+    The new learnings go above all blocks, so that no later block counts them as its own.
 
     Args:
         lines: The lines of the log.
-        taken: The learnings that are replaced, as `learnings_in` returns them.
-        instead: The learnings in their place, each one line without a time.
+        taken: The learnings to replace, as `learnings_in` returns them.
+        instead: The new learnings, each one line without a time.
     """
     gone = set(taken)
-    gone |= {_bare(line) for line in gone}
+    gone |= {_without_stamp(line) for line in gone}
     kept: list[str] = []
-    for line, what, place in _read(lines):
+    for line, what, place in _classified(lines):
         if place is _Place.OTHER or what not in gone:
             kept.append(line)
-        elif place is _Place.BLOCK and kept and kept[-1].startswith(_LEARNED):
+        elif place is _Place.BLOCK and kept and kept[-1].startswith(_LEARNINGS_FIELD):
             kept.append(_NONE)
     at = next((n for n, line in enumerate(kept) if not _HEADER.match(line)), len(kept))
     return "\n".join([*kept[:at], *instead, *kept[at:], ""])
 
 
 class _Place(Enum):
-    """Where a line is: a learning outside of blocks, one in a block, or anything else."""
+    """The kind of a line: a learning outside of blocks, a learning in a block, or anything else."""
 
     OUTSIDE = "outside"
     BLOCK = "block"
     OTHER = "other"
 
 
-def _read(lines: Iterable[str]) -> Iterator[tuple[str, str, _Place]]:
-    """Yield each line, what was learned in it, and its place."""
+def _classified(lines: Iterable[str]) -> Iterator[tuple[str, str, _Place]]:
+    """Yield each line with its learning, if it has one, and its place."""
     begun = inside = in_learnings = False
     for line in lines:
         place, what = _Place.OTHER, ""
-        if line.strip() == _BEGIN:
+        if line.strip() == _BLOCK_START:
             begun, inside, in_learnings = True, False, False
         elif _HEADER.match(line):
             begun = inside = False
         elif (inside or begun) and _FIELD.match(line):
-            begun, inside, in_learnings = False, True, line.startswith(_LEARNED)
+            begun, inside, in_learnings = False, True, line.startswith(_LEARNINGS_FIELD)
         elif inside and _ITEM.match(line):
             if in_learnings and line != _NONE:
                 place, what = _Place.BLOCK, line.split("- ", 1)[1]
@@ -137,19 +137,21 @@ def _read(lines: Iterable[str]) -> Iterator[tuple[str, str, _Place]]:
         yield line, what, place
 
 
-def _bare(line: str) -> str:
+def _without_stamp(line: str) -> str:
     """Return a learning without its time and category."""
     return match[1] if (match := _STAMPED.fullmatch(line)) else line
 
 
 def since_last_block(lines: Sequence[str]) -> tuple[str, ...]:
-    """Return the lines after the last block's own."""
-    begins = [number for number, line in enumerate(lines) if line.strip() == _BEGIN]
-    rest = lines[begins[-1] + 1 :] if begins else lines
-    own = (
+    """Return the lines after the last block."""
+    starts = [number for number, line in enumerate(lines) if line.strip() == _BLOCK_START]
+    if not starts:
+        return tuple(lines)
+    rest = lines[starts[-1] + 1 :]
+    after = (
         number for number, line in enumerate(rest) if not (_FIELD.match(line) or _ITEM.match(line))
     )
-    return tuple(rest[next(own, len(rest)) :]) if begins else tuple(rest)
+    return tuple(rest[next(after, len(rest)) :])
 
 
 def _listed(title: str, items: Sequence[str]) -> list[str]:

@@ -1,6 +1,6 @@
-"""Questions to the person: what was asked, who answered, and what the answer means to the model.
+"""Questions to the person: what was asked, who answered, and how typed answers are parsed.
 
-A question is identified by its id, never by its text, so no answer reaches another question.
+Questions are identified by id, never by text, so that an answer cannot reach another question.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from ralph_tui.domain.project_state import Phase
 QUESTIONS_SCHEMA_VERSION = 1
 
 Answerer = Literal["screen", "terminal", "command", "file", "demo", "nobody"]
-"""Where an answer came from; `nobody` is a run that may not ask."""
+"""Where an answer came from; `nobody` means a run that may not ask."""
 
 
 class Option(Record):
@@ -24,7 +24,7 @@ class Option(Record):
     description: str = ""
     preview: str = ""
     reasoned: bool = False
-    """Words may follow it that say why."""
+    """Whether the person may add a reason to this answer."""
 
 
 class Question(Record):
@@ -37,31 +37,31 @@ class Question(Record):
 
     @property
     def is_closed(self) -> bool:
-        """Only the options are answers; words of one's own belong to one of them."""
+        """Whether only the options are answers. Free text can then only be the reason for an option."""
         return any(option.reasoned for option in self.options)
 
 
 class Permission(Record):
-    """The tool call that a question asks to let run."""
+    """The tool call for which a question asks permission."""
 
     tool: str
     argument: str
-    """The command, or the input, as it will run; inert."""
+    """The command or input as it will run; inert."""
     asked: str = ""
-    """The command as the agent wrote it, where another one will run."""
+    """The command as the agent wrote it, if it differs from what will run."""
     rule: str
     reason: str = ""
     patterns: tuple[str, ...] = ()
-    """What made the rule apply, so that an allowance can hold for that; else it is for equal calls."""
+    """What triggered the rule, and what a permission for the session covers; if empty, only equal calls."""
     sub_agent: bool = False
     check: bool = False
-    """Whether it is no call of the agent but a command by which ralph checks its claim."""
+    """Whether ralph runs the command to check a claim, instead of the agent."""
     tool_id: str = ""
-    """The call that waits for the answer, where it is one of the agent's."""
+    """The agent's call that waits for the answer, if there is one."""
 
 
 class Answer(Record):
-    """What the person said: labels, words of their own, or that they decline."""
+    """The person's answer: labels of options, free text, or a refusal to answer."""
 
     labels: tuple[str, ...] = ()
     other: str = ""
@@ -75,7 +75,7 @@ class Answer(Record):
 
 
 class AskedQuestion(Record):
-    """A question with its story; `batch` joins those that were asked in one call."""
+    """A question with its answer and times. Questions of the same call have the same `batch`."""
 
     id: str
     batch: str
@@ -83,18 +83,18 @@ class AskedQuestion(Record):
     task_id: str | None = None
     question: Question
     permission: Permission | None = None
-    """Set when the question is whether a tool call may run."""
+    """Set if the question is whether a tool call may run."""
     asked_at: Timestamp
     expires_at: Timestamp | None = None
-    """When the run ends without an answer; None where it waits as long as it takes."""
+    """When the run gives up waiting for an answer; None if it waits forever."""
     answered_at: Timestamp | None = None
     answer: Answer | None = None
     withdrawn: bool = False
-    """The session that asked is gone; the next one asks again if it still wants to know."""
+    """Whether the session that asked is gone. The next session may ask again."""
 
     @property
     def is_open(self) -> bool:
-        """Whether the person is still waited for."""
+        """Whether the question still waits for an answer."""
         return self.answer is None and not self.withdrawn
 
 
@@ -109,7 +109,10 @@ class QuestionLog(Record):
         return tuple(q for q in self.questions if q.is_open)
 
     def asked_in(self, phase: Phase, since: Timestamp | None = None) -> tuple[AskedQuestion, ...]:
-        """Return the model's questions of a phase since then, oldest first, without the withdrawn ones."""
+        """Return the model's questions in a phase since a time, oldest first.
+
+        Permissions and withdrawn questions are left out.
+        """
         return tuple(
             q
             for q in self.questions
@@ -120,15 +123,15 @@ class QuestionLog(Record):
         )
 
     def asking(self, questions: Sequence[AskedQuestion]) -> "QuestionLog":
-        """Return a copy with more questions."""
+        """Return a copy with `questions` added."""
         return self.model_copy(update={"questions": (*self.questions, *questions)})
 
     def answering(self, question_id: str, answer: Answer, when: Timestamp) -> "QuestionLog":
-        """Return a copy in which one open question is answered; others are untouched."""
+        """Return a copy in which one open question is answered."""
         return self.changing(question_id, answer=answer, answered_at=when)
 
     def withdrawing_open(self) -> "QuestionLog":
-        """Return a copy in which no question waits, for sessions that are gone."""
+        """Return a copy in which all open questions are withdrawn, because their sessions are gone."""
         log = self
         for question in self.open():
             log = log.changing(question.id, withdrawn=True)
@@ -148,7 +151,7 @@ class QuestionLog(Record):
 
 
 class GivenAnswers(Model):
-    """Answers prepared in a file: question text or header to answer."""
+    """Prepared answers from a file, by the text or header of the question."""
 
     answers: Mapping[str, str] = Field(default_factory=dict)
 
@@ -159,79 +162,76 @@ class GivenAnswers(Model):
 
 
 def parse_answer(question: Question, text: str, *, by: Answerer) -> Answer:
-    """Parse an answer typed by a person: option numbers, labels (commas for several), or free words."""
+    """Parse an answer that a person typed: option numbers or labels, separated by commas, or free text."""
     words = text.strip()
     if question.is_closed:
-        return _reasoned(question, words, by)
+        return _option_with_reason(question, words, by)
     parts = [part.strip() for part in words.split(",")] if question.multi_select else [words]
-    labels = [_label(question, part) for part in parts if part]
+    labels = [_option_label(question, part) for part in parts if part]
     if labels and all(labels):
         return Answer(labels=tuple(label for label in labels if label), by=by)
     return Answer(other=words, by=by)
 
 
 def slip(question: Question, text: str) -> str:
-    """Describe a list of choices with a number that no option has; empty when there is none.
+    """Return what is wrong with a typed answer, or an empty string.
 
-    A number alone may be an answer of one's own ("12" to "How many?"); where only the options are
-    answers, it is a slip like any other word.
+    If only the options are answers, any other text is wrong. Otherwise only a list with an unknown option
+    number is; a single number may be free text, such as "12" for "How many?".
     """
     if question.is_closed:
-        answer = _reasoned(question, text.strip(), "nobody")
-        return "" if answer.labels else _CLOSED.format(_numbered(question))
+        answer = _option_with_reason(question, text.strip(), "nobody")
+        return "" if answer.labels else f"Valid answers: {_option_list(question)}."
     parts = [part.strip() for part in text.split(",")] if question.multi_select else []
-    wrong = [part for part in parts if part.isdecimal() and _label(question, part) is None]
+    wrong = [part for part in parts if part.isdecimal() and _option_label(question, part) is None]
     if len(wrong) == len(parts):
         return ""
-    return (
-        f"There is no option {wrong[0]}: they go from 1 to {len(question.options)}."
-        if wrong
-        else ""
-    )
+    return f"There is no option {wrong[0]}. Choose 1 to {len(question.options)}." if wrong else ""
 
 
-_CLOSED = "Only these are answers: {}."
-
-
-def _numbered(question: Question) -> str:
+def _option_list(question: Question) -> str:
     return ", ".join(
         f"{number} {option.label.lower()}{' (and why)' if option.reasoned else ''}"
         for number, option in enumerate(question.options, 1)
     )
 
 
-def _reasoned(question: Question, words: str, by: Answerer) -> Answer:
-    """Split an option from the reason after it: `3 not on a Friday`, `deny: no`."""
-    if (label := _label(question, words)) is not None:
+def _option_with_reason(question: Question, words: str, by: Answerer) -> Answer:
+    """Parse an option and the reason after it, such as `3 not on a Friday` or `deny: no`."""
+    if (label := _option_label(question, words)) is not None:
         return Answer(labels=(label,), by=by)
     for number, option in enumerate(question.options, 1):
         for name in (str(number), option.label):
             rest = words[len(name) :]
-            if option.reasoned and words.lower().startswith(name.lower()) and rest[:1] in _AFTER:
-                return Answer(labels=(option.label,), other=rest.lstrip(_BETWEEN), by=by)
+            if (
+                option.reasoned
+                and words.lower().startswith(name.lower())
+                and rest[:1] in _LABEL_ENDS
+            ):
+                return Answer(labels=(option.label,), other=rest.lstrip(_SEPARATORS), by=by)
     return Answer(other=words, by=by)
 
 
-_AFTER = (" ", ":", ",", ".", "\n")
-_BETWEEN = " :,.\n"
+_LABEL_ENDS = (" ", ":", ",", ".", "\n")
+_SEPARATORS = " :,.\n"
 
 
-def _label(question: Question, part: str) -> str | None:
-    """Return the option with this number or label; None when it is neither."""
+def _option_label(question: Question, part: str) -> str | None:
+    """Return the label of the option with this number or label, or None."""
     if part.isdecimal() and 1 <= int(part) <= len(question.options):
         return question.options[int(part) - 1].label
     return next((o.label for o in question.options if o.label.lower() == part.lower()), None)
 
 
-MOST_SETTLED = 200
-"""Far more than one run of a phase may ask, so that counting them there stays exact."""
+MAX_SETTLED = 200
+"""How many settled questions are kept: far more than one run of a phase may ask, so that counting them stays exact."""
 
 
 def bounded(log: QuestionLog) -> QuestionLog:
-    """Return a copy with every open question and the latest settled ones; the same one if none is too many."""
+    """Return a log with all open questions and the latest settled ones; the same log if there are not too many."""
     settled = [q.id for q in log.questions if not q.is_open]
-    if len(settled) <= MOST_SETTLED:
+    if len(settled) <= MAX_SETTLED:
         return log
-    gone = frozenset(settled[:-MOST_SETTLED])
+    gone = frozenset(settled[:-MAX_SETTLED])
     kept = tuple(q for q in log.questions if q.is_open or q.id not in gone)
     return log.model_copy(update={"questions": kept})

@@ -1,4 +1,4 @@
-"""The validation report: what was checked, with which evidence, and what remains to be done."""
+"""The validation report: findings with evidence, and the tasks that follow from them."""
 
 from collections.abc import Container, Sequence
 
@@ -7,7 +7,7 @@ from pydantic import Field
 from ralph_tui.domain.base import Count, Record, Timestamp
 from ralph_tui.domain.documents.specs import Spec
 from ralph_tui.domain.formatting import plural
-from ralph_tui.domain.plan.plan import ImplementationPlan, Task
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
 
 REPORT_SCHEMA_VERSION = 1
@@ -30,13 +30,13 @@ class SpecResult(Record):
 
 
 class Seen(Record):
-    """What an extra tool showed during the phase, kept by Python as it was returned."""
+    """The output of an extra tool during the phase, recorded by ralph itself."""
 
     tool: str
     input: str = ""
     text: str = ""
     pictures: tuple[str, ...] = ()
-    """Files in the project."""
+    """Paths of image files in the project."""
 
 
 class ValidationReport(Record):
@@ -49,44 +49,44 @@ class ValidationReport(Record):
     specs: tuple[SpecResult, ...] = ()
     summary: str = ""
     observations: tuple[str, ...] = Field(default=())
-    """What the model says it saw with extra tools, such as a browser."""
+    """What the model reports to have seen with extra tools, such as a browser."""
     seen: tuple[Seen, ...] = ()
     """What those tools returned; bounded."""
 
     @property
     def passed(self) -> bool:
-        """Every check and every criterion passed, and there is no gap."""
+        """Whether every check and every criterion passed and there is no gap."""
         return all(receipt.ok for receipt in self.checks) and not self.failures()
 
     @property
     def proof(self) -> str:
-        """What a report that passed rests on, in words."""
+        """What passed, in words."""
         ran = sum(receipt.status is ReceiptStatus.PASSED for receipt in self.checks)
         judged = sum(len(result.criteria) for result in self.specs)
         parts = (
             plural(ran, "check") if ran else "",
             f"{judged} acceptance criteri{'on' if judged == 1 else 'a'}" if judged else "",
         )
-        held = " and ".join(filter(None, parts))
-        return f"{held} passed" if held else "there was nothing to check"
+        passed = " and ".join(filter(None, parts))
+        return f"{passed} passed" if passed else "there was nothing to check"
 
     @property
-    def sights(self) -> str:
-        """How much was seen with extra tools, in words; empty when nothing was."""
+    def observations_summary(self) -> str:
+        """How much was seen with extra tools, in words; empty if nothing was."""
         pictures = sum(len(sight.pictures) for sight in self.seen)
         shown = f", {plural(pictures, 'picture')}" if pictures else ""
         calls = f"{plural(len(self.seen), 'look')} with extra tools"
         return calls + shown if self.seen else ""
 
-    def settles(self, plan: ImplementationPlan) -> bool:
-        """Return whether it passed, and was made when this plan was complete."""
-        made = self.created_at
-        if made is None or not self.passed or not plan.is_finished:
+    def confirms(self, plan: ImplementationPlan) -> bool:
+        """Return whether the plan is complete and this report passed after its last task was completed."""
+        created = self.created_at
+        if created is None or not self.passed or not plan.is_finished:
             return False
-        return all(task.completed_at is None or task.completed_at <= made for task in plan.tasks)
+        return all(task.completed_at is None or task.completed_at <= created for task in plan.tasks)
 
     def failures(self) -> tuple[str, ...]:
-        """Return everything that did not pass, as sentences."""
+        """Return the failed checks and criteria and the gaps, as text."""
         failed = [f"check failed: {r.command}" for r in self.checks if not r.ok]
         for result in self.specs:
             failed += [
@@ -99,7 +99,7 @@ class ValidationReport(Record):
 
 
 def report_problems(results: Sequence[SpecResult], specs: Sequence[Spec]) -> tuple[str, ...]:
-    """Return why a report is refused: a spec or a criterion left out, or no evidence."""
+    """Return why a report is rejected: missing specs or criteria, or findings without evidence."""
     problems: list[str] = []
     by_name = {result.spec: result for result in results}
     for spec in specs:
@@ -107,9 +107,9 @@ def report_problems(results: Sequence[SpecResult], specs: Sequence[Spec]) -> tup
         if result is None:
             problems.append(f"{spec.name} is not in the report")
             continue
-        found = {_folded(c.criterion): c for c in result.criteria}
+        found = {_normalized(c.criterion): c for c in result.criteria}
         for criterion in spec.criteria:
-            finding = found.get(_folded(criterion))
+            finding = found.get(_normalized(criterion))
             if finding is None:
                 problems.append(f"{spec.name}: no finding on “{criterion}”")
             elif not finding.evidence.strip():
@@ -117,22 +117,22 @@ def report_problems(results: Sequence[SpecResult], specs: Sequence[Spec]) -> tup
     return tuple(problems)
 
 
-def _folded(text: str) -> str:
+def _normalized(text: str) -> str:
     return " ".join(text.lower().split()).strip(" .`")
 
 
 def repair_tasks(report: ValidationReport, plan: ImplementationPlan) -> tuple[Task, ...]:
-    """Make a task for each failure, after everything else in the plan."""
+    """Return a task for each failure of a report, to run after everything else in the plan."""
     last = max((task.priority for task in plan.tasks), default=0)
     known = set(plan.taken_ids())
     tasks: list[Task] = []
     for number, failure in enumerate(report.failures(), 1):
-        task_id = _free(f"fix-r{report.round}-{number:02}", known)
+        task_id = _unused_id(f"fix-r{report.round}-{number:02}", known)
         known.add(task_id)
         tasks.append(
             Task(
                 id=task_id,
-                description=f"Validation found: {failure}. Put it right.",
+                description=f"Validation found: {failure}. Fix it.",
                 priority=last + 1,
                 verification_criteria=(failure,),
             )
@@ -141,17 +141,19 @@ def repair_tasks(report: ValidationReport, plan: ImplementationPlan) -> tuple[Ta
 
 
 def rejection_task(reason: str, number: int, plan: ImplementationPlan) -> Task:
-    """Make a task, the next one, of what the person misses in this round's result."""
+    """Return a task, to run next, for the reason why the person rejected the result of a round."""
+    left = (task.priority for task in plan.tasks if task.status is not TaskStatus.COMPLETE)
+    before_all = min(left, default=2) - 1
     return Task(
-        id=_free(f"rejected-r{number}", plan.taken_ids()),
+        id=_unused_id(f"rejected-r{number}", plan.taken_ids()),
         description=f"The person rejected the result: {reason}",
-        priority=1,
+        priority=min(1, before_all),
         verification_criteria=(reason,),
     )
 
 
-def _free(task_id: str, known: Container[str]) -> str:
-    """Return an id like this that no task has, because each request counts its rounds from one."""
+def _unused_id(task_id: str, known: Container[str]) -> str:
+    """Return an unused id like this one. Ids can repeat, because each request counts its rounds from one."""
     while task_id in known:
         task_id += "x"
     return task_id

@@ -1,7 +1,7 @@
-"""Finds plans of other tools in the place of ralph's, by their shape and their field names.
+"""Detect plans of other tools in ralph's plan file, by their shape and their field names. Pure functions.
 
-A field that ralph does not read is kept, unless losing it would lose what a task must do or when it is
-done. Such a plan is refused, because its tasks would run without their criteria. Pure functions.
+Unknown fields are usually kept and ignored. But a plan is refused if an unknown field seems to hold a task's
+description, criteria, status or dependencies, because its tasks would run without them.
 """
 
 import re
@@ -28,10 +28,10 @@ SHAPE = 'A plan looks like this: {"tasks": [{"id": "…", "description": "…", 
 
 
 class ForeignPart(Model):
-    """A part of a plan file that ralph's plans do not have and that must not be lost.
+    """A part of a plan file that ralph does not read and that must not be ignored.
 
     Attributes:
-        place: Keys and indexes that lead to it; empty for the file as a whole.
+        place: The keys and indexes of the part; empty for the file as a whole.
         message: What is wrong, as the rest of a sentence that begins with the file or the task.
         hint: What to do about it.
     """
@@ -56,23 +56,23 @@ _FOREIGN_FIELDS: Mapping[str, tuple[str, str]] = {
     "steps": ("feature_list.json", CRITERIA),
     "blockedby": ("ralph-orchestrator or beads", DEPENDENCIES),
 }
-"""Other tools' names of what ralph calls otherwise, without capitals and underscores: whose, and ours."""
+"""Field names of other tools, normalized by `_plain`: which tool uses the name, and ralph's field for it."""
 
 _INSTEAD_OF_DESCRIPTION = ("name", "summary", "content", "task", "story", "text")
-"""Harmless beside a description or a title; the only words of a task without one."""
+"""Field names that are harmless beside a description or title, but otherwise hold the description."""
 
-_TELLING = (
+_STEMS = (
     *((stem, CRITERIA) for stem in ("criteri", "accept", "check", "test", "verif")),
     *((stem, STATUS) for stem in ("status", "state", "done", "complete", "pass")),
     ("depend", DEPENDENCIES),
 )
-"""What a name contains that represents a criterion, a status or a dependency."""
+"""Word stems of names that probably mean criteria, a status or dependencies, with ralph's field."""
 
-_INNOCENT = (
+_HARMLESS_WORDS = (
     "abandoned|attest|autocomplete|bypass|checkout|compass|contest|estate|fastest|greatest|latest"
     "|passage|passenger|passion|passive|passphrase|passport|passthrough|password|protest|statement|testimon"
 )
-"""Words that contain one of these by chance."""
+"""Words that contain one of these stems by chance."""
 
 _FIELDS: Mapping[str, str] = {
     "description": "description",
@@ -80,7 +80,7 @@ _FIELDS: Mapping[str, str] = {
     "priority": "priority",
     "verificationcriteria": "verification_criteria",
 }
-"""Fields that are missed when their names are misspelled."""
+"""Ralph's fields for which misspelled names are recognized, by normalized name."""
 
 _TOP_LEVEL: Mapping[str, str] = {
     "userStories": _PRD,
@@ -90,56 +90,56 @@ _TOP_LEVEL: Mapping[str, str] = {
     "features": "a feature list of another tool",
     "issues": "a list of issues of another tool",
 }
-"""Lists at the top of other tools' files: whose."""
+"""Top-level lists in files of other tools, and which tool writes them."""
 
 
 def foreign_part(document: Mapping[str, JsonValue]) -> ForeignPart | None:
-    """Return the first part of a plan file that the plan depends on and ralph would lose, or None."""
+    """Return the first part of a plan file that matters and that ralph would ignore, or None."""
     if (whole := _foreign_shape(document)) is not None:
         return whole
     known = ImplementationPlan.model_fields
     for name in document:
-        if name not in known and _meaning(name):
-            return _refused_above(name)
+        if name not in known and _guessed_field(name):
+            return _misplaced_field(name)
     tasks = document.get("tasks")
     return next(_foreign_in_tasks(tasks), None) if isinstance(tasks, list) else None
 
 
 def foreign_list(items: Sequence[JsonValue]) -> ForeignPart | None:
-    """Do the same for a file that is a list; None when there is no task in it."""
+    """Refuse a plan file that is a list of tasks; return None if the list contains no task."""
     if not any(isinstance(item, dict) for item in items):
         return None
-    return _not_ours((), "is a list of tasks, as other tools write it")
+    return _foreign_file((), "is a list of tasks, as other tools write it")
 
 
 def foreign_lines(first: Mapping[str, JsonValue]) -> ForeignPart:
-    """Do the same for a file with one JSON object on each line, of which `first` is the first."""
-    whose = "beads" if "issue_type" in first else "beads or ralph-orchestrator"
-    return _not_ours((), f"has one JSON object on each line, as {whose} write them")
+    """Refuse a plan file with one JSON object per line; `first` is the first of them."""
+    tool = "beads" if "issue_type" in first else "beads or ralph-orchestrator"
+    return _foreign_file((), f"has one JSON object on each line, as {tool} write them")
 
 
-def _not_ours(place: tuple[str | int, ...], why: str) -> ForeignPart:
-    """Refuse a whole file of another tool."""
+def _foreign_file(place: tuple[str | int, ...], why: str) -> ForeignPart:
+    """Refuse a whole file as another tool's."""
     message = f"{why}, and is not a plan of ralph's"
     return ForeignPart(place=place, message=message, hint=f"{SHAPE} {PLAN_FROM_FILE}")
 
 
 def _foreign_shape(document: Mapping[str, JsonValue]) -> ForeignPart | None:
-    """Recognize another tool's file as a whole by its top level."""
-    for name, whose in _TOP_LEVEL.items():
+    """Recognize another tool's file by its top level, or return None."""
+    for name, tool in _TOP_LEVEL.items():
         if _has_objects(document.get(name)):
-            return _not_ours((name,), f"has {name!r} at its top level like {whose}")
+            return _foreign_file((name,), f"has {name!r} at its top level like {tool}")
     if "tasks" in document:
         return None
     for name, value in document.items():
         if isinstance(value, dict) and isinstance(value.get("tasks"), list):
-            return _not_ours(
+            return _foreign_file(
                 (name,), f"has its tasks under {_quoted(name)} like Taskmaster's tasks.json"
             )
         if _has_objects(value):
-            return _not_ours((name,), f"has a list {_quoted(name)} but no 'tasks'")
+            return _foreign_file((name,), f"has a list {_quoted(name)} but no 'tasks'")
     if "id" in document and not document.keys().isdisjoint(("description", "title")):
-        return _not_ours((), "is a single task")
+        return _foreign_file((), "is a single task")
     return None
 
 
@@ -157,10 +157,10 @@ def _foreign_in_tasks(tasks: Sequence[JsonValue]) -> Iterator[ForeignPart]:
             name: ours
             for name in task
             if name not in (*Task.model_fields, "title")
-            and (ours := _ours(name, described=described))
+            and (ours := _ralph_field(name, described=described))
         }
         if unknown:
-            yield _refused(unknown, index)
+            yield _foreign_fields(unknown, index)
         criteria = task.get("verification_criteria")
         for number, criterion in enumerate(criteria if isinstance(criteria, list) else ()):
             if isinstance(criterion, dict):
@@ -174,7 +174,7 @@ def _foreign_in_criterion(
 ) -> Iterator[ForeignPart]:
     for name in criterion:
         if name not in CommandCriterion.model_fields and (
-            "expect" in _plain(name) or _meaning(name)
+            "expect" in _plain(name) or _guessed_field(name)
         ):
             yield ForeignPart(
                 place=(*place, name),
@@ -183,21 +183,21 @@ def _foreign_in_criterion(
             )
 
 
-def _refused(unknown: Mapping[str, str], index: int) -> ForeignPart:
-    """Refuse a task's fields that must not be lost: name the first, list all in the hint."""
+def _foreign_fields(unknown: Mapping[str, str], index: int) -> ForeignPart:
+    """Refuse a task's foreign fields: the message names the first one, the hint lists them all."""
     first = next(iter(unknown))
-    whose = _FOREIGN_FIELDS.get(_plain(first), ("", ""))[0]
+    tool = _FOREIGN_FIELDS.get(_plain(first), ("", ""))[0]
     names = " and ".join(f"{_quoted(name)} to {ours}" for name, ours in list(unknown.items())[:5])
     return ForeignPart(
         place=("tasks", index, first),
         message=f"has a field {_quoted(first)}, which ralph's plans do not have"
-        + (f"; it comes from {whose}" if whose else ""),
-        hint=f"Rename {names}.{f' {PLAN_FROM_FILE}' if whose else ''}",
+        + (f"; it comes from {tool}" if tool else ""),
+        hint=f"Rename {names}.{f' {PLAN_FROM_FILE}' if tool else ''}",
     )
 
 
-def _refused_above(name: str) -> ForeignPart:
-    """Refuse a field beside `tasks`."""
+def _misplaced_field(name: str) -> ForeignPart:
+    """Refuse a task's field that is beside `tasks`."""
     return ForeignPart(
         place=(name,),
         message=f"has a field {_quoted(name)} beside 'tasks', which ralph does not read",
@@ -205,29 +205,29 @@ def _refused_above(name: str) -> ForeignPart:
     )
 
 
-def _ours(name: str, *, described: bool) -> str:
-    """Return ralph's name for an unknown field of a task; empty where nothing is lost with it."""
+def _ralph_field(name: str, *, described: bool) -> str:
+    """Return ralph's field for an unknown field of a task, or an empty string if it can be ignored."""
     plain = _plain(name)
     if plain in _FOREIGN_FIELDS:
         return _FOREIGN_FIELDS[plain][1]
     if plain in _INSTEAD_OF_DESCRIPTION:
         return "" if described else DESCRIPTION
-    if meaning := _meaning(name):
+    if meaning := _guessed_field(name):
         return meaning
-    from difflib import get_close_matches  # only a field that no plan of ralph's has waits for it
+    from difflib import get_close_matches  # imported here, because normal plans do not need it
 
     meant = get_close_matches(plain, _FIELDS, n=1, cutoff=0.8) if len(plain) > 6 else ()
     return f"`{_FIELDS[meant[0]]}`" if meant else ""
 
 
-def _meaning(name: str) -> str:
-    """Return what a name means by the words in it; empty where it means nothing."""
-    plain = re.sub(_INNOCENT, "", _plain(name))
-    return next((ours for stem, ours in _TELLING if stem in plain), "")
+def _guessed_field(name: str) -> str:
+    """Return ralph's field that a name probably means, judged by its word stems, or an empty string."""
+    plain = re.sub(_HARMLESS_WORDS, "", _plain(name))
+    return next((ours for stem, ours in _STEMS if stem in plain), "")
 
 
 def _plain(name: str) -> str:
-    """Strip capitals, underscores and the like: `acceptanceCriteria` is `acceptance_criteria`."""
+    """Normalize a name to lower-case letters and digits, so that `acceptanceCriteria` equals `acceptance_criteria`."""
     return "".join(c for c in name.casefold() if c.isalnum())
 
 

@@ -1,4 +1,4 @@
-"""What an import is going to change: the table a person sees before anything is written. Plain data."""
+"""The preview of an import, which a person sees before anything is written. Plain data."""
 
 from collections import Counter
 from enum import StrEnum
@@ -8,15 +8,15 @@ from ralph_tui.domain.base import Model
 
 
 class ImportChange(StrEnum):
-    """What happens to one entry of the file, or to one task that came from it earlier."""
+    """What an import does with one entry of the file, or with a task from an earlier import of the file."""
 
     NEW = "new"
     CHANGED = "changed"
     SAME = "same"
     GONE = "gone"
-    """The plan has it from an earlier import and the file does not name it any more; it stays."""
+    """The task was imported earlier and is no longer in the file. It stays in the plan."""
     LEFT_OUT = "left out"
-    """The file has it and it does not become a task."""
+    """The entry of the file does not become a task."""
 
 
 class ImportRow(Model):
@@ -26,21 +26,21 @@ class ImportRow(Model):
     id: str
     title: str
     detail: str = ""
-    """What is special about it, as a phrase."""
+    """A remark about the entry, as a phrase."""
 
 
 class ImportedCommand(Model):
-    """A criterion of the file that ralph will run."""
+    """A criterion of the file that is a command."""
 
     task_id: str
     command: str
     verdict: Literal["allow", "rewrite", "ask", "deny"] = "allow"
     reason: str = ""
-    """Why the guard refuses it or asks first; empty when it may run."""
+    """Why the guard refuses the command or asks first; empty if it may run."""
 
     @property
     def is_refused(self) -> bool:
-        """Whether the criterion is kept as words and never run."""
+        """Whether the criterion is kept as text and never run."""
         return self.verdict == "deny"
 
 
@@ -53,21 +53,21 @@ class ImportPreview(Model):
     commands: tuple[ImportedCommand, ...] = ()
     remarks: tuple[str, ...] = ()
     branch: str = ""
-    """The branch that the feature gets from the file; empty when it keeps its own."""
+    """The branch that the feature takes from the file; empty if it keeps its own."""
 
     @property
     def counts(self) -> Counter[ImportChange]:
-        """How many entries there are of each kind."""
+        """The number of entries of each kind."""
         return Counter(row.change for row in self.rows)
 
     @property
     def effect(self) -> tuple[object, ...]:
-        """What the import writes: what a person agrees to, whatever else happens to the plan meanwhile."""
+        """What the import writes. A person agrees to this, whatever else changes in the plan meanwhile."""
         written = (ImportChange.NEW, ImportChange.CHANGED)
         return *(row for row in self.rows if row.change in written), *self.commands, self.branch
 
     @property
     def changes_plan(self) -> bool:
-        """Whether the plan would be another one."""
+        """Whether the import would change the plan."""
         counts = self.counts
         return bool(counts[ImportChange.NEW] or counts[ImportChange.CHANGED])

@@ -1,4 +1,4 @@
-"""Tasks and the plan: selection and dependencies."""
+"""Tasks and the plan: fields, selection and dependencies."""
 
 import re
 from collections import Counter
@@ -19,12 +19,13 @@ from ralph_tui.domain.verification.verification import (
     Criterion,
     TaskVerification,
     VerificationOutcome,
+    criterion_text,
 )
 
 PLAN_SCHEMA_VERSION = 1
 
 DEFAULT_PRIORITY = 100
-"""Tasks without a priority come after those that have one, in plan order."""
+"""The priority of tasks without one; they come last, in plan order."""
 
 
 class TaskStatus(StrEnum):
@@ -37,18 +38,18 @@ class TaskStatus(StrEnum):
 
 
 class Begun(Record):
-    """The state of the project when the first attempt at a task began, to compare a claim with."""
+    """The state of the project when the first attempt at a task began, for comparison with a claim."""
 
     files: str = ""
-    """A hash of all files; empty when there are too many to read."""
+    """A hash of all files; empty if there are too many to read."""
     lock: str = ""
-    """A hash of uv's lock file, which checks may write; empty without one."""
+    """A hash of uv's lock file, which checks may change; empty without one."""
     tests: Count = 0
     """The number of test functions."""
 
 
 class Origin(Record):
-    """Where an imported task comes from. The next import finds the task by this."""
+    """Where an imported task comes from. The next import recognizes the task by this."""
 
     format: str
     path: str = ""
@@ -138,8 +139,8 @@ class Task(Record):
 
     @model_validator(mode="before")
     @classmethod
-    def _begins_with_its_title(cls, given: object) -> object:
-        """Put a title that is in a hand-written plan above the description."""
+    def _move_title_into_description(cls, given: object) -> object:
+        """Put the `title` of a hand-written task above its description."""
         if not isinstance(given, dict) or not isinstance(title := given.get("title"), str):
             return given
         fields = {name: value for name, value in given.items() if name != "title"}
@@ -150,34 +151,42 @@ class Task(Record):
 
     @property
     def changed_checks(self) -> tuple[str, ...]:
-        """Check files that changed with permission when it was completed."""
+        """Check files that changed with permission when the task was completed."""
         return self.verification.changed_checks if self.verification is not None else ()
 
     @property
     def is_held(self) -> bool:
-        """Whether a hold is what keeps it from being chosen; a task that is over is not held."""
+        """Whether a hold keeps the task from being chosen. Only pending tasks count as held."""
         return self.held and self.status is TaskStatus.PENDING
 
     @property
     def is_unverified(self) -> bool:
-        """Whether it is complete although no check could run for it."""
-        rests = self.verification
-        unverified = rests is not None and rests.outcome is VerificationOutcome.UNVERIFIED
-        return unverified and self.status is TaskStatus.COMPLETE
+        """Whether the task is complete although no check could run for it."""
+        verification = self.verification
+        return (
+            self.status is TaskStatus.COMPLETE
+            and verification is not None
+            and verification.outcome is VerificationOutcome.UNVERIFIED
+        )
 
     @property
     def title(self) -> str:
-        """The first line of the description, or the id when there is none."""
+        """The first line of the description, or the id without a description."""
         return next(iter(self.description.strip().splitlines()), "") or self.id
+
+    @property
+    def full_text(self) -> str:
+        """The description and the criteria, which decide whether a file is the work or a check."""
+        return "\n".join((self.description, *map(criterion_text, self.verification_criteria)))
 
 
 class RetiredTask(Record):
-    """A complete task that was taken out of the plan; the archive has all of it."""
+    """A complete task that was removed from the plan; the archive has its full record."""
 
     id: str
     title: str = ""
     origin: Origin | None = None
-    """Only when it was imported; a second import finds it again by this."""
+    """Set if the task was imported, so that another import recognizes it."""
 
 
 class ImplementationPlan(Record):
@@ -191,11 +200,11 @@ class ImplementationPlan(Record):
     title: str = ""
     description: str = ""
     retired: tuple[RetiredTask, ...] = ()
-    """Complete tasks that are no longer listed; what depended on them waits for nothing."""
+    """Complete tasks that are no longer listed. Dependencies on them are satisfied."""
 
     @model_validator(mode="after")
-    def _waits_for_no_retired_task(self) -> Self:
-        """Drop dependencies on retired tasks, which are satisfied, so that nothing else has to know about them."""
+    def _drop_retired_dependencies(self) -> Self:
+        """Drop dependencies on retired tasks, which are satisfied, so that other code need not check for them."""
         gone = {task.id for task in self.retired} - {task.id for task in self.tasks}
         if gone:
             tasks = (
@@ -206,7 +215,7 @@ class ImplementationPlan(Record):
                 else task
                 for task in self.tasks
             )
-            object.__setattr__(self, "tasks", tuple(tasks))  # the model is frozen, but not made yet
+            object.__setattr__(self, "tasks", tuple(tasks))  # frozen, but still under construction
         return self
 
     def task(self, task_id: str) -> Task | None:
@@ -214,7 +223,7 @@ class ImplementationPlan(Record):
         return next((task for task in self.tasks if task.id == task_id), None)
 
     def get_next_task(self) -> Task | None:
-        """Choose the next task: pending, not held, dependencies complete, lowest priority number, then plan order."""
+        """Return the ready task with the lowest priority number, the first in the plan of several, or None."""
         return min(self.ready(), key=lambda task: task.priority, default=None)
 
     def get_current_task(self) -> Task | None:
@@ -222,7 +231,7 @@ class ImplementationPlan(Record):
         return next((t for t in self.tasks if t.status is TaskStatus.IN_PROGRESS), None)
 
     def ready(self) -> tuple[Task, ...]:
-        """Return pending tasks that are not held and whose dependencies are all complete, in plan order."""
+        """Return the pending tasks that are not held and whose dependencies are complete, in plan order."""
         done = self.complete_ids()
         return tuple(
             task
@@ -233,16 +242,21 @@ class ImplementationPlan(Record):
         )
 
     def complete_ids(self) -> frozenset[str]:
-        """Return the ids of the tasks that are complete."""
+        """Return the ids of the complete tasks."""
         return frozenset(t.id for t in self.tasks if t.status is TaskStatus.COMPLETE)
 
     def waiting_on(self, task: Task, done: frozenset[str] | None = None) -> tuple[str, ...]:
-        """Return the dependencies of `task` that are not complete; pass `complete_ids` when asking for many."""
+        """Return the dependencies of `task` that are not complete.
+
+        Args:
+            task: The task.
+            done: The result of `complete_ids`, to compute it only once for many tasks.
+        """
         done = self.complete_ids() if done is None else done
         return tuple(dep for dep in task.dependencies if dep not in done)
 
     def taken_ids(self) -> frozenset[str]:
-        """Return the ids that no new task gets: those of the tasks and of the retired ones."""
+        """Return the ids that a new task must not use: those of all tasks and retired tasks."""
         return frozenset({t.id for t in self.tasks} | {t.id for t in self.retired})
 
     def counts(self) -> Counter[TaskStatus]:
@@ -251,16 +265,16 @@ class ImplementationPlan(Record):
 
     @property
     def completion_percentage(self) -> float:
-        """Share of tasks complete, 0.0 to 1.0; an empty plan is 0.0, never done."""
+        """The share of complete tasks, 0.0 to 1.0; 0.0 for an empty plan."""
         return len(self.complete_ids()) / len(self.tasks) if self.tasks else 0.0
 
     @property
     def is_finished(self) -> bool:
-        """Every task complete, and there is at least one."""
+        """Whether there is at least one task and every task is complete."""
         return bool(self.tasks) and all(t.status is TaskStatus.COMPLETE for t in self.tasks)
 
     def with_task(self, task_id: str, **changes: Any) -> "ImplementationPlan":
-        """Return a copy in which the named task has `changes`; unchanged when there is no such task."""
+        """Return a copy with `changes` to one task; unchanged if there is no such task."""
         return self.model_copy(
             update={
                 "tasks": tuple(
@@ -270,7 +284,7 @@ class ImplementationPlan(Record):
         )
 
     def retiring(self, ids: Collection[str]) -> "ImplementationPlan":
-        """Return a copy without these tasks, as far as they are complete; they are remembered as retired."""
+        """Return a copy in which these tasks, if complete, are retired."""
         done = [t for t in self.tasks if t.id in ids and t.status is TaskStatus.COMPLETE]
         fields = {
             **dict(self),
@@ -283,11 +297,11 @@ class ImplementationPlan(Record):
         return ImplementationPlan(**fields)
 
     def adding(self, tasks: Iterable[Task]) -> "ImplementationPlan":
-        """Return a copy with `tasks` at the end, none of which waits for a retired task."""
+        """Return a copy with `tasks` added at the end, without dependencies on retired tasks."""
         return ImplementationPlan(**{**dict(self), "tasks": (*self.tasks, *tasks)})
 
     def reset_stale(self) -> tuple["ImplementationPlan", tuple[str, ...]]:
-        """Put tasks that a dead session left in progress back to pending; return their ids, too."""
+        """Return a copy in which tasks that a dead session left in progress are pending, and the ids of those tasks."""
         stale = tuple(t.id for t in self.tasks if t.status is TaskStatus.IN_PROGRESS)
         plan = self
         for task_id in stale:
@@ -295,60 +309,60 @@ class ImplementationPlan(Record):
         return plan, stale
 
     def problems(self) -> tuple[PlanProblem, ...]:
-        """Return everything that makes this plan unworkable; empty when the loop can work on it."""
+        """Return the problems that make this plan unworkable, if there are any."""
         return plan_problems([(task.id, task.dependencies) for task in self.tasks])
 
     def why_unworkable(self) -> str:
-        """Return the first of these problems in words."""
+        """Return the first five problems as text."""
         return " ".join(problem.message for problem in self.problems()[:5])
 
 
 _NUMBERED = r"(.*?)([0-9]{1,9})"
-"""What ids that count have in common, and the number."""
+"""A numbered id, split into its stem and its number."""
 
 
 def free_id(plan: ImplementationPlan) -> str:
-    """Return an id for one more task: the next number in the form that most tasks have, such as task-004."""
+    """Return an id for a new task: the next number in the most common form of the plan, such as task-004."""
     plain = (task.id for task in plan.tasks if len(task.id) < MAX_ID and not odd_id(task.id))
-    counted = [found.groups() for id_ in plain if (found := re.fullmatch(_NUMBERED, id_))]
-    stems = Counter(stem for stem, _ in counted)
-    # The parts of a split task, such as task-004-1, are no example for a new one.
+    numbered = [found.groups() for id_ in plain if (found := re.fullmatch(_NUMBERED, id_))]
+    stems = Counter(stem for stem, _ in numbered)
+    # The form of a split task's parts, such as task-004-1, is not used for new tasks.
     whole = [stem for stem in stems if not any(map(str.isdigit, stem))]
     stem = max(whole or stems, key=stems.__getitem__, default="task-")
-    numbers = [number for other, number in counted if other == stem] or ["000"]
-    known = plan.taken_ids()
-    width, after = max(map(len, numbers)), max(map(int, numbers)) + 1
-    made = (f"{stem}{number:0{width}}" for number in count(after))
-    return next(task_id for task_id in made if task_id not in known)
+    numbers = [number for other, number in numbered if other == stem] or ["000"]
+    taken = plan.taken_ids()
+    width, start = max(map(len, numbers)), max(map(int, numbers)) + 1
+    candidates = (f"{stem}{number:0{width}}" for number in count(start))
+    return next(task_id for task_id in candidates if task_id not in taken)
 
 
 def in_order(tasks: Iterable[Task]) -> list[Task]:
-    """Return the tasks that are not complete, by priority."""
+    """Return the open tasks, by priority."""
     left = (task for task in tasks if task.status is not TaskStatus.COMPLETE)
     return sorted(left, key=lambda task: task.priority)
 
 
 def plan_size(tasks: Iterable[Task]) -> str:
-    """Say how much is left to do, for the person who is asked to approve it."""
+    """Return the size of the remaining work in words, for the approval of the plan."""
     left = in_order(tasks)
     tokens = sum(t.estimated_tokens or 0 for t in left)
     return f"{plural(len(left), 'task')}, about {tokens:,} tokens"
 
 
 def why_chosen(plan: ImplementationPlan, task: Task) -> str:
-    """Say in one sentence why the selection rule picked `task`."""
+    """Return why the selection rule picked `task`, in words."""
     ready = plan.ready()
     if len(ready) <= 1:
         return f"priority {task.priority}, the only task that is ready"
     ties = sum(1 for other in ready if other.priority == task.priority)
-    rule = "lowest priority number" if ties == 1 else "lowest priority number, first in the plan"
-    return f"priority {task.priority}, {rule} of {len(ready)} ready"
+    tie = "" if ties == 1 else ", first in the plan"
+    return f"priority {task.priority}, the highest of {len(ready)} ready tasks{tie}"
 
 
 def work_order(tasks: Iterable[Task]) -> list[Task]:
-    """Return the order in which the loop would take the tasks.
+    """Return the tasks in the order in which the loop would work on them.
 
-    Tasks in a cycle, or that wait for a missing one, come last.
+    Tasks in a cycle, or that depend on a missing task, come last.
     """
     every = list(tasks)
     place = {task.id: (task.priority, at) for at, task in enumerate(every)}
@@ -373,7 +387,7 @@ def work_order(tasks: Iterable[Task]) -> list[Task]:
 
 
 def needing(tasks: Iterable[Task]) -> dict[str, list[str]]:
-    """Return, by id, which tasks wait for it."""
+    """Return for each id the ids of the tasks that depend on it."""
     waiting: dict[str, list[str]] = {}
     for task in tasks:
         for dep in dict.fromkeys(task.dependencies):
@@ -382,7 +396,7 @@ def needing(tasks: Iterable[Task]) -> dict[str, list[str]]:
 
 
 def open_order(tasks: Iterable[Task]) -> list[Task]:
-    """Return the same for open tasks; complete ones block nobody."""
+    """Return the open tasks in work order; dependencies on complete tasks are satisfied."""
     every = list(tasks)
     done = {task.id for task in every if task.status is TaskStatus.COMPLETE}
     left = {task.id: task for task in every if task.id not in done}

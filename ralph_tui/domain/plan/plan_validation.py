@@ -1,4 +1,4 @@
-"""Finds what makes a plan unworkable before money is spent: ids, dependencies, cycles. Pure functions."""
+"""Find the problems that make a plan unworkable, before money is spent: ids, dependencies, cycles. Pure functions."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
@@ -7,11 +7,11 @@ from ralph_tui.domain.base import Model
 from ralph_tui.domain.sanitize import inert
 
 MAX_ID = 200
-"""Characters of a task's id; it is typed, shown in lists and named in tool calls."""
+"""Maximum length of a task's id, which people type and which is shown in lists and tool calls."""
 
 
 class PlanProblem(Model):
-    """Something that makes a plan unworkable."""
+    """A problem that makes a plan unworkable."""
 
     kind: Literal["empty_id", "odd_id", "duplicate_id", "unknown_dependency", "cycle"]
     task_id: str
@@ -20,7 +20,7 @@ class PlanProblem(Model):
 
 
 def plan_problems(tasks: Sequence[tuple[str, tuple[str, ...]]]) -> tuple[PlanProblem, ...]:
-    """Return everything that is wrong with tasks, each given as its id and its dependencies."""
+    """Return all problems of the tasks, which are given as pairs of id and dependencies."""
     known = {task_id for task_id, _ in tasks}
     return (
         *_id_problems(task_id for task_id, _ in tasks),
@@ -40,12 +40,13 @@ def plan_problems(tasks: Sequence[tuple[str, tuple[str, ...]]]) -> tuple[PlanPro
 
 
 def _blank(task_id: str) -> bool:
-    """Return whether nothing of an id can be seen and typed; the plain form is checked first, as most are plain."""
+    """Return whether an id has no visible character."""
+    # `inert` is slow, and most ids are printable.
     return not (task_id if task_id.isprintable() else inert(task_id)).strip()
 
 
 def odd_id(task_id: str) -> str:
-    """Return why nobody could type this id in a command or a tool call; empty when they can."""
+    """Return why an id cannot be typed in a command or a tool call, or an empty string if it can."""
     if len(task_id) > MAX_ID:
         return f"an id of {len(task_id)} characters, more than {MAX_ID}"
     plain = task_id.isprintable() or not set(task_id) & {"\n", "\t"}
@@ -82,7 +83,7 @@ def _id_problems(ids: Iterable[str]) -> list[PlanProblem]:
 
 
 def _cycle_problems(graph: Mapping[str, tuple[str, ...]]) -> list[PlanProblem]:
-    """Return each cycle once, as a path that ends where it began; iterative, so depth costs no stack."""
+    """Return each cycle once, as a path that ends where it began. Iterative, so that deep plans cannot overflow the stack."""
     found: list[PlanProblem] = []
     finished: set[str] = set()
     for start in graph:
@@ -104,7 +105,7 @@ def _cycle_problems(graph: Mapping[str, tuple[str, ...]]) -> list[PlanProblem]:
                     PlanProblem(
                         kind="cycle",
                         task_id=node,
-                        message=f"Tasks depend on each other in a circle: {' → '.join(loop)}.",
+                        message=f"Tasks depend on each other in a cycle: {' → '.join(loop)}.",
                         path=loop,
                     )
                 )

@@ -1,4 +1,4 @@
-"""The tasks of a plan while they change one by one."""
+"""The tasks of a plan as a map that is cheap to change, and how to find a task again after the person's edits."""
 
 from collections.abc import ItemsView, Iterable, Iterator, Mapping, ValuesView
 from dataclasses import dataclass, field
@@ -7,27 +7,27 @@ from operator import is_
 
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.plan.plan_validation import PlanProblem
+from ralph_tui.domain.verification.verification import criterion_text
 
-MOST_NEWS = 200
-"""Changed tasks that are kept beside the others before all of them are copied."""
+MAX_UPDATES = 200
+"""Changed tasks that are kept in `updates` before the whole map is copied."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Tasks(Mapping[str, Task]):  # noqa: PLW1641 - like every mapping it has no hash
-    """Tasks by id, in the order of the plan; `tasks_of` makes them.
+class Tasks(Mapping[str, Task]):  # noqa: PLW1641 - mappings have no hash
+    """Tasks by id, in the order of the plan; made by `tasks_of`.
 
-    One that changes costs no copy of ten thousand others, and whoever follows
-    the plan can ask which ones have changed.
+    Changing one task does not copy ten thousand others, and `changed_since` finds the changed ones.
     """
 
     base: Mapping[str, Task] = field(default_factory=dict)
-    news: Mapping[str, Task] = field(default_factory=dict)
-    """In the place of those in `base`."""
+    updates: Mapping[str, Task] = field(default_factory=dict)
+    """Changed tasks, which replace those in `base`."""
     complete: int = 0
-    """How many are complete."""
+    """The number of complete tasks."""
 
     def __getitem__(self, task_id: str) -> Task:
-        return self.news[task_id] if task_id in self.news else self.base[task_id]
+        return self.updates[task_id] if task_id in self.updates else self.base[task_id]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.base)
@@ -51,32 +51,32 @@ class Tasks(Mapping[str, Task]):  # noqa: PLW1641 - like every mapping it has no
 
     @cached_property
     def whole(self) -> dict[str, Task]:
-        """All in one."""
-        return {**self.base, **self.news}
+        """The tasks as one dictionary."""
+        return {**self.base, **self.updates}
 
-    def having(self, task: Task) -> "Tasks":
-        """Return the map with this task in its place, or at the end."""
+    def with_task(self, task: Task) -> "Tasks":
+        """Return a map in which `task` replaces the task with its id, or is added at the end."""
         old = self.get(task.id)
-        news = {**self.news, task.id: task}
-        complete = self.complete + _done(task) - (old is not None and _done(old))
-        if old is None or len(news) > MOST_NEWS:
-            return Tasks({**self.base, **news}, complete=complete)
-        return Tasks(self.base, news, complete)
+        updates = {**self.updates, task.id: task}
+        complete = self.complete + _is_complete(task) - (old is not None and _is_complete(old))
+        if old is None or len(updates) > MAX_UPDATES:
+            return Tasks({**self.base, **updates}, complete=complete)
+        return Tasks(self.base, updates, complete)
 
-    def told_anew(self, tasks: Iterable[Task]) -> "Tasks":
-        """Return a map of these tasks, or this one when they are the same in the same order.
+    def refreshed(self, tasks: Iterable[Task]) -> "Tasks":
+        """Return a map of `tasks`, or this one if they are equal and in the same order.
 
-        A task that did not change stays the same object, which is compared at once.
+        Unchanged tasks stay the same objects, so that later comparisons are fast.
         """
         pairs = ((self.get(task.id), task) for task in tasks)
-        told = [task if known is None or known != task else known for known, task in pairs]
-        same = len(told) == len(self) and all(map(is_, told, self.values()))
-        return self if same else tasks_of(told)
+        tasks_now = [task if known is None or known != task else known for known, task in pairs]
+        same = len(tasks_now) == len(self) and all(map(is_, tasks_now, self.values()))
+        return self if same else tasks_of(tasks_now)
 
     def changed_since(self, before: "Tasks") -> list[Task] | None:
-        """Return the tasks that changed; None when tasks were added, removed or moved."""
+        """Return the tasks that changed, or None if tasks were added, removed or moved."""
         if self.base is before.base:
-            names = self.news.keys() | before.news.keys()
+            names = self.updates.keys() | before.updates.keys()
             pairs = [(self[name], before[name]) for name in names]
         elif list(self) == list(before):
             pairs = list(zip(self.values(), before.values(), strict=True))
@@ -85,7 +85,7 @@ class Tasks(Mapping[str, Task]):  # noqa: PLW1641 - like every mapping it has no
         return [now for now, then in pairs if now is not then and now != then]
 
     def is_ordered_like(self, before: "Tasks") -> bool:
-        """Return whether everything that decides the order of work is the same: names, places, dependencies."""
+        """Return whether the order of work is the same: the same ids, places, priorities and dependencies."""
         changed = self.changed_since(before)
         return changed is not None and all(
             (task.priority, task.dependencies)
@@ -95,24 +95,65 @@ class Tasks(Mapping[str, Task]):  # noqa: PLW1641 - like every mapping it has no
 
 
 def tasks_of(tasks: Iterable[Task]) -> Tasks:
-    """Return the tasks of a plan; of two with the same id the later counts."""
+    """Return the tasks of a plan as a map. Of two tasks with the same id, the later one counts."""
     base = {task.id: task for task in tasks}
-    return Tasks(base, complete=sum(map(_done, base.values())))
+    return Tasks(base, complete=sum(map(_is_complete, base.values())))
 
 
-def _done(task: Task) -> bool:
+def _is_complete(task: Task) -> bool:
     return task.status is TaskStatus.COMPLETE
 
 
 @dataclass(frozen=True)
 class Checked:
-    """What makes a plan unworkable; a task that only gets on does not have all of them looked at again."""
+    """The problems of a plan. Progress on a task does not cause another full check."""
 
     tasks: Tasks = field(default_factory=Tasks)
     problems: tuple[PlanProblem, ...] = ()
 
     def again(self, tasks: Tasks) -> "Checked":
-        """Check the plan as it is now; where its order is the same, so are its problems."""
+        """Check the changed plan. If the order of work is the same, so are the problems."""
         if tasks.is_ordered_like(self.tasks):
             return Checked(tasks, self.problems)
         return Checked(tasks, ImplementationPlan(tasks=tuple(tasks.values())).problems())
+
+
+def found(plan: ImplementationPlan, began: Task) -> Task | None:
+    """Return the current version of the task that began, even if its id was changed; None if it is not unique."""
+    matches = [task for task in plan.tasks if task.id == began.id]
+    if not matches and began.begun is not None:
+        # Only one task runs at a time, so `begun` identifies it.
+        matches = [t for t in plan.tasks if _is_in_progress(t) and t.begun == began.begun]
+    return matches[0] if len(matches) == 1 else None
+
+
+def withdrawal_reason(plan: ImplementationPlan, began: Task) -> str:
+    """Return why work on the task must end, or an empty string if it may continue."""
+    now = found(plan, began)
+    if now is None:
+        number = sum(task.id == began.id for task in plan.tasks)
+        return f"{number} tasks have its id" if number else "it is no longer in the plan"
+    if now.status is not TaskStatus.IN_PROGRESS:
+        return "it is on hold" if now.is_held else f"it is {now.status.value.replace('_', ' ')} now"
+    waits = [dep for dep in plan.waiting_on(now) if dep not in began.dependencies]
+    return f"it waits for {', '.join(waits)} now" if waits else ""
+
+
+def reworded(before: Task, now: Task) -> str:
+    """Return which texts about the work changed, or an empty string if none did."""
+    changed = {
+        "its description": before.description != now.description,
+        "its criteria": before.verification_criteria != now.verification_criteria,
+    }
+    return " and ".join(name for name, differs in changed.items() if differs)
+
+
+def task_text(task: Task) -> str:
+    """Return the description and criteria of a task, as the agent reads them after an edit."""
+    criteria = [f"- {criterion_text(criterion)}" for criterion in task.verification_criteria]
+    heading = "Verification criteria:" if criteria else "No verification criteria."
+    return "\n".join([f"Task {task.id}: {task.description}", heading, *criteria])
+
+
+def _is_in_progress(task: Task) -> bool:
+    return task.status is TaskStatus.IN_PROGRESS

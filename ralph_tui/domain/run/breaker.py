@@ -1,7 +1,7 @@
-"""The circuit breaker: stops the loop for what would repeat with any task.
+"""The circuit breaker: stops the loop when failures would repeat with any task.
 
-A task's own failures cost that task its attempts. The breaker counts how many tasks fail in a row, and it
-opens for what one task alone cannot explain: denials, collapse, the same error across tasks, cost.
+The failures of one task only use up that task's attempts. The breaker counts how many tasks fail in a row, and
+opens for problems that a single task cannot explain: denials, output collapse, an error across tasks, cost.
 """
 
 from collections.abc import Mapping
@@ -13,24 +13,23 @@ from pydantic import Field
 from ralph_tui.domain.base import Amount, Count, Model, Record, Timestamp
 from ralph_tui.domain.costs import Money, plus
 from ralph_tui.domain.plan.plan import ImplementationPlan
-from ralph_tui.domain.run.oscillation import Files, Left, came_back, leaving, seen
+from ralph_tui.domain.run.oscillation import Files, Left, restored_iteration, seen, with_state
 
 KEPT_EVIDENCE = 5
-"""How many of the last pieces of evidence a signal keeps."""
+"""How many pieces of evidence each signal keeps, the latest ones."""
 
 COLLAPSE = 0.30
-"""Output below this share of the usual counts as collapsed (a drop by 70 %)."""
+"""Output below this share of the average counts as collapsed (a drop by 70 %)."""
 
-
-NOBODYS = ""
-"""Represents a failure that no task is to blame for, such as a CLI that died."""
+NO_TASK = ""
+"""The task of a failure that no task is to blame for, such as a CLI that died."""
 
 _ONE_PER_TASK = frozenset({"failures", "refused claims"})
-"""Signals that count tasks, however often each fails; the others count iterations."""
+"""Signals that count tasks, however often each of them fails. The others count iterations."""
 
 
 class BreakerState(StrEnum):
-    """Closed lets work through, open stops it, half-open lets one iteration try."""
+    """Closed allows work, open stops it, half-open allows one trial iteration."""
 
     CLOSED = "closed"
     OPEN = "open"
@@ -38,7 +37,7 @@ class BreakerState(StrEnum):
 
 
 class RecoveryAction(StrEnum):
-    """What is done about a pattern of failure."""
+    """What the loop does about repeated failures."""
 
     NONE = "none"
     RETRY = "retry"
@@ -49,30 +48,30 @@ class RecoveryAction(StrEnum):
 
 
 class IterationVerdict(Model):
-    """What the breaker needs to know of an iteration."""
+    """The result of an iteration, as far as the breaker needs it."""
 
     is_failure: bool
-    task: str = NOBODYS
-    """The task whose own doing this is; empty when it says nothing about the task."""
+    task: str = NO_TASK
+    """The task that is responsible; empty if the result says nothing about the task."""
     tasks_completed: Count = 0
     cost_usd: Money = 0.0
     evidence: str = ""
     error: str = ""
-    """Represents the failure itself: the same when it is the same, whatever its numbers and paths."""
+    """The fingerprint of the failure, without numbers and paths, so that equal failures compare equal."""
     denied: str = ""
-    """The command that was denied last; empty when none was. The same one again is what counts."""
+    """The last command that was denied; empty if none was. Repetitions of the same command count."""
     output_tokens: Count | None = None
-    """None when there is no usual to compare with: only building is the same work again and again."""
+    """None outside of building, where iterations are too different for an average."""
     tests_only: bool = False
-    """The iteration ran tests and changed nothing but tests."""
+    """Whether the iteration ran tests and changed nothing but tests."""
     refused_claim: bool = False
-    """A claim was made and no gate passed."""
+    """Whether the agent claimed to be done and no gate passed."""
     files: Files = Files()
-    """The project's files before the iteration and after it."""
+    """The project's files before and after the iteration."""
 
 
 class Signal(Model):
-    """One counter with its threshold and the evidence that counted."""
+    """One counter with its threshold and its evidence."""
 
     name: str
     count: float
@@ -81,21 +80,21 @@ class Signal(Model):
 
     @property
     def reached(self) -> bool:
-        """Whether the count is at the threshold; a threshold of 0 is off."""
+        """Whether the count has reached the threshold; a threshold of 0 is off."""
         return 0 < self.threshold <= self.count
 
     @property
     def cause(self) -> str:
         """What happened, as a clause without a full stop."""
-        said = self._counted(_CAUSES)
-        return f"{said}; the last: {self.evidence[-1]}" if self.evidence else said
+        text = self._counted(_CAUSES)
+        return f"{text}; the last: {self.evidence[-1]}" if self.evidence else text
 
     @property
     def cause_of_one(self) -> str:
-        """The same, of the one task that all of it is about."""
-        said = self._counted(_CAUSES_OF_ONE)
+        """The cause, worded for the one task that is responsible for all of it."""
+        text = self._counted(_CAUSES_FOR_ONE_TASK)
         last = self.evidence[-1].partition(": ")[2] if self.evidence else ""
-        return f"{said}; the last: {last}" if last else said
+        return f"{text}; the last: {last}" if last else text
 
     def _counted(self, words: Mapping[str, str]) -> str:
         plural = "" if self.count == 1 else "s"
@@ -109,11 +108,11 @@ _CAUSES: Mapping[str, str] = {
     "denials": "{count:g} iteration{s} were denied the same command",
     "output collapse": "the output of {count:g} iteration{s} was far below the usual",
     "tests only": "{count:g} iteration{s} only ran or wrote tests",
-    "refused claims": "the checks refused {count:g} claim{s} in a row",
+    "refused claims": "the checks rejected {count:g} claim{s} in a row",
     "cost": "the project cost ${count:.2f} of ${threshold:.2f}",
 }
 
-_CAUSES_OF_ONE: Mapping[str, str] = {
+_CAUSES_FOR_ONE_TASK: Mapping[str, str] = {
     "stagnation": "{count:g} iteration{s} did not finish it",
     "same error": "it failed {count:g} time{s} in the same way",
     "denials": "it was denied the same command {count:g} time{s}",
@@ -127,7 +126,7 @@ class CircuitBreaker(Record):
 
     state: BreakerState = BreakerState.CLOSED
     half_open_at: Timestamp | None = None
-    """When the open breaker allows one iteration; None: only a person can reset it."""
+    """When the open breaker allows one iteration; None if only a person can reset it."""
     failure_count: Count = 0
     stagnation_count: Count = 0
     same_error_count: Count = 0
@@ -147,18 +146,18 @@ class CircuitBreaker(Record):
     last_error: str = ""
     last_denied: str = ""
     usual_output: Amount = 0.0
-    """Output tokens of an iteration, as a moving average."""
+    """The moving average of output tokens per iteration."""
     evidence: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
     blamed: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
-    """The tasks that each signal's count is about; `NOBODYS` is for a failure of no task."""
+    """The tasks responsible for each signal's count, including `NO_TASK`."""
     opened_by: str = ""
-    """What opened it, as a clause."""
+    """Why the breaker opened, as a clause."""
     reset_reason: str = ""
     left: tuple[Left, ...] = ()
-    """What the last iterations left, to see when they go round in circles."""
+    """The states of the files after the last iterations, to detect oscillation."""
 
     def signals(self) -> tuple[Signal, ...]:
-        """Return every counter as n/threshold."""
+        """Return every counter with its threshold and evidence."""
         counted = (
             ("failures", self.failure_count, self.max_consecutive_failures),
             ("stagnation", self.stagnation_count, self.max_stagnation_iterations),
@@ -175,19 +174,24 @@ class CircuitBreaker(Record):
         )
 
     def record_iteration(self, verdict: IterationVerdict) -> "CircuitBreaker":
-        """Return a copy after one more iteration, opened when a threshold is reached."""
+        """Return a copy with one more iteration counted, open if a threshold is reached."""
         progress = verdict.tasks_completed > 0
         counts = {
-            "failures": self._tasks("failures", self.failure_count, verdict, on=verdict.is_failure),
-            # What undoes what others did is no step on, even when its own checks are green.
-            "stagnation": _next(self.stagnation_count, on=not progress or self._undone(verdict)),
-            "same error": self._same(verdict.error, self.last_error, self.same_error_count),
-            "denials": self._same(verdict.denied, self.last_denied, self.denied_count),
-            "output collapse": _next(
+            "failures": self._failing_tasks(
+                "failures", self.failure_count, verdict, on=verdict.is_failure
+            ),
+            # Undoing the work of earlier iterations is no progress, even if the task's checks pass.
+            "stagnation": _count(
+                self.stagnation_count,
+                on=not progress or restored_iteration(self.left, verdict.files) is not None,
+            ),
+            "same error": self._repeats(verdict.error, self.last_error, self.same_error_count),
+            "denials": self._repeats(verdict.denied, self.last_denied, self.denied_count),
+            "output collapse": _count(
                 self.collapse_count, on=self._collapsed(verdict) and not progress
             ),
-            "tests only": _next(self.tests_only_count, on=verdict.tests_only and not progress),
-            "refused claims": self._tasks(
+            "tests only": _count(self.tests_only_count, on=verdict.tests_only and not progress),
+            "refused claims": self._failing_tasks(
                 "refused claims", self.refused_claims_count, verdict, on=verdict.refused_claim
             ),
         }
@@ -202,17 +206,17 @@ class CircuitBreaker(Record):
                 "refused_claims_count": counts["refused claims"],
                 "last_error": verdict.error,
                 "last_denied": verdict.denied,
-                "usual_output": self._usual(verdict),
-                "evidence": self._with_evidence(counts, verdict),
-                "blamed": self._blamed(counts, verdict.task),
+                "usual_output": self._average_output(verdict),
+                "evidence": self._updated_evidence(counts, verdict),
+                "blamed": self._updated_blame(counts, verdict.task),
                 "total_cost": plus(self.total_cost, verdict.cost_usd),
-                "left": leaving(self.left, verdict.files),
+                "left": with_state(self.left, verdict.files),
             }
         )
-        return counted._opened(verdict, tried=self.state is BreakerState.HALF_OPEN)  # noqa: SLF001
+        return counted._opened_if_due(verdict, tried=self.state is BreakerState.HALF_OPEN)  # noqa: SLF001
 
-    def _opened(self, verdict: IterationVerdict, *, tried: bool) -> "CircuitBreaker":
-        """Return a copy that is open when a threshold is reached or the trial iteration failed."""
+    def _opened_if_due(self, verdict: IterationVerdict, *, tried: bool) -> "CircuitBreaker":
+        """Return a copy that is open if a threshold is reached or the trial iteration failed, otherwise closed."""
         signal = self.tripped()
         trial_failed = tried and (verdict.is_failure or not verdict.tasks_completed)
         if signal is not None:
@@ -228,23 +232,20 @@ class CircuitBreaker(Record):
         update = {"state": BreakerState.OPEN, "half_open_at": None, "opened_by": cause}
         return self.model_copy(update=update)
 
-    def _undone(self, verdict: IterationVerdict) -> bool:
-        return came_back(self.left, verdict.files) is not None
-
     @staticmethod
-    def _same(now: str, before: str, count: int) -> int:
+    def _repeats(now: str, before: str, count: int) -> int:
         if not now:
             return 0
         return count + 1 if now == before else 1
 
-    def _tasks(self, name: str, count: int, verdict: IterationVerdict, *, on: bool) -> int:
-        """Count one more, unless this task is counted already: another failure costs it another attempt."""
+    def _failing_tasks(self, name: str, count: int, verdict: IterationVerdict, *, on: bool) -> int:
+        """Return the number of failing tasks in a row. A task that fails again is counted only once."""
         if count and on and verdict.task and verdict.task in self.blamed.get(name, ()):
             return count
-        return _next(count, on=on)
+        return _count(count, on=on)
 
-    def _blamed(self, counts: Mapping[str, int], task: str) -> dict[str, tuple[str, ...]]:
-        """Return the tasks behind each signal above zero."""
+    def _updated_blame(self, counts: Mapping[str, int], task: str) -> dict[str, tuple[str, ...]]:
+        """Return the responsible tasks of each signal above zero."""
         blamed: dict[str, tuple[str, ...]] = {}
         for name, count in counts.items():
             before = self.blamed.get(name, ()) if count > 1 else ()
@@ -252,48 +253,48 @@ class CircuitBreaker(Record):
                 blamed[name] = before if task in before else (*before, task)
         return blamed
 
-    def _is_one_tasks(self, signal: Signal) -> bool:
-        """Return whether one task alone is behind a signal that others would have to confirm."""
+    def _blames_one_task(self, signal: Signal) -> bool:
+        """Return whether a single task is responsible for a signal that a single task can explain."""
         blamed = self.blamed.get(signal.name, ())
-        alone = len(blamed) == 1 and NOBODYS not in blamed
-        return alone and signal.name in _CAUSES_OF_ONE
+        is_one_task = len(blamed) == 1 and NO_TASK not in blamed
+        return is_one_task and signal.name in _CAUSES_FOR_ONE_TASK
 
-    def given_up(self) -> Signal | None:
-        """Return the first signal that reached its threshold because of one task alone, or None."""
-        return next((s for s in self.signals() if s.reached and self._is_one_tasks(s)), None)
+    def task_signal(self) -> Signal | None:
+        """Return the first signal that reached its threshold because of a single task, or None."""
+        return next((s for s in self.signals() if s.reached and self._blames_one_task(s)), None)
 
     def without_blocked(self) -> "CircuitBreaker":
-        """Return a copy whose stagnation counts the task that was just blocked as one iteration only."""
+        """Return a copy in which each stagnating task, such as the one just blocked, counts only once."""
         tasks = len(self.blamed.get("stagnation", ()))
         return self.model_copy(update={"stagnation_count": min(self.stagnation_count, tasks)})
 
     def _collapsed(self, verdict: IterationVerdict) -> bool:
-        said = verdict.output_tokens
-        return said is not None and said < COLLAPSE * self.usual_output
+        output = verdict.output_tokens
+        return output is not None and output < COLLAPSE * self.usual_output
 
-    def _usual(self, verdict: IterationVerdict) -> float:
-        """Return the usual output in tokens, averaged over iterations; a collapse does not count."""
-        said = verdict.output_tokens
-        if said is None or self._collapsed(verdict):
+    def _average_output(self, verdict: IterationVerdict) -> float:
+        """Return the new moving average of output tokens. A collapsed iteration does not change it."""
+        output = verdict.output_tokens
+        if output is None or self._collapsed(verdict):
             return self.usual_output
-        return (2 * (self.usual_output or said) + said) / 3
+        return (2 * (self.usual_output or output) + output) / 3
 
-    def _with_evidence(
+    def _updated_evidence(
         self, counts: Mapping[str, int], verdict: IterationVerdict
     ) -> dict[str, tuple[str, ...]]:
-        """Return what counted for each signal above zero."""
+        """Return the evidence of each signal above zero."""
         kept: dict[str, tuple[str, ...]] = {}
         for name, count in counts.items():
             if count:
                 before = self.evidence.get(name, ()) if count > 1 else ()
                 again = verdict.task and verdict.task in self.blamed.get(name, ())
                 if name in _ONE_PER_TASK and again:
-                    before = before[:-1]  # what it failed with before is in its history
-                kept[name] = (*before, self._seen(name, verdict))[-KEPT_EVIDENCE:]
+                    before = before[:-1]  # the task's history has its earlier failures
+                kept[name] = (*before, self._evidence_of(name, verdict))[-KEPT_EVIDENCE:]
         return kept
 
-    def _seen(self, name: str, verdict: IterationVerdict) -> str:
-        """Return what counted for one signal, beginning with the task, as the verdict's evidence does."""
+    def _evidence_of(self, name: str, verdict: IterationVerdict) -> str:
+        """Return the evidence for one signal: the verdict's, which begins with the task, and a detail."""
         details = {
             "denials": f"denied: {verdict.denied}",
             "output collapse": f"{verdict.output_tokens} output tokens, usual {self.usual_output:.0f}",
@@ -302,12 +303,12 @@ class CircuitBreaker(Record):
         return f"{verdict.evidence} ({details[name]})" if details.get(name) else verdict.evidence
 
     def tripped(self) -> Signal | None:
-        """Return the first signal that opens the breaker, or None; one task alone does not."""
-        return next((s for s in self.signals() if s.reached and not self._is_one_tasks(s)), None)
+        """Return the first signal that opens the breaker, or None. A single task does not open it."""
+        return next((s for s in self.signals() if s.reached and not self._blames_one_task(s)), None)
 
     @property
     def is_spent(self) -> bool:
-        """The money is used up, which no time brings back."""
+        """Whether the cost limit is used up, which waiting does not change."""
         return 0 < self.max_cost_usd <= self.total_cost
 
     @property
@@ -316,15 +317,15 @@ class CircuitBreaker(Record):
         return self.state is BreakerState.OPEN and self.half_open_at is not None
 
     def cooling(self, until: datetime | None) -> "CircuitBreaker":
-        """Return a copy that attempts one iteration at `until`; None: not automatically."""
+        """Return a copy that allows one iteration at `until`; with None, only a person resets it."""
         return self.model_copy(update={"half_open_at": until})
 
     def half_open(self) -> "CircuitBreaker":
-        """Return a copy that lets exactly one iteration through."""
+        """Return a copy that allows exactly one iteration."""
         return self._cleared(BreakerState.HALF_OPEN)
 
     def reset(self, reason: str) -> "CircuitBreaker":
-        """Return a closed copy with its counters at zero and the reason."""
+        """Return a closed copy with all counters at zero."""
         cleared = self._cleared(BreakerState.CLOSED)
         return cleared.model_copy(update={"evidence": {}, "reset_reason": reason, "left": ()})
 
@@ -343,16 +344,16 @@ class CircuitBreaker(Record):
         )
 
 
-def _next(count: int, *, on: bool) -> int:
+def _count(count: int, *, on: bool) -> int:
     return count + 1 if on else 0
 
 
 REGENERATE_BELOW = 0.5
-"""Share of the plan complete below which a plan without progress is made again."""
+"""A stagnating plan is remade if less than this share of it is complete."""
 
 
 def recovery_for(plan: ImplementationPlan, breaker: CircuitBreaker) -> RecoveryAction:
-    """Choose a recovery in the seeds' order: replan where the loop makes no progress, otherwise a person decides."""
+    """Choose a recovery: remake the plan if the loop stagnates, otherwise let a person decide."""
     signal = breaker.tripped()
     if signal is not None and signal.name == "stagnation":
         return recovery_of_plan(plan)
@@ -360,7 +361,7 @@ def recovery_for(plan: ImplementationPlan, breaker: CircuitBreaker) -> RecoveryA
 
 
 def recovery_of_plan(plan: ImplementationPlan) -> RecoveryAction:
-    """Choose what to do about a plan that cannot continue."""
+    """Choose a recovery for a plan without progress: remake it early on, otherwise let a person decide."""
     if plan.completion_percentage < REGENERATE_BELOW:
         return RecoveryAction.REGENERATE_PLAN
     return RecoveryAction.MANUAL_INTERVENTION

@@ -1,4 +1,4 @@
-"""The context budget: how full the window is, and what follows from that."""
+"""The context budget: how full the context window is, and what the loop does about it."""
 
 from enum import StrEnum
 
@@ -6,7 +6,7 @@ from ralph_tui.domain.base import Count, Model, Record
 
 
 class Zone(StrEnum):
-    """Which part of the window is in use (seeds, "The Smart Zone")."""
+    """How far the window is filled (seeds, "The Smart Zone")."""
 
     UNDER = "under"
     SMART = "smart"
@@ -15,7 +15,7 @@ class Zone(StrEnum):
 
 
 class BudgetDecision(StrEnum):
-    """What the loop does about the context right now."""
+    """What the loop does about the context now."""
 
     CONTINUE = "continue"
     WRAP_UP = "wrap_up"
@@ -24,21 +24,21 @@ class BudgetDecision(StrEnum):
 
 
 MOST_ITERATIONS = 100
-"""Iterations whose use is kept."""
+"""How many iterations are kept in `ContextBudget.iterations`."""
 
 
 class IterationUse(Record):
-    """How much of the context window one iteration filled, and what it took in all."""
+    """How far one iteration filled the context window, and how many tokens it used in total."""
 
     iteration: Count
     task_id: str = ""
     """The task, or the phase of a session without one."""
     context_tokens: Count = 0
-    """Tokens in the window at its end."""
+    """Tokens in the window at the end of the iteration."""
     percent: float = 0.0
-    """The same as a share of the capacity."""
+    """`context_tokens` in percent of the capacity."""
     tokens_used: Count = 0
-    """Tokens of all its requests."""
+    """Tokens of all requests of the iteration."""
 
 
 class ContextBudget(Record):
@@ -56,17 +56,17 @@ class ContextBudget(Record):
 
     @property
     def interrupt_percent(self) -> int:
-        """Percent of the capacity at which the turn is interrupted."""
+        """The use at which the turn is interrupted, in percent of the capacity."""
         return round(100 * (1 - self.safety_margin))
 
     @property
     def percent(self) -> float:
-        """Current use in percent of the capacity."""
+        """The current use in percent of the capacity."""
         return 100 * self.current_usage / self.total_capacity if self.total_capacity else 0.0
 
     @property
     def zone(self) -> Zone:
-        """The zone the current use falls in."""
+        """The zone of the current use."""
         if self.percent >= self.interrupt_percent:
             return Zone.OVER
         if self.percent >= self.budget_percent:
@@ -78,13 +78,13 @@ class ContextBudget(Record):
         return self.model_copy(update={"current_usage": max(0, tokens)})
 
     def recording(self, number: int, task_id: str, *, context: int, tokens: int) -> "ContextBudget":
-        """Return a copy that keeps what an iteration used.
+        """Return a copy that also records the use of an iteration.
 
         Args:
             number: The iteration's number, from 1.
-            task_id: The task it worked on.
-            context: Tokens in the context window at its end.
-            tokens: Tokens of all its requests.
+            task_id: The iteration's task.
+            context: Tokens in the context window at the end.
+            tokens: Tokens of all requests.
         """
         use = IterationUse(
             iteration=number,
@@ -96,12 +96,12 @@ class ContextBudget(Record):
         return self.model_copy(update={"iterations": (*self.iterations, use)[-MOST_ITERATIONS:]})
 
     def at_turn_end(self) -> BudgetDecision:
-        """Decide between turns: hand off before more work from the budget percentage on."""
+        """Decide between turns: hand off once the use reaches the budget percentage."""
         over = self.percent >= self.budget_percent
         return BudgetDecision.HAND_OFF if over else BudgetDecision.CONTINUE
 
     def mid_turn(self) -> BudgetDecision:
-        """Decide while the model works: ask it to wrap up, then interrupt."""
+        """Decide during a turn: first ask the model to wrap up, later interrupt."""
         if self.percent >= self.interrupt_percent:
             return BudgetDecision.INTERRUPT
         if self.percent >= self.handoff_threshold_percent:
@@ -119,7 +119,7 @@ class TokenUsage(Model):
 
     @property
     def context(self) -> int:
-        """Tokens the window holds after this response."""
+        """Tokens in the context window after this response."""
         return (
             self.input_tokens
             + self.cache_read_tokens

@@ -1,7 +1,7 @@
-"""Reduce a failure to what stays the same when the same failure happens again.
+"""Reduce a failure to a fingerprint that stays the same when the failure repeats.
 
-Paths, line numbers, times, sizes and ids change from one run to the next without the failure being
-another one. Names of tests stay as they are: `test_1` and `test_2` are two failures.
+Paths, line numbers, times, sizes and ids vary between runs of the same failure, so placeholders replace them.
+Test names are kept, because `test_1` and `test_2` are different failures.
 """
 
 import hashlib
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from ralph_tui.domain.sanitize import inert, one_line
 
 _SHOWN = 100
-"""Characters of the failure that stay readable in the circuit breaker's file."""
+"""Characters of the failure that are readable in a fingerprint."""
 
 _MOST_LINES = 12
 
@@ -28,7 +28,7 @@ _VARYING: tuple[tuple[str, str], ...] = (
     (r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,}\b", "<id>"),
     (r"(?<![\w.])[-+]?\d[\d_,]*(?:\.\d+)?(?:[eE][-+]?\d+)?(?:\s?(?:ns|us|µs|ms|s|sec|seconds?|min|minutes?|h|kB|KB|MB|GB|KiB|MiB|GiB|bytes|%))?(?![\w])", "<n>"),
 )  # fmt: skip
-"""What varies, and what is in its place; the first that fits goes first."""
+"""Patterns of what varies, with their placeholders, in the order in which they are applied."""
 
 _SAYS_WHY = re.compile(
     r"^E\s{2,}\S"  # pytest
@@ -37,11 +37,11 @@ _SAYS_WHY = re.compile(
     r"|\berror TS\d+|\bassertion\b.*\bfailed\b|\bnot found\b|\bNo such file\b|\bcannot\b",
     re.IGNORECASE,
 )
-"""A line of output that says what went wrong, in the words of common tools."""
+"""Matches a line of output that says what went wrong, in the words of common tools."""
 
 
 def steady(text: str) -> str:
-    """Return the text on one line, with a word in the place of everything that varies from run to run."""
+    """Return the text on one line, with placeholders for everything that varies from run to run."""
     line = inert(text)
     for form, word in _VARYING:
         line = re.sub(form, word, line)
@@ -49,24 +49,24 @@ def steady(text: str) -> str:
 
 
 def steady_name(name: str) -> str:
-    """Return the name of a test without what varies: where the project is, and addresses in its parameters."""
+    """Return the name of a test without the project's directory and with placeholders for memory addresses."""
     found = re.sub(r"^(?:[A-Za-z]:)?[\\/](?:[^\\/:]*[\\/])*", "", inert(name))
     return " ".join(re.sub(r"\b0x[0-9a-fA-F]+\b", "<id>", found).split())
 
 
 def reasons(output: str) -> tuple[str, ...]:
-    """Return the lines of a command's output that say what went wrong, each once, without what varies.
+    """Return the distinct lines of a command's output that say what went wrong, with placeholders.
 
-    An output that has no such line is known by how it ends.
+    If there is no such line, the last three lines are used.
     """
     lines = [line for line in output.splitlines() if line.strip()]
-    telling = [line for line in lines if _SAYS_WHY.search(line)]
-    found = dict.fromkeys(steady(line) for line in (telling or lines[-3:]))
+    errors = [line for line in lines if _SAYS_WHY.search(line)]
+    found = dict.fromkeys(steady(line) for line in (errors or lines[-3:]))
     return tuple(sorted(line for line in found if line)[:_MOST_LINES])
 
 
 def fingerprint_of(parts: Iterable[str]) -> str:
-    """Return what represents a failure: its first words for a person, and a hash of all of it."""
+    """Return the fingerprint of a failure: its first words for a person, and a hash of all parts."""
     given = [part for part in parts if part]
     if not given:
         return ""
@@ -75,5 +75,5 @@ def fingerprint_of(parts: Iterable[str]) -> str:
 
 
 def fingerprint(message: str) -> str:
-    """Return what represents a failure that has only one message; empty for an empty one."""
+    """Return the fingerprint of a failure with a single message; empty for an empty message."""
     return fingerprint_of([steady(message)])

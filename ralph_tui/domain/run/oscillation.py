@@ -1,50 +1,52 @@
-"""Detects oscillation: an iteration that leaves the files as they were before, or as an earlier one did."""
+"""Detect oscillation: an iteration that changes no file, or returns the files to an earlier state."""
 
 from collections.abc import Sequence
 
 from ralph_tui.domain.base import Count, Model, Record
 
-KEPT = 12
-"""How many of the last iterations a circle can span."""
+MAX_STATES = 12
+"""How many file states are kept, which is the longest oscillation that can be detected."""
 
 
 class Left(Record):
-    """The files as an iteration left them."""
+    """The state of the files after an iteration."""
 
     iteration: Count
     files: str
-    """A hash of the contents of all of them."""
+    """A hash of the contents of all files."""
 
 
 class Files(Model):
-    """The files before an iteration and after it; empty where they were not looked at."""
+    """The hashes of all files before and after an iteration; empty if unknown."""
 
     iteration: Count = 0
     before: str = ""
     after: str = ""
 
 
-def came_back(left: Sequence[Left], now: Files) -> int | None:
-    """Return the iteration after which the files were as they are now, though others changed them since."""
+def restored_iteration(left: Sequence[Left], now: Files) -> int | None:
+    """Return the earlier iteration whose file state the last iteration restored, or None.
+
+    An iteration that changed nothing restored nothing.
+    """
     if not now.after or now.after == now.before:
         return None
-    known = (seen.iteration for seen in reversed(left) if seen.files == now.after)
-    return next(known, None)
+    return next((state.iteration for state in reversed(left) if state.files == now.after), None)
 
 
 def seen(left: Sequence[Left], now: Files) -> str:
-    """Say how the files speak against progress; empty when they do not."""
+    """Return why the files show no progress, or an empty string if they do."""
     if now.after and now.after == now.before:
         return "no file changed"
-    number = came_back(left, now)
+    number = restored_iteration(left, now)
     if number is None:
         return ""
     return f"the files are as they were {f'after iteration {number}' if number else 'at the start'}"
 
 
-def leaving(left: Sequence[Left], now: Files) -> tuple[Left, ...]:
-    """Remember the files after an iteration; the first one remembers the start, too."""
+def with_state(left: Sequence[Left], now: Files) -> tuple[Left, ...]:
+    """Return the kept states with the one after this iteration; the first time also the one before it."""
     if not now.after:
         return tuple(left)
     first = () if left else (Left(iteration=max(0, now.iteration - 1), files=now.before),)
-    return (*left, *first, Left(iteration=now.iteration, files=now.after))[-KEPT:]
+    return (*left, *first, Left(iteration=now.iteration, files=now.after))[-MAX_STATES:]

@@ -1,22 +1,22 @@
-"""Find the promise with which a model says that it is done, in its own final words and nowhere else."""
+"""Find the promise with which a model claims to be done, only in the last line of its last message."""
 
 import re
 
 _MOST_INDENT = 3
-"""Spaces; Markdown takes more for code."""
+"""Spaces before the promise. Markdown treats a larger indent as code."""
 
 _FENCE = re.compile(r"[\s>*+-]*(?P<fence>`{3,}|~{3,})(?P<rest>.*)")
 
 
 def words_before_promise(message: str, promise: str) -> str | None:
-    """Return what the model says before its promise; None when the message does not end with the promise.
+    """Return the message without its promise, or None if the message does not end with the promise.
 
-    The promise is the whole last line. Quoted, indented as code, in a fence, or with other words on its
-    line it is talk about the promise, such as "I cannot say it yet".
+    The promise must be the whole last line. If it is quoted, indented as code, in a code fence or has other
+    words on its line, the model only talks about the promise.
 
     Args:
         message: The last message of a session, as the model wrote it.
-        promise: The words that claim; empty: nothing does.
+        promise: The words of the promise; if empty, there is never one.
     """
     lines = message.rstrip().splitlines()
     if not promise or not lines or lines[-1].strip() != promise:
@@ -28,7 +28,7 @@ def words_before_promise(message: str, promise: str) -> str | None:
 
 
 def _in_fence(lines: list[str]) -> bool:
-    """Return whether a code fence is open after these lines, also one in a list or a quotation."""
+    """Return whether a code fence is open after these lines, including one in a list or a quotation."""
     opened = ""
     for line in lines:
         found = _FENCE.match(line)

@@ -1,4 +1,4 @@
-"""Counts model requests of the last hour by the minute, so that a restart forgets none of them."""
+"""Count the model requests of the last hour by the minute, across restarts."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -12,12 +12,12 @@ MINUTE = timedelta(minutes=1)
 
 
 class RequestRate(Record):
-    """How many requests each minute of the last hour saw; keys are whole minutes since 1970."""
+    """The requests in each minute of the last hour. The keys are whole minutes since 1970."""
 
     minutes: Mapping[int, Count] = Field(default_factory=dict)
 
     def counting(self, requests: int, now: datetime) -> "RequestRate":
-        """Return a copy with `requests` more, made now; older than an hour is forgotten."""
+        """Return a copy with `requests` more at the time `now`, without counts older than an hour."""
         if requests <= 0:
             return self
         minute = _minute(now)
@@ -25,18 +25,21 @@ class RequestRate(Record):
         return RequestRate(minutes={**kept, minute: kept.get(minute, 0) + requests})
 
     def joined(self, other: "RequestRate") -> "RequestRate":
-        """Return a copy that counts the requests of both."""
+        """Return the sum of both counts."""
         both = {*self.minutes, *other.minutes}
         return RequestRate(
             minutes={m: self.minutes.get(m, 0) + other.minutes.get(m, 0) for m in both}
         )
 
     def in_hour(self, now: datetime) -> int:
-        """Count the requests of the last hour; a minute that is partly in it counts whole."""
+        """Return the requests in the last hour; a partial minute counts as a whole one."""
         return sum(n for m, n in self.minutes.items() if _counts(m, now))
 
     def free_at(self, limit: int, now: datetime) -> Timestamp | None:
-        """Return when fewer than `limit` are left in the hour; None when that is so now, or 0 is no limit."""
+        """Return when the last hour will have fewer than `limit` requests.
+
+        None means that it has fewer already, or that there is no limit because `limit` is 0.
+        """
         over = self.in_hour(now) - limit
         if limit <= 0 or over < 0:
             return None
@@ -52,6 +55,6 @@ def _minute(now: datetime) -> int:
 
 
 def _counts(minute: int, now: datetime) -> bool:
-    """Return whether a minute counts; a clock that was set back must not keep requests of the future for ever."""
+    """Return whether a minute counts. Times in the far future, from before a clock was set back, do not."""
     current = _minute(now)
     return current - 60 <= minute <= current + 60

@@ -1,4 +1,4 @@
-"""What an undo would change, and what it changed: the same for every face."""
+"""The preview and the result of an undo, the same for every face."""
 
 from enum import StrEnum
 
@@ -9,15 +9,15 @@ class UndoneHow(StrEnum):
     """What an undo does to a file."""
 
     RESTORE = "restore"
-    """Back to what it held before."""
+    """The file gets its earlier content."""
     REMOVE = "remove"
-    """It was new."""
+    """The file was new."""
     BRING_BACK = "bring back"
-    """It was deleted."""
+    """The file had been deleted."""
 
 
 class UndoneFile(Model):
-    """A file that an undo changes, and by how many lines."""
+    """A file that an undo changes, with line counts."""
 
     path: str
     how: UndoneHow
@@ -26,37 +26,37 @@ class UndoneFile(Model):
 
 
 class UndoPreview(Model):
-    """What an undo of a task or an iteration would do."""
+    """What the undo of a task or an iteration would do."""
 
     wanted: str
-    """What the person asked for, as they wrote it."""
+    """The task or iteration to undo, as the person typed it."""
     task_id: str
     title: str
     iterations: tuple[int, ...]
     files: tuple[UndoneFile, ...] = ()
     commits_to: str = ""
-    """The branch that gets a new commit with it; empty when nothing is committed."""
+    """The branch that gets a commit with the undo; empty if nothing is committed."""
     whole: bool = True
-    """Whether all work on the task is undone, and not one iteration of several."""
+    """Whether all work on the task is undone, rather than one iteration of several."""
     current: str = ""
-    """The tree of the project when this was found out."""
+    """The project's git tree when the preview was made."""
     target: str = ""
-    """The tree of the project afterwards."""
+    """The project's git tree after the undo."""
 
     @property
     def additions(self) -> int:
-        """Lines that come back."""
+        """The number of lines that the undo adds."""
         return sum(file.additions for file in self.files)
 
     @property
     def deletions(self) -> int:
-        """Lines that go."""
+        """The number of lines that the undo removes."""
         return sum(file.deletions for file in self.files)
 
 
 class Undone(Model):
-    """What an undo has done."""
+    """A completed undo."""
 
     preview: UndoPreview
     commit: str = ""
-    """The commit that holds it; empty when nothing was committed."""
+    """The commit of the undo; empty if nothing was committed."""

@@ -1,4 +1,4 @@
-"""How much of a subscription's windows is used, as the CLI reports it."""
+"""The used share of a subscription's usage windows, as the CLI reports it."""
 
 from ralph_tui.domain.base import Amount, Model, Timestamp
 
@@ -11,7 +11,7 @@ WINDOWS = {
 
 
 class Allowance(Model):
-    """One window."""
+    """The used share of one window."""
 
     window: str
     percent: Amount
@@ -23,7 +23,11 @@ class Allowance(Model):
         return WINDOWS.get(self.window, self.window.replace("_", " "))
 
     def used_up(self, share: int) -> str:
-        """Say that the person's `share`, in percent, is used; 0 is no limit."""
+        """Return in words that the person's limit is reached, or an empty string.
+
+        Args:
+            share: The limit in percent of the window; 0 means no limit.
+        """
         if not 0 < share <= self.percent:
             return ""
         return f"{self.percent:.0f} % of the {self.name} allowance is used, the limit is {share} %"

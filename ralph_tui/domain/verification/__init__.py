@@ -1,4 +1,4 @@
-"""How work is verified: commands, counts, receipts and reviews, as models.
+"""The models of verification: commands, test counts, receipts and reviews.
 
 May not: run a command; `engine.verification` does.
 Callers: every room.

@@ -1,4 +1,4 @@
-"""The commands that check a project: its tests, types, lint and format, and where each was found."""
+"""The commands that check a project (tests, types, lint and format), and where each was found."""
 
 import re
 from collections.abc import Mapping
@@ -15,24 +15,24 @@ AbsolutePath = Annotated[str, Field(pattern=r"^[~/]")]
 
 
 class SandboxException(Model):
-    """What one command of the gate may use beyond the sandbox."""
+    """What one command of the gate may use outside of the sandbox."""
 
     network: bool = False
-    """The whole network, this machine's own ports included."""
+    """Whether the command may use the whole network, including ports of this machine."""
     ports: tuple[Port, ...] = ()
-    """Ports on this machine's loopback interface, reached under the same number."""
+    """Ports of this machine's loopback interface, available under the same number."""
     writable: tuple[AbsolutePath, ...] = ()
     """Directories that the command may read and write."""
     sockets: tuple[AbsolutePath, ...] = ()
-    """Unix sockets, such as a container engine's."""
+    """Unix sockets that the command may use, such as a container engine's."""
 
 
 SandboxExceptions = Mapping[str, SandboxException]
-"""By the command, which must be exactly the same."""
+"""Exceptions by command, which must match exactly."""
 
 
 class CheckKind(StrEnum):
-    """What a command checks; the values are the names that plans and settings use."""
+    """What a command checks. The values are the names in plans and settings."""
 
     TESTS = "tests"
     TYPECHECK = "typecheck"
@@ -41,13 +41,13 @@ class CheckKind(StrEnum):
 
 
 GATE_KINDS = (CheckKind.TESTS, CheckKind.TYPECHECK, CheckKind.LINT)
-"""What the gate runs for every task unless the settings say otherwise."""
+"""The checks that the gate runs for every task unless the settings name others."""
 
 ALL = "all"
-"""The name for every command the gate runs."""
+"""The name for all commands of the gate."""
 
 PythonManager = Literal["", "uv", "poetry", "pdm", "hatch", "pip"]
-"""What runs a project's Python: empty where the project has none."""
+"""The tool that manages a project's Python; empty for a project without Python."""
 
 
 class CheckCommand(Model):
@@ -55,29 +55,43 @@ class CheckCommand(Model):
 
     kind: CheckKind
     command: str
-    """Exactly what a shell in the project's directory runs."""
+    """The exact command line for a shell in the project's directory."""
     runner: str = ""
-    """The program that does the work, such as pytest, unittest, npm, cargo or make; empty: from a setting."""
+    """The program that does the work, such as pytest, npm, cargo or make; empty for a command from the settings."""
     file: str
     """Where the command was found: a file in the project, or the name of a setting."""
     part: str = ""
-    """Where in that file."""
+    """The place in that file."""
 
     @property
     def found(self) -> str:
         """Where the command was found, such as `pyproject.toml [dependency-groups] test`."""
         return f"{self.file} {self.part}".strip()
 
+    def takes_place_of(self, other: "CheckCommand") -> bool:
+        """Return whether this is what became of another command, so that the other one need not run any more.
+
+        A setting is the person's decision. The same runner or package script in the same directory runs the
+        same tests, whatever starts it.
+        """
+        if self.kind is not other.kind:
+            return False
+        if self.file.startswith("build."):
+            return True
+        directories = [one.file.rpartition("/")[0] for one in (self, other)]
+        same = self.runner == other.runner or self.found == other.found
+        return same and directories[0] == directories[1]
+
 
 class ProjectChecks(Model):
-    """How a project runs its checks; a project in several languages may have several of a kind."""
+    """The check commands of a project. With several languages, there may be several of a kind."""
 
     commands: tuple[CheckCommand, ...] = ()
     python: PythonManager = ""
 
     @property
     def uses_uv(self) -> bool:
-        """Whether uv owns the project's Python, so that uv's rules hold for the agent."""
+        """Whether uv manages the project's Python, so that the guard's rules for uv apply."""
         return self.python == "uv"
 
     def of(self, kind: CheckKind) -> tuple[CheckCommand, ...]:
@@ -85,25 +99,25 @@ class ProjectChecks(Model):
         return tuple(command for command in self.commands if command.kind is kind)
 
     def line(self, kind: CheckKind) -> str:
-        """Return the commands of one kind as one shell line; empty when there is none."""
+        """Return the commands of one kind as one shell line, or an empty string if there are none."""
         return " && ".join(command.command for command in self.of(kind))
 
     @property
     def gate(self) -> tuple[str, ...]:
-        """The commands the gate runs when the settings name none: tests, types, lint; each once."""
+        """The commands that the gate runs by default: tests, types and lint, without duplicates."""
         found = (command.command for kind in GATE_KINDS for command in self.of(kind))
         return tuple(dict.fromkeys(found))
 
     @property
     def named(self) -> Mapping[str, str]:
-        """The command of each name a criterion may use; names without a command are left out."""
+        """The commands by the names that a criterion may use, without names that have no command."""
         lines = {kind.value: self.line(kind) for kind in CheckKind}
         lines[ALL] = " && ".join(self.gate)
         return {name: line for name, line in lines.items() if line}
 
     @property
     def tool_runs(self) -> Mapping[str, str]:
-        """What begins a tool's command where `uv run` alone would not find it: `uv run --extra test`."""
+        """The prefix by tool, for tools that need more than `uv run`, such as `uv run --extra test`."""
         found = {}
         for command in self.commands:
             tool = re.escape(command.runner)
@@ -114,15 +128,15 @@ class ProjectChecks(Model):
         return found
 
     def begins(self, line: str) -> bool:
-        """Return whether a line is one of the project's commands, alone or with more arguments."""
+        """Return whether a line is one of the project's commands, possibly with more arguments."""
         known = (command.command for command in self.commands)
         return any(line == command or line.startswith(f"{command} ") for command in known)
 
     def exactly(self, line: str) -> str:
-        """Return the line with `uv run TOOL` as this project runs it.
+        """Replace `uv run TOOL` at the start of a line with the project's own prefix for the tool.
 
-        Where pytest is in an extra or in a group of its own, plain `uv run pytest` would run whatever
-        pytest is on the PATH.
+        If the project has pytest in an extra or a group, plain `uv run pytest` would run whatever pytest
+        is on the PATH.
         """
         words = line.split(maxsplit=3)
         run = self.tool_runs.get(words[2]) if words[:2] == ["uv", "run"] and words[2:] else None
@@ -130,7 +144,7 @@ class ProjectChecks(Model):
 
 
 NO_CHECKS = ProjectChecks()
-"""A project in which no check was found."""
+"""The checks of a project without any."""
 
 
 _TRAILING_PROSE = re.compile(r"\s+(?:passes|pass|succeeds|is green|exits 0)\.?$")
@@ -138,9 +152,9 @@ _BACKTICKED = re.compile(r"^`([^`]+)`(?:\s+(?:passes|pass|succeeds|is green|exit
 
 
 def runnable_command(criterion: Criterion, checks: ProjectChecks = NO_CHECKS) -> str | None:
-    """Return the command a criterion represents, or None when it is prose.
+    """Return the command that a criterion means, or None if the criterion is prose.
 
-    Names such as `tests` and `lint` stand for the commands of this project, which `checks` holds.
+    Names such as `tests` and `lint` mean the project's commands in `checks`.
     """
     if isinstance(criterion, CommandCriterion):
         return criterion.command.strip() or None

@@ -1,4 +1,4 @@
-"""A reviewer's verdict on criteria that no command checks, and what makes such a verdict credible."""
+"""A reviewer's verdicts on criteria that no command checks, and the rules that make them credible."""
 
 from collections.abc import Callable, Sequence
 from typing import Literal
@@ -11,15 +11,15 @@ from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.verification.verification import TaskVerification, VerificationOutcome
 
 ReviewPolicy = Literal["off", "prose", "always"]
-"""When a reviewer looks at a claim: never, for criteria that no command covers, or for every claim."""
+"""When a reviewer judges a claim: never, for criteria that no command covers, or always."""
 
-MOST_QUOTES = 20
+MAX_QUOTES = 20
 MAX_QUOTE = 2_000
 """Characters of one quote."""
 
 
 class Quote(BaseModel):
-    """Lines of a file of the project, word for word."""
+    """Lines of a project file, quoted word for word."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -29,14 +29,14 @@ class Quote(BaseModel):
 
 
 class CriterionReview(BaseModel):
-    """What the reviewer says about one criterion; `number` counts from 1."""
+    """The reviewer's verdict on one criterion; `number` counts from 1."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     number: int = Field(ge=1)
     met: bool
     reason: str = Field(min_length=1, max_length=2_000)
-    evidence: tuple[Quote, ...] = Field((), max_length=MOST_QUOTES)
+    evidence: tuple[Quote, ...] = Field((), max_length=MAX_QUOTES)
 
 
 class Review(Model):
@@ -44,10 +44,10 @@ class Review(Model):
 
     criteria: tuple[str, ...]
     verdicts: tuple[CriterionReview, ...] = ()
-    """One for each criterion, in order; empty when the review could not be finished."""
+    """One verdict for each criterion, in order; empty if the review could not be finished."""
     summary: str = ""
     failure: str = ""
-    """Why there is no verdict."""
+    """Why there are no verdicts."""
     model: str = ""
     cost_usd: Money = 0.0
     requests: Count = 0
@@ -59,12 +59,12 @@ class Review(Model):
 
     @property
     def rejected(self) -> bool:
-        """Whether the reviewer found a criterion that is not met."""
+        """Whether the reviewer found a criterion unmet."""
         return any(not verdict.met for verdict in self.verdicts)
 
     @property
     def objections(self) -> tuple[str, ...]:
-        """Each criterion that is not met, with the reviewer's reason."""
+        """The unmet criteria, each with the reviewer's reason."""
         return tuple(
             f"{self.criteria[verdict.number - 1]}: {verdict.reason}"
             for verdict in self.verdicts
@@ -72,7 +72,7 @@ class Review(Model):
         )
 
     @property
-    def told(self) -> str:
+    def result_text(self) -> str:
         """The result in one line."""
         if self.failure:
             return f"not reviewed: {self.failure}"
@@ -81,11 +81,11 @@ class Review(Model):
         return f"a reviewer rejected it: {one_line('; '.join(self.objections), 300)}"
 
     def verification(self, basis: str, gate: TaskVerification) -> TaskVerification:
-        """Return what the task's completion rests on, for the plan.
+        """Return the verification of a reviewed task, for the plan.
 
         Args:
-            basis: The same in one line.
-            gate: What it rested on before the review.
+            basis: The reason for completion, in one line.
+            gate: The gate's verification before the review.
         """
         by = f"reviewer {self.model}".strip()
         changes = {"outcome": VerificationOutcome.REVIEWED, "by": by, "reason": basis}
@@ -97,12 +97,12 @@ def review_problems(
     criteria: Sequence[str],
     read: Callable[[str], str | None],
 ) -> list[str]:
-    """Return what is wrong with a review, as instructions to the reviewer; empty when it is accepted.
+    """Return what is wrong with a review, as instructions to the reviewer; an accepted review has no problems.
 
     Args:
-        verdicts: What the reviewer handed in.
-        criteria: What it was asked about.
-        read: The text of a file of the project by its relative path; None where there is no such file.
+        verdicts: The reviewer's verdicts.
+        criteria: The criteria to judge.
+        read: Returns the text of a project file by its relative path, or None if there is no such file.
     """
     numbers = [verdict.number for verdict in verdicts]
     expected = list(range(1, len(criteria) + 1))
@@ -132,17 +132,17 @@ def _quote_problem(number: int, quote: Quote, read: Callable[[str], str | None])
 
 
 def _lines(text: str) -> list[str]:
-    """Return the lines without indentation and without empty ones, so that only the words must agree."""
+    """Return the lines without indentation and empty lines, so that only the words must match."""
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
 def criteria_count(criteria: Sequence[str]) -> str:
-    """Format how many criteria: `1 criterion`, `2 criteria`."""
+    """Return the number of criteria in words: `1 criterion`, `2 criteria`."""
     return "1 criterion" if len(criteria) == 1 else f"{len(criteria)} criteria"
 
 
 def evidence_lines(review: Review) -> list[str]:
-    """Return each verdict with the place of its evidence, one line each."""
+    """Return a line for each verdict, with the places of its evidence."""
     lines = []
     for verdict in review.verdicts:
         where = ", ".join(f"{quote.file}:{quote.line}" for quote in verdict.evidence)

@@ -1,4 +1,4 @@
-"""The gate's vocabulary: criteria, the receipts of checking them, and what a completion rests on."""
+"""The models of the gate: criteria, receipts of checks, and the basis of a completion."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -6,7 +6,53 @@ from typing import Literal
 
 from ralph_tui.domain.base import Amount, Count, Model, Record, Timestamp
 from ralph_tui.domain.formatting import plural, shortlist
-from ralph_tui.domain.verification.test_counts import TestCounts
+
+MOST_NAMED = 20
+"""How many failing tests are kept by name."""
+
+
+class RunnerKind(StrEnum):
+    """Test runners whose reports ralph can read."""
+
+    PYTEST = "pytest"
+    UNITTEST = "unittest"
+    NODE = "node --test"
+    JEST = "jest"
+    VITEST = "vitest"
+    CARGO = "cargo test"
+    GO = "go test"
+
+
+class TestCounts(Model):
+    """The outcomes of one test run, each test counted once."""
+
+    __test__ = False  # keeps pytest from collecting this class
+
+    passed: Count = 0
+    failed: Count = 0
+    """Failures and errors, including collection errors."""
+    skipped: Count = 0
+    xfailed: Count = 0
+    xpassed: Count = 0
+    deselected: Count = 0
+
+    @property
+    def run(self) -> int:
+        """The number of tests that ran."""
+        return self.passed + self.failed + self.xfailed + self.xpassed
+
+    @property
+    def text(self) -> str:
+        """The counts above zero, in words."""
+        named = {
+            "passed": self.passed,
+            "failed": self.failed,
+            "skipped": self.skipped,
+            "expected failures": self.xfailed,
+            "unexpectedly passed": self.xpassed,
+            "deselected": self.deselected,
+        }
+        return ", ".join(f"{number} {name}" for name, number in named.items() if number) or "0 run"
 
 
 class CommandCriterion(Record):
@@ -20,20 +66,20 @@ Criterion = str | CommandCriterion
 
 
 class VerificationOutcome(StrEnum):
-    """What the completion of a task rests on."""
+    """The basis of a task's completion."""
 
     VERIFIED = "verified"
-    """A command of the gate passed for it."""
+    """A command of the gate passed."""
     UNVERIFIED = "unverified"
     """No check could run, and the person allowed that."""
     REVIEWED = "reviewed"
-    """A reviewer session agreed, with evidence; no command covers its criteria."""
+    """A reviewer agreed, with evidence, because no command covers the criteria."""
     ACCEPTED = "accepted"
-    """The person decided."""
+    """The person decided that the task is complete."""
 
 
 class TaskVerification(Record):
-    """What the completion of one task rests on, as the plan file keeps it."""
+    """The basis of one task's completion, as stored in the plan file."""
 
     outcome: VerificationOutcome
     at: Timestamp | None = None
@@ -42,24 +88,24 @@ class TaskVerification(Record):
     reason: str = ""
     """One line: what passed, or why nothing could run."""
     receipt: str = ""
-    """The id of ralph's own record of it; empty where there is none."""
+    """The id of ralph's record of the verification; empty if there is none."""
     changed_checks: tuple[str, ...] = ()
-    """Check files that were allowed to change, with what happened to each."""
+    """Check files that changed with permission, with the kind of change."""
     checks: Count = 0
-    """Checks that passed; 0 also where an older ralph did not count them."""
+    """Checks that passed; also 0 if an older ralph did not count them."""
 
     @classmethod
     def decided_by_person(cls, reason: str, at: Timestamp) -> "TaskVerification":
-        """Return what a completion rests on that the person decided."""
+        """Return the basis of a completion that the person decided."""
         return cls(outcome=VerificationOutcome.ACCEPTED, at=at, by="person", reason=reason)
 
 
 class AllowedCheckChange(Record):
-    """A change of a check file that the person allowed, for exactly the content they saw."""
+    """A change of a check file that the person allowed, for exactly the content that was shown."""
 
     path: str
     digest: str
-    """SHA-256 of the content; empty: the file is gone."""
+    """SHA-256 of the content; empty if the file was deleted."""
 
 
 class ReceiptStatus(StrEnum):
@@ -71,21 +117,21 @@ class ReceiptStatus(StrEnum):
     DENIED = "denied"
     SKIPPED = "skipped"
     RED_BEFORE = "red_before"
-    """It failed, as it did before the run, and nothing is worse."""
+    """The check failed as before the run, and nothing is worse."""
 
 
-_NOT_HELD = frozenset({ReceiptStatus.PASSED, ReceiptStatus.SKIPPED, ReceiptStatus.RED_BEFORE})
+_NOT_FAILED = frozenset({ReceiptStatus.PASSED, ReceiptStatus.SKIPPED, ReceiptStatus.RED_BEFORE})
 
 
 class Inputs(StrEnum):
-    """What is known of a check's own files: its tests, what it names, and what steers its runner."""
+    """Whether a check's own files changed: its tests, the files it names, and its runner's configuration."""
 
     UNCHANGED = "unchanged"
-    """As they were when the task began."""
+    """The files are as they were when the task began."""
     ALLOWED = "changed_allowed"
-    """Changed, and allowed to change."""
+    """The files changed with permission."""
     ORIGINALS = "originals_used"
-    """Changed; the check passes as it is and with the originals put back, or it is refused."""
+    """The files changed without permission, so the check must also pass with the originals."""
 
 
 class Place(StrEnum):
@@ -97,7 +143,7 @@ class Place(StrEnum):
 
 
 class Receipt(Model):
-    """Proof of one check: what ran, how it ended, and the end of what it printed."""
+    """The record of one check: the command, the result and the end of the output."""
 
     command: str
     source: Literal["backpressure", "criterion", "evidence"]
@@ -107,40 +153,40 @@ class Receipt(Model):
     tail: str = ""
     reason: str = ""
     counts: TestCounts | None = None
-    """What the runner counted; None where a check is known by its exit status only."""
+    """The runner's test counts; None if only the exit status is known."""
     before: TestCounts | None = None
     """The counts of the last run that passed, or of the original check files."""
     failing: tuple[str, ...] = ()
-    """Names of tests that failed."""
+    """The names of failed tests."""
     inputs: Inputs | None = None
-    """None where nothing ran."""
+    """None if nothing ran."""
     changed: tuple[str, ...] = ()
-    """Check files that are not as they were when the task began."""
+    """Check files that changed since the task began."""
     place: Place | None = None
     sandboxed: bool = False
 
     @property
     def ok(self) -> bool:
-        """A skipped check does not fail the gate, nor one that was red before; both say why."""
-        return self.status in _NOT_HELD
+        """Whether the check does not fail the gate: it passed, was skipped, or failed before the run."""
+        return self.status in _NOT_FAILED
 
 
 _INPUTS = {
     Inputs.UNCHANGED: "check files unchanged",
     Inputs.ALLOWED: "check files changed, which is allowed",
-    Inputs.ORIGINALS: "check files changed, so the originals were used as well",
+    Inputs.ORIGINALS: "check files changed, so the originals were used, too",
 }
 _PLACES = {Place.HERE: "in place", Place.COPY: "in place and in a clean copy"}
 
 
 def receipt_facts(receipt: Receipt) -> tuple[str, ...]:
-    """Return what a receipt rests on beside its outcome, as a person reads it; nothing where no command ran."""
+    """Return the evidence of a receipt besides its outcome, in words; nothing if no command ran."""
     if receipt.inputs is None or receipt.place is None:
         return ()
-    counted = receipt.counts.text if receipt.counts else "known by its exit status only"
+    counted = receipt.counts.text if receipt.counts else "judged by its exit status only"
     before = f" (before: {receipt.before.text})" if receipt.counts and receipt.before else ""
-    held = "in the sandbox" if receipt.sandboxed else "without a sandbox"
-    facts = [f"{counted}{before}", _INPUTS[receipt.inputs], f"{_PLACES[receipt.place]}, {held}"]
+    sandbox = "in the sandbox" if receipt.sandboxed else "without a sandbox"
+    facts = [f"{counted}{before}", _INPUTS[receipt.inputs], f"{_PLACES[receipt.place]}, {sandbox}"]
     if receipt.changed:
         facts.insert(2, f"changed: {shortlist(receipt.changed, MOST_SHOWN)}")
     if receipt.failing:
@@ -149,30 +195,30 @@ def receipt_facts(receipt: Receipt) -> tuple[str, ...]:
 
 
 MOST_SHOWN = 5
-"""Files and tests that a receipt names in one line."""
+"""How many files or tests a receipt names in one line."""
 
 
-def _refused_by(receipt: Receipt) -> str:
+def _refusal_text(receipt: Receipt) -> str:
     if receipt.source == "evidence":
         return receipt.reason
     if receipt.exit_code == 0 or receipt.place is Place.COPY:
-        return f"{receipt.command} is no pass: {receipt.reason}"
+        return f"{receipt.command} does not count as a pass: {receipt.reason}"
     return f"{receipt.command} failed"
 
 
 class GateResult(Model):
-    """All receipts of one run of the gate."""
+    """The receipts of one run of the gate."""
 
     task_id: str
     receipts: tuple[Receipt, ...] = ()
     shown: bool = False
     """Whether a command of the task's own criteria passed."""
     unchecked: tuple[str, ...] = ()
-    """Criteria in prose: kept for the model and for validation, not run."""
+    """Criteria in prose, which no command checks."""
 
     @property
     def passed(self) -> bool:
-        """No check failed."""
+        """Whether no check failed."""
         return all(receipt.ok for receipt in self.receipts)
 
     @property
@@ -185,10 +231,10 @@ class GateResult(Model):
     def verified(self) -> bool:
         """Whether the checks show that the work is done.
 
-        A gate that ran nothing verified nothing; and where a check of the project was red before, only a
-        command of the task's own shows anything.
+        A gate without a passed check verifies nothing. If a check of the project already failed before the
+        run, only a command of the task's own criteria counts.
         """
-        return self.passed and bool(self.proven) and (self.shown or not self._excused)
+        return self.passed and bool(self.proven) and (self.shown or not self._failed_before)
 
     @property
     def failures(self) -> tuple[Receipt, ...]:
@@ -197,34 +243,34 @@ class GateResult(Model):
 
     @property
     def refusal(self) -> str:
-        """Why the claim is refused, in one line."""
-        return ", ".join(map(_refused_by, self.failures))
+        """Why the claim is rejected, in one line."""
+        return ", ".join(map(_refusal_text, self.failures))
 
     @property
     def changed_checks(self) -> tuple[str, ...]:
-        """Check files that changed with permission, each once."""
+        """The check files that changed with permission, without duplicates."""
         changed = (name for r in self.receipts if r.inputs is Inputs.ALLOWED for name in r.changed)
         return tuple(dict.fromkeys(changed))
 
     @property
     def basis(self) -> str:
-        """What a claim that was accepted rests on, in one line."""
-        count, excused = len(self.proven), len(self._excused)
+        """The basis of an accepted claim, in one line."""
+        count, excused = len(self.proven), len(self._failed_before)
         parts = [f"{plural(count, 'check')} passed"] if count else []
         parts += [f"{excused} failed before this run, too"] if excused else []
         return ", ".join(parts) or "no check could run"
 
     @property
-    def _excused(self) -> tuple[Receipt, ...]:
+    def _failed_before(self) -> tuple[Receipt, ...]:
         return tuple(r for r in self.receipts if r.status is ReceiptStatus.RED_BEFORE)
 
     @property
-    def told(self) -> str:
-        """The same, and that it is no verification when it is none."""
+    def summary(self) -> str:
+        """The basis, marked as unverified if the checks verify nothing."""
         return self.basis if self.verified else f"unverified: {self.basis}"
 
     def verification(self, at: datetime) -> TaskVerification:
-        """Return what the task's completion rests on, for the plan."""
+        """Return the verification of the task, for the plan."""
         verified = VerificationOutcome.VERIFIED if self.verified else VerificationOutcome.UNVERIFIED
         return TaskVerification(
             outcome=verified,
@@ -236,7 +282,7 @@ class GateResult(Model):
 
 
 def criterion_text(criterion: Criterion) -> str:
-    """Return a criterion as a person reads it."""
+    """Return a criterion in words."""
     if isinstance(criterion, CommandCriterion):
         return criterion.description or criterion.command
     return criterion

@@ -1,4 +1,4 @@
-"""Estimates when the plan will be finished and what it will cost, always with the basis of the estimate."""
+"""Estimate how long the rest of the plan takes and what it costs, always with the basis of the estimate."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -6,12 +6,12 @@ from typing import Protocol
 from ralph_tui.domain.base import Model
 from ralph_tui.domain.events import IterationOutcome
 
-LOOKED_AT = 20
-"""The last tasks that were finished; older ones say little about the next."""
+MAX_FINISHED = 20
+"""How many completed tasks the pace is based on, the latest ones; older tasks say little about the next."""
 
 
-class Tried(Protocol):
-    """An attempt at a task, as the journal or an event tells of it."""
+class Attempt(Protocol):
+    """An attempt at a task, from the journal or an event."""
 
     @property
     def outcome(self) -> IterationOutcome | None:
@@ -20,51 +20,51 @@ class Tried(Protocol):
 
     @property
     def seconds(self) -> float:
-        """How long it took."""
+        """How long the attempt took."""
         ...
 
     @property
     def cost_usd(self) -> float:
-        """What it cost."""
+        """What the attempt cost."""
         ...
 
 
 class Forecast(Model):
-    """What is left, at the pace of the tasks that were finished last."""
+    """The estimated rest of the work, at the pace of the last completed tasks."""
 
     open_tasks: int
     finished: int
-    """Tasks the pace is taken from; 0 when there is no pace yet."""
+    """How many completed tasks the pace is based on; 0 if there is no pace yet."""
     seconds: float = 0.0
     cost_usd: float = 0.0
 
     @property
     def basis(self) -> str:
-        """What it is based on, in words."""
+        """The basis of the estimate, in words."""
         if not self.open_tasks:
             return "every task is complete"
         if not self.finished:
-            return "not known yet"
+            return "estimating…"
         tasks = "task" if self.finished == 1 else f"{self.finished} tasks"
         return f"at the pace of the last {tasks}, failed attempts included"
 
 
-def forecast(tries: Sequence[Tried], open_tasks: int) -> Forecast:
-    """Estimate what the open tasks will take, failed attempts included."""
-    spent: list[Tried] = []
+def forecast(attempts: Sequence[Attempt], open_tasks: int) -> Forecast:
+    """Estimate the time and cost of the open tasks from past attempts, oldest first, failed ones included."""
+    spent: list[Attempt] = []
     finished = 0
-    for tried in reversed(tries):
-        complete = tried.outcome is IterationOutcome.COMPLETE
-        if complete and finished == LOOKED_AT:
+    for attempt in reversed(attempts):
+        complete = attempt.outcome is IterationOutcome.COMPLETE
+        if complete and finished == MAX_FINISHED:
             break
         finished += complete
-        spent.append(tried)
+        spent.append(attempt)
     if not finished:
         return Forecast(open_tasks=open_tasks, finished=0)
     share = open_tasks / finished
     return Forecast(
         open_tasks=open_tasks,
         finished=finished,
-        seconds=share * sum(i.seconds for i in spent),
-        cost_usd=share * sum(i.cost_usd for i in spent),
+        seconds=share * sum(attempt.seconds for attempt in spent),
+        cost_usd=share * sum(attempt.cost_usd for attempt in spent),
     )

@@ -1,7 +1,7 @@
-"""The loop as a person sees it, folded from events by `reducer.reduce`.
+"""The state of the loop as a person sees it, built from events by `reducer.reduce`.
 
-The view is small and bounded. The stream of tool calls is not in it; each face keeps as much of that
-as it shows.
+The view is small and bounded. It does not contain the stream of tool calls; each face keeps as many
+of those as it shows.
 """
 
 from datetime import datetime
@@ -27,11 +27,11 @@ KEPT_STEPS = 12
 
 
 class RunState(StrEnum):
-    """What the loop is doing, as one word."""
+    """What the loop is doing."""
 
     IDLE = "idle"
     STARTING = "starting"
-    """Asked for here; it has said nothing yet."""
+    """This screen started the loop, which has sent no event yet."""
     RUNNING = "running"
     VERIFYING = "verifying"
     WAITING = "waiting for you"
@@ -48,23 +48,23 @@ class RunState(StrEnum):
 
 
 ENDED = frozenset({RunState.COMPLETE, RunState.STOPPED, RunState.FAILED, RunState.LOST})
-"""States after the last event of a run; LOST is a run of another process that had no last event."""
+"""States after a run. LOST means that the run's process is gone and sent no last event."""
 
 RESTING = ENDED | {RunState.IDLE, RunState.STARTING}
-"""No iteration is under way."""
+"""States without an iteration in progress."""
 
 
-class Sight(StrEnum):
-    """How much of the project has been told."""
+class LoadState(StrEnum):
+    """How much of the project has been read."""
 
     NOTHING = "nothing"
     PAST = "past"
-    """What a loop of another process did so far is on its way."""
+    """The past events of a loop in another process are being read."""
     ALL = "all"
 
 
 class PendingInjection(Model):
-    """Guidance that no iteration has got yet."""
+    """Guidance that no iteration has received yet."""
 
     id: str
     text: str
@@ -73,27 +73,27 @@ class PendingInjection(Model):
 class LoopView(Model):
     """The loop at a glance."""
 
-    sight: Sight = Sight.NOTHING
+    sight: LoadState = LoadState.NOTHING
     caught_up: int = 0
-    """Percent of the past that was read, while it is on its way."""
+    """Percent of the past events that were read, while `sight` is PAST."""
     trouble: str = ""
-    """Why the project cannot be read now; the rest was read before that."""
+    """Why the project cannot be read now. The other fields were read before."""
     unfinished: tuple[str, ...] = ()
-    """Files that are not whole just now; their last content is shown."""
+    """Files that are incomplete at the moment. Their last valid version is shown."""
     unworkable: str = ""
-    """Why the plan cannot be built as it is, while nobody builds it."""
+    """Why the plan cannot be built as it is, while no loop runs."""
     finished: bool = False
-    """All that was asked for is built and validated, and nobody works on more."""
+    """Whether everything that was requested is built and validated, and no loop runs."""
     run_state: RunState = RunState.IDLE
     project: str = ""
     feature: str = ""
     """The feature that is shown; empty for the plan without a name."""
     features: int = 0
-    """How many plans the project has, where it has features."""
+    """The number of plans in a project with features."""
     request: str = ""
-    """What the person asked for."""
+    """What the person asked to build."""
     branch: str = ""
-    """The branch that was checked out as the run began."""
+    """The branch that was checked out when the run began."""
     phase: Phase = Phase.BUILDING
     model: str = ""
     iteration: int = 0
@@ -112,38 +112,38 @@ class LoopView(Model):
     """How the project runs its tests, lint, type check and format check."""
     breaker: CircuitBreaker = Field(default_factory=CircuitBreaker)
     gate_task_id: str | None = None
-    """The task of the last claim that was checked, which an earlier iteration may have made."""
+    """The task of the last claim that was checked, possibly in an earlier iteration."""
     receipts: tuple[Receipt, ...] = ()
     gate_passed: bool | None = None
     step: ev.StepStarted | None = None
-    """The step around the work that runs now."""
+    """The step around the work that is running."""
     steps: tuple[ev.StepFinished, ...] = ()
-    """How the last steps ended, each once, in the order in which they ended."""
+    """The latest result of each step, in the order in which they ended."""
     injections: tuple[PendingInjection, ...] = ()
     questions: tuple[AskedQuestion, ...] = ()
     """Questions that wait for the person, oldest first."""
     approval: ev.ApprovalRequested | None = None
     """The decision that waits for the person."""
     settled_by: str = ""
-    """Who answered or decided last; empty where nobody did and it is not asked any more."""
+    """Who answered or decided last; empty if a question was withdrawn."""
     limit_until: datetime | None = None
-    """When the usage limit resets that the loop waits for."""
+    """When the usage limit that the loop waits for resets."""
     iterations: tuple[ev.IterationFinished, ...] = ()
     notices: tuple[ev.Notice, ...] = ()
     denials: int = 0
     learnings: int = 0
     handoffs: int = 0
     detail: str = ""
-    """One line that says more than the state word: the retry, the wait, the reason it stopped."""
+    """One line that explains the state, such as why the loop waits or stopped."""
     status: ev.LoopStatus | None = None
     exit_code: int | None = None
     elsewhere: ev.LoopFound | None = None
-    """The other process that runs the loop, while we follow it."""
+    """The other process that runs the loop, while this screen follows it."""
 
     @property
     def is_known(self) -> bool:
-        """Whether the figures are those of the project, and not only where they begin."""
-        return self.sight is Sight.ALL
+        """Whether the project was read completely, so that the figures are its own."""
+        return self.sight is LoadState.ALL
 
     @property
     def gate_is_past(self) -> bool:
@@ -151,12 +151,12 @@ class LoopView(Model):
         return self.gate_task_id is not None and self.gate_task_id != self.task_id
 
     @property
-    def goes_on_at(self) -> datetime | None:
+    def resumes_at(self) -> datetime | None:
         """When the loop continues automatically: a limit resets, or an open breaker has cooled down."""
         cooled = self.breaker.half_open_at if self.breaker.is_cooling else None
         return self.limit_until or cooled
 
     @property
     def current_task(self) -> Task | None:
-        """The task that is worked on, or None."""
+        """The task in progress, or None."""
         return self.tasks.get(self.task_id) if self.task_id else None

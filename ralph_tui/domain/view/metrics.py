@@ -1,6 +1,6 @@
-"""Computes the seeds' seven success metrics (section 13) from the journal's events.
+"""Compute the seven success metrics of the seeds (section 13) from the journal's events.
 
-Each says how it is defined and what it was divided by. What never happened is unknown, not zero.
+Each metric has its definition and its denominator. A metric with nothing to count is unknown, not zero.
 """
 
 import re
@@ -10,19 +10,19 @@ from typing import Any
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.base import Model
-from ralph_tui.domain.features import FeaturePast
+from ralph_tui.domain.features import FeatureFilter
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.view.feature_events import FeatureEvents
 
 _PHASES = frozenset(phase.value for phase in Phase)
-"""Sessions of a phase without tasks stand in the journal under the phase's name."""
+"""The task ids of iterations in phases without tasks, which are the names of the phases."""
 
 _BUILD = re.compile(r"\buv\s+(?:sync|build)\b")
 
 
 class Metric(Model):
-    """One figure with its definition; `value` is None while `denominator` is zero."""
+    """One figure with its definition. `value` is None while `denominator` is zero."""
 
     name: str
     title: str
@@ -30,9 +30,9 @@ class Metric(Model):
     """The goal, such as `> 90 %`. Empty where no value is better than another."""
     definition: str
     good: str = ""
-    """How to read the value, where the goal does not say it."""
+    """How to read the value, if there is no goal."""
     unit: str = "time"
-    """What was counted, in the singular."""
+    """The unit of the denominator, in the singular."""
     numerator: float = 0.0
     denominator: float = 0.0
     unknown: str = ""
@@ -40,13 +40,13 @@ class Metric(Model):
 
     @property
     def value(self) -> float | None:
-        """The share, or None."""
+        """The quotient, or None."""
         return self.numerator / self.denominator if self.denominator else None
 
 
 @dataclass
 class _Tally:
-    """What was counted so far; private to one call of `measure`."""
+    """The counts so far."""
 
     tasks: dict[str, Task] = field(default_factory=dict)
     attempted: set[str] = field(default_factory=set)
@@ -62,7 +62,7 @@ class _Tally:
     recovered: int = 0
     stagnant: bool = False
     stuck: bool = False
-    """The counter is at its threshold now."""
+    """Whether the stagnation counter is at its threshold now."""
     tokens: dict[str, int] = field(default_factory=dict)
     calls: dict[str, str] = field(default_factory=dict)
     builds: int = 0
@@ -75,15 +75,18 @@ class _Tally:
 
 
 class Meter:
-    """Counts what happens; not safe to share between threads."""
+    """Counts events for the metrics. Not thread-safe."""
 
-    def __init__(self, past: FeaturePast | None = None) -> None:
-        """Start with nothing counted; None counts all features as one, whose tasks may share their ids."""
+    def __init__(self, past: FeatureFilter | None = None) -> None:
+        """Start counting one feature, or all features together if `past` is None.
+
+        The tasks of different features may have the same ids.
+        """
         self._events = FeatureEvents(past)
         self._tally = _Tally()
 
     def feed(self, event: ev.Event) -> None:
-        """Count one more event; total over the event union."""
+        """Count one more event of any type."""
         handler = _HANDLERS.get(type(event))
         if self._events.takes(event) and handler:
             handler(self._tally, event)
@@ -131,7 +134,7 @@ def _iteration_finished(t: _Tally, e: ev.IterationFinished) -> None:
         t.premature += 1
     elif phase and (
         done or e.outcome is ev.IterationOutcome.SENT_BACK
-    ):  # a phase is left without a claim
+    ):  # a phase ends without a claim
         t.exits += 1
     t.tokens[e.task_id] = t.tokens.get(e.task_id, 0) + e.tokens
     if done and not phase and t.stagnant:
@@ -144,7 +147,7 @@ def _usage_reported(t: _Tally, e: ev.UsageReported) -> None:
 
 
 def _gate_finished(t: _Tally, e: ev.GateFinished) -> None:
-    if e.task_id in _PHASES:  # Python's own checks; no claim of the model
+    if e.task_id in _PHASES:  # ralph's own checks, not a claim of the model
         return
     t.exits += 1
     t.premature += not e.passed
@@ -160,7 +163,7 @@ def _breaker_changed(t: _Tally, e: ev.BreakerChanged) -> None:
 
 
 def _question_asked(t: _Tally, e: ev.QuestionAsked) -> None:
-    if e.question.answer is None:  # a file has not answered it already
+    if e.question.answer is None:  # not answered by a prepared file
         t.helped.add(t.iteration)
 
 
@@ -209,7 +212,7 @@ _HANDLERS: dict[type[ev.EventBase], Callable[[_Tally, Any], None]] = {
 }
 
 MEASURED = frozenset(str(kind.model_fields["type"].default) for kind in _HANDLERS)
-"""The types of events that the metrics look at."""
+"""The types of the events that the metrics use."""
 
 
 def _completion(t: _Tally) -> Metric:
@@ -217,7 +220,7 @@ def _completion(t: _Tally) -> Metric:
         name="task_completion_rate",
         title="Completed tasks",
         target="> 90 %",
-        definition="Share of the tasks worked on that are complete.",
+        definition="Share of attempted tasks that are complete.",
         unit="task",
         numerator=sum(t.complete(task_id) for task_id in t.attempted),
         denominator=len(t.attempted),

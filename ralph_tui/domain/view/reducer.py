@@ -1,4 +1,4 @@
-"""Folds events into what a person sees: `reduce(view, event) -> view`, pure."""
+"""Update the view of the loop with each event. Pure functions."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.costs import CostLimits
 from ralph_tui.domain.formatting import duration
-from ralph_tui.domain.plan import task_matching
+from ralph_tui.domain.plan import task_map
 from ralph_tui.domain.plan.plan import ImplementationPlan
 from ralph_tui.domain.run.context_budget import ContextBudget
 from ralph_tui.domain.view.loop_view import (
@@ -15,15 +15,15 @@ from ralph_tui.domain.view.loop_view import (
     KEPT_NOTICES,
     KEPT_STEPS,
     RESTING,
+    LoadState,
     LoopView,
     PendingInjection,
     RunState,
-    Sight,
 )
 
 
 def reduce(view: LoopView, event: ev.Event) -> LoopView:
-    """Return the view after one more event; pure, total over the event union."""
+    """Return the view after one more event of any type."""
     handler = _HANDLERS.get(type(event))
     return view.model_copy(update=handler(view, event)) if handler else view
 
@@ -31,7 +31,7 @@ def reduce(view: LoopView, event: ev.Event) -> LoopView:
 _Changes = dict[str, Any]
 
 
-def _standing(e: ev.Standing) -> _Changes:
+def _standing_fields(e: ev.Standing) -> _Changes:
     lowest, most = e.smart_zone
     budget = ContextBudget(
         total_capacity=e.context_capacity or 200_000,
@@ -61,8 +61,8 @@ def _standing(e: ev.Standing) -> _Changes:
 def _loop_started(view: LoopView, e: ev.LoopStarted) -> _Changes:
     fresh = LoopView(tasks=view.tasks, injections=view.injections)
     return {name: getattr(fresh, name) for name in LoopView.model_fields} | {
-        **_standing(e),
-        "sight": view.sight if view.sight is Sight.PAST else Sight.ALL,
+        **_standing_fields(e),
+        "sight": view.sight if view.sight is LoadState.PAST else LoadState.ALL,
         "caught_up": view.caught_up,
         "run_state": RunState.RUNNING,
         "iteration": e.iteration,
@@ -72,15 +72,15 @@ def _loop_started(view: LoopView, e: ev.LoopStarted) -> _Changes:
 
 
 def _project_read(view: LoopView, e: ev.ProjectRead) -> _Changes:
-    """Take what was read from disk; keep the figures of a run that has ended in sight."""
-    seen: _Changes = {"sight": Sight.ALL, "trouble": "", "unworkable": e.unworkable}
-    seen |= {"finished": e.finished, "features": e.features}
-    if view.is_known and e.feature != view.feature:  # the person chose another one
+    """Take the figures from disk, unless the view shows those of a run that has ended."""
+    read: _Changes = {"sight": LoadState.ALL, "trouble": "", "unworkable": e.unworkable}
+    read |= {"finished": e.finished, "features": e.features}
+    if view.is_known and e.feature != view.feature:  # the person switched to another feature
         fresh = LoopView()
-        of_another = {name: getattr(fresh, name) for name in LoopView.model_fields}
-        return of_another | _standing(e) | seen
-    keeps = view.run_state in ENDED and view.is_known
-    return seen if keeps else _standing(e) | seen
+        defaults = {name: getattr(fresh, name) for name in LoopView.model_fields}
+        return defaults | _standing_fields(e) | read
+    shows_ended_run = view.run_state in ENDED and view.is_known
+    return read if shows_ended_run else _standing_fields(e) | read
 
 
 _END_STATES = {
@@ -104,18 +104,18 @@ def _loop_finished(_: LoopView, e: ev.LoopFinished) -> _Changes:
 
 
 def _plan_loaded(view: LoopView, e: ev.PlanLoaded) -> _Changes:
-    changes: _Changes = {"tasks": view.tasks.told_anew(e.tasks)}
-    worked = view.current_task
-    now = task_matching.found(ImplementationPlan(tasks=e.tasks), worked) if worked else None
-    return changes | ({"task_id": now.id} if now is not None else {})  # it may have been renamed
+    changes: _Changes = {"tasks": view.tasks.refreshed(e.tasks)}
+    current = view.current_task
+    now = task_map.found(ImplementationPlan(tasks=e.tasks), current) if current else None
+    return changes | ({"task_id": now.id} if now is not None else {})  # its id may have changed
 
 
 def _task_changed(view: LoopView, e: ev.TaskChanged) -> _Changes:
-    return {"tasks": view.tasks.having(e.task)}
+    return {"tasks": view.tasks.with_task(e.task)}
 
 
 def _iteration_started(view: LoopView, e: ev.IterationStarted) -> _Changes:
-    # One that met a usage limit was none, and the next has its number.
+    # An iteration that hit a usage limit does not count, and the next one reuses its number.
     again = e.iteration == view.iteration and view.run_iterations > 0
     return {
         "run_state": _unless_halting(view, RunState.RUNNING),
@@ -189,10 +189,10 @@ def _step_finished(view: LoopView, e: ev.StepFinished) -> _Changes:
 
 
 def _injection_queued(view: LoopView, e: ev.InjectionQueued) -> _Changes:
-    told = PendingInjection(id=e.id, text=e.text)
-    if told in view.injections:
+    queued = PendingInjection(id=e.id, text=e.text)
+    if queued in view.injections:
         return {}
-    return {"injections": (*(i for i in view.injections if i.id != e.id), told)}
+    return {"injections": (*(i for i in view.injections if i.id != e.id), queued)}
 
 
 def _injection_consumed(view: LoopView, e: ev.InjectionConsumed) -> _Changes:
@@ -242,14 +242,15 @@ def _nobody_answered(view: LoopView, _: ev.NobodyAnswered) -> _Changes:
 
 
 def _waiting(view: LoopView) -> RunState:
-    """Return the state while something waits for the person; what waits on disk makes no loop run."""
-    over = view.run_state in ENDED or view.run_state is RunState.IDLE
-    return view.run_state if over else _unless_halting(view, RunState.WAITING)
+    """Return the state while something waits for the person. Without a running loop, the state stays."""
+    is_over = view.run_state in ENDED or view.run_state is RunState.IDLE
+    return view.run_state if is_over else _unless_halting(view, RunState.WAITING)
 
 
 def _no_longer_waiting(view: LoopView, *, asked: bool) -> RunState:
-    over = view.run_state is RunState.WAITING and not asked
-    return RunState.RUNNING if over else view.run_state
+    """Return the state after a decision; `asked` means that other questions are still open."""
+    resumes = view.run_state is RunState.WAITING and not asked
+    return RunState.RUNNING if resumes else view.run_state
 
 
 def _limit_wait(_: LoopView, e: ev.LimitWait) -> _Changes:
@@ -262,7 +263,9 @@ def _limit_wait_ended(_: LoopView, __: ev.LimitWaitEnded) -> _Changes:
 
 def _api_retry(view: LoopView, e: ev.ApiRetry) -> _Changes:
     status = f" ({e.status})" if e.status else ""
-    detail = f"{e.error or 'the model did not answer'}{status}, try {e.attempt}/{e.max_attempts}"
+    detail = (
+        f"{e.error or 'the model did not answer'}{status}, attempt {e.attempt}/{e.max_attempts}"
+    )
     return {
         "run_state": _unless_halting(view, RunState.RETRYING),
         "detail": f"{detail} in {duration(e.delay_seconds)}",
@@ -278,22 +281,22 @@ def _notice(view: LoopView, e: ev.Notice) -> _Changes:
 
 
 def _pause_requested(_: LoopView, e: ev.PauseRequested) -> _Changes:
-    detail = "pausing now" if e.now else "pauses after this iteration; ask again to pause now"
+    detail = "pausing now" if e.now else "pausing after this iteration. Ask again to pause now"
     return {"run_state": RunState.PAUSING, "detail": detail}
 
 
 def _stop_requested(_: LoopView, e: ev.StopRequested) -> _Changes:
-    detail = "stopping now" if e.now else "stops after this iteration; ask again to stop now"
+    detail = "stopping now" if e.now else "stopping after this iteration. Ask again to stop now"
     return {"run_state": RunState.STOPPING, "detail": detail}
 
 
 def _loop_lost(view: LoopView, e: ev.LoopLost) -> _Changes:
-    changes: _Changes = {"elsewhere": None, "sight": Sight.ALL, "unfinished": ()}
+    changes: _Changes = {"elsewhere": None, "sight": LoadState.ALL, "unfinished": ()}
     if view.run_state in RESTING:
         return changes
     return changes | {
         "run_state": RunState.LOST,
-        "detail": f"process {e.pid} is gone without a last word",
+        "detail": f"process {e.pid} ended unexpectedly",
         "task_id": None,
         "step": None,
         "questions": (),
@@ -312,7 +315,7 @@ def _limits_changed(view: LoopView, e: ev.LimitsChanged) -> _Changes:
 
 
 def _unless_halting(view: LoopView, state: RunState) -> RunState:
-    """Return `state`, but keep a requested pause or stop in sight while the iteration continues."""
+    """Return `state`, or the requested pause or stop, which stays visible while the iteration continues."""
     halting = view.run_state in (RunState.PAUSING, RunState.STOPPING)
     return view.run_state if halting else state
 
@@ -358,8 +361,8 @@ _HANDLERS: dict[type[ev.EventBase], Callable[[LoopView, Any], _Changes]] = {
     ev.Notice: _notice,
     ev.ProjectRead: _project_read,
     ev.ProjectUnreadable: lambda _, e: {"trouble": e.reason},
-    ev.CatchingUp: lambda _, e: {"sight": Sight.PAST, "caught_up": e.percent},
-    ev.LoopFound: lambda _, e: {"elsewhere": e, "sight": Sight.ALL, "trouble": ""},
+    ev.CatchingUp: lambda _, e: {"sight": LoadState.PAST, "caught_up": e.percent},
+    ev.LoopFound: lambda _, e: {"elsewhere": e, "sight": LoadState.ALL, "trouble": ""},
     ev.FilesUnfinished: lambda _, e: {"unfinished": e.names},
     ev.LoopLost: _loop_lost,
 }

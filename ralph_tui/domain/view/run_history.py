@@ -1,6 +1,6 @@
-"""What happened in a project, run by run and iteration by iteration: a fold of the journal.
+"""The history of a project by runs and iterations, built from the journal.
 
-Each iteration knows its place in the journal, so that a screen can read it alone.
+Each iteration has its offsets in the journal, so that a screen can read its events alone.
 """
 
 from collections.abc import Callable, Collection
@@ -10,7 +10,7 @@ from typing import Any
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.base import Model
-from ralph_tui.domain.features import FeaturePast
+from ralph_tui.domain.features import FeatureFilter
 from ralph_tui.domain.permissions import Scope
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import Phase
@@ -37,7 +37,7 @@ class Iteration(Model):
     started_at: datetime | None = None
     ended_at: datetime | None = None
     outcome: ev.IterationOutcome | None = None
-    """None while it runs, and when its run was killed."""
+    """None while the iteration runs, and if its run was killed."""
     reason: str = ""
     cost_usd: float = 0.0
     tokens: int = 0
@@ -48,48 +48,48 @@ class Iteration(Model):
     files: tuple[str, ...] = ()
     denials: int = 0
     open_tasks: int = 0
-    """Tasks that were not complete when it ended."""
+    """Tasks that were not complete when the iteration ended."""
     total_tasks: int = 0
-    """Tasks of the plan when it ended, complete ones included; 0 where the journal does not have the whole plan."""
+    """All tasks of the plan when the iteration ended; 0 if the journal does not have the whole plan."""
     commit: str = ""
-    """The commit that ralph made of its work."""
+    """The commit that ralph made of the iteration's work."""
     is_undone: bool = False
-    """Whether the person undid its work later."""
+    """Whether the person undid the work later."""
     start: int = 0
     end: int = 0
-    """Offsets in the journal; `end` is 0 while it runs."""
+    """Offsets in the journal; `end` is 0 while the iteration runs."""
 
     @property
     def percent(self) -> float:
-        """How full the context was at its end, 0 to 100."""
+        """The use of the context window at the end, in percent."""
         return 100 * self.context_tokens / self.capacity if self.capacity else 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class TaskPast:
-    """What the journal knows of one task."""
+class TaskHistory:
+    """The history of one task in the journal."""
 
     attempts: tuple[Iteration, ...] = ()
     """Oldest first."""
     receipts: tuple[Receipt, ...] = ()
-    """Of the last claim that was checked."""
+    """The receipts of the last claim that was checked."""
 
 
 class Run(Model):
-    """The loop from its start to its end."""
+    """One run of the loop."""
 
     run_id: str
     started_at: datetime | None = None
     model: str = ""
     finished: ev.LoopFinished | None = None
-    """None while it runs, and when it was killed."""
+    """None while the run continues, and if it was killed."""
     start: int = 0
     end: int = 0
-    """0 while it runs."""
+    """Offsets in the journal; `end` is 0 while the run continues."""
 
 
-class Ruled(Model):
-    """A call that was refused, or asked about and allowed."""
+class CallDecision(Model):
+    """The decision about a tool call that was denied, or that a person was asked about."""
 
     at: datetime | None = None
     iteration: int = 0
@@ -99,33 +99,33 @@ class Ruled(Model):
     reason: str = ""
     instead: str = ""
     scope: Scope | None = None
-    """How long it was allowed for; None when it was refused."""
+    """How long the permission lasts; None if the call was denied."""
     by: str = ""
-    """The person who decided; the guard decides alone."""
+    """Who decided; empty if the guard denied the call."""
 
 
-class BreakerStep(Model):
-    """The breaker as it was once."""
+class BreakerChange(Model):
+    """The breaker after one of its changes."""
 
     at: datetime | None = None
     breaker: CircuitBreaker
     reason: str = ""
 
 
-class Chronicle(Model):
-    """All of it, oldest first."""
+class RunHistory(Model):
+    """The history of a project; every list has the oldest entry first."""
 
     runs: tuple[Run, ...] = ()
     iterations: tuple[Iteration, ...] = ()
-    rulings: tuple[Ruled, ...] = ()
-    breaker: tuple[BreakerStep, ...] = ()
+    rulings: tuple[CallDecision, ...] = ()
+    breaker: tuple[BreakerChange, ...] = ()
 
     def iteration(self, number: int) -> Iteration | None:
-        """Return the last iteration of this number, because a reset counts from one again."""
+        """Return the latest iteration with this number. Numbers repeat, because a reset restarts them at one."""
         return next((i for i in reversed(self.iterations) if i.number == number), None)
 
-    def over(self, at: int) -> "Chronicle":
-        """Return the history when nothing runs any more: what has no end was cut off at the journal's end."""
+    def over(self, at: int) -> "RunHistory":
+        """Return a copy for a project without a running loop: an open iteration or run ends at the offset `at`."""
         its, runs = self.iterations, self.runs
         if its and not its[-1].end:
             its = (*its[:-1], its[-1].model_copy(update={"end": at}))
@@ -134,9 +134,11 @@ class Chronicle(Model):
         return self.model_copy(update={"iterations": its, "runs": runs})
 
     def find(self, wanted: str) -> Iteration | None:
-        """Find an iteration by number, by the beginning of its session's or run's id, or the last.
+        """Return the iteration that a person asks for, or None.
 
-        `@` and a place in the journal means exactly one.
+        Args:
+            wanted: A number, the beginning of a session's or run's id, `@` with an offset in the journal, or
+                `last`. An empty text also means the last iteration.
         """
         if not self.iterations:
             return None
@@ -152,24 +154,27 @@ class Chronicle(Model):
         )
 
 
-class Chronicler:
-    """Builds a chronicle from events with their places; not safe to share between threads."""
+class RunHistoryBuilder:
+    """Builds a chronicle from events and their offsets in the journal. Not thread-safe."""
 
-    def __init__(self, past: FeaturePast | None = None) -> None:
-        """Nothing was read yet; None chronicles all features, whose iterations have the same numbers."""
+    def __init__(self, past: FeatureFilter | None = None) -> None:
+        """Start with an empty history of one feature, or of all features if `past` is None.
+
+        The iterations of different features may have the same numbers.
+        """
         self._events = FeatureEvents(past)
         self._runs: list[Run] = []
         self._iterations: list[Iteration] = []
-        self._rulings: list[Ruled] = []
-        self._breaker: list[BreakerStep] = []
+        self._rulings: list[CallDecision] = []
+        self._breaker: list[BreakerChange] = []
         self._open: set[str] = set()
         self._planned: set[str] | None = None
-        """The tasks of the plan; None until the whole plan was read."""
+        """The ids of the plan's tasks; None until the whole plan was read."""
         self._phase = Phase.BUILDING
         self._capacity = 0
         self._current: int | None = None
         self._steps_before: tuple[int, int] | None = None
-        """An iteration whose work has not begun, and where its first step did."""
+        """The number of an iteration whose work has not begun, and the offset of its first step."""
         self._handlers: dict[str, Callable[[int, int, Any], None]] = {
             "loop_started": self._loop_started,
             "loop_finished": self._loop_finished,
@@ -190,13 +195,13 @@ class Chronicler:
 
     @property
     def types(self) -> Collection[str]:
-        """The types of events that are looked at."""
+        """The types of the events that the history uses."""
         return self._handlers.keys()
 
     @property
-    def chronicle(self) -> Chronicle:
-        """What is known so far."""
-        return Chronicle.model_construct(
+    def chronicle(self) -> RunHistory:
+        """The history so far."""
+        return RunHistory.model_construct(
             runs=tuple(self._runs),
             iterations=tuple(self._iterations),
             rulings=tuple(self._rulings),
@@ -204,14 +209,14 @@ class Chronicler:
         )
 
     def feed(self, start: int, end: int, event: ev.Event) -> None:
-        """Take one event and where its line begins and ends."""
+        """Add one event, given the offsets at which its line in the journal begins and ends."""
         if not self._events.takes(event):
             self._end_run(start)
         elif handler := self._handlers.get(event.type):
             handler(start, end, event)
 
     def _change(self, **changes: Any) -> None:
-        """Change the current iteration."""
+        """Change the current iteration, if there is one."""
         if self._current is not None:
             old = self._iterations[self._current]
             self._iterations[self._current] = old.model_copy(update=changes)
@@ -229,13 +234,13 @@ class Chronicler:
             self._runs[-1] = self._runs[-1].model_copy(update={"finished": e, "end": end})
 
     def _end_run(self, at: int) -> None:
-        """End a run that was killed where the next one begins."""
+        """End a killed run at the offset where the next run begins."""
         self._end_current(at)
         if self._runs and not self._runs[-1].end:
             self._runs[-1] = self._runs[-1].model_copy(update={"end": at})
 
     def _end_current(self, at: int) -> None:
-        """End an iteration that was never finished where the next thing begins."""
+        """End an unfinished iteration at the offset where the next iteration or the end of the run begins."""
         if self._current is not None:
             self._change(end=at, open_tasks=len(self._open), total_tasks=self._total)
             self._current = None
@@ -280,14 +285,14 @@ class Chronicler:
         )
 
     def _step_started(self, start: int, _: int, e: ev.StepStarted) -> None:
-        """Let an iteration begin with the steps before its work."""
+        """Remember where the steps before an iteration's work begin, because they belong to the iteration."""
         last = self._iterations[-1].number if self._iterations else 0
         known = self._steps_before
         if e.iteration != last and (known is None or known[0] != e.iteration):
             self._steps_before = (e.iteration, start)
 
     def _step_finished(self, _: int, end: int, e: ev.StepFinished) -> None:
-        """Let an iteration end with the steps after its work, in the run that worked on it."""
+        """Extend an iteration to the steps after its work, if they ran in the same run."""
         if self._current is not None or not self._iterations or not self._runs:
             return
         last = self._iterations[-1]
@@ -308,7 +313,7 @@ class Chronicler:
                 self._iterations[at] = self._iterations[at].model_copy(update={"is_undone": True})
 
     def _last_of(self, number: int) -> int | None:
-        """Return the place of the last iteration of this number, because a reset counts from one again."""
+        """Return the index of the latest iteration with this number, or None."""
         places = range(len(self._iterations) - 1, -1, -1)
         return next((at for at in places if self._iterations[at].number == number), None)
 
@@ -335,15 +340,15 @@ class Chronicler:
     def _tool_denied(self, _: int, __: int, e: ev.ToolDenied) -> None:
         if self._current is not None:
             self._change(denials=self._iterations[self._current].denials + 1)
-        self._rule(e, instead=e.instead)
+        self._add_ruling(e, instead=e.instead)
 
     def _tool_allowed(self, _: int, __: int, e: ev.ToolAllowed) -> None:
-        self._rule(e, scope=e.scope)
+        self._add_ruling(e, scope=e.scope)
 
-    def _rule(self, e: ev.ToolDenied | ev.ToolAllowed, **more: Any) -> None:
+    def _add_ruling(self, e: ev.ToolDenied | ev.ToolAllowed, **more: Any) -> None:
         iteration = 0 if self._current is None else self._iterations[self._current].number
         self._rulings.append(
-            Ruled(
+            CallDecision(
                 at=e.time,
                 iteration=iteration,
                 tool=e.name,
@@ -357,9 +362,9 @@ class Chronicler:
         del self._rulings[:-KEPT_RULINGS]
 
     def _breaker_changed(self, _: int, __: int, e: ev.BreakerChanged) -> None:
-        self._breaker.append(BreakerStep(at=e.time, breaker=e.breaker, reason=e.reason))
+        self._breaker.append(BreakerChange(at=e.time, breaker=e.breaker, reason=e.reason))
         del self._breaker[:-KEPT_BREAKERS]
 
 
-CHRONICLED = frozenset(Chronicler().types)
-"""The types of events a chronicle is made of."""
+HISTORY_EVENTS = frozenset(RunHistoryBuilder().types)
+"""The types of the events that a chronicle is built from."""

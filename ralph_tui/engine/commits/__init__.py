@@ -1,4 +1,4 @@
-"""Commits by ralph: when a run makes them, what is written down about them, and what stops it.
+"""Commits by ralph: when a run makes them, how they are recorded, and what prevents them.
 
 May not: run git itself (vcs does), or know phases and sessions.
 Callers: session, phases and run.

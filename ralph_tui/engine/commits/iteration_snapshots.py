@@ -11,10 +11,10 @@ from ralph_tui.vcs.snapshots import Difference
 
 
 class IterationSnapshots:
-    """Keeps the snapshots of one run; where none can be kept it says so once, and the run continues."""
+    """Takes the snapshots of one run; after a failure it reports the error once and takes no more."""
 
     def __init__(self, root: Path, run_id: str, emit: EventSink) -> None:
-        """Keep snapshots of the project at `root`; nothing is written before the first iteration."""
+        """Prepare snapshots of the project at `root`; nothing is written before the first iteration."""
         self._store = snapshots_of(root)
         self._run_id = run_id
         self._emit = emit
@@ -22,18 +22,18 @@ class IterationSnapshots:
         self._failed = False
 
     async def before(self, iteration: int, task_id: str) -> None:
-        """Snapshot the project as an iteration on a task begins."""
+        """Snapshot the project before an iteration on a task."""
         if not self._begun:
             self._begun = True
             await self._try(self._store.forget_old)
         await self._try(lambda: self._store.begin(iteration, task_id, self._run_id))
 
     async def after(self, iteration: int) -> None:
-        """Snapshot the project as the iteration has left it."""
+        """Snapshot the project after the iteration."""
         await self._try(lambda: self._store.end(iteration))
 
     async def changes(self) -> tuple[Difference, ...]:
-        """Return what this run's iterations changed together, with the number of lines."""
+        """Return the combined changes of this run's iterations, with the number of lines."""
         found: list[Difference] = []
 
         def compare() -> None:
@@ -54,5 +54,5 @@ class IterationSnapshots:
             await asyncio.to_thread(work)
         except (RalphError, OSError) as error:
             self._failed = True
-            text = f"Nothing can be undone of this run: {error}"
+            text = f"Work of this run cannot be undone: {error}"
             self._emit(Notice(level="warning", text=text))

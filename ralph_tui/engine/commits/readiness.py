@@ -1,4 +1,4 @@
-"""Check before anything is spent whether ralph may commit, and choose the branch."""
+"""Choose the branch of a run, and check that ralph can commit before anything is spent."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from ralph_tui.store.project import Documents
 from ralph_tui.vcs.branches import (
     Head,
     Prepared,
-    WorkedOn,
+    UnfinishedBranch,
     branch_name,
     check_out,
     require_clean,
+    require_committable,
     require_identity,
-    require_settled,
     require_unprotected,
     valid_branch,
 )
@@ -26,14 +26,14 @@ from ralph_tui.vcs.commits import Committer
 
 @dataclass(frozen=True)
 class WorkPlace:
-    """Which branch a run works on.
+    """Determines the branch of a run.
 
     Attributes:
-        git: The settings.
-        names: Texts that name the branch, the best first.
-        builds: Whether the run may build tasks; else it changes nothing that could be committed.
-        is_new_request: Whether the run begins something else than the last one did.
-        sandboxed: Whether a sandbox holds what ralph runs.
+        git: The git settings.
+        names: Texts to name a new branch after, best first.
+        builds: Whether the run may build tasks; otherwise it changes nothing that could be committed.
+        is_new_request: Whether the run begins with another request than the last one.
+        sandboxed: Whether ralph's commands run in a sandbox.
     """
 
     git: GitSettings
@@ -42,7 +42,7 @@ class WorkPlace:
     is_new_request: bool
     sandboxed: bool
     feature: str = ""
-    """The branch of the feature that is worked on; empty for the plan without a name."""
+    """The branch of the current feature; empty for the plan without a name."""
 
     @property
     def is_wanted(self) -> bool:
@@ -50,39 +50,39 @@ class WorkPlace:
         return self.builds and (self.git.commit != "off" or self.git.branch != "off")
 
     def require_ready(self, committer: Committer, docs: Documents) -> str:
-        """Return the branch after checking that it can be checked out and committed to; change nothing.
+        """Return the branch, after checking that ralph can check it out and commit to it; change nothing.
 
-        The name is empty when ralph neither commits nor checks out a branch.
+        The branch is empty if ralph neither commits nor checks out a branch.
 
         Raises:
-            SetupError: It cannot; the hint names the command that helps.
+            SetupError: Ralph cannot use the branch; the hint names a command that helps.
         """
         if not self.is_wanted:
             return ""
-        head = require_settled(committer.git)
+        head = require_committable(committer.git)
         name = self._branch(committer, docs, head)
         if self.git.commit != "off":
             require_unprotected(name, self.git.protected_branches)
             require_identity(committer.git)
-            self._require_held(committer)
+            self._require_sandboxed_hooks(committer)
         if self.git.commit != "off" or name != head.branch:
             self._require_clean(committer, docs, head)
         return name
 
     def prepare(self, committer: Committer, docs: Documents) -> Prepared:
-        """Check out the branch that this run works on; an existing branch is never moved.
+        """Check out the branch of this run; an existing branch is never moved.
 
         Raises:
-            SetupError: What `require_ready` says, or git refuses.
+            SetupError: See `require_ready`, or git refuses.
         """
-        head = require_settled(committer.git)
+        head = require_committable(committer.git)
         name = self._branch(committer, docs, head)
         return check_out(
             committer.git, name, head, lambda: self._require_clean(committer, docs, head)
         )
 
     def _branch(self, committer: Committer, docs: Documents, head: Head) -> str:
-        """Return the name of the branch to work on: the one of the unfinished plan, or one named for it."""
+        """Return the branch to work on: the feature's, the unfinished plan's, or one named after the request."""
         if self.git.branch == "off":
             return head.branch
         if self.feature:
@@ -99,39 +99,39 @@ class WorkPlace:
             committer.git, head, worked_on(docs), setting, current_names(committer.git.root)
         )
 
-    def _require_held(self, committer: Committer) -> None:
-        """Refuse hooks that nothing would hold: an agent may have written what they run.
+    def _require_sandboxed_hooks(self, committer: Committer) -> None:
+        """Refuse commit hooks without a sandbox, because an agent may have written the code that they run.
 
         Raises:
-            SetupError: There are some, and there is no sandbox.
+            SetupError: There are hooks but no sandbox.
         """
         hooks = () if self.git.hooks == "skip" or self.sandboxed else committer.hooks()
         if hooks:
             raise SetupError(
-                f"The repository has the commit hook {hooks[0]}, and ralph runs hooks only in a sandbox, "
-                "which there is none of here.",
-                "Set git.hooks to skip, or see `ralph doctor` about the sandbox.",
+                f"The repository has the commit hook {hooks[0]}. Ralph runs hooks only in a sandbox, "
+                "and no sandbox is available.",
+                "Set git.hooks to skip, or run `ralph doctor` to see what the sandbox lacks.",
             )
 
 
 def work_place(
     docs: Documents, settings: Settings, root: Path, *, asked: str, builds: bool, sandboxed: bool
 ) -> WorkPlace:
-    """Return which branch a run works on.
+    """Return the object that determines the branch of a run.
 
     Args:
-        docs: The documents of the project, as they are now.
+        docs: The current documents of the project.
         settings: The settings of the run.
-        root: The project's directory, whose name is the last resort.
-        asked: The request of a run that runs all phases; empty for one phase, or to continue.
+        root: The project's directory; its name is the fallback for the branch's name.
+        asked: The request of a run that runs all phases; empty for a single phase, or to continue.
         builds: Whether the run may build tasks.
-        sandboxed: Whether a sandbox holds what ralph runs.
+        sandboxed: Whether ralph's commands run in a sandbox.
     """
     is_new = bool(asked) and asked != docs.state.request
-    about = asked if is_new else docs.plan.title or docs.state.request
+    subject = asked if is_new else docs.plan.title or docs.state.request
     return WorkPlace(
         settings.git,
-        names=(about, settings.project.name, root.name),
+        names=(subject, settings.project.name, root.name),
         builds=builds,
         is_new_request=is_new,
         sandboxed=sandboxed,
@@ -142,12 +142,12 @@ def work_place(
     )
 
 
-def worked_on(docs: Documents) -> WorkedOn | None:
-    """Return the branch of an unfinished task: what is changed there belongs to that task."""
+def worked_on(docs: Documents) -> UnfinishedBranch | None:
+    """Return the branch of an unfinished task, whose uncommitted changes belong to that task; None without one."""
     branch = docs.state.branch
     if branch is None or not _has_open_work(docs.plan):
         return None
-    return WorkedOn(branch.name, branch.head)
+    return UnfinishedBranch(branch.name, branch.head)
 
 
 def _has_open_work(plan: ImplementationPlan) -> bool:

@@ -1,4 +1,4 @@
-"""Commit the work of finished tasks: once each, also when ralph dies between the completion and its commit."""
+"""Commit the work of each finished task exactly once, even if ralph dies before the commit is recorded."""
 
 import asyncio
 import os
@@ -26,21 +26,21 @@ from ralph_tui.store.project import Documents
 from ralph_tui.vcs.branches import push_line
 from ralph_tui.vcs.commit_hooks import HookCall, HookEnd, HookError
 from ralph_tui.vcs.commit_message import filled
-from ralph_tui.vcs.commits import CommitMade, Committer, CommitWanted
+from ralph_tui.vcs.commits import CommitRequest, Committer, MadeCommit
 
 SHORT_HASH = 10
 
-_NAMED_IN_BODY = 200
+_MAX_TASKS_IN_BODY = 200
 
 
 @dataclass(frozen=True)
-class HookRoom:
-    """What the repository's hooks run in.
+class HookSandbox:
+    """Where the repository's hooks run.
 
     Attributes:
-        sandbox: Holds them.
-        environment: Makes their variables.
-        limit_seconds: The longest that one may take.
+        sandbox: The sandbox of the hooks.
+        environment: Returns the hooks' environment variables.
+        limit_seconds: How long a hook may take.
     """
 
     sandbox: CommandSandbox
@@ -51,7 +51,7 @@ class HookRoom:
         """Run one hook in the sandbox."""
         command = shlex.join(call.words)
         if not self.sandbox.holds:
-            return HookEnd(None, "No sandbox holds it, so it was not run.")
+            return HookEnd(None, "The hook was not run, because the sandbox is not available.")
         prefix = await asyncio.to_thread(self.sandbox.prefix, command, (call.writable,))
         environment = await asyncio.to_thread(self.environment)
         ended = await run_command(
@@ -65,7 +65,7 @@ class HookRoom:
 
 
 class TaskCommits:
-    """Makes the commits of one run, and remembers on disk which are still to be made."""
+    """Makes the commits of one run, and records on disk which ones are pending."""
 
     def __init__(
         self,
@@ -75,16 +75,16 @@ class TaskCommits:
         *,
         run_id: str,
         guard: RepositoryGuard,
-        hooks: HookRoom,
+        hooks: HookSandbox,
     ) -> None:
-        """Commit for a run; nothing is done before `begin`.
+        """Prepare the commits of a run; nothing is done before `begin`.
 
         Args:
             project_state: The documents on disk.
-            place: Which branch the run works on, and the settings.
-            emit: Takes the events.
-            run_id: The run, for the trailers.
-            guard: Learns ralph's own commits.
+            place: Determines the branch; has the git settings.
+            emit: Receives the events.
+            run_id: The run's id, for the trailers.
+            guard: Checks the repository, and must know ralph's own commits.
             hooks: Runs the repository's hooks.
         """
         self._project_state = project_state
@@ -93,7 +93,7 @@ class TaskCommits:
         self._run_id = run_id
         self._guard = guard
         self._hooks = hooks
-        self._made = 0
+        self._commit_count = 0
         self._loop: asyncio.AbstractEventLoop | None = None
         run_hook = self._run_hook if place.git.hooks == "run" else None
         self._committer = Committer(project_state.project.root, run_hook)
@@ -106,18 +106,18 @@ class TaskCommits:
     def _docs(self) -> Documents:
         return self._project_state.docs
 
-    def owed(self) -> TaskCommit | None:
-        """Return what a completion writes down in the same step, so that its commit is never forgotten."""
+    def pending_commit(self) -> TaskCommit | None:
+        """Return the pending commit to record together with a task's completion; None if commits are off."""
         if self._git.commit == "off":
             return None
         number = self._docs.state.iteration_count
         return TaskCommit(pending=True, run=self._run_id, iteration=number)
 
     async def begin(self) -> None:
-        """Check out the branch of this run and remember where it stood.
+        """Check out the branch of this run, and record the commit it starts from.
 
         Raises:
-            SetupError: The repository is not as it must be.
+            SetupError: The repository is not ready for the run.
         """
         self._loop = asyncio.get_running_loop()
         if not self._place.is_wanted:
@@ -135,79 +135,85 @@ class TaskCommits:
 
         await self._project_state.transact(change)
         if prepared.left:
-            made = "the new branch" if prepared.made else "the branch"
-            text = f"Working on {made} {head.branch}. You were on {prepared.left}."
+            which = "the new branch" if prepared.made else "the branch"
+            text = f"Working on {which} {head.branch}. You were on {prepared.left}."
             self._emit(ev.Notice(text=one_line(text)))
 
     async def finish_pending(self) -> End | None:
-        """Make the commits that an earlier run could not make; returns an end when one is refused."""
+        """Make the pending commits of an earlier run; return an end if one fails."""
         if not self._place.is_wanted or self._git.commit == "off":
             return None
         left = self._docs.steps.under_way
         for task in self._pending():
-            is_due = left is None or left.task_id != task.id  # else its steps come first
-            if is_due and (end := await self._commit_owed(task)) is not None:
+            is_due = left is None or left.task_id != task.id  # otherwise its steps run first
+            if is_due and (end := await self._commit_pending(task)) is not None:
                 return end
         return None
 
     async def task_complete(self, task_id: str) -> End | None:
-        """Commit what a task has changed; returns an end when that is refused or the agent changed the repository."""
+        """Commit a task's changes; return an end if the commit fails or the agent changed the repository."""
         task = self._docs.plan.task(task_id)
         if self._git.commit != "task" or task is None or task not in self._pending():
             return None
-        # A commit of the agent's must not be covered by ralph's own.
-        return await self._guard.check() or await self._commit_owed(task)
+        # Checked first, so that ralph's commit cannot hide a commit by the agent.
+        return await self._guard.check() or await self._commit_pending(task)
 
-    async def _commit_owed(self, task: Task) -> End | None:
-        """Commit a task's work, unless the run before did and died before it could write that down."""
+    async def _commit_pending(self, task: Task) -> End | None:
+        """Commit a task's work, unless the last run made the commit but died before recording it."""
         intended = task.commit.hash if task.commit is not None else ""
         if await asyncio.to_thread(self._committer.is_made, intended):
-            await self._settle((task.id,), intended)
-            text = f"{task.id} was already committed as {intended[:SHORT_HASH]} by the run before."
+            await self._record_commit((task.id,), intended)
+            text = (
+                f"{task.id} was already committed as {intended[:SHORT_HASH]} by the previous run."
+            )
             self._emit(ev.Notice(text=text))
             return None
         return await self._commit((task,)) if self._git.commit == "task" else None
 
     async def all_complete(self) -> End | None:
-        """Commit the whole feature once every task is complete; returns an end when that is refused."""
+        """Commit the whole feature once every task is complete; return an end if the commit fails."""
         pending = self._pending()
         if self._git.commit != "feature" or not pending or not self._docs.plan.is_finished:
             return None
         return await self._guard.check() or await self._commit(pending)
 
-    async def tell_push(self) -> None:
-        """Say what was committed and how the person pushes it; ralph never does."""
+    async def report_commits(self) -> None:
+        """Report the commits and the command to push them, since ralph never pushes."""
         branch = self._docs.state.branch
-        if not self._made or branch is None:
+        if not self._commit_count or branch is None:
             return
         line = await asyncio.to_thread(push_line, self._committer.git, branch.name)
         how = f" To push: {line}" if line else ""
-        text = f"{plural(self._made, 'commit')} on {branch.name}.{how}"
+        text = f"{plural(self._commit_count, 'commit')} on {branch.name}.{how}"
         self._emit(ev.Notice(text=one_line(text)))
 
     def _pending(self) -> tuple[Task, ...]:
-        return owed_commits(self._docs.plan)
+        return pending_commits(self._docs.plan)
 
     async def _commit(self, tasks: Sequence[Task]) -> End | None:
-        """Make one commit for these tasks; returns an end when it cannot be made."""
+        """Make one commit for these tasks; return an end if it fails."""
         ids = tuple(task.id for task in tasks)
-        wanted = CommitWanted(
+        wanted = CommitRequest(
             message=self._message(tasks),
             trailers=self._trailers(tasks) if self._git.trailers else {},
             protected=self._git.protected_branches,
-            intend=lambda commit: self._intend(ids, commit),
+            intend=lambda commit: self._record_intent(ids, commit),
         )
         try:
             made = await asyncio.to_thread(self._committer.commit, wanted)
         except RalphError as error:
-            return self._refused(ids, error)
+            return self._failed_end(ids, error)
         if made is None:
-            await self._settle(ids, "")
-            self._emit(ev.Notice(text=f"{_named(ids)} left nothing to commit."))
+            await self._record_commit(ids, "")
+            self._emit(
+                ev.Notice(
+                    text=f"{_task_names(ids)} changed nothing, so there is nothing to commit."
+                )
+            )
             return None
-        self._made += 1
-        await self._guard.learn(_own(made))
-        await self._settle(ids, made.commit, made)
+        self._commit_count += 1
+        await self._guard.learn(_own_commit(made))
+        await self._record_commit(ids, made.commit, made)
         self._emit(
             ev.WorkCommitted(
                 task_ids=ids,
@@ -227,7 +233,7 @@ class TaskCommits:
             names = (self._docs.plan.title, *self._place.names)
             title = next((found for name in names if (found := one_line(name, 100))), "")
             lines = [f"- {one_line(t.id, 80)}: {one_line(t.title, 100)}" for t in tasks]
-            body = "\n".join(lines[:_NAMED_IN_BODY])
+            body = "\n".join(lines[:_MAX_TASKS_IN_BODY])
             return f"feat: {title or plural(len(tasks), 'task')}\n\n{body}"
         task = tasks[0]
         number = task.commit.iteration if task.commit is not None else 0
@@ -243,8 +249,8 @@ class TaskCommits:
             "Ralph-Run": commit.run if commit is not None else self._run_id,
         }
 
-    def _intend(self, ids: tuple[str, ...], commit: str) -> None:
-        """Write down which commit is about to be made; called in git's thread."""
+    def _record_intent(self, ids: tuple[str, ...], commit: str) -> None:
+        """Record the hash of a commit before it is made; called in the thread that runs git."""
 
         def change(docs: Documents) -> Documents:
             return _with_commits(docs, ids, hash=commit)
@@ -252,10 +258,10 @@ class TaskCommits:
         assert self._loop is not None
         asyncio.run_coroutine_threadsafe(self._project_state.transact(change), self._loop).result()
 
-    async def _settle(
-        self, ids: tuple[str, ...], commit: str, made: CommitMade | None = None
+    async def _record_commit(
+        self, ids: tuple[str, ...], commit: str, made: MadeCommit | None = None
     ) -> None:
-        """Write down that the commit of these tasks is made, or that there is nothing to commit."""
+        """Record that the commit of these tasks was made, or that there was nothing to commit."""
 
         def change(docs: Documents) -> Documents:
             branch = docs.state.branch
@@ -268,11 +274,13 @@ class TaskCommits:
 
         await self._project_state.transact(change, "committed" if commit else "nothing to commit")
 
-    def _refused(self, ids: tuple[str, ...], error: RalphError) -> End:
+    def _failed_end(self, ids: tuple[str, ...], error: RalphError) -> End:
         if isinstance(error, HookError) and error.output.strip():
-            self._emit(ev.Notice(level="error", text=f"The hook said:\n{tail(error.output)}"))
+            self._emit(ev.Notice(level="error", text=f"Output of the hook:\n{tail(error.output)}"))
         verb = "is" if len(ids) == 1 else "are"
-        reason = f"{_named(ids)} {verb} complete but not committed: {error.message.rstrip('.')}"
+        reason = (
+            f"{_task_names(ids)} {verb} complete but not committed: {error.message.rstrip('.')}"
+        )
         return stopped_end(reason, error.hint)
 
     def _run_hook(self, call: HookCall) -> HookEnd:
@@ -289,23 +297,23 @@ def _with_commits(docs: Documents, ids: tuple[str, ...], **changes: object) -> D
     return docs.replacing(plan=plan)
 
 
-def _named(ids: tuple[str, ...]) -> str:
+def _task_names(ids: tuple[str, ...]) -> str:
     return ids[0] if len(ids) == 1 else plural(len(ids), "task")
 
 
-def _own(made: CommitMade) -> OwnCommit:
+def _own_commit(made: MadeCommit) -> OwnCommit:
     entries = {e.path: f"{e.mode},{e.object}" if e.mode else "" for e in made.staged}
     return OwnCommit(made.branch, made.commit, entries)
 
 
 def hook_environment(base: Mapping[str, str], shims: Path) -> dict[str, str]:
-    """Return the gate's environment without the guard's git: in the sandbox the repository cannot be written."""
+    """Return the gate's environment with the real git, since the sandbox already protects the repository."""
     path = [part for part in base.get("PATH", os.defpath).split(os.pathsep) if part != str(shims)]
     kept = {n: v for n, v in base.items() if not n.startswith(("GIT_CONFIG_", "RALPH_GUARD_"))}
     return kept | {"PATH": os.pathsep.join(path)}
 
 
-def owed_commits(plan: ImplementationPlan) -> tuple[Task, ...]:
+def pending_commits(plan: ImplementationPlan) -> tuple[Task, ...]:
     """Return the complete tasks whose work is not committed yet."""
     return tuple(
         task

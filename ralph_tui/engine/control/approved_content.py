@@ -1,4 +1,4 @@
-"""Identify what a decision is about: each part that the person was shown, by name and hash."""
+"""Identify what a person approves: each part that was shown, by name and hash."""
 
 import asyncio
 import hashlib
@@ -8,37 +8,37 @@ from ralph_tui.domain.documents.validation_report import ValidationReport
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.store.project import Project
 
-MOST_NAMED = 5
+MAX_NAMED = 5
 
 Content = Mapping[str, str]
 
 
 def plan_content(plan: ImplementationPlan) -> Content:
-    """Return what the person agrees to in a plan: every open task, by what it asks for."""
+    """Return what the person approves in a plan: the wording of each open task."""
     return {
-        f"task {task.id}": _hash(_asked(task))
+        f"task {task.id}": _hash(_wording(task))
         for task in plan.tasks
         if task.status is not TaskStatus.COMPLETE
     }
 
 
-def _asked(task: Task) -> str:
+def _wording(task: Task) -> str:
     fields = {"description", "priority", "dependencies", "verification_criteria", "model"}
     return task.model_dump_json(include=fields)
 
 
 async def specs_content(project: Project) -> Content:
-    """Return what the person agrees to in the specs: the text of each."""
+    """Return what the person approves in the specs: the text of each."""
     return await asyncio.to_thread(_specs, project)
 
 
 async def result_content(project: Project, report: ValidationReport, files: str) -> Content:
-    """Return what the person agrees to in a validated result: the report, the specs and the project's `files`.
+    """Return what the person approves in a validated result: the report, the specs and the project's files.
 
-    `files` represents their contents; empty in a project too large to be read.
+    `files` is the fingerprint of the files; empty in a project too large to be read.
     """
-    about = {"the report": _hash(report.model_dump_json()), **await specs_content(project)}
-    return about | ({"the project's files": files} if files else {})
+    content = {"the report": _hash(report.model_dump_json()), **await specs_content(project)}
+    return content | ({"the project's files": files} if files else {})
 
 
 def _specs(project: Project) -> Content:
@@ -50,11 +50,11 @@ def _hash(text: str) -> str:
 
 
 def changes(before: Content, now: Content) -> str:
-    """Describe what has changed since a decision; empty when nothing has."""
-    told = [
+    """Describe what has changed since a decision; empty if nothing has."""
+    parts = [
         *(f"{name} changed" for name in now if before.get(name, now[name]) != now[name]),
         *(f"{name} is new" for name in now if name not in before),
-        *(f"{name} is gone" for name in before if name not in now),
+        *(f"{name} was removed" for name in before if name not in now),
     ]
-    more = [f"{len(told) - MOST_NAMED} more"] if len(told) > MOST_NAMED else []
-    return ", ".join(told[:MOST_NAMED] + more)
+    more = [f"{len(parts) - MAX_NAMED} more"] if len(parts) > MAX_NAMED else []
+    return ", ".join(parts[:MAX_NAMED] + more)

@@ -1,11 +1,11 @@
-"""Archive a plan with what belongs to it, and take complete tasks out of the plan."""
+"""Archive a plan with its specs, log and report, and remove complete tasks from the plan."""
 
 import hashlib
 from datetime import datetime
 from pathlib import Path
 
 from ralph_tui.domain.documents.archive import ArchiveSummary, counted
-from ralph_tui.domain.documents.progress_log import owed_commit
+from ralph_tui.domain.documents.progress_log import pending_commit_line
 from ralph_tui.domain.errors import RalphError, StoreError
 from ralph_tui.domain.plan.plan import ImplementationPlan, TaskStatus
 from ralph_tui.interop.formats import Source
@@ -33,13 +33,13 @@ _UNNAMED = "plan"
 
 
 def archive_finished(project: Project, now: datetime) -> ArchiveSummary | None:
-    """Archive a finished plan, unless an archive has the same tasks and report; blocks.
+    """Archive a finished plan, unless an archive has the same tasks and report. Blocks.
 
     Returns:
-        What was archived, or None when the plan is not finished or is archived already.
+        A summary of the archive, or None if the plan is unfinished or archived already.
 
     Raises:
-        StoreError: The disk does not allow it; nothing was archived.
+        StoreError: The archive cannot be written; nothing was archived.
     """
     docs = project.load()
     digest = _digest(project.layout, docs.plan)
@@ -50,15 +50,15 @@ def archive_finished(project: Project, now: datetime) -> ArchiveSummary | None:
 
 
 def archive_by_hand(project: Project, now: datetime, *, complete: bool = False) -> ArchiveSummary:
-    """Archive the plan, or only its complete tasks, which then leave it; no loop changes it meanwhile. Blocks.
+    """Archive the plan, or only its complete tasks, while holding the loop's lock. Blocks.
 
     Args:
-        project: The project, as one feature of it.
-        now: The time.
-        complete: Take the complete tasks out of the plan.
+        project: One feature of the project.
+        now: The current time.
+        complete: Whether to archive only the complete tasks and remove them from the plan.
 
     Raises:
-        RalphError: A loop runs, there is nothing to archive, or the disk does not allow it.
+        RalphError: A loop runs, there is nothing to archive, or the archive cannot be written.
     """
     lock = LoopLock(project.layout)
     lock.acquire("archive")
@@ -69,38 +69,37 @@ def archive_by_hand(project: Project, now: datetime, *, complete: bool = False) 
 
 
 def archive_plan(project: Project, now: datetime) -> ArchiveSummary:
-    """Archive the plan as it is, with its specs, progress log and report; the plan stays. Blocks.
+    """Archive a copy of the plan with its specs, progress log and report. Blocks.
 
     Raises:
-        RalphError: There is no task to archive, or the disk does not allow it; nothing was archived.
+        RalphError: There is no task to archive, or the archive cannot be written; nothing was archived.
     """
     docs = project.load()
     if not docs.plan.tasks:
-        raise RalphError(
-            "There is nothing to archive: the plan has no tasks.", "`ralph plan` makes a plan."
-        )
+        raise RalphError("The plan has no tasks to archive.", "Make a plan with `ralph plan`.")
     summary = _summary(project.layout, docs, docs.plan, now)
     name = f"{now:%Y-%m-%d}-{_stem(project, docs)}"
     return write_archive(project.layout, name, summary, _files(project.layout, docs.plan))
 
 
 def retire_complete(project: Project, now: datetime) -> ArchiveSummary:
-    """Archive the complete tasks and take them out of the plan; what depended on them waits for nothing. Blocks.
+    """Archive the complete tasks and remove them from the plan; tasks that depend on them can still run. Blocks.
 
     Raises:
-        RalphError: No task is complete, or the disk does not allow it; the plan is as it was.
+        RalphError: No task is complete, or the archive cannot be written; the plan is unchanged.
     """
     docs = project.load()
     done = tuple(task for task in docs.plan.tasks if task.status is TaskStatus.COMPLETE)
     if not done:
         raise RalphError(
-            "There is nothing to archive: no task is complete.",
-            "`ralph tasks` shows where each of them is.",
+            "No complete task to archive.",
+            "See the status of each task with `ralph tasks`.",
         )
-    owed = [task.id for task in done if task.commit is not None and task.commit.pending]
-    if owed:
+    pending = [task.id for task in done if task.commit is not None and task.commit.pending]
+    if pending:
         raise RalphError(
-            f"The commit of {owed[0]} is not made yet.", "`ralph build` makes it; then archive."
+            f"{pending[0]} is complete but not committed.",
+            "Commit it with `ralph build`, then archive again.",
         )
     only_done = docs.plan.model_copy(update={"tasks": done})
     summary = _summary(project.layout, docs, only_done, now)
@@ -111,7 +110,7 @@ def retire_complete(project: Project, now: datetime) -> ArchiveSummary:
         summary.model_copy(update={"is_retirement": True}),
         _plan_files(only_done),
     ) as staged:
-        # In one step: the tasks are in the plan or in the archive, never in both.
+        # One transaction, so that the tasks are never in both the plan and the archive.
         project.transact_moving(
             lambda docs: docs.replacing(plan=docs.plan.retiring(ids)),
             (Move(staged.source, staged.target),),
@@ -140,14 +139,14 @@ def _summary(
 
 
 def _stem(project: Project, docs: Documents) -> str:
-    """Return what the folder is named after: the feature, otherwise the plan's title or the request."""
+    """Return the stem of the archive's name: the feature, otherwise the plan's title or the request."""
     names = (docs.plan.title, docs.state.request, project.root.name)
     slugs = (slug for name in names if (slug := branch_slug(name)))
     return project.layout.feature or next(slugs, _UNNAMED)
 
 
 def _digest(layout: Layout, plan: ImplementationPlan) -> str:
-    """Return what represents the tasks and the report; when the plan was written does not count."""
+    """Return a digest of the tasks and the report; the plan's own timestamps do not count."""
     digest = hashlib.sha256(_read(layout.validation_report) or b"")
     for task in plan.tasks:
         digest.update(json_text(task).encode("utf-8", "replace") + b"\n")
@@ -163,13 +162,15 @@ def _plan_files(plan: ImplementationPlan) -> dict[str, bytes]:
 
 
 def _files(layout: Layout, plan: ImplementationPlan) -> dict[str, bytes]:
-    """Return what is archived, by path; a file that does not exist is left out."""
+    """Return the files to archive, by path; missing files are left out."""
     progress = b"".join(_read(path) or b"" for path in (older(layout.progress), layout.progress))
-    owed = owed_commit(plan, progress.decode("utf-8", "replace")) if progress else ""
+    pending_line = (
+        pending_commit_line(plan, progress.decode("utf-8", "replace")) if progress else ""
+    )
     report = _read(layout.validation_report)
     return {
         **_plan_files(plan),
-        **({PROGRESS: progress + owed.encode()} if progress else {}),
+        **({PROGRESS: progress + pending_line.encode()} if progress else {}),
         **({REPORT: report} if report is not None else {}),
         **{f"specs/{path.name}": data for path, data in _specs(layout)},
     }
@@ -183,12 +184,12 @@ def _specs(layout: Layout) -> list[tuple[Path, bytes]]:
 
 
 def _read(path: Path) -> bytes | None:
-    """Return a file's bytes, or None when there is no such file.
+    """Return a file's bytes, or None if there is no such file.
 
     Raises:
-        StoreError: It cannot be read.
+        StoreError: The file cannot be read.
     """
     try:
         return read_regular(path)
     except DamagedError as error:
-        raise StoreError(f"{path} is {error}.", "Move it away and archive again.") from error
+        raise StoreError(f"{path} is {error}.", "Move it elsewhere, then archive again.") from error

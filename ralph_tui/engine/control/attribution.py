@@ -1,7 +1,7 @@
-"""Attribute changes of the plan on disk to the person, when they were made through this process.
+"""Attribute changes of the plan on disk to the person, if this process made them.
 
-Everybody who follows the project sees a change on disk, and cannot see who made it. Here it is noted before
-it is written, so that it is never told as somebody else's.
+A process that follows the project sees that the plan changed on disk, but not who changed it. Changes by the
+person are recorded here before they are written, so that they are never attributed to someone else.
 """
 
 from collections import deque
@@ -15,38 +15,38 @@ if TYPE_CHECKING:
     from ralph_tui.domain.events import Event
 
 CHANGED_ON_DISK = "changed on disk"
-"""Why a task is another, as far as can be seen from its file."""
+"""The reason for a task's change when only its file is known."""
 
 KEPT = 64
-"""Changes that are remembered; each comes back within a second."""
+"""How many changes are remembered; each is seen on disk within a second."""
 
 
 class Attribution:
-    """Remembers the latest changes of a plan made here, and the words for each."""
+    """Remembers the latest changes of a plan made by this process, and a description of each."""
 
     def __init__(self) -> None:
-        """Nothing was done yet."""
+        """Start without any changes."""
         self._tasks: deque[tuple[Task, str]] = deque(maxlen=KEPT)
         self._orders: deque[tuple[str, ...]] = deque(maxlen=KEPT)
 
-    def note(self, before: ImplementationPlan, after: ImplementationPlan, words: str) -> None:
-        """Note a change about to be written; `words` describe what happens to each changed task."""
+    def record(self, before: ImplementationPlan, after: ImplementationPlan, words: str) -> None:
+        """Record a change before it is written; `words` describe what happened to each changed task."""
         known = {task.id: task for task in before.tasks}
         pairs = ((known.get(task.id), task) for task in after.tasks)
         changed = [task for was, task in pairs if was is not task and was != task]
         self._tasks.extend((task, words) for task in changed)
         self._orders.append(tuple(task.id for task in after.tasks))
 
-    def told(self, event: "Event") -> "Event":
-        """Return the event, naming the person as the author of what was done here."""
-        # Only a screen needs the events, and every command has the controls.
+    def attributed(self, event: "Event") -> "Event":
+        """Return the event, with the person as the author if this process made the change."""
+        # Imported here because every command has the controls, but only a screen needs the events.
         from ralph_tui.domain.events import PlanLoaded, TaskChanged
 
         if isinstance(event, TaskChanged) and event.reason == CHANGED_ON_DISK:
             found = next((done for done in tuple(self._tasks) if done[0] == event.task), None)
             if found is None:
                 return event
-            with suppress(ValueError):  # newer ones have pushed it out meanwhile
+            with suppress(ValueError):  # another thread may have added newer changes and dropped it
                 self._tasks.remove(found)
             return event.model_copy(update={"reason": found[1]})
         if isinstance(event, PlanLoaded) and event.source == "disk":
@@ -54,13 +54,13 @@ class Attribution:
             if order not in tuple(self._orders):
                 return event
             while self._orders.popleft() != order:
-                pass  # what was written in between was not seen, and is reported with this
+                pass  # the versions in between were not seen, and are reported with this one
             return event.model_copy(update={"source": "here"})
         return event
 
 
 def breaker_words(before: CircuitBreaker, after: CircuitBreaker) -> str:
-    """Say why the breaker changed on disk: the reason of a reset; empty for a new cost limit, which is reported elsewhere."""
+    """Return why the breaker changed on disk; empty for a new cost limit, which is reported elsewhere."""
     if after == before.reset(after.reset_reason):
         return f"reset by hand: {after.reset_reason}"
     raised = before.model_copy(update={"max_cost_usd": after.max_cost_usd})

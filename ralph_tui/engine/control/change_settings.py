@@ -1,4 +1,4 @@
-"""Read and change settings for a person, with the same checks in every face."""
+"""Read and change settings for a person, with the same checks in every user interface."""
 
 import os
 from pathlib import Path
@@ -7,11 +7,11 @@ from typing import NamedTuple
 from ralph_tui.config.edit import with_setting
 from ralph_tui.config.load import (
     COMMAND_LINE,
-    Effective,
-    as_written,
+    EffectiveSetting,
     load_settings,
-    provenance,
     short_source,
+    unexpanded_values,
+    value_sources,
 )
 from ralph_tui.config.setting_names import description, is_mapping, known_keys
 from ralph_tui.config.template import yaml_value
@@ -28,20 +28,20 @@ class SettingChange(NamedTuple):
     value: str
     path: Path
     stronger: str
-    """What is stronger than the file, so that the change has no effect; else empty."""
+    """The source that overrides the file, so that the change has no effect; otherwise empty."""
 
 
-def effective(root: Path) -> tuple[Effective, ...]:
+def effective(root: Path) -> tuple[EffectiveSetting, ...]:
     """List every setting with its value and source, in the order of the topics.
 
     Raises:
         ConfigError: A settings file is wrong.
     """
-    settings, sources, written = load_settings(root), provenance(root), as_written(root)
+    settings, sources, written = load_settings(root), value_sources(root), unexpanded_values(root)
     return tuple(
-        Effective(
+        EffectiveSetting(
             key,
-            _plain(written.get(key, value_of(settings, key))),
+            _as_typed(written.get(key, value_of(settings, key))),
             short_source(sources[key], root),
             description(key),
         )
@@ -49,32 +49,30 @@ def effective(root: Path) -> tuple[Effective, ...]:
     )
 
 
-def _plain(value: object) -> str:
+def _as_typed(value: object) -> str:
     """Format a value as a person types it: a text without quotes."""
     return value if isinstance(value, str) else yaml_value(value)
 
 
 def change_setting(root: Path, key: str, typed: str) -> SettingChange:
-    """Write a setting into the project's file; its comments stay, and so do references to variables.
+    """Write a setting into the project's file, and keep its comments and references to variables.
 
     Raises:
         ConfigError: There is no such setting, or the value is wrong.
         StoreError: The file cannot be written.
     """
     path = Layout(root.resolve()).config
-    # As a command line value it is checked by the same rules, and with all the other layers.
+    # Loaded like a command line value, it is checked by the same rules and with all other layers.
     try:
-        given = expanded(Entry(key, _given(key, typed), COMMAND_LINE), os.environ)
+        given = expanded(Entry(key, _parsed(key, typed), COMMAND_LINE), os.environ)
         settings = load_settings(root, overrides={key: given.value})
-    except (
-        ConfigError
-    ) as error:  # typed on a page, or behind the command's name: nothing to look up
+    except ConfigError as error:  # the person has just typed the value, so its source is obvious
         message = error.message.removeprefix(f"{COMMAND_LINE}: ")
         raise ConfigError(message, error.hint) from error
     checked = value_of(settings, key)
     kept = checked if given.written is None else given.written
     Project(root).write_config(with_setting(read_text(path), key, kept, path))
-    source = provenance(root)[key]
+    source = value_sources(root)[key]
     return SettingChange(yaml_value(kept), path, "" if source.startswith(f"{path}:") else source)
 
 
@@ -85,8 +83,8 @@ def value_of(settings: object, key: str) -> object:
     return settings
 
 
-def _given(key: str, value: str) -> object:
-    """Parse a typed value as the file would hold it: a list or a mapping may be written as one."""
+def _parsed(key: str, value: str) -> object:
+    """Parse a typed value like one in the file, where it may be a YAML list or mapping."""
     field = known_keys().get(key)
     mapping = field is not None and is_mapping(key)
     default = field.get_default(call_default_factory=True) if field else None

@@ -1,4 +1,4 @@
-"""Import the settings of another loop: what they mean here, what is left out, which commands come with them."""
+"""Import the settings of another loop: preview their translation, then write it."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -7,10 +7,10 @@ from pathlib import Path
 from ralph_tui.config.edit import with_setting
 from ralph_tui.config.foreign_config import (
     ForeignConfig,
-    ForeignForm,
-    LeftKey,
-    form_of,
+    ForeignTool,
+    UntranslatedKey,
     parse_foreign,
+    tool_of,
 )
 from ralph_tui.config.hybrid_settings import translate_hybrid
 from ralph_tui.config.load import COMMAND_LINE, load_settings
@@ -26,10 +26,10 @@ from ralph_tui.store.project import Documents, Project
 from ralph_tui.store.text_files import inside, write_text
 
 _NOWHERE = Path("/nonexistent/ralph")
-"""A project without settings, against which single values are checked."""
+"""A project without settings, in which single values are checked."""
 
 KEPT_AS = "config.yaml.imported"
-"""Keeps the file of another loop that stood in the place of ralph's settings."""
+"""The name of a backup of another loop's file that was in the place of ralph's settings."""
 
 
 class ImportedSetting(Model):
@@ -37,32 +37,32 @@ class ImportedSetting(Model):
 
     key: str
     value: str
-    """As it would stand in the file."""
+    """The value as it would be written in the file."""
     was: str = ""
-    """What the file says now; empty where it says nothing."""
+    """The value in the file now; empty if there is none."""
 
 
 class ConfigPreview(Model):
-    """What an import would do."""
+    """What an import would change."""
 
     source: str
-    form: ForeignForm
+    form: ForeignTool
     settings: tuple[ImportedSetting, ...]
     commands: dict[str, str]
-    left_out: tuple[LeftKey, ...]
+    left_out: tuple[UntranslatedKey, ...]
     done_steps: tuple[str, ...]
-    """Steps that the other loop had done once."""
+    """One-time steps that the other loop has done already."""
     remarks: tuple[str, ...]
 
 
 class ConfigImport:
-    """Reads one file of another loop, shows what it means, and writes it into the project's settings."""
+    """Reads a settings file of another loop, and writes its translation into the project's settings."""
 
     def __init__(self, project: Project, source: Path) -> None:
-        """Read the file; nothing is written yet.
+        """Read the file and prepare the preview; nothing is written yet.
 
         Raises:
-            ConfigError: It cannot be read, or it is nobody's settings that ralph knows.
+            ConfigError: The file cannot be read, or its format is unknown.
         """
         self._project = project
         self._config = project.layout.config
@@ -86,10 +86,10 @@ class ConfigImport:
             shown.append(ImportedSetting(key=f"steps.{name}", value=yaml_value(step)))
         remarks = list(found.remarks)
         if self._steps and "steps" in was:
-            remarks.append("The steps that the settings name now are replaced.")
+            remarks.append("The steps in the current settings will be replaced.")
         if self._replaces:
-            remarks.append(f"The file is kept as .ralph/{KEPT_AS}.")
-        self._text = _whole(text, self._config)
+            remarks.append(f"The current settings file will be kept as .ralph/{KEPT_AS}.")
+        self._text = _validated(text, self._config)
         self._done = tuple(
             name
             for name, markers in found.markers.items()
@@ -115,16 +115,16 @@ class ConfigImport:
         return path is not None and path.is_file()
 
     def write(self) -> None:
-        """Write the settings, and note which steps were done.
+        """Write the settings, and record which one-time steps are done.
 
         Raises:
             ConfigError: The settings were changed since they were read.
-            StoreError: They cannot be written.
+            StoreError: The settings cannot be written.
         """
         if read_text(self._config) != self._old:
             raise ConfigError(
-                f"{self._config} was changed meanwhile, so nothing was written.",
-                "Import again to see what would change now.",
+                f"{self._config} changed during the import. Nothing was written.",
+                "Import again to see a new preview.",
             )
         if self._replaces:
             write_text(self._config.with_name(KEPT_AS), self._old)
@@ -144,52 +144,52 @@ class ConfigImport:
 
 
 def _translated(source: Path) -> ForeignConfig:
-    """Return what a file means here.
+    """Return the translation of a file.
 
     Raises:
-        ConfigError: It cannot be read, or it is nobody's settings that ralph knows.
+        ConfigError: The file cannot be read, or its format is unknown.
     """
     if not source.exists():
         raise ConfigError(
             f"There is no file {source}.",
-            "Name Wiggum's default.json or Ralph Hybrid's config.yaml.",
+            "Give the path of Wiggum's default.json or Ralph Hybrid's config.yaml.",
         )
     value, lines = parse_foreign(read_text(source), source)
-    form = form_of(value)
+    form = tool_of(value)
     if form is None or not isinstance(value, Mapping):
         raise ConfigError(
-            f"{source} holds neither the steps of Wiggum nor the settings of Ralph Hybrid.",
-            "`ralph import` reads plans; `ralph config show` lists ralph's own settings.",
+            f"{source} contains neither Wiggum steps nor Ralph Hybrid settings.",
+            "To import a plan, use `ralph import`. To list ralph's own settings, use `ralph config show`.",
         )
-    return translate_wiggum(value) if form is ForeignForm.WIGGUM else translate_hybrid(value, lines)
+    return translate_wiggum(value) if form is ForeignTool.WIGGUM else translate_hybrid(value, lines)
 
 
-def _checked(settings: Mapping[str, object], left: list[LeftKey]) -> dict[str, object]:
-    """Return the settings whose values ralph accepts; add the others to what is left out."""
+def _checked(settings: Mapping[str, object], left: list[UntranslatedKey]) -> dict[str, object]:
+    """Return the settings whose values ralph accepts; add the others to `left`."""
     good: dict[str, object] = {}
     for key, value in settings.items():
-        if why := _refused({key: value}):
-            left.append(LeftKey(key=key, reason=why.removeprefix(key).strip()))
+        if why := _refusal({key: value}):
+            left.append(UntranslatedKey(key=key, reason=why.removeprefix(key).strip()))
         else:
             good[key] = value
     return good
 
 
 def _checked_steps(
-    steps: Mapping[str, Mapping[str, object]], left: list[LeftKey]
+    steps: Mapping[str, Mapping[str, object]], left: list[UntranslatedKey]
 ) -> dict[str, Mapping[str, object]]:
-    """Return the steps that ralph accepts; add the others to what is left out."""
+    """Return the steps that ralph accepts; add the others to `left`."""
     good: dict[str, Mapping[str, object]] = {}
     for name, step in steps.items():
-        if why := _refused({"steps": {WORK: {}, **({} if name == WORK else {name: step})}}):
-            left.append(LeftKey(key=f"steps.{name}", reason=why))
+        if why := _refusal({"steps": {WORK: {}, **({} if name == WORK else {name: step})}}):
+            left.append(UntranslatedKey(key=f"steps.{name}", reason=why))
         else:
             good[name] = step
     return good
 
 
-def _refused(values: Mapping[str, object]) -> str:
-    """Return why ralph refuses values; empty when it does not."""
+def _refusal(values: Mapping[str, object]) -> str:
+    """Return why ralph refuses these values, or an empty string."""
     try:
         load_settings(_NOWHERE, overrides=values, environ={}, home=_NOWHERE)
     except ConfigError as error:
@@ -197,13 +197,15 @@ def _refused(values: Mapping[str, object]) -> str:
     return ""
 
 
-def _whole(text: str, path: Path) -> str:
-    """Return the text of the settings once all of it is valid together.
+def _validated(text: str, path: Path) -> str:
+    """Return the text of the settings, if all of them are valid together.
 
     Raises:
-        ConfigError: It is not.
+        ConfigError: The settings are not valid together.
     """
     entries = {entry.key: entry.value for entry in parse_entries(text, path)}
-    if why := _refused(entries):
-        raise ConfigError(f"{path}: with what is imported, {why}.", "Nothing was written.")
+    if why := _refusal(entries):
+        raise ConfigError(
+            f"{path}: the imported settings are not valid: {why}.", "Nothing was written."
+        )
     return text

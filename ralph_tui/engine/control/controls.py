@@ -1,4 +1,4 @@
-"""Take a person's requests to a loop, from any process: every request is a change on disk."""
+"""Take a person's requests to a loop, from any process; each request is a change on disk."""
 
 import signal
 from collections.abc import Callable, Mapping, Sequence
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ralph_tui.domain.documents.questions import Answer, AskedQuestion
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.features import shown_name
-from ralph_tui.domain.permissions import answer_told
+from ralph_tui.domain.permissions import answer_text
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task
 from ralph_tui.domain.project_state import REASONED, Approval, ApprovalKind, Injection, StopMode
 from ralph_tui.domain.sanitize import one_line
@@ -44,49 +44,49 @@ TaskChange = Callable[[ImplementationPlan, str], ImplementationPlan]
 
 ENDED_BY: Mapping[int, str] = MappingProxyType(
     {
-        signal.SIGTERM: "asked to end (SIGTERM)",
-        signal.SIGHUP: "the terminal is gone (SIGHUP)",
+        signal.SIGTERM: "stopped by a signal (SIGTERM)",
+        signal.SIGHUP: "the terminal was closed (SIGHUP)",
     }
 )
-"""What a signal that ends a run says, in words."""
+"""Describes why a run ended, for each signal that ends one."""
 
 
 class Controls:
-    """Requests to the loop of one project and changes of its plan; each call blocks for one transaction."""
+    """Controls the loop of one project and changes its plan; each call blocks for one transaction."""
 
     def __init__(self, root: Path, tell: Callable[[str], None] | None = None) -> None:
-        """Address the project at `root`; `tell` gets what is waited for, set aside or restored."""
+        """Control the project at `root`; `tell` receives notices about waits, quarantined and restored files."""
         self.root = root
         self.attribution, self.journal_attribution = Attribution(), Attribution()
-        """For who shows what happens, and for who writes it down; each tells of a change once."""
+        """One for the screen and one for the journal, since each attributes a change only once."""
         self._tell: Callable[[str], None] = tell or (lambda _: None)
-        self._own = self._project = Project(root, tell=tell)
+        self._chosen = self._project = Project(root, tell=tell)
 
     @property
     def own_feature(self) -> str:
-        """The feature that is controlled while no other process runs a loop; empty for the plan without a name."""
-        return self._own.layout.feature
+        """The feature chosen in this process, used while no other process runs a loop; empty for the plan without a name."""
+        return self._chosen.layout.feature
 
-    def keep_to(self, feature: str) -> None:
-        """Control another feature from now on, because the person chose it or it got another name."""
-        self._own = self._project = Project(self.root, feature, tell=self._tell)
+    def pin_feature(self, feature: str) -> None:
+        """Switch to another feature, because the person chose it or it was renamed."""
+        self._chosen = self._project = Project(self.root, feature, tell=self._tell)
 
-    def turn_to(self, feature: str | None) -> None:
-        """Control another feature from now on, such as that of a loop of another process; None: one's own again."""
+    def follow_feature(self, feature: str | None) -> None:
+        """Switch temporarily to the feature of another process's loop; None switches back to the chosen one."""
         if feature is None:
-            self._project = self._own
+            self._project = self._chosen
         elif feature != self._project.layout.feature:
             self._project = Project(self.root, feature, tell=self._tell)
 
     # The loop.
 
     def pause(self) -> StopMode:
-        """Pause after this iteration; asked again while it runs, at once.
+        """Pause after this iteration, or immediately if a pause was already requested.
 
         Raises:
             RalphError: No loop is running.
         """
-        self._need_loop("pause")
+        self._require_loop("pause")
 
         def change(docs: Documents) -> Documents:
             pause = docs.state.pause.again()
@@ -100,16 +100,18 @@ class Controls:
         Raises:
             RalphError: No loop is running.
         """
-        self._need_loop("resume")
+        self._require_loop("resume")
         self._project.transact(lambda docs: docs.with_state(pause=StopMode.NONE, paused=False))
 
     def stop(self, *, now: bool = False, why: str = "") -> StopMode:
-        """Stop after this iteration; at once with `now` or when asked again. `why` names what asks, if no person does.
+        """Stop after this iteration, or immediately with `now` or if a stop was already requested.
+
+        `why` is the reason, if the request does not come from a person.
 
         Raises:
             RalphError: No loop is running.
         """
-        self._need_loop("stop")
+        self._require_loop("stop")
 
         def change(docs: Documents) -> Documents:
             mode = StopMode.NOW if now else docs.state.stop.again()
@@ -118,9 +120,9 @@ class Controls:
         return self._project.transact(change).state.stop
 
     def inject(self, guidance: str, *, now: bool = False) -> Injection:
-        """Queue guidance for the next iteration's prompt; `now` says it to the running turn.
+        """Queue guidance for the next iteration's prompt; with `now`, send it to the running turn.
 
-        Without a running turn it waits for the next iteration like any other.
+        Without a running turn, guidance with `now` waits for the next iteration as well.
 
         Raises:
             RalphError: The text is empty.
@@ -134,16 +136,16 @@ class Controls:
         """Answer an open question.
 
         Raises:
-            RalphError: There is no such question, or it is not open any more.
+            RalphError: There is no such question, or it is no longer open.
         """
 
         def change(docs: Documents) -> Documents:
             question = docs.questions.find(question_id)
             if question is None:
                 message = f"There is no question {question_id!r}."
-                raise RalphError(message, "`ralph answer` lists the open ones.")
+                raise RalphError(message, "List the open questions with `ralph answer`.")
             if not question.is_open:
-                raise RalphError(_settled(question), "Nothing was changed.")
+                raise RalphError(_why_closed(question), "Nothing was changed.")
             log = docs.questions.answering(question_id, answer, utc_now())
             return docs.replacing(questions=log)
 
@@ -152,12 +154,12 @@ class Controls:
         return found
 
     def retry_now(self) -> None:
-        """End the wait for a usage limit or a busy service and try again.
+        """End the wait for a usage limit or a busy service, and retry.
 
         Raises:
             RalphError: No loop is running.
         """
-        self._need_loop("retry")
+        self._require_loop("retry")
         self._project.transact(lambda docs: docs.with_state(retry_now=True))
 
     def open_questions(self) -> tuple[AskedQuestion, ...]:
@@ -165,24 +167,24 @@ class Controls:
         return self._project.load().questions.open()
 
     def decide(self, *, approved: bool, reason: str = "", by: str = "person") -> Approval:
-        """Approve or reject what the loop waits for; also before the loop runs again.
+        """Approve or reject what waits for a decision, even while no loop runs.
 
         Raises:
-            RalphError: Nothing waits for a decision, or a rejection that the model works on has no
+            RalphError: Nothing waits for a decision, or a rejection that the model must act on has no
                 reason.
         """
 
         def change(docs: Documents) -> Documents:
             waiting = docs.state.approval
             if waiting is None or waiting.approved is not None:
-                message = f"Nothing in {self.root} waits for approval."
-                raise RalphError(message, "`ralph status` shows what the loop is doing.")
+                message = f"There is nothing to approve in {self.root}."
+                raise RalphError(message, "See what the loop is doing with `ralph status`.")
             if not approved and not reason.strip() and waiting.kind in REASONED:
-                message = "A rejection needs a reason: it is what the model works on next."
+                message = "A rejection needs a reason, because the model works on that reason next."
                 raise RalphError(message, 'ralph reject --reason "The report lacks a total".')
             decision: dict[str, object] = {"approved": approved, "reason": reason.strip()}
             decision["decided_by"] = by
-            if waiting.kind is ApprovalKind.PLAN:  # with the person's own edits since it was shown
+            if waiting.kind is ApprovalKind.PLAN:  # includes edits since the plan was shown
                 decision["content"] = dict(plan_content(docs.plan))
             return docs.with_state(approval=waiting.model_copy(update=decision))
 
@@ -192,181 +194,182 @@ class Controls:
 
     @property
     def loop_runs(self) -> bool:
-        """Whether a loop works here, in whatever process."""
+        """Whether a loop runs in this project, in any process."""
         return LoopLock(self._project.layout).owner() is not None
 
     @property
-    def is_followed(self) -> bool:
-        """Whether a loop works on this feature, and so sees what is changed here."""
+    def has_loop(self) -> bool:
+        """Whether a loop runs on this feature, and so sees the changes made here."""
         return LoopLock(self._project.layout).feature_owner() is not None
 
-    def _need_loop(self, what: str) -> None:
+    def _require_loop(self, what: str) -> None:
+        """Refuse a request if no loop runs on this feature; `what` is the request's verb."""
         owner, feature = LoopLock(self._project.layout).owner(), self._project.layout.feature
         if owner is not None and owner.feature != feature:
             raise RalphError(
-                f"The loop works on {shown_name(owner.feature)}, not on {shown_name(feature)}; "
-                f"there is nothing to {what}.",
-                f"`-f {shown_name(owner.feature)}` names the one that it works on.",
+                f"The loop is running on {shown_name(owner.feature)}, not on {shown_name(feature)}, "
+                f"so there is nothing to {what}.",
+                f"Add `-f {shown_name(owner.feature)}` to {what} the running loop.",
             )
         if owner is None:
             message = f"No loop is running in {self.root}, so there is nothing to {what}."
-            raise RalphError(message, "`ralph build` starts one.")
+            raise RalphError(message, "Start a loop with `ralph build`.")
 
-    # What was done.
+    # Undo.
 
     def undo_preview(self, wanted: str) -> "UndoPreview":
         """Return what undoing a task or an iteration would change; nothing is changed yet.
 
         Raises:
-            RalphError: A loop runs, nothing is known of that work, or it cannot be undone cleanly.
+            RalphError: A loop runs, there are no snapshots of that work, or it cannot be undone cleanly.
         """
         return self._undo().preview(wanted)
 
     def undo(self, shown: "UndoPreview") -> "Undone":
-        """Undo what the person was shown: restore the files and queue the task again.
+        """Apply the previewed undo: restore the files and queue the task again.
 
         Raises:
-            RalphError: Something changed since, or a loop runs; nothing was changed.
+            RalphError: The files changed since the preview, or a loop runs; nothing was changed.
         """
 
-        def note(before: ImplementationPlan, after: ImplementationPlan) -> None:
-            for known in (self.attribution, self.journal_attribution):
-                known.note(before, after, "you undid it")
+        def record(before: ImplementationPlan, after: ImplementationPlan) -> None:
+            for attribution in (self.attribution, self.journal_attribution):
+                attribution.record(before, after, "you undid it")
 
-        return self._undo().apply(shown, note, self._follow)
+        return self._undo().apply(shown, record, self._update_exports)
 
     def _undo(self) -> "Undo":
-        from ralph_tui.engine.control.undo import Undo  # imports the journal's writer
+        from ralph_tui.engine.control.undo import Undo  # slow: imports the journal's writer
 
         return Undo(self._project)
 
     # The plan.
 
     def skip(self, task_id: str) -> Task:
-        """Block a task so that the loop continues with the next; returns the blocked task.
+        """Block a task so that the loop continues with the next; return the blocked task.
 
         Raises:
             RalphError: There is no such task, or it is complete.
         """
-        return self._changed(task_id, "you skipped it", skipped)
+        return self._change_task(task_id, "you skipped it", skipped)
 
     def complete(self, task_id: str, reason: str) -> Task:
-        """Mark a task complete without a check, on the person's word; returns it.
+        """Mark a task complete without a check, by the person's decision; return the task.
 
         Raises:
             RalphError: There is no such task, it is complete, no reason is given, or an agent asks for it.
         """
         if not reason.strip():
-            message = "A task that is complete without a check needs a reason."
+            message = "A task cannot be marked complete without a reason."
             raise RalphError(message, f'ralph complete {task_id} --reason "Checked by hand".')
         project = self._project
         find_open(project.transact(lambda docs: docs).plan, task_id)
         decided = TaskVerification.decided_by_person(reason.strip(), utc_now())
-        rests = project.receipts.record(task_id, decided)
-        return self._changed(
-            task_id, "you called it complete", lambda plan, name: completed(plan, name, rests)
+        recorded = project.receipts.record(task_id, decided)
+        return self._change_task(
+            task_id, "you marked it complete", lambda plan, name: completed(plan, name, recorded)
         )
 
     def retry(self, task_id: str) -> Task:
-        """Queue a blocked task again with its retries at zero; returns it.
+        """Reset the attempts of a blocked task and queue it again; return the task.
 
         Raises:
             RalphError: There is no such task, or it is not blocked.
         """
-        return self._changed(task_id, "you put it back", retried)
+        return self._change_task(task_id, "you requeued it", retried)
 
     def hold(self, task_id: str) -> Task:
-        """Put a task on hold and end work on it; returns the held task.
+        """Put a task on hold and end work on it; return the task.
 
         Raises:
             RalphError: There is no such task, it is held already, or it is complete or blocked.
         """
-        return self._changed(task_id, "you held it", held)
+        return self._change_task(task_id, "you put it on hold", held)
 
     def release(self, task_id: str) -> Task:
-        """Release a held task; returns it.
+        """Release a task that is on hold; return the task.
 
         Raises:
             RalphError: There is no such task, or it is not held.
         """
-        return self._changed(task_id, "you released it", released)
+        return self._change_task(task_id, "you released it", released)
 
     def edit_task(self, task_id: str, fields: TaskFields) -> Task:
-        """Change a task that is not complete; returns it as it is now.
+        """Change a task that is not complete; return the changed task.
 
         Raises:
-            RalphError: There is no such task, it is complete, a field is not what it may be, or the
-                plan would not work.
+            RalphError: There is no such task, it is complete, a field is invalid, or the plan would be
+                invalid.
         """
-        return self._changed(
+        return self._change_task(
             task_id, "you changed it", lambda plan, name: edited(plan, name, fields)
         )
 
     def add_task(self, fields: TaskFields) -> Task:
-        """Add a task to the plan, under a free id; returns it.
+        """Add a task to the plan under a free id; return the task.
 
         Raises:
-            RalphError: It has no description, a field is not what it may be, or the plan would not work.
+            RalphError: The task has no description, a field is invalid, or the plan would be invalid.
         """
-        return self._replanned("you added it", lambda plan: added(plan, fields))[1].tasks[-1]
+        return self._change_plan("you added it", lambda plan: added(plan, fields))[1].tasks[-1]
 
     def move_task(self, task_id: str, step: int) -> bool:
-        """Move an open task one place sooner (`step` -1) or later (1); returns whether there was a place.
+        """Move an open task one place earlier (`step` -1) or later (1); return whether it moved.
 
         Raises:
             RalphError: There is no such task, or it is complete.
         """
-        before, after = self._replanned("you moved it", lambda plan: moved(plan, task_id, step))
+        before, after = self._change_plan("you moved it", lambda plan: moved(plan, task_id, step))
         return after != before
 
     def drop_task(self, task_id: str) -> Task:
-        """Drop a task from the plan; returns it as it was.
+        """Drop a task from the plan; return the dropped task.
 
         Raises:
             RalphError: There is no such task, it is complete, or others depend on it.
         """
-        before, _ = self._replanned("you changed it", lambda plan: dropped(plan, task_id))
+        before, _ = self._change_plan("you changed it", lambda plan: dropped(plan, task_id))
         return find(before, task_id)
 
     def split_task(self, task_id: str, parts: Sequence[str]) -> tuple[Task, ...]:
-        """Split a task into several, each depending on the one before; returns them.
+        """Split a task into several, each depending on the previous one; return the new tasks.
 
         Raises:
             RalphError: There is no such task, it is complete or in progress, or a part is empty.
         """
-        before, after = self._replanned("you split it", lambda plan: split(plan, task_id, parts))
+        before, after = self._change_plan("you split it", lambda plan: split(plan, task_id, parts))
         return tuple(task for task in after.tasks if before.task(task.id) is None)
 
     def replace_plan(self, words: str, change: Change, *, branch: str = "") -> ImplementationPlan:
-        """Replace the plan by what a function makes of it, and return the new plan.
+        """Replace the plan with the result of `change`, and return the new plan.
 
         Args:
-            words: What the person did.
-            change: Makes the new plan.
-            branch: The branch that the feature gets; empty to keep its own.
+            words: What the person did, as the reason for each changed task.
+            change: Returns the new plan.
+            branch: The feature's new branch; empty to keep its own.
 
         Raises:
-            RalphError: The change is refused, or cannot be written; nothing was changed.
+            RalphError: The change is refused or cannot be written; nothing was changed.
         """
-        return self._replanned(words, change, branch)[1]
+        return self._change_plan(words, change, branch)[1]
 
-    def _changed(self, task_id: str, words: str, change: TaskChange) -> Task:
-        """Change one task on disk; return it as it is now."""
-        _, plan = self._replanned(words, lambda plan: change(plan, task_id))
+    def _change_task(self, task_id: str, words: str, change: TaskChange) -> Task:
+        """Change one task on disk; return the changed task."""
+        _, plan = self._change_plan(words, lambda plan: change(plan, task_id))
         return find(plan, task_id)
 
-    def _replanned(
+    def _change_plan(
         self, words: str, change: Change, branch: str = ""
     ) -> tuple[ImplementationPlan, ImplementationPlan]:
-        """Change the plan on disk; return it as it was and as it is now.
+        """Change the plan on disk; return the plan before and after the change.
 
-        `words` say what the person did to the task; a `branch` becomes that of the feature.
+        `words` are the reason for each changed task; `branch` becomes the feature's branch, unless empty.
         """
 
         def replan(docs: Documents) -> Outcome[ImplementationPlan]:
             after = change(docs.plan)
-            for known in (self.attribution, self.journal_attribution):
-                known.note(docs.plan, after, words)
+            for attribution in (self.attribution, self.journal_attribution):
+                attribution.record(docs.plan, after, words)
             changed = docs.replacing(plan=after)
             if branch and docs.feature:
                 record = docs.project.of(docs.feature).model_copy(update={"branch": branch})
@@ -374,21 +377,22 @@ class Controls:
             return Outcome(changed, docs.plan)
 
         docs, before = self._project.transact_returning(replan)
-        if not self.is_followed:  # a loop follows the plan on its own
-            self._follow(docs.plan)
+        if not self.has_loop:  # a running loop updates the exports itself
+            self._update_exports(docs.plan)
         return before, docs.plan
 
-    def _follow(self, plan: ImplementationPlan) -> None:
-        """Bring the files of other tools that are kept current up to date with the plan."""
+    def _update_exports(self, plan: ImplementationPlan) -> None:
+        """Update the exports that are kept current with the plan."""
         if self._project.layout.followed.exists():
-            from ralph_tui.engine.control.plan_export import FollowedExports  # imports the formats
+            # Imported here because it imports all formats.
+            from ralph_tui.engine.control.plan_export import FollowedExports
 
             FollowedExports(self._project, self._tell).sync(plan)
 
 
-def _settled(asked: AskedQuestion) -> str:
-    """Say why a question takes no answer any more: most likely somebody else was quicker."""
+def _why_closed(asked: AskedQuestion) -> str:
+    """Return why a question can no longer be answered, usually because someone else answered it."""
     what = one_line(asked.question.header or asked.question.question, 60)
     if asked.withdrawn:
-        return f"{what} ({asked.id}) is not asked any more: its session has ended."
-    return f"{what} ({asked.id}) was answered already: {one_line(answer_told(asked), 100)}."
+        return f"{what} ({asked.id}) was withdrawn because its session has ended."
+    return f"{what} ({asked.id}) was already answered: {one_line(answer_text(asked), 100)}."

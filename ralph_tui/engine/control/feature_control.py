@@ -1,4 +1,4 @@
-"""Make a feature with what it begins with, as every face does it."""
+"""Create and choose features, in the same way for every user interface."""
 
 from pathlib import Path
 
@@ -11,15 +11,15 @@ from ralph_tui.store.text_files import MAX_SPECS, SPEC_BYTES, inside, read_text
 
 
 def make_feature(root: Path, name: str, texts: tuple[tuple[str, str], ...] = ()) -> bool:
-    """Make a feature with an empty plan and a folder for its specs; return whether it was chosen.
+    """Create a feature with an empty plan and a folder for its specs; return whether it was chosen.
 
     Args:
         root: The project's directory.
         name: The feature's name.
-        texts: Further files of the feature's folder, by name.
+        texts: Further files for the feature's folder, as pairs of name and text.
 
     Raises:
-        RalphError: The name is no name or is taken, or a setting is wrong; nothing was made.
+        RalphError: The name is invalid or taken, or a setting is wrong; nothing was created.
     """
     prefix = load_settings(root).git.branch_prefix
     files = FeatureFiles(ImplementationPlan(title=name), texts)
@@ -27,20 +27,20 @@ def make_feature(root: Path, name: str, texts: tuple[tuple[str, str], ...] = ())
 
 
 def choose_feature(root: Path, name: str) -> None:
-    """Choose the feature that commands work on; an empty name is the plan without one.
+    """Choose the feature that commands work on; an empty name chooses the plan without a name.
 
     Raises:
-        RalphError: A loop runs, there is no such feature, the branch of another one is checked out, or a
+        RalphError: A loop runs, there is no such feature, another feature's branch is checked out, or a
             setting is wrong.
     """
     Features(root).use(name, prefix=load_settings(root).git.branch_prefix)
 
 
 def adopt_specs(root: Path, source: str, name: str) -> tuple[str, ...]:
-    """Copy the specs of a feature folder of Ralph Hybrid into a feature; return the new files.
+    """Copy the specs from a feature folder of Ralph Hybrid into a feature; return the new files.
 
-    Such a folder has a prd.json, a spec.md and a directory of specs. It stays as it is, and so do specs
-    that the feature has already.
+    Such a folder has a prd.json, a spec.md and a directory of specs. The folder and existing specs of the
+    feature are not changed.
 
     Args:
         root: The project's directory.
@@ -48,7 +48,7 @@ def adopt_specs(root: Path, source: str, name: str) -> tuple[str, ...]:
         name: The feature.
 
     Raises:
-        StoreError: The disk does not allow it.
+        StoreError: A spec cannot be written.
     """
     folder = Path(source).resolve().parent
     layout = Layout(root.resolve(), name)
@@ -59,12 +59,12 @@ def adopt_specs(root: Path, source: str, name: str) -> tuple[str, ...]:
     ):
         return ()
     found = [folder / "spec.md", *sorted((folder / SPECS).glob("*.md"))[:MAX_SPECS]]
-    made = []
+    copied = []
     for path in found:
         text, target = read_text(layout, path, SPEC_BYTES), layout.specs / path.name
         if text and not target.exists():
             with explained("make", layout.specs):
                 layout.specs.mkdir(parents=True, exist_ok=True)
             write_atomic(target, text.encode(), mode=0o644)
-            made.append(target.relative_to(layout.root).as_posix())
-    return tuple(made)
+            copied.append(target.relative_to(layout.root).as_posix())
+    return tuple(copied)

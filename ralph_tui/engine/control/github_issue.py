@@ -1,4 +1,4 @@
-"""Reads an issue of GitHub with the person's own `gh`: no shell, no question, no longer than half a minute."""
+"""Read a GitHub issue with the person's own `gh`, without a shell or prompts, within half a minute."""
 
 import contextlib
 import json
@@ -13,7 +13,7 @@ from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.sanitize import one_line
 
 SECONDS = 30.0
-"""The longest that `gh` may take."""
+"""How long `gh` may take."""
 
 _NUMBER = re.compile(r"#?(\d{1,9})")
 _URL = re.compile(r"https://[\w.-]+(?::\d+)?/[\w.-]+/[\w.-]+/issues/(\d{1,9})(?:[?#]\S*)?")
@@ -27,14 +27,14 @@ _QUIET = {
     "GIT_TERMINAL_PROMPT": "0",
 }
 _NEEDS_LOGIN = 4
-"""The exit status of `gh` for a person who is not logged in."""
+"""The exit status of `gh` if the person is not logged in."""
 
-_SAVE = "Or save its text into a file and name that file."
+_SAVE = "Or save the issue text to a file and give its path."
 
 
 @dataclass(frozen=True)
 class Issue:
-    """An issue as `gh` gave it."""
+    """An issue as returned by `gh`."""
 
     number: int
     title: str
@@ -43,22 +43,22 @@ class Issue:
 
     @property
     def text(self) -> str:
-        """Its title and text as one Markdown document."""
+        """The title and the body as one Markdown document."""
         return f"# {self.title}\n\n{self.body.strip()}\n"
 
     @property
     def name(self) -> str:
-        """What a person calls it."""
+        """The issue's name for a person."""
         return f"issue #{self.number}"
 
 
 def is_issue(given: str) -> bool:
-    """Return whether a word names an issue: its number, `#12` or its address."""
+    """Return whether a word names an issue by number, as `#12` or by address."""
     return (_NUMBER.fullmatch(given) or _URL.fullmatch(given)) is not None
 
 
 def fetch_issue(root: Path, given: str) -> Issue:
-    """Return an issue; a number is looked up in the repository at `root`. Blocks.
+    """Fetch an issue; a number refers to the repository at `root`. Blocks.
 
     Raises:
         RalphError: `gh` is missing, not logged in or too slow, or there is no such issue.
@@ -66,25 +66,25 @@ def fetch_issue(root: Path, given: str) -> Issue:
     number = _NUMBER.fullmatch(given)
     wanted = number[1] if number else given
     command = ["gh", "issue", "view", wanted, "--json", _FIELDS]
-    status, output, said = _run(command, root, given)
+    status, output, errors = _run(command, root, given)
     if status == 0:
         return _issue(output, given)
-    if status == _NEEDS_LOGIN or "gh auth login" in said:
+    if status == _NEEDS_LOGIN or "gh auth login" in errors:
         raise RalphError(
-            f"The issue {given} cannot be read, because gh is not logged in.",
+            f"Cannot read issue {given}: gh is not logged in.",
             f"Log in with `gh auth login`. {_SAVE}",
         )
-    if "Could not resolve to" in said or "HTTP 404" in said:
+    if "Could not resolve to" in errors or "HTTP 404" in errors:
         raise RalphError(
-            f"There is no issue {given}, or your login may not see it.",
-            "Check its number and the repository.",
+            f"Issue {given} does not exist, or you have no access to it.",
+            "Check the issue number and the repository.",
         )
-    why = one_line(said, 200) or f"it ended with status {status}"
-    raise RalphError(f"gh could not read the issue {given}: {why}", _SAVE)
+    why = one_line(errors, 200) or f"exit status {status}"
+    raise RalphError(f"gh could not read issue {given}: {why}", _SAVE)
 
 
 def _run(command: list[str], root: Path, given: str) -> tuple[int, bytes, str]:
-    """Run `gh` in a process group of its own, so that whatever it started ends with it."""
+    """Run `gh` in its own process group, so that its child processes end with it."""
     try:
         process = subprocess.Popen(
             command,
@@ -99,24 +99,24 @@ def _run(command: list[str], root: Path, given: str) -> tuple[int, bytes, str]:
         missing = isinstance(error, FileNotFoundError)
         why = "is not installed" if missing else f"cannot be started ({error.strerror or error})"
         raise RalphError(
-            f"The issue {given} cannot be read: the program gh {why}.",
+            f"Cannot read issue {given}: gh {why}.",
             f"Install it from https://cli.github.com. {_SAVE}",
         ) from error
     try:
-        output, said = process.communicate(timeout=SECONDS)
+        output, errors = process.communicate(timeout=SECONDS)
     except subprocess.TimeoutExpired:
         raise RalphError(
-            f"gh did not answer about the issue {given} within {SECONDS:g} seconds.",
+            f"gh did not return issue {given} within {SECONDS:g} seconds.",
             f"Check the network and try again. {_SAVE}",
         ) from None
     finally:
         _end(process)
-    return process.returncode, output, said.decode("utf-8", "replace")
+    return process.returncode, output, errors.decode("utf-8", "replace")
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """End the process with everything it has started."""
-    # macOS refuses where only what has ended is left of the group.
+    """End the process and all its child processes."""
+    # macOS raises PermissionError if all processes of the group have ended.
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
@@ -138,4 +138,4 @@ def _issue(output: bytes, given: str) -> Issue:
 
 
 def _no_issue(given: str) -> RalphError:
-    return RalphError(f"What gh says about {given} is no issue.", f"Update gh. {_SAVE}")
+    return RalphError(f"The output of gh for {given} is not an issue.", f"Update gh. {_SAVE}")

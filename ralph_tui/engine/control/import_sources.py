@@ -1,4 +1,4 @@
-"""Loads a file that somebody wants imported or exported to: regular, bounded, UTF-8, and not led astray by a link."""
+"""Load files for an import or export: regular files of UTF-8 text, limited in size, not reached through a link."""
 
 import errno
 import os
@@ -14,7 +14,7 @@ from ralph_tui.interop.formats import MAX_BYTES, InteropError, Source
 
 STANDARD_INPUT = "-"
 MOST_FILES = 500
-"""Files of a directory that are looked at; a directory of plans has far fewer."""
+"""How many files of a directory are read; a directory of plans has far fewer."""
 
 _ENDINGS = (".md", ".json", ".jsonl")
 _SAVE_AS = "Save the file as UTF-8 and import it again."
@@ -32,8 +32,8 @@ class LoadedFile:
     """A file that was read.
 
     Attributes:
-        source: Its text, under the name that messages use.
-        path: Relative to the project, with slashes; the absolute path outside of it; empty for standard input.
+        source: The text, under the name that messages use.
+        path: The path relative to the project, with slashes; absolute for a file outside; empty for standard input.
     """
 
     source: Source
@@ -41,19 +41,19 @@ class LoadedFile:
 
 
 def load_sources(root: Path, given: str, base: Path | None = None) -> tuple[LoadedFile, ...]:
-    """Read the file that was named, or the files of a directory by their names; `-` is standard input.
+    """Read the named file, or the files of a directory in the order of their names; `-` is standard input.
 
-    Names are relative to `base`, and without one to the current directory.
+    Names are relative to `base`, or to the current directory without one.
 
     Raises:
-        InteropError: It is not a regular file of UTF-8 text, is too large, or is a link out of the project.
+        InteropError: A file is not a regular file of UTF-8 text, is too large, or is a link out of the project.
     """
     if given == STANDARD_INPUT and base is None:
         return (LoadedFile(Source("standard input", _decoded("standard input", _stdin())), ""),)
     path = place_of(root, given, base)
     if not path.is_dir():
         return (load_file(root, given, base),)
-    names = sorted(_plans_in(path, given), key=_natural)
+    names = sorted(_plans_in(path, given), key=_natural_key)
     return tuple(load_file(root, os.path.join(given, name), base) for name in names)  # noqa: PTH118 - as it was typed
 
 
@@ -61,7 +61,7 @@ def load_file(root: Path, given: str, base: Path | None = None) -> LoadedFile:
     """Read one file.
 
     Raises:
-        InteropError: As `load_sources` says.
+        InteropError: See `load_sources`.
     """
     path = place_of(root, given, base)
     name = one_line(given, 300)
@@ -69,29 +69,34 @@ def load_file(root: Path, given: str, base: Path | None = None) -> LoadedFile:
 
 
 def place_of(root: Path, given: str, base: Path | None = None) -> Path:
-    """Return the real path of what was named, relative to `base` or the current directory.
+    """Return the real path of a named file, relative to `base` or the current directory.
 
     Raises:
-        InteropError: It cannot be a path, or is in the project and is a link out of it.
+        InteropError: The name cannot be a path, or is a link from inside the project to outside.
     """
     name = one_line(given, 300)
     if not given or "\0" in given:
-        raise InteropError(name or "''", 0, "this cannot be the name of a file", "Name a file.")
+        raise InteropError(
+            name or "''", 0, "this is not a valid file name", "Give the path of a file."
+        )
     named = os.path.join(base or "", os.path.expanduser(given))  # noqa: PTH111, PTH118 - it may be absolute
     lexical = Path(os.path.abspath(named))  # noqa: PTH100 - links are looked at below
     real = Path(os.path.realpath(lexical))
     # The project itself may have been reached through a link, and macOS has one on /tmp.
     parent = Path(os.path.realpath(lexical.parent))
-    claims = lexical.is_relative_to(root) or parent.is_relative_to(root)
-    if claims and not real.is_relative_to(root):
+    seems_inside = lexical.is_relative_to(root) or parent.is_relative_to(root)
+    if seems_inside and not real.is_relative_to(root):
         raise InteropError(
-            name, 0, "it is a link that leads out of the project", "Name the file itself."
+            name,
+            0,
+            "it is a link to a place outside the project",
+            "Give the path of the file itself.",
         )
     return real
 
 
 def name_in(root: Path, path: Path) -> str:
-    """Return a path as tasks remember it: relative to the project where it is in it."""
+    """Return a path as tasks record it: relative to the project, or absolute if it is outside."""
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
 
 
@@ -106,16 +111,16 @@ def _plans_in(directory: Path, given: str) -> Sequence[str]:
     except OSError as error:
         raise _unreadable(one_line(given, 300), error) from error
     if len(found) > MOST_FILES:
-        what = f"the directory has {len(found):,} files that could be plans, more than {MOST_FILES}"
-        raise InteropError(one_line(given, 300), 0, what, "Name the file itself.")
+        what = f"the directory has {len(found):,} possible plan files, the maximum is {MOST_FILES}"
+        raise InteropError(one_line(given, 300), 0, what, "Give the path of the plan file.")
     if not found:
-        what = "the directory has no file that could be a plan (.md, .json or .jsonl)"
-        raise InteropError(one_line(given, 300), 0, what, "Name the file itself.")
+        what = "the directory has no possible plan file (.md, .json or .jsonl)"
+        raise InteropError(one_line(given, 300), 0, what, "Give the path of the plan file.")
     return found
 
 
-def _natural(name: str) -> list[tuple[int, str]]:
-    """Return what sorts 1.10.md after 1.2.md."""
+def _natural_key(name: str) -> list[tuple[int, str]]:
+    """Return a sort key that puts 1.10.md after 1.2.md."""
     return [
         (int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)
     ]
@@ -128,8 +133,10 @@ def _bytes(path: Path, name: str) -> bytes:
         try:
             mode = os.fstat(descriptor).st_mode
             if not stat.S_ISREG(mode):
-                kind = next((said for is_it, said in _KINDS if is_it(mode)), "something else")
-                raise InteropError(name, 0, f"it is {kind}, not a file", "Name a regular file.")
+                kind = next((name for matches, name in _KINDS if matches(mode)), "something else")
+                raise InteropError(
+                    name, 0, f"it is {kind}, not a file", "Give the path of a regular file."
+                )
             with os.fdopen(descriptor, "rb", closefd=False) as file:
                 return _bounded(file.read(MAX_BYTES + 1), name)
         finally:
@@ -141,7 +148,10 @@ def _bytes(path: Path, name: str) -> bytes:
 def _stdin() -> bytes:
     if sys.stdin is None or sys.stdin.isatty():
         raise InteropError(
-            "standard input", 0, "there is nothing to read", "Pipe a file into it, or name one."
+            "standard input",
+            0,
+            "there is nothing to read",
+            "Pipe a file to ralph, or give the path of one.",
         )
     return _bounded(sys.stdin.buffer.read(MAX_BYTES + 1), "standard input")
 
@@ -149,17 +159,19 @@ def _stdin() -> bytes:
 def _bounded(data: bytes, name: str) -> bytes:
     if len(data) > MAX_BYTES:
         mib = MAX_BYTES // (1024 * 1024)
-        raise InteropError(name, 0, f"it is larger than {mib} MiB", "A plan is far smaller.")
+        raise InteropError(name, 0, f"it is larger than {mib} MiB", "Give the path of a plan file.")
     return data
 
 
 def _unreadable(name: str, error: OSError) -> InteropError:
     if error.errno == errno.ENOENT:
-        return InteropError(name, 0, "there is no such file", "Check the name.")
+        return InteropError(name, 0, "the file does not exist", "Check the path.")
     if error.errno == errno.ENXIO:
-        return InteropError(name, 0, "it is a socket, not a file", "Name a regular file.")
+        return InteropError(
+            name, 0, "it is a socket, not a file", "Give the path of a regular file."
+        )
     why = error.strerror or str(error)
-    return InteropError(name, 0, f"it cannot be read: {why}", "Check its permissions.")
+    return InteropError(name, 0, f"it cannot be read: {why}", "Check the permissions of the file.")
 
 
 def _decoded(name: str, data: bytes) -> str:
@@ -167,7 +179,7 @@ def _decoded(name: str, data: bytes) -> str:
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise InteropError(name, 1, "it is UTF-16, not UTF-8", _SAVE_AS)
     if (nul := data.find(b"\0")) >= 0:
-        what = "it has a NUL byte, so it is no text"
+        what = "it contains a NUL byte, so it is not text"
         raise InteropError(name, _line(data, nul), what, _SAVE_AS)
     try:
         return data.decode("utf-8-sig")

@@ -1,4 +1,4 @@
-"""Describe everything a face needs to run or watch the loop of one project."""
+"""Describe everything a user interface needs to run or watch the loop of one project."""
 
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RemainingWork:
-    """What a run in another process should do.
+    """The work that a process without a screen should continue with.
 
     Attributes:
-        whole: It runs all phases, because of a request typed on the screen.
-        replans: It only makes a new plan.
-        request: What is new in it, or in the plan; empty to continue with the documents as they are.
-        iterations: How many more, or None for as many as are configured.
-        usd: How much more it may spend, or None for as much as is configured.
+        whole: Whether to run all phases, because of a request typed on the screen.
+        replans: Whether to only make a new plan.
+        request: The new request, or the feedback on the plan; empty to continue with the existing documents.
+        iterations: How many more iterations may run; None for the configured number.
+        usd: How much more may be spent, in US dollars; None for the configured amount.
     """
 
     whole: bool = False
@@ -37,49 +37,48 @@ class AutoResponder(Protocol):
 
     @property
     def seconds_left(self) -> float | None:
-        """Until it answers what is open; None when it will not."""
+        """Seconds until it answers the open questions; None if it will not."""
         ...
 
-    def stand_back(self) -> None:
+    def yield_to_person(self) -> None:
         """Leave the open questions to the person."""
         ...
 
 
 class PlanImporter(Protocol):
-    """Imports a plan of another tool: look first, then write exactly what was shown. Every call blocks."""
+    """Imports a plan of another tool: previews the changes, then writes exactly those. Every call blocks."""
 
     def look(self, given: str) -> "ImportPreview":
-        """Read a file, named relative to the project, and return what an import of it would do."""
+        """Read a file, named relative to the project, and return a preview of its import."""
         ...
 
     def write(self, shown: "ImportPreview") -> "ImportPreview":
-        """Write what was shown, unless the plan has changed since."""
+        """Write the previewed changes, unless the plan has changed since."""
         ...
 
 
 @dataclass(frozen=True)
 class Launch:
-    """A project ready to run, wired by `cli` (a real key) or `demo` (the loopback model).
+    """A project that is ready to run, assembled by `cli` (a real key) or `demo` (the loopback model).
 
     Attributes:
         root: The project directory.
-        controls: Pause, resume, stop, skip and inject; blocking calls, so run them in a thread.
-        run: Runs the loop until it ends; events go to the sink on the caller's event loop. Raises
-            `RalphError` only before anything was started; later problems end in `LoopFinished`.
-        watch: Tells the sink what happens in the project until cancelled, for a face that has no loop
-            running: changes of its files, and the loop of another process from its start to its end.
-        warm_up: Imports what is slow (the SDK); call it in a thread after first paint.
-        run_request: Runs the whole way for a request typed on the screen, or, when that is empty, from
-            where the project is; else like `run`.
-        run_replan: Makes a new plan with the person's feedback, and ends; else like `run`.
-        go_on: Starts a process without a screen that continues the loop, and returns its process id
-            once it owns it; blocks. Raises `RalphError` when it does not come to that. None where
-            the loop cannot leave this process.
-        screen: How the screen looks and calls.
+        controls: Controls the loop and changes the plan; its calls block, so run them in a thread.
+        run: Runs the loop until it ends, and sends events to the sink on the caller's event loop. Raises
+            `RalphError` only before anything was started; later problems are reported in `LoopFinished`.
+        watch: Sends the events of the project to the sink until canceled, while this process runs no loop:
+            changes of its files, and the loop of another process from its start to its end.
+        warm_up: Imports slow modules (the SDK); call it in a thread after the first paint.
+        run_request: Runs all phases for a request typed on the screen, or from the current phase if it is
+            empty; otherwise like `run`.
+        run_replan: Makes a new plan with the person's feedback; otherwise like `run`.
+        go_on: Starts a process without a screen that continues the loop, and returns its process id once it
+            owns the loop. Blocks; raises `RalphError` on failure. None if the loop cannot leave this process.
+        screen: The settings of the screen.
         label: Shown beside the project's name, such as "demo".
-        auto_responder: Answers in the person's place until the person takes over; or None.
-        readiness: What a person should know before they start anything; blocks for a second. Or None.
-        importer: Makes what imports a plan of another tool; blocks for its imports. Or None.
+        auto_responder: Answers in the person's place until the person takes over, or None.
+        readiness: Returns notices for the person before the first start, or None. Blocks for a second.
+        importer: Makes an importer for plans of other tools, or None. Blocks while it imports modules.
     """
 
     root: Path
@@ -90,7 +89,7 @@ class Launch:
     label: str = ""
     run_request: Callable[[str, EventSink], Awaitable[LoopFinished]] | None = None
     run_replan: Callable[[str, EventSink], Awaitable[LoopFinished]] | None = None
-    go_on: Callable[[RemainingWork], int] | None = None
+    continue_in_background: Callable[[RemainingWork], int] | None = None
     screen: ScreenSettings = field(default_factory=ScreenSettings)
     auto_responder: AutoResponder | None = None
     readiness: Callable[[], Iterable[Notice]] | None = None

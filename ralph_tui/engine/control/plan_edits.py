@@ -1,4 +1,4 @@
-"""Change a plan for a person, as pure functions; a change that would break the plan is refused."""
+"""Change a plan for a person, with pure functions that refuse a change that would make the plan invalid."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -25,39 +25,39 @@ def find(plan: ImplementationPlan, task_id: str) -> Task:
     """Return the task with this id.
 
     Raises:
-        RalphError: There is none; names the nearest.
+        RalphError: There is no such task; the hint suggests the closest id.
     """
     task = plan.task(task_id)
     if task is not None:
         return task
-    raise RalphError(f"There is no task {task_id!r} in the plan.", _known(plan, task_id))
+    raise RalphError(f"There is no task {task_id!r} in the plan.", _id_hint(plan, task_id))
 
 
-def _known(plan: ImplementationPlan, task_id: str) -> str:
-    """Suggest what to write instead of an unknown id."""
+def _id_hint(plan: ImplementationPlan, task_id: str) -> str:
+    """Return a hint for an unknown id."""
     near = get_close_matches(task_id, [t.id for t in plan.tasks], n=1)
-    return f"Did you mean {near[0]}?" if near else "`ralph tasks` lists the ids."
+    return f"Did you mean {near[0]}?" if near else "List the IDs with `ralph tasks`."
 
 
 def find_open(plan: ImplementationPlan, task_id: str) -> Task:
     """Return the task with this id, which must not be complete.
 
     Raises:
-        RalphError: There is none, or it is complete.
+        RalphError: There is no such task, or it is complete.
     """
     task = find(plan, task_id)
     if task.status is TaskStatus.COMPLETE:
-        raise RalphError(f"Task {task_id} is complete already.", NOTHING_CHANGED)
+        raise RalphError(f"Task {task_id} is already complete.", NOTHING_CHANGED)
     return task
 
 
 def moved(plan: ImplementationPlan, task_id: str, step: int) -> ImplementationPlan:
-    """Return the plan with an open task one place sooner (`step` -1) or later (1); unchanged at either end.
+    """Return the plan with an open task one place earlier (`step` -1) or later (1); unchanged at either end.
 
-    It takes its neighbour's priority and, where that alone would carry it too far, its place.
+    The task gets its neighbor's priority and, if that alone would move it too far, its neighbor's place.
 
     Raises:
-        RalphError: There is no such task, it is complete, or one of the two waits for the other.
+        RalphError: There is no such task, it is complete, or one of the two depends on the other.
     """
     task = find_open(plan, task_id)
     order = [t.id for t in open_order(plan.tasks)]
@@ -68,7 +68,7 @@ def moved(plan: ImplementationPlan, task_id: str, step: int) -> ImplementationPl
     other = find(plan, order[to])
     first, second = (task, other) if step > 0 else (other, task)
     if first.id in second.dependencies:
-        message = f"Task {second.id} waits for {first.id}, so it cannot run before it."
+        message = f"Task {second.id} depends on {first.id}, so it cannot run first."
         raise RalphError(message, NOTHING_CHANGED)
     order[at], order[to] = order[to], order[at]
     after = plan.with_task(task_id, priority=other.priority)
@@ -96,7 +96,7 @@ def skipped(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
 
 
 def completed(
-    plan: ImplementationPlan, task_id: str, rests: TaskVerification
+    plan: ImplementationPlan, task_id: str, verification: TaskVerification
 ) -> ImplementationPlan:
     """Return the plan with a task marked complete by the person.
 
@@ -107,16 +107,16 @@ def completed(
     return plan.with_task(
         task_id,
         status=TaskStatus.COMPLETE,
-        verification=rests,
-        completed_at=rests.at,
-        completion_notes=rests.reason or None,
+        verification=verification,
+        completed_at=verification.at,
+        completion_notes=verification.reason or None,
         blockers=(),
         begun=None,
     )
 
 
 def retried(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
-    """Return the plan with a blocked task pending again, its retries at zero.
+    """Return the plan with a blocked task pending again and its attempts reset.
 
     Raises:
         RalphError: There is no such task, or it is not blocked.
@@ -143,9 +143,9 @@ def held(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
     """
     task = find_open(plan, task_id)
     if task.status is TaskStatus.BLOCKED:
-        raise RalphError(f"Task {task_id} is blocked, so it is not chosen.", NOTHING_CHANGED)
+        raise RalphError(f"Task {task_id} is blocked, so it does not run anyway.", NOTHING_CHANGED)
     if task.held:
-        raise RalphError(f"Task {task_id} is held already.", NOTHING_CHANGED)
+        raise RalphError(f"Task {task_id} is already on hold.", NOTHING_CHANGED)
     return plan.with_task(task_id, held=True, status=TaskStatus.PENDING)
 
 
@@ -156,7 +156,7 @@ def released(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
         RalphError: There is no such task, or it is not held.
     """
     if not find(plan, task_id).held:
-        raise RalphError(f"Task {task_id} is not held.", NOTHING_CHANGED)
+        raise RalphError(f"Task {task_id} is not on hold.", NOTHING_CHANGED)
     return plan.with_task(task_id, held=False)
 
 
@@ -175,18 +175,22 @@ def dropped(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
 
 
 def split(plan: ImplementationPlan, task_id: str, parts: Sequence[str]) -> ImplementationPlan:
-    """Return the plan with a task split in parts, each depending on the one before; the last keeps the criteria.
+    """Return the plan with a task split in parts, each depending on the previous one; the last keeps the criteria.
 
     Raises:
         RalphError: There is no such task, it is complete or in progress, or a part is empty.
     """
     task = find_open(plan, task_id)
     if task.status is TaskStatus.IN_PROGRESS:
-        raise RalphError(f"Task {task_id} is in progress.", "Pause the loop first, or skip it.")
+        raise RalphError(
+            f"Task {task_id} is in progress.", "Pause the loop first, or skip the task."
+        )
     if len(parts) < 2 or not all(part.strip() for part in parts):
-        raise RalphError("A task is split into two parts or more.", "Say what each part is to do.")
+        raise RalphError(
+            "Splitting a task takes at least 2 parts.", "Describe what each part does."
+        )
     taken = {other.id for other in plan.tasks}
-    free = (made for number in count(1) if (made := f"{task_id}-{number}") not in taken)
+    free = (new_id for number in count(1) if (new_id := f"{task_id}-{number}") not in taken)
     ids = list(islice(free, len(parts)))
     share = -(-task.estimated_tokens // len(parts)) if task.estimated_tokens else None
     new = [
@@ -211,33 +215,37 @@ def split(plan: ImplementationPlan, task_id: str, parts: Sequence[str]) -> Imple
 
 
 def checked_plan(before: ImplementationPlan, after: ImplementationPlan) -> ImplementationPlan:
-    """Return the changed plan, unless the change adds a problem."""
+    """Return the changed plan.
+
+    Raises:
+        RalphError: The change adds a problem to the plan.
+    """
     old = before.problems()
     new = [problem for problem in after.problems() if problem not in old]
     if new:
-        strange = [p.path[-1] for p in new if p.kind == "unknown_dependency"]
-        typed = next((other for other in strange if before.task(other) is None), None)
-        hint = NOTHING_CHANGED if typed is None else f"{_known(before, typed)} {NOTHING_CHANGED}"
+        unknown = [p.path[-1] for p in new if p.kind == "unknown_dependency"]
+        typed = next((other for other in unknown if before.task(other) is None), None)
+        hint = NOTHING_CHANGED if typed is None else f"{_id_hint(before, typed)} {NOTHING_CHANGED}"
         raise RalphError(" ".join(problem.message for problem in new[:3]), hint)
     return after
 
 
 @dataclass(frozen=True, slots=True)
 class TaskFields:
-    """The fields a person sets of a task; None keeps a field, or leaves it to ralph in a new task."""
+    """The fields of a task that a person sets; None keeps a field, or its default in a new task."""
 
     description: str | None = None
     priority: int | None = None
-    """Lower is sooner; a new task without one runs after all other open tasks."""
+    """A lower number runs earlier; a new task without one runs after all other open tasks."""
     criteria: tuple[str, ...] | None = None
     dependencies: tuple[str, ...] | None = None
     model: str | None = None
-    """Counts from the task's next session on; empty is the configured one."""
+    """Used from the task's next session on; empty for the configured model."""
     tokens: int | None = None
-    """About how many it takes; 0 is no estimate."""
+    """An estimate of the tokens that the task needs; 0 for no estimate."""
 
     may_change_checks: bool | None = None
-    """Whether it may change tests and other check files that existed before."""
+    """Whether the task may change existing tests and other check files."""
 
     @property
     def is_empty(self) -> bool:
@@ -249,23 +257,22 @@ def edited(plan: ImplementationPlan, task_id: str, fields: TaskFields) -> Implem
     """Return the plan with a task changed.
 
     Raises:
-        RalphError: There is no such task, it is complete, a field is not what it may be, or the plan
-            would not work.
+        RalphError: There is no such task, it is complete, a field is invalid, or the plan would be invalid.
     """
     task = find_open(plan, task_id)
     return checked_plan(plan, plan.with_task(task_id, **_changes(task, fields)))
 
 
 def added(plan: ImplementationPlan, fields: TaskFields) -> ImplementationPlan:
-    """Return the plan with one more task at its end, under a free id.
+    """Return the plan with a new task at its end, under a free id.
 
     Raises:
-        RalphError: It has no description, a field is not what it may be, or the plan would not work.
+        RalphError: The task has no description, a field is invalid, or the plan would be invalid.
     """
     last = max((task.priority for task in in_order(plan.tasks)), default=DEFAULT_PRIORITY)
-    bare = Task(id=free_id(plan), priority=last)
+    blank = Task(id=free_id(plan), priority=last)
     wanted = replace(fields, description=fields.description or "")
-    return checked_plan(plan, plan.adding([bare.model_copy(update=_changes(bare, wanted))]))
+    return checked_plan(plan, plan.adding([blank.model_copy(update=_changes(blank, wanted))]))
 
 
 def _changes(task: Task, fields: TaskFields) -> dict[str, object]:
@@ -273,12 +280,12 @@ def _changes(task: Task, fields: TaskFields) -> dict[str, object]:
     changes: dict[str, object] = {}
     if fields.description is not None:
         if not fields.description.strip():
-            raise RalphError("A task needs a description.", "Say what is to be done.")
+            raise RalphError("A task needs a description.", "Describe what the task does.")
         changes["description"] = fields.description
     if fields.priority is not None:
         changes["priority"] = fields.priority
     if fields.criteria is not None:
-        changes["verification_criteria"] = _kept(task, fields.criteria)
+        changes["verification_criteria"] = _matching_criteria(task, fields.criteria)
     if fields.dependencies is not None:
         changes["dependencies"] = tuple(dict.fromkeys(fields.dependencies))
     if fields.model is not None:
@@ -292,21 +299,23 @@ def _changes(task: Task, fields: TaskFields) -> dict[str, object]:
 
 def _estimate(tokens: int) -> int | None:
     if tokens < 0:
-        message = f"{tokens} is no number of tokens."
-        raise RalphError(message, "Give how many it may take, or 0 for no estimate.")
+        message = f"{tokens} is not a number of tokens."
+        raise RalphError(message, "Give an estimate of at least 1, or 0 for no estimate.")
     return tokens or None
 
 
 def _model_name(typed: str) -> str | None:
     words = typed.split()
     if len(words) > 1:
-        message = f"{' '.join(words)!r} is not the name of a model, such as opus."
+        message = (
+            f"{' '.join(words)!r} is not a model name. A model name is one word, such as opus."
+        )
         raise RalphError(message, NOTHING_CHANGED)
     return words[0] if words else None
 
 
-def _kept(task: Task, lines: Sequence[str]) -> tuple[Criterion, ...]:
-    """Return the criteria these lines mean; a line typed as it was shown keeps its criterion."""
+def _matching_criteria(task: Task, lines: Sequence[str]) -> tuple[Criterion, ...]:
+    """Return the criteria for these lines; an unchanged line keeps its existing criterion."""
     known: dict[str, Criterion] = {}
     for criterion in task.verification_criteria:
         description = "" if isinstance(criterion, str) else criterion.description

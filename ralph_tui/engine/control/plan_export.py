@@ -1,4 +1,4 @@
-"""Writes the state of the plan into files of other tools, once or for as long as a file is followed."""
+"""Write the state of the plan into files of other tools, once or whenever the plan changes."""
 
 import os
 from collections.abc import Callable
@@ -25,18 +25,18 @@ from ralph_tui.store.project import Project
 from ralph_tui.store.text_files import PROJECT_MODE
 
 _BOM = b"\xef\xbb\xbf"
-_OWN = (".git", ".ralph")
-"""Directories in which only a file is written that the plan was imported from, or that the settings ask for."""
+_RESERVED_DIRECTORIES = (".git", ".ralph")
+"""Directories in which a file is written only if the plan was imported from it or the settings ask for it."""
 
 PRD = "prd.json"
-"""The plan for other tools, in ralph's own directory; one of the names that the setting `exports` may hold."""
+"""The plan for other tools, in ralph's own directory; a value of the setting `exports`."""
 
-_NEW_PRD = "prd"
-"""The format of a new one."""
+_PRD_FORMAT = "prd"
+"""The format of a new `prd.json`."""
 
 
 class Exported(NamedTuple):
-    """What an export did."""
+    """The result of an export."""
 
     path: str
     format: str
@@ -45,7 +45,7 @@ class Exported(NamedTuple):
 
 
 class _Target(NamedTuple):
-    """A file as it is, and how it is written."""
+    """A file to write, with its current content and its exporter."""
 
     place: Path
     source: Source
@@ -57,27 +57,27 @@ class _Target(NamedTuple):
 def export_plan(
     project: Project, given: str, form: str = "", *, follow: bool = False, by_setting: bool = False
 ) -> Exported:
-    """Write the plan's state into a file; blocks.
+    """Write the plan's state into a file. Blocks.
 
     Args:
         project: The project whose plan is written.
         given: The file, as the person named it.
-        form: The format; needed for a new file.
-        follow: Keep the file current from now on.
-        by_setting: Whether the settings ask for it.
+        form: The format; required for a new file.
+        follow: Whether to keep the file current from now on.
+        by_setting: Whether the settings ask for the file.
 
     Raises:
-        RalphError: The file cannot be written, or nothing in it comes from this plan; it is as it was.
+        RalphError: The file cannot be written, or no task of the plan was imported from it; it is unchanged.
     """
     plan = project.load().plan
     with write_lock(project.layout):
         followed = read_followed(project.layout)
         target = _target(project.root, plan, given, form, followed)
-        data = _written(target, plan)
+        data = _new_content(target, plan)
         path, name = target.source.name, target.exporter.name
         known = followed.at(path)
         if follow or known is not None:
-            # Before the file, so that a run that is killed in between knows both texts as its own.
+            # Recorded before the write, so that after a crash in between both texts count as ralph's own.
             begun = FollowedFile(
                 path=path,
                 format=name,
@@ -93,29 +93,29 @@ def export_plan(
 
 
 def unfollow(project: Project, given: str) -> str:
-    """Keep a file current no longer; returns its path in the project.
+    """Stop keeping a file current; return its path in the project.
 
     Raises:
-        RalphError: It is not followed.
+        RalphError: The file is not followed.
     """
-    name = name_in(project.root, _place(project.root, given))
+    name = name_in(project.root, _writable_path(project.root, given))
     with write_lock(project.layout):
         before = read_followed(project.layout)
         after = before.without(name)
         if after.files == before.files:
-            followed = ", ".join(file.path for file in before.files) or "no file"
-            raise RalphError(f"{name} is not followed.", f"Ralph keeps {followed} current.")
+            followed = ", ".join(file.path for file in before.files) or "none"
+            raise RalphError(f"{name} is not followed.", f"Followed files: {followed}.")
         write_followed(project.layout, after)
     return name
 
 
 def follow_settings(project: Project, wanted: tuple[str, ...]) -> None:
-    """Begin or end to keep `.ralph/prd.json` current, as the setting `exports` says; blocks.
+    """Start or stop keeping `.ralph/prd.json` current, according to the setting `exports`. Blocks.
 
-    A file that is followed already stays as it is: what somebody edited in it is not lost.
+    A file that is followed already is not written, so that edits in it are not lost.
 
     Raises:
-        RalphError: There is such a file, and the plan did not come from it; it is as it was.
+        RalphError: There is such a file, and the plan was not imported from it; it is unchanged.
     """
     place = project.layout.home / PRD
     name = place.relative_to(project.root).as_posix()
@@ -124,18 +124,18 @@ def follow_settings(project: Project, wanted: tuple[str, ...]) -> None:
         if known is not None and known.by_setting:
             unfollow(project, str(place))
     elif known is None:
-        form = "" if os.path.lexists(place) else _NEW_PRD
+        form = "" if os.path.lexists(place) else _PRD_FORMAT
         export_plan(project, str(place), form, follow=True, by_setting=True)
 
 
 class FollowedExports:
-    """Keeps the followed files of a project current while a loop runs."""
+    """Keeps the followed files of a project current."""
 
     def __init__(self, project: Project, tell: Callable[[str], None]) -> None:
-        """Tell `tell` once why a file is left alone."""
+        """Keep the files of `project` current; `tell` receives each problem once."""
         self._project = project
         self._tell = tell
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     def sync(self, plan: ImplementationPlan) -> None:
         """Write the plan's state into every followed file; a failure is reported and stops nothing. Blocks."""
@@ -145,22 +145,22 @@ class FollowedExports:
             with write_lock(self._project.layout):
                 followed = read_followed(self._project.layout)
                 for file in followed.files:
-                    followed = self._keep(followed, file, plan)
+                    followed = self._update(followed, file, plan)
         except RalphError as error:
-            self._say(str(error))
+            self._report_once(str(error))
 
-    def _keep(
+    def _update(
         self, followed: FollowedFiles, file: FollowedFile, plan: ImplementationPlan
     ) -> FollowedFiles:
-        """Bring one file up to date, unless somebody else has written it."""
+        """Update one file, unless someone else has changed it."""
         try:
             path = str(self._project.root / file.path)
             target = _target(self._project.root, plan, path, file.format, followed)
             if target.data is None or digest(target.data) not in (file.written, file.writing):
-                return self._left_alone(followed, file, gone=target.data is None)
-            data = _written(target, plan)
+                return self._report_left_alone(followed, file, gone=target.data is None)
+            data = _new_content(target, plan)
         except RalphError as error:
-            self._say(f"{file.path} is not kept current: {error}")
+            self._report_once(f"{file.path} cannot be kept up to date: {error}")
             return followed
         layout = self._project.layout
         current = file.model_copy(update={"written": digest(data), "writing": "", "told": False})
@@ -176,24 +176,24 @@ class FollowedExports:
         write_followed(layout, followed)
         return followed
 
-    def _left_alone(
+    def _report_left_alone(
         self, followed: FollowedFiles, file: FollowedFile, *, gone: bool
     ) -> FollowedFiles:
         if file.told:
             return followed
-        why = "is gone" if gone else "was edited"
-        reads = "" if file.whole else f"`ralph import {file.path}` reads your changes; "
-        self._say(
-            f"{file.path} {why}, so ralph leaves it alone. {reads}"
-            f"`ralph export {file.path} --follow` keeps it current again."
+        why = "was deleted" if gone else "was edited"
+        reads = "" if file.whole else f"To import your changes, run `ralph import {file.path}`. "
+        self._report_once(
+            f"{file.path} {why}, so ralph no longer updates it. {reads}"
+            f"To update it again, run `ralph export {file.path} --follow`."
         )
         followed = followed.with_file(file.model_copy(update={"told": True}))
         write_followed(self._project.layout, followed)
         return followed
 
-    def _say(self, text: str) -> None:
-        if text not in self._told:
-            self._told.add(text)
+    def _report_once(self, text: str) -> None:
+        if text not in self._reported:
+            self._reported.add(text)
             self._tell(text)
 
 
@@ -203,16 +203,20 @@ def _target(
     """Return the file to write.
 
     Raises:
-        InteropError: It cannot be written, or its format cannot.
+        InteropError: The file or its format cannot be written.
     """
-    place = _place(root, given)
+    place = _writable_path(root, given)
     name = name_in(root, place)
     origins = {
         task.origin.format for task in plan.tasks if task.origin and task.origin.path == name
     }
-    if name.split("/")[0] in _OWN and not origins and place != layout_of(root).home / PRD:
+    if (
+        name.split("/")[0] in _RESERVED_DIRECTORIES
+        and not origins
+        and place != layout_of(root).home / PRD
+    ):
         raise InteropError(
-            name, 0, "it is in a directory of ralph's or git's own", "Name another file."
+            name, 0, "it is in a directory that belongs to ralph or git", "Choose another file."
         )
     data = None
     source = Source(name, "")
@@ -225,43 +229,42 @@ def _target(
     if whole:
         source = Source(name, "")
     elif exporter.name not in origins:
-        what = f"no task of the plan was imported from it as {exporter.name}"
-        raise InteropError(name, 0, what, f"Run `ralph import {name}` first, or name a new file.")
+        what = f"no task in the plan was imported from it as {exporter.name}"
+        raise InteropError(name, 0, what, f"Run `ralph import {name}` first, or choose a new file.")
     return _Target(place, source, data, exporter, whole)
 
 
 def _exporter(source: Source, is_new: bool, form: str, origins: set[str]) -> Writable:  # noqa: FBT001 - private
+    writable = ", ".join(one.name for one in formats().importers if is_exporter(one))
     if not form and is_new:
-        writable = ", ".join(one.name for one in formats().importers if is_exporter(one))
-        hint = f"Name its format with `--as`: {writable}."
-        raise InteropError(source.name, 0, "there is no such file yet", hint)
+        hint = f"Choose a format with `--as`: {writable}."
+        raise InteropError(source.name, 0, "the file does not exist yet", hint)
     own = next(iter(origins)) if len(origins) == 1 else ""
     importer = formats().named(form or own) if form or own else formats().detect(source)
     if not is_exporter(importer):
-        writable = ", ".join(one.name for one in formats().importers if is_exporter(one))
-        what = f"the format {importer.name} can be imported, but not written"
-        raise InteropError(source.name, 0, what, f"Formats that can be written: {writable}.")
+        what = f"{importer.name} plans can be imported but not exported"
+        raise InteropError(source.name, 0, what, f"Formats for export: {writable}.")
     return importer
 
 
-def _place(root: Path, given: str) -> Path:
-    """Return the real path of a file that may be written: in the project, and reached through no link.
+def _writable_path(root: Path, given: str) -> Path:
+    """Return the real path of a file in the project that is not a link.
 
     Raises:
-        InteropError: It is another one.
+        InteropError: The file is outside the project, a link, or in a missing directory.
     """
     name = one_line(given, 300)
     place = place_of(root, given)
     if not place.is_relative_to(root) or place == root:
-        raise InteropError(name, 0, "it is not in the project", "Name a file of the project.")
+        raise InteropError(name, 0, "it is not in the project", "Choose a file in the project.")
     if Path(os.path.expanduser(given)).is_symlink():  # noqa: PTH111 - as `place_of` does
-        raise InteropError(name, 0, "it is a link", "Name the file itself.")
+        raise InteropError(name, 0, "it is a link", "Give the path of the file itself.")
     if not place.parent.is_dir():
-        raise InteropError(name, 0, "its directory does not exist", "Make the directory first.")
+        raise InteropError(name, 0, "its directory does not exist", "Create the directory first.")
     return place
 
 
-def _written(target: _Target, plan: ImplementationPlan) -> bytes:
+def _new_content(target: _Target, plan: ImplementationPlan) -> bytes:
     text = target.exporter.write(plan, target.source)
     mark = _BOM if target.data is not None and target.data.startswith(_BOM) else b""
     return mark + text.encode("utf-8", "replace")

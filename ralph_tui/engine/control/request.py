@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from ralph_tui.domain.documents.questions import GivenAnswers
 from ralph_tui.domain.project_state import Phase
 
-REPLAN = "Make the plan again from the specs and from what is there now."
+REPLAN = "Make the plan again from the specs and the current state of the project."
 """The request for replanning when the person gives no feedback."""
 
 
 @dataclass(frozen=True)
 class OwnPrompt:
-    """A template that the person wrote; `name` is said where it is wrong."""
+    """A prompt template that the person wrote; error messages use its `name`."""
 
     text: str
     name: str
@@ -19,7 +19,7 @@ class OwnPrompt:
 
 @dataclass(frozen=True)
 class Addition:
-    """Text that the planning model turns into further tasks; `source` says where it comes from."""
+    """Text that the planning model turns into new tasks; `source` names its origin."""
 
     text: str
     source: str
@@ -27,20 +27,20 @@ class Addition:
 
 @dataclass(frozen=True)
 class RunRequest:
-    """One run, as the person asked for it.
+    """What a person wants from one run.
 
     Attributes:
-        text: What the person wants; empty to continue with the documents as they are.
-        only: The single phase to run, or None for the whole way.
-        assume_yes: Approve specs and plan without asking; never the final validation.
-        no_input: Nobody answers questions; the model decides and records its assumption.
-        interactive: Somebody can decide while the loop waits (a screen, a terminal).
+        text: What to build; empty to continue with the existing documents.
+        only: The single phase to run; None for all phases.
+        assume_yes: Whether to approve specs and plan without asking, but never the final validation.
+        no_input: Whether no one answers questions; the model decides and records its assumptions.
+        interactive: Whether someone can decide while the loop waits (a screen, a terminal).
         answers: Answers prepared in a file.
-        once: End after one iteration.
+        once: Whether to end after one iteration.
         prompt: A template for the building prompt of this run.
-        reset_breaker: Close the circuit breaker, even during a cool-down.
-        addition: What to add to the plan, with `only` planning.
-        compacts: Shorten the learnings, with `only` planning.
+        reset_breaker: Whether to close the circuit breaker, even during a cooldown.
+        addition: What to add to the plan; `only` is planning.
+        compacts: Whether to shorten the learnings; `only` is planning.
     """
 
     text: str = ""
@@ -57,5 +57,5 @@ class RunRequest:
 
     @property
     def is_aside(self) -> bool:
-        """Whether it is no work of a phase, so that the project stays in the phase where it is."""
+        """Whether the run is outside the phases, so that the project stays in its current phase."""
         return self.addition is not None or self.compacts

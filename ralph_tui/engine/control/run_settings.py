@@ -1,6 +1,6 @@
-"""Change limits, models and the breaker of a running loop for a person.
+"""Change limits, models and the breaker of a running loop, from any process.
 
-From any process: a change is on disk, and the loop sees it before its next step.
+A change is written to disk, and the loop reads it before its next step.
 """
 
 from pathlib import Path
@@ -15,16 +15,16 @@ from ralph_tui.store.project import Documents, Project
 
 
 def reset_breaker(root: Path, reason: str) -> CircuitBreaker:
-    """Close the circuit breaker with its counters at zero, and keep the reason.
+    """Close the circuit breaker, reset its counters and record the reason.
 
     A loop that waits for a decision about the open breaker continues.
 
     Raises:
-        RalphError: There is no reason, or the documents cannot be written.
+        RalphError: No reason is given, or the documents cannot be written.
     """
     if not reason.strip():
         message = "A reset needs a reason."
-        raise RalphError(message, "Say what was corrected.")
+        raise RalphError(message, "Say what you fixed.")
 
     def change(docs: Documents) -> Documents:
         closed = docs.breaker.reset(reason.strip())
@@ -38,9 +38,9 @@ def reset_breaker(root: Path, reason: str) -> CircuitBreaker:
 
 
 def adjust(root: Path, wanted: Adjusted) -> Adjusted:
-    """Change limits or models of the current run; None keeps a value. Returns what holds now.
+    """Change limits or models of the current run; None keeps a value. Return all changes for this run.
 
-    Iterations and money count at once; a model from the next session on.
+    Limits apply immediately, a model from the next session on.
 
     Raises:
         RalphError: No loop is running, or the documents cannot be written.
@@ -48,13 +48,13 @@ def adjust(root: Path, wanted: Adjusted) -> Adjusted:
     project = Project(root)
     if LoopLock(project.layout).feature_owner() is None:
         of = f" of {project.layout.feature}" if project.layout.feature else ""
-        message = f"No loop{of} is running in {root}, so there is nothing to change for it."
-        raise RalphError(message, "Change the setting instead: ralph config set KEY VALUE.")
+        message = f"No loop{of} is running in {root}, so its limits and models cannot be changed."
+        raise RalphError(message, "Change the setting instead: `ralph config set KEY VALUE`.")
     given = wanted.model_dump(exclude_none=True)
 
     def change(docs: Documents) -> Documents:
         before = docs.state.adjusted or Adjusted()
-        # The breaker holds the project's cost against a copy of the limit.
+        # The breaker compares the project's cost with its own copy of the limit.
         breaker = docs.breaker.model_copy(
             update={"max_cost_usd": given.get("total", docs.breaker.max_cost_usd)}
         )
@@ -66,7 +66,7 @@ def adjust(root: Path, wanted: Adjusted) -> Adjusted:
 
 
 def adjusted_settings(settings: Settings, adjusted: Adjusted | None) -> Settings:
-    """Return the settings with what was changed for this run."""
+    """Return the settings with the changes for this run applied."""
     if adjusted is None:
         return settings
     given = adjusted.model_dump(exclude_none=True)
@@ -74,12 +74,12 @@ def adjusted_settings(settings: Settings, adjusted: Adjusted | None) -> Settings
     names = {"model": "primary", "planning_model": "planning"}
     models = {ours: given[name] for name, ours in names.items() if name in given}
     building = settings.phases.building
-    most = given.get("max_iterations", building.max_iterations)
+    iterations = given.get("max_iterations", building.max_iterations)
     limits = settings.safety.cost_limits.model_copy(update=money)
     return settings.model_copy(
         update={
             "phases": settings.phases.model_copy(
-                update={"building": building.model_copy(update={"max_iterations": most})}
+                update={"building": building.model_copy(update={"max_iterations": iterations})}
             ),
             "safety": settings.safety.model_copy(update={"cost_limits": limits}),
             "models": settings.models.model_copy(update=models),

@@ -1,4 +1,4 @@
-"""Report the state of each step around the work, and let one run again."""
+"""Report the state of each step around the work, and reset a step so that it runs again."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -22,7 +22,7 @@ COMMITS_OFF = "git.commit is off"
 
 
 class StepState(Model):
-    """One step as a person sees it."""
+    """The state of a step, for a person."""
 
     name: str
     type: str
@@ -40,14 +40,14 @@ class StepState(Model):
 
 
 def step_text(project: Project, step: StepSettings) -> str:
-    """Return what a step does: its instructions or its command; empty where the file is missing or outside."""
+    """Return a step's instructions or command; empty if its file is missing or outside the project."""
     if not step.prompt:
         return step.run
     return project.read_text(project.root / step.prompt, PROMPT_LIMIT)
 
 
 def has_changed(project: Project, step: StepSettings, record: StepRecord) -> bool:
-    """Return whether a step that ran once has other instructions or another command since."""
+    """Return whether a one-time step's instructions or command have changed since it ran."""
     text = step_text(project, step)
     return bool(text and record.done_hash) and digest_of(text) != record.done_hash
 
@@ -65,16 +65,16 @@ def step_states(
     Args:
         project: The project on disk.
         steps: The steps of its settings.
-        log: What is known of them.
+        log: The records of the steps.
         running: Whether a loop runs, so that a step may be running.
         commits: Whether the git settings want commits.
     """
     now = datetime.now(UTC)
-    made = []
+    states = []
     for name, step in steps.items():
         record = log.of(name)
         off = COMMITS_OFF if step.type == COMMIT and not commits else ""
-        made.append(
+        states.append(
             StepState(
                 name=name,
                 type=step.type,
@@ -92,7 +92,7 @@ def step_states(
                 last_reason=record.last_reason,
             )
         )
-    return tuple(made)
+    return tuple(states)
 
 
 def _state(project: Project, step: StepSettings, record: StepRecord, now: datetime) -> str:
@@ -106,34 +106,34 @@ def _state(project: Project, step: StepSettings, record: StepRecord, now: dateti
         return f"done once, {record.done_at:%Y-%m-%d %H:%M} UTC{since}"
     if record.open_until is not None and record.is_open(now):
         times = plural(record.failures, "failure")
-        return f"breaker open until {record.open_until:%Y-%m-%d %H:%M:%S} UTC after {times}"
+        return f"breaker open until {record.open_until:%Y-%m-%d %H:%M:%S} UTC ({times})"
     if step.once and record.reset_at is not None:
         return f"ready again: {record.reset_reason}"
     return "ready"
 
 
 def reset_step(root: Path, steps: Mapping[str, StepSettings], name: str, reason: str) -> StepRecord:
-    """Let a step run again, with its breaker closed; keeps the reason.
+    """Let a step run again: close its breaker and record the reason.
 
     Args:
         root: The project directory.
         steps: The steps of its settings.
-        name: The step.
-        reason: Why it is to run again.
+        name: The step's name.
+        reason: Why the step should run again.
 
     Raises:
-        RalphError: There is no such step, no reason is given, or it cannot be written.
+        RalphError: There is no such step, no reason is given, or the documents cannot be written.
     """
     if name not in steps or name == WORK:
         known = ", ".join(other for other in steps if other != WORK) or "none"
         raise RalphError(f"There is no step {one_line(name, 60)!r} to reset.", f"Known: {known}.")
-    said = one_line(reason, REASON_CHARS)
-    if not said:
+    shown_reason = one_line(reason, REASON_CHARS)
+    if not shown_reason:
         raise RalphError(
             "A reset needs a reason.", f"ralph steps --reset {name} --reason 'Why it runs again'"
         )
 
     def change(docs: Documents) -> Documents:
-        return docs.replacing(steps=docs.steps.reset(name, said, datetime.now(UTC)))
+        return docs.replacing(steps=docs.steps.reset(name, shown_reason, datetime.now(UTC)))
 
     return Project(root).transact(change).steps.of(name)

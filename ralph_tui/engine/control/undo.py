@@ -1,4 +1,4 @@
-"""Undo a task or an iteration for a person: say what would change, then restore the files and queue the task again."""
+"""Undo a task or an iteration: preview the changes, then restore the files and queue the task again."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -18,18 +18,18 @@ from ralph_tui.store.feature_choice import layout_of
 from ralph_tui.store.journal.journal import JournalWriter
 from ralph_tui.store.lock import LoopLock, write_lock
 from ralph_tui.store.project import Documents, Project
-from ralph_tui.vcs.branches import require_settled, require_unprotected
-from ralph_tui.vcs.commits import Committer, CommitWanted
+from ralph_tui.vcs.branches import require_committable, require_unprotected
+from ralph_tui.vcs.commits import CommitRequest, Committer
 from ralph_tui.vcs.snapshots import Difference, Point, SnapshotStore, plan_undo
 
-_NAMED = 4
+_MAX_NAMED = 4
 
 NotePlan = Callable[[ImplementationPlan, ImplementationPlan], None]
 FollowPlan = Callable[[ImplementationPlan], None]
 
 
 def snapshots_of(root: Path) -> SnapshotStore:
-    """Return the snapshots of the project at `root`, which no agent can write to."""
+    """Return the snapshots of the project at `root`, in a place that no agent can write to."""
     return SnapshotStore(root, mirror_of(root) / work_name(layout_of(root).feature))
 
 
@@ -37,7 +37,7 @@ class Undo:
     """Undoes work in one project. Every call blocks."""
 
     def __init__(self, project: Project) -> None:
-        """Undo in this project."""
+        """Undo work in `project`."""
         self._project = project
         self._store = snapshots_of(project.root)
         self._committer = Committer(project.root, None)
@@ -49,7 +49,7 @@ class Undo:
             wanted: A task's id, or the number of an iteration.
 
         Raises:
-            RalphError: A loop runs, nothing is known of that work, or it cannot be undone cleanly.
+            RalphError: A loop runs, there are no snapshots of that work, or it cannot be undone cleanly.
         """
         self._require_no_loop()
         docs = self._project.load()
@@ -60,7 +60,7 @@ class Undo:
         changes = [self._changes(point) for point in reversed(undone)]
         found = plan_undo(self._store.contents(current), changes)
         if found.conflicts:
-            raise RalphError(*self._conflict(found.conflicts, task, undone, points))
+            raise RalphError(*self._conflict_message(found.conflicts, task, undone, points))
         target = self._store.tree_with(current, found.changed) if found.changed else current
         return UndoPreview(
             wanted=wanted,
@@ -68,7 +68,7 @@ class Undo:
             title=task.title,
             iterations=tuple(point.iteration for point in undone),
             files=tuple(map(_file, self._store.differences(current, target, with_lines=True))),
-            commits_to=self._branch(task),
+            commits_to=self._commit_branch(task),
             whole=len(undone) == sum(point.task_id == task.id for point in points),
             current=current,
             target=target,
@@ -80,52 +80,59 @@ class Undo:
         note: NotePlan = lambda *_: None,
         follow: FollowPlan = lambda _: None,
     ) -> Undone:
-        """Restore the files, commit that where ralph commits, and queue the task again.
+        """Restore the files, commit the undo if the work was committed, and queue the task again.
 
         Args:
-            shown: What the person has agreed to.
-            note: Gets the plan before and after, before it is written.
-            follow: Gets the plan as it is now, to bring other files up to date with it.
+            shown: The preview that the person approved.
+            note: Receives the plan before and after the change, before it is written.
+            follow: Receives the new plan, to update other files with it.
 
         Raises:
-            RalphError: Something changed since the preview, a loop runs, or git refuses; the files are as they were.
+            RalphError: The files changed since the preview, a loop runs, or git refuses.
         """
         layout = self._project.layout
-        with write_lock(layout):  # no loop can begin meanwhile
+        with write_lock(layout):  # prevents a loop from starting meanwhile
             self._require_no_loop()
             if self._store.take() != shown.current:
                 raise RalphError(
-                    "The project's files changed since you saw what the undo would do.",
+                    "The project's files changed after the preview of this undo.",
                     f"Nothing was changed. Run `ralph undo {shown.wanted}` again.",
                 )
             self._store.switch(shown.current, shown.target)
-            commit = self._commit(shown) if shown.commits_to else ""
-            self._write_down(shown, commit)
+            try:
+                commit = self._commit(shown) if shown.commits_to else ""
+            except (
+                BaseException
+            ):  # the person was told that the undo failed, so nothing may be undone
+                self._store.switch(shown.target, shown.current)
+                raise
+            self._write_to_journal(shown, commit)
 
         def change(docs: Documents) -> Documents:
-            after = _pending_again(docs, shown, commit)
+            after = _with_task_requeued(docs, shown, commit)
             note(docs.plan, after.plan)
             return after
 
         docs = self._project.transact(change)
         follow(docs.plan)
-        self._store.forget(shown.iterations)  # last: what was cut off before can be undone again
+        # Last, so that an undo that is cut off before can be repeated.
+        self._store.forget(shown.iterations)
         return Undone(preview=shown, commit=commit)
 
     def _changes(self, point: Point) -> tuple[Difference, ...]:
-        """Return the changes of an iteration; files that ralph keeps current follow the plan, not an undo."""
+        """Return the changes of an iteration, without files that ralph itself keeps current."""
         followed = followed_names(self._project.root)
         found = self._store.differences(point.before, point.after)
         return tuple(one for one in found if one.path not in followed)
 
     def _points(self, docs: Documents, current: str) -> tuple[Point, ...]:
-        """Return what is known of the iterations of this plan; an earlier project here may have left others."""
+        """Return the snapshots of this plan's iterations, without those of an earlier project in this directory."""
         since = docs.state.started_at
         known = self._store.points()
         first = since.timestamp() if since is not None else math.inf
-        return _ended([point for point in known if point.at + 1 > first], current)
+        return _with_ends([point for point in known if point.at + 1 > first], current)
 
-    def _undone(self, shown: UndoPreview) -> list[Point]:
+    def _undone_points(self, shown: UndoPreview) -> list[Point]:
         points = self._points(self._project.load(), shown.current)
         return [point for point in points if point.iteration in shown.iterations]
 
@@ -134,50 +141,53 @@ class Undo:
             LoopLock(self._project.layout).require_free()
         except LockedError as error:
             message = "A loop is running here, so nothing can be undone."
-            raise LockedError(message, "Stop it with `ralph stop`, then undo.") from error
+            raise LockedError(message, "Stop the loop with `ralph stop`, then undo.") from error
 
-    def _branch(self, task: Task) -> str:
-        """Return the branch that gets the commit of this undo; empty when the work was not committed.
+    def _commit_branch(self, task: Task) -> str:
+        """Return the branch for the commit of this undo; empty if the work was not committed.
 
         Raises:
-            RalphError: Another branch is checked out, or the commit is not on it, or other changes are staged.
+            RalphError: Another branch is checked out, the task's commit is not on it, or other changes are staged.
         """
         git = load_settings(self._project.root).git
-        made = task.commit
-        if made is None or made.pending or not made.hash or git.commit == "off":
+        commit = task.commit
+        if commit is None or commit.pending or not commit.hash or git.commit == "off":
             return ""
-        head = require_settled(self._committer.git)
+        head = require_committable(self._committer.git)
         require_unprotected(head.branch, git.protected_branches)
-        if made.branch != head.branch or not self._committer.is_made(made.hash):
+        if commit.branch != head.branch or not self._committer.is_made(commit.hash):
             raise RalphError(
-                f"{task.id} was committed to {one_line(made.branch)} as {made.hash[:10]}, and {head.branch} is checked out.",
-                f"Run `git switch {one_line(made.branch)}` first. {NOTHING_CHANGED}",
+                f"{task.id} was committed to {one_line(commit.branch)} as {commit.hash[:10]}, but {head.branch} is checked out.",
+                f"Run `git switch {one_line(commit.branch)}` first. {NOTHING_CHANGED}",
             )
         if not self._committer.git.succeeds("diff", "--cached", "--quiet", "--no-ext-diff"):
             raise RalphError(
-                "Changes of yours are staged, and a commit of the undo would take them along.",
+                "You have staged changes, which the commit of this undo would include.",
                 f"Commit them, or run `git restore --staged .` first. {NOTHING_CHANGED}",
             )
         return head.branch
 
     def _commit(self, shown: UndoPreview) -> str:
-        """Commit exactly the files of the undo on top of the branch; history is never rewritten."""
+        """Commit exactly the files of the undo on the branch, without rewriting history."""
         settings = load_settings(self._project.root).git
-        paths = {one.path for p in self._undone(shown) for one in self._changes(p)}
+        paths = {one.path for p in self._undone_points(shown) for one in self._changes(p)}
         if not paths:
             return ""
-        made = self._committer.commit(
-            CommitWanted(
-                message=f"Undo {one_line(shown.task_id, 60)}: {one_line(shown.title, 60)}",
-                trailers={"Ralph-Undo": shown.task_id} if settings.trailers else {},
-                protected=settings.protected_branches,
-                paths=tuple(sorted(paths)),
-            )
+        wanted = CommitRequest(
+            message=f"Undo {one_line(shown.task_id, 60)}: {one_line(shown.title, 60)}",
+            trailers={"Ralph-Undo": shown.task_id} if settings.trailers else {},
+            protected=settings.protected_branches,
+            paths=tuple(sorted(paths)),
         )
-        return made.commit if made is not None else ""
+        try:
+            commit = self._committer.commit(wanted)
+        except BaseException:
+            self._committer.unstage(wanted.paths)
+            raise
+        return commit.commit if commit is not None else ""
 
-    def _write_down(self, shown: UndoPreview, commit: str) -> None:
-        """Say in the journal what was undone."""
+    def _write_to_journal(self, shown: UndoPreview, commit: str) -> None:
+        """Write the undo to the journal."""
         journal = JournalWriter(self._project.layout.events)
         try:
             undone = WorkUndone(
@@ -191,10 +201,10 @@ class Undo:
         finally:
             journal.close()
 
-    def _conflict(
+    def _conflict_message(
         self, paths: Sequence[str], task: Task, undone: Sequence[Point], points: Sequence[Point]
     ) -> tuple[str, str]:
-        """Say who changed these paths since: a later task, or somebody else."""
+        """Return an error and a hint that name who changed these paths since: a later task, or someone else."""
         named = shortlist([one_line(path, 60) for path in paths], 3)
         first, numbers = undone[0].iteration, {point.iteration for point in undone}
         for point in reversed(points):
@@ -206,18 +216,18 @@ class Undo:
             who = f"iteration {point.iteration}" if is_same else one_line(point.task_id, 80)
             what = f"all of {task.id}" if is_same else f"{who} first"
             return (
-                f"{_capital(who)} changed the same files later ({named}), so this cannot be undone cleanly.",
+                f"{_capital(who)} later changed the same files ({named}), so this cannot be undone cleanly.",
                 f"Undo {what}: `ralph undo {task.id if is_same else who}`. {NOTHING_CHANGED}",
             )
         verb = "was" if len(paths) == 1 else "were"
         return (
-            f"{plural(len(paths), 'file')} of {task.id} {verb} changed since ({named}), so it cannot be undone cleanly.",
-            f"Put your changes aside (commit or copy them), restore these files, then undo. {NOTHING_CHANGED}",
+            f"{plural(len(paths), 'file')} of {task.id} {verb} changed since then ({named}), so the task cannot be undone cleanly.",
+            f"Save your changes (commit or copy them), restore these files, then undo. {NOTHING_CHANGED}",
         )
 
 
-def _ended(points: Sequence[Point], current: str) -> tuple[Point, ...]:
-    """Return the points with an end for each: one that was cut off lasted until the next began, or until now."""
+def _with_ends(points: Sequence[Point], current: str) -> tuple[Point, ...]:
+    """Return the points, each with an end; one that was cut off ended when the next began, or now."""
     following = [*(point.before for point in points[1:]), current]
     return tuple(
         point if point.after else point._replace(after=after)
@@ -228,7 +238,7 @@ def _ended(points: Sequence[Point], current: str) -> tuple[Point, ...]:
 def _chosen(
     plan: ImplementationPlan, points: Sequence[Point], wanted: str
 ) -> tuple[Task, tuple[Point, ...]]:
-    """Return the task and the iterations to undo, the oldest first.
+    """Return the task and the iterations to undo, oldest first.
 
     Raises:
         RalphError: There is no such task or iteration, or ralph has no snapshots of it.
@@ -237,40 +247,45 @@ def _chosen(
     if plan.task(wanted) is None and number.isascii() and number.isdigit():
         found = [point for point in points if point.iteration == int(number)]
         if not found:
-            raise RalphError(f"Nothing is known of iteration {number}.", _known(points))
+            raise RalphError(f"There are no snapshots of iteration {number}.", _undo_hint(points))
         task = plan.task(found[0].task_id)
         if task is None:
-            message = f"Iteration {number} worked on {found[0].task_id}, which is not in the plan any more."
+            message = (
+                f"Iteration {number} worked on {found[0].task_id}, which is no longer in the plan."
+            )
             raise RalphError(message, NOTHING_CHANGED)
     else:
         task = find(plan, wanted)
         found = [point for point in points if point.task_id == task.id]
         if not found:
-            raise RalphError(f"No work on {task.id} can be undone.", _known(points, task))
+            raise RalphError(
+                f"There are no snapshots of {task.id}, so its work cannot be undone.",
+                _undo_hint(points, task),
+            )
     return task, tuple(found)
 
 
-def _known(points: Sequence[Point], task: Task | None = None) -> str:
-    """Say what can be undone instead."""
+def _undo_hint(points: Sequence[Point], task: Task | None = None) -> str:
+    """Return a hint about what can be undone instead."""
     if task is not None and task.commit is not None and task.commit.hash:
-        return f"It was committed: `git revert {task.commit.hash[:10]}` undoes the commit."
+        return f"To undo its commit, run `git revert {task.commit.hash[:10]}`."
     ids = list(dict.fromkeys(point.task_id for point in reversed(points)))
     if not ids:
-        return "Ralph keeps snapshots of each iteration from now on."
-    return f"Snapshots are kept of {shortlist([one_line(i, 60) for i in ids], _NAMED)}."
+        return "Ralph keeps snapshots of every iteration from now on."
+    return f"There are snapshots of {shortlist([one_line(i, 60) for i in ids], _MAX_NAMED)}."
 
 
 def _require_no_dependents(plan: ImplementationPlan, task: Task) -> None:
-    """Refuse while a complete task builds on this one.
+    """Refuse the undo if a complete task depends on this one.
 
     Raises:
-        RalphError: One does.
+        RalphError: A complete task depends on it.
     """
     later = [
         t.id for t in plan.tasks if task.id in t.dependencies and t.status is TaskStatus.COMPLETE
     ]
     if later:
-        verb = "builds" if len(later) == 1 else "build"
+        verb = "depends" if len(later) == 1 else "depend"
         raise RalphError(
             f"{shortlist(later, 3)} {verb} on {task.id}, so {task.id} cannot be undone alone.",
             f"Undo {later[-1]} first: `ralph undo {later[-1]}`. {NOTHING_CHANGED}",
@@ -292,8 +307,8 @@ def _file(one: Difference) -> UndoneFile:
     )
 
 
-def _pending_again(docs: Documents, shown: UndoPreview, commit: str) -> Documents:
-    """Queue the task again as if it had not been worked on; what it has cost stays."""
+def _with_task_requeued(docs: Documents, shown: UndoPreview, commit: str) -> Documents:
+    """Queue the task again as if it had not been worked on, but keep its costs."""
     task = docs.plan.task(shown.task_id)
     if task is None:
         return docs
@@ -308,6 +323,7 @@ def _pending_again(docs: Documents, shown: UndoPreview, commit: str) -> Document
         blockers=(),
         last_failure="",
         retry_count=0,
+        iterations=0,
         review_rejections=0,
     )
     branch = docs.state.branch

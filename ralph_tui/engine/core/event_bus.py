@@ -1,4 +1,4 @@
-"""Send events out: to named subscribers, then stamped to the face at once and to the journal off the event loop."""
+"""Deliver events to named subscribers, to the face, and to the journal in a background thread."""
 
 import asyncio
 import contextlib
@@ -12,10 +12,10 @@ from ralph_tui.store.journal.journal import JournalWriter
 
 
 class EventBus:
-    """Tells subscribers, stamps events, shows them to the face and writes them in batches, in the order emitted."""
+    """Passes events to subscribers, stamps them, shows them in the face and writes them in batches, in order."""
 
     def __init__(self, journal: JournalWriter, sink: EventSink) -> None:
-        """Write to `journal` and show to `sink`."""
+        """Write events to `journal` and show them in `sink`."""
         self._journal = journal
         self._sink = sink
         self._subscribers: dict[str, EventSink] = {}
@@ -29,17 +29,17 @@ class EventBus:
         """Why the journal could not be written; the loop stops on it."""
 
     def start(self) -> None:
-        """Begin writing."""
+        """Start writing events to the journal."""
         self._task = asyncio.create_task(self._write_forever(), name="ralph-journal")
 
-    def subscribe(self, name: str, note: EventSink) -> None:
-        """Have `note` hear every event before it is shown; a name subscribed again is replaced."""
-        self._subscribers[name] = note
+    def subscribe(self, name: str, listener: EventSink) -> None:
+        """Call `listener` with every event before it is shown; replaces an earlier subscriber of the same name."""
+        self._subscribers[name] = listener
 
     def emit(self, event: Event) -> None:
-        """Send one event out; never blocks."""
-        for note in self._subscribers.values():
-            note(event)
+        """Deliver one event; never blocks."""
+        for listener in self._subscribers.values():
+            listener(event)
         stamped = self._journal.stamp(without_secrets(event))
         self._sink(stamped)
         if not stamped.transient:
@@ -56,9 +56,11 @@ class EventBus:
                 self._idle.set()
 
     async def _write_queue(self) -> None:
-        """Write what waits; a batch that is under way is finished even when this is cancelled."""
+        """Write the queued events; a batch that has begun is finished even on cancellation."""
         batch, self._queue = self._queue, []
-        loop = asyncio.get_running_loop()  # no task: `asyncio.run` cancels all of them at its end
+        loop = (
+            asyncio.get_running_loop()
+        )  # not a task, because `asyncio.run` cancels all tasks at its end
         self._writing = loop.run_in_executor(None, self._journal.write, batch)
         try:
             await asyncio.shield(self._writing)
@@ -68,12 +70,12 @@ class EventBus:
             self.emit(Notice(level="error", text=text))
 
     async def written(self) -> StoreError | None:
-        """Wait until everything emitted is on disk; return the failure when it is not."""
+        """Wait until every emitted event is on disk; return the failure if one could not be written."""
         await self._idle.wait()
         return self.failure
 
     async def close(self) -> None:
-        """Write what is left and stop; the writer may have been cancelled with everything else."""
+        """Write the remaining events and stop, even if the writing task has been cancelled."""
         if self._task is None:
             return
         idle = asyncio.ensure_future(self._idle.wait())
@@ -94,8 +96,8 @@ class EventBus:
 def without_secrets(event: Event) -> Event:
     """Return the event without keys and passwords, also in commands and hand-written plans."""
     if event.transient:
-        return event  # live text was made inert, and the finished text follows
-    # One search through the whole is a hundred times cheaper than one through every field.
+        return event  # live text is already inert, and the finished text follows
+    # One search of the whole event is a hundred times cheaper than one of every field.
     flat = event.model_dump_json(warnings="none").replace("\\n", "\n").replace('\\"', '"')
     if redact(flat) == flat:
         return event

@@ -1,4 +1,4 @@
-"""Say why a run ends, as a value."""
+"""Describe why a run ends, as a value."""
 
 import errno
 from collections.abc import Callable, Sequence
@@ -24,19 +24,19 @@ _FATAL = {
 }
 """Failures that another iteration cannot get past."""
 
-_USED_UP = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN})
-"""Descriptors, memory and processes."""
+_EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN})
+"""Errors of exhausted file descriptors, memory and processes."""
 
 
 class End(Model):
-    """Why a run is over."""
+    """Why a run ended."""
 
     status: LoopStatus
     reason: str
     exit_code: ExitCode
     hint: str = ""
     recovery: RecoveryAction = RecoveryAction.NONE
-    """What could get past it, when the breaker is open."""
+    """The recovery when the breaker is open."""
 
 
 def stopped_end(reason: str, hint: str) -> End:
@@ -50,25 +50,25 @@ def complete_end(reason: str, hint: str = "") -> End:
 
 
 def interrupted_end(state: RalphState) -> End:
-    """Return the end by a requested stop, which may be the clock's when nobody answered."""
+    """Return the end by a requested stop, or by a question that nobody answered in time."""
     reason = who_stopped(state)
     if state.unanswered:
-        return waiting_end(reason, "Run again when you are there; ralph asks again.")
+        return waiting_end(reason, "Run again when you can answer. Ralph asks again.")
     return End(
         status=LoopStatus.INTERRUPTED,
         reason=reason,
-        hint="Run again to continue; nothing is lost.",
+        hint="Run again to continue. Nothing is lost.",
         exit_code=ExitCode.INTERRUPTED,
     )
 
 
 def who_stopped(state: RalphState) -> str:
-    """Say who or what asked for the stop."""
-    return state.stop_why or "stopped by the person"
+    """Return who or what requested the stop, as a clause."""
+    return state.stop_why or "stopped on request"
 
 
 def waiting_end(reason: str, hint: str) -> End:
-    """Return the end of a run that waits for a decision nobody here can make."""
+    """Return the end of a run that waits for a person's decision."""
     code = ExitCode.WAITING_FOR_APPROVAL
     return End(status=LoopStatus.WAITING, reason=reason, hint=hint, exit_code=code)
 
@@ -84,27 +84,28 @@ def out_of_resources(error: OSError) -> End:
     """Return the end by an exhausted resource: disk, memory, descriptors or processes.
 
     Raises:
-        OSError: It is about something else, which nobody expected.
+        OSError: The error has another cause.
     """
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):  # outside of the store, which says it itself
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):  # the store reports its own
         where = f" ({error.filename})" if error.filename else ""
         return failed_end(
             SetupError(
-                f"The disk is full{where}.", "Free some space, then run again; nothing was lost."
+                f"The disk is full{where}.",
+                "Free some disk space, then run again. Nothing was lost.",
             )
         )
-    if error.errno not in _USED_UP:
+    if error.errno not in _EXHAUSTED:
         raise error
     return failed_end(
         SetupError(
-            f"The operating system gives ralph no more: {error.strerror}.",
-            "End other programs, or raise the limit (`ulimit -a` shows them), then run again.",
+            f"The system has run out of resources: {error.strerror}.",
+            "Close other programs, or raise the limit (see `ulimit -a`), then run again.",
         )
     )
 
 
 def failure_event(failure: Failure) -> AgentFailed:
-    """Return the event that reports a failure; the hint for a passing one is shown when it ends the run."""
+    """Return the event that reports a failure; the hint of a temporary one is shown only if it ends the run."""
     return AgentFailed(
         failure=failure.kind,
         message=failure.message,
@@ -114,34 +115,34 @@ def failure_event(failure: Failure) -> AgentFailed:
 
 
 def fatal_end(failure: Failure | None, *, outage: str = "") -> End | None:
-    """Return the end that a failure means, or None when another iteration may get past it.
+    """Return the end that a failure causes, or None when another iteration may get past it.
 
-    `outage` is how long the API could not be used, where that has lasted longer than it may.
+    `outage` is how long the API could not be used, if longer than allowed.
     """
     if failure is None or failure.kind not in _FATAL:
         return None
     status, code = _FATAL[failure.kind]
     reason = (
-        f"the API could not be used for {outage}: {failure.message}" if outage else failure.message
+        f"the API was unavailable for {outage}: {failure.message}" if outage else failure.message
     )
     return End(status=status, reason=reason, hint=failure.hint, exit_code=code)
 
 
 def all_done(plan: ImplementationPlan) -> str:
-    """Say that every task is complete, and which of them nothing has verified."""
+    """Return a clause that every task is complete, with the unverified ones."""
     count = len(plan.tasks)
-    said = f"all {count} tasks are complete" if count > 1 else "the only task is complete"
-    return f"{said}{unverified_told(plan)}"
+    complete = f"all {count} tasks are complete" if count > 1 else "the only task is complete"
+    return f"{complete}{unverified_clause(plan)}"
 
 
-def unverified_told(plan: ImplementationPlan) -> str:
-    """Say which tasks are unverified or changed their checks, for the last line of a run; empty when none did."""
+def unverified_clause(plan: ImplementationPlan) -> str:
+    """Return a clause that names the unverified tasks and those that changed their checks, or an empty string."""
     unverified = [task.id for task in plan.tasks if task.is_unverified]
     changed = [task.id for task in plan.tasks if task.changed_checks]
-    told = f", {len(unverified)} unverified ({shortlist(unverified, 5)})" if unverified else ""
-    return (
-        f"{told}, {len(changed)} with changed checks ({shortlist(changed, 5)})" if changed else told
-    )
+    clause = f", {len(unverified)} unverified ({shortlist(unverified, 5)})" if unverified else ""
+    if changed:
+        clause += f", {len(changed)} with changed checks ({shortlist(changed, 5)})"
+    return clause
 
 
 SHOWN_TASKS = 3
@@ -149,21 +150,23 @@ SHOWN_TASKS = 3
 
 
 def nothing_ready(plan: ImplementationPlan) -> End:
-    """Return the end of an unfinished plan without a ready task: which tasks are in the way, why, and what to do."""
+    """Return the end of an unfinished plan without a ready task, with the blocking tasks and what to do."""
     blocked = [t for t in plan.tasks if t.status is TaskStatus.BLOCKED]
     held = [t for t in plan.tasks if t.is_held]
     waiting = [t for t in plan.tasks if t.status is TaskStatus.PENDING and not t.held]
     parts = []
     if blocked:
-        parts.append(f"{plural(len(blocked), 'task')} blocked: {_named(blocked, _why_blocked)}")
+        parts.append(f"{plural(len(blocked), 'task')} blocked: {_listed(blocked, _blocker)}")
     if held:
-        parts.append(f"{plural(len(held), 'task')} on hold: {_named(held)}")
+        parts.append(f"{plural(len(held), 'task')} on hold: {_listed(held)}")
     if waiting:
-        parts.append(f"{len(waiting)} waiting for them: {_named(waiting)}")
-    return stopped_end(f"no task is ready. {'; '.join(parts)}", _how_to_get_past(blocked, held))
+        parts.append(
+            f"{len(waiting)} waiting for {'it' if len(blocked) + len(held) == 1 else 'them'}: {_listed(waiting)}"
+        )
+    return stopped_end(f"no task is ready. {'; '.join(parts)}", _next_steps(blocked, held))
 
 
-def _how_to_get_past(blocked: Sequence[Task], held: Sequence[Task]) -> str:
+def _next_steps(blocked: Sequence[Task], held: Sequence[Task]) -> str:
     ways = []
     if blocked:
         name = blocked[0].id if len(blocked) == 1 else "TASK"
@@ -171,15 +174,17 @@ def _how_to_get_past(blocked: Sequence[Task], held: Sequence[Task]) -> str:
             f"Fix the cause or change the task (`ralph edit {name}`), then `ralph retry {name}`."
         )
     if held:
-        ways.append(f"`ralph release {held[0].id if len(held) == 1 else 'TASK'}` ends a hold.")
-    return f"{' '.join(ways) or '`ralph tasks` shows the plan.'} Then run again."
+        ways.append(
+            f"Release a task with `ralph release {held[0].id if len(held) == 1 else 'TASK'}`."
+        )
+    return f"{' '.join(ways) or 'Check the plan with `ralph tasks`.'} Then run again."
 
 
-def _why_blocked(task: Task) -> str:
+def _blocker(task: Task) -> str:
     return f" ({one_line(task.blockers[-1], 140).rstrip('.')})" if task.blockers else ""
 
 
-def _named(tasks: Sequence[Task], more: Callable[[Task], str] = lambda _: "") -> str:
+def _listed(tasks: Sequence[Task], more: Callable[[Task], str] = lambda _: "") -> str:
     shown = ", ".join(f"{task.id}{more(task)}" for task in tasks[:SHOWN_TASKS])
     left = len(tasks) - SHOWN_TASKS
     return f"{shown} and {left} more" if left > 0 else shown

@@ -1,4 +1,4 @@
-"""Define the engine's ports: the agent it drives, and what the agent asks of it while it works."""
+"""Define the engine's ports: the agent it drives, and the supervisor that the agent calls."""
 
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
@@ -28,7 +28,7 @@ class ToolSpec(Model):
 
 
 class SubAgent(Model):
-    """A helper the model may start: its own context, its own tools, a bounded number of turns."""
+    """A sub-agent that the model may start, with its own context, its own tools and a limit of turns."""
 
     name: str
     description: str
@@ -38,9 +38,9 @@ class SubAgent(Model):
 
 
 class SessionSpec(Model):
-    """What is fixed when a session connects; equal specs can share a standby session.
+    """The fixed parameters of a session; equal specs can share a standby session.
 
-    `system_prompt`, `tools` and `ralph_tools` decide the cached prefix of every request, so they hold
+    `system_prompt`, `tools` and `ralph_tools` determine the cached prefix of every request, so they contain
     nothing that varies between iterations.
     """
 
@@ -48,22 +48,22 @@ class SessionSpec(Model):
     cwd: Path
     system_prompt: str
     tools: tuple[str, ...]
-    """Built-in tools the model has; a hard limit, checked against what the CLI reports."""
+    """The model's built-in tools; a hard limit, checked against the CLI's report."""
     ralph_tools: tuple[ToolSpec, ...] = ()
     sub_agents: tuple[SubAgent, ...] = ()
     mcp_servers: dict[str, McpServer] = Field(default_factory=dict)
-    """The person's own servers; what `${NAME}` represents is in `environment`."""
+    """The person's own servers; the values of their `${NAME}` variables are in `environment`."""
     skills: tuple[Path, ...] = ()
-    """Directories with a SKILL.md; the `Skill` tool is in `tools` when there are any."""
+    """Directories with a SKILL.md; with any of them, `tools` includes `Skill`."""
     model: str | None = None
     max_budget_usd: Money | None = None
-    """A safety net inside the CLI; the loop's own meter is exact."""
+    """A safety net in the CLI; the loop's own meter is exact."""
     max_turns: Count | None = None
     setting_sources: tuple[str, ...] = ()
     environment: dict[str, str] = Field(default_factory=dict)
-    """Added to the CLI's environment and so to its tools'."""
+    """Added to the environment of the CLI and so of its tools."""
     sandbox: Sandbox | None = None
-    """What the operating system holds commands to; None where nothing does."""
+    """The operating system's sandbox for commands, if any."""
     max_api_retries: Count = 10
     api_timeout_seconds: Count = 600
     idle_timeout_seconds: Count = 300
@@ -79,22 +79,22 @@ class Failure(Model):
 
 
 class TurnUsage(Model):
-    """Context and money after one model response.
+    """Context and costs after one model response.
 
-    `session_cost_usd` is what this session cost so far: estimated from list prices while a turn
-    runs, the CLI's own figure at its end. It never falls below an exact figure reported before.
+    `session_cost_usd` is the session's cost so far: estimated from list prices while a turn runs, the CLI's
+    own figure at its end. It never falls below an exact figure reported before.
     """
 
     usage: TokenUsage
-    """Of the last response of the main thread; sub-agents have windows of their own."""
+    """Usage of the main thread's last response; sub-agents have their own context windows."""
     session_cost_usd: Money = 0.0
     session_tokens: Count = 0
-    """Tokens processed by this session so far, cached reads left out."""
+    """Tokens processed by this session so far, without cached reads."""
     session_output_tokens: Count = 0
     session_requests: Count = 0
-    """Requests to the model by this session so far, those of sub-agents and retries included."""
+    """Model requests of this session so far, including sub-agents and retries."""
     context_window: Count = 0
-    """The model's own window in tokens; 0 until the CLI reported it."""
+    """The model's context window in tokens; 0 until the CLI reports it."""
 
 
 class TurnEnded(Model):
@@ -112,28 +112,28 @@ AgentItem = Event | TurnUsage | TurnEnded
 
 
 class AfterTool(Model):
-    """What the engine adds after a tool ran."""
+    """The engine's response after a tool ran."""
 
     note: str = ""
-    """Told to the model with the result; the wrap-up request, for one."""
+    """Sent to the model with the result, such as the wrap-up request."""
     end_turn: bool = False
-    """End the turn here: the claim was accepted and more talk would only cost."""
+    """Whether to end the turn now, because the claim was accepted."""
 
 
 class QuestionReply(Model):
-    """What the model gets for its questions."""
+    """The reply to the model's questions."""
 
     answers: dict[str, str] = Field(default_factory=dict)
-    """Answer by question text."""
+    """Answers by question text."""
     refused: str = ""
-    """Set instead when nobody answers: what the model does now."""
+    """Set instead of `answers` when nobody answers: what the model should do."""
 
 
 class Supervisor(Protocol):
-    """What the engine answers while the agent works. Every method must return quickly or await."""
+    """Answers the agent while it works. Every method must return quickly or await."""
 
     async def review_tool(self, call: ToolCall) -> Verdict:
-        """Judge whether a tool call may run; anything raised here is a denial."""
+        """Judge whether a tool call may run; an exception counts as a denial."""
         ...
 
     async def call_tool(self, name: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:
@@ -141,50 +141,50 @@ class Supervisor(Protocol):
         ...
 
     async def after_tool(self, call: ToolCall, output: ToolOutput) -> AfterTool:
-        """Return what to add after a tool ran; `output` is that of MCP tools only."""
+        """Return what to add after a tool ran; `output` is set for MCP tools only."""
         ...
 
     async def ask(self, questions: tuple[Question, ...]) -> QuestionReply:
-        """Put the model's questions to the person; may take as long as the person does."""
+        """Ask the person the model's questions; waits as long as the person takes."""
         ...
 
     async def permit(self, call: ToolCall, wanted: Permission) -> Ruling:
-        """Ask the person whether a call may run; may take as long as the person does."""
+        """Ask the person whether a call may run; waits as long as the person takes."""
         ...
 
     @property
     def waiting_for_person(self) -> bool:
-        """Whether an answer is waited for, so that silence is no sign of trouble."""
+        """Whether the session waits for an answer, so that silence is not a stall."""
         ...
 
     async def on_stop(self, last_message: str) -> str | None:
-        """Return what is still missing when the model wants to end its turn; None lets it end."""
+        """Return what is still missing when the model wants to end its turn, or None to let it end."""
         ...
 
 
 class CommandWatch(Protocol):
-    """Hears of everything that runs what an agent wrote, right before and right after it."""
+    """Is notified right before and right after every command that may run the agent's code."""
 
     async def begin_command(self, key: str, session: str = "") -> None:
-        """Hear that a command, of the session with this mark, is about to run; it waits for this."""
+        """Prepare for a command of the session with this mark; the command starts when this returns."""
 
     async def end_command(self, key: str) -> None:
-        """Hear that a command has ended."""
+        """Record that a command has ended."""
 
 
 class AgentSession(Protocol):
-    """One fresh context."""
+    """A session with a fresh context."""
 
     def run_turn(self, prompt: str) -> AsyncIterator[AgentItem]:
         """Send one prompt and yield what happens, ending with exactly one `TurnEnded`.
 
-        Failures of the model, the network or the CLI end the turn with `TurnEnded.failure`; nothing
-        is raised for them.
+        Failures of the model, the network or the CLI end the turn with `TurnEnded.failure`; they are not
+        raised.
         """
         ...
 
     async def steer(self, text: str) -> None:
-        """Say something to the model while its turn runs."""
+        """Send a message to the model while its turn runs."""
         ...
 
     async def interrupt(self) -> None:
@@ -197,7 +197,7 @@ class AgentSession(Protocol):
 
 
 class Agent(Protocol):
-    """Makes sessions."""
+    """Opens agent sessions."""
 
     async def open(self, spec: SessionSpec, supervisor: Supervisor) -> AgentSession:
         """Open a fresh session; a standby session is used when its spec is equal.

@@ -1,7 +1,8 @@
-"""Keep the project's documents as last seen, and emit events for their changes.
+"""Keep the project's documents as last read, and emit events for their changes.
 
-Our own changes and other programs' edits pass through the same comparison under one lock, so each
-change is emitted exactly once and nobody's private copy is ever written back (DESIGN law 1).
+Ralph's changes and other programs' edits pass through the same comparison under one lock, so each
+change is emitted exactly once and no stale copy is ever written back, which
+would undo what another program has changed meanwhile.
 """
 
 import asyncio
@@ -9,16 +10,18 @@ import contextlib
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
-from typing import Literal, Protocol, TypeVar
+from typing import Literal, TypeVar
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.costs import CostMeter, minus
 from ralph_tui.domain.documents.questions import AskedQuestion
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.events import EventSink, FilesUnfinished
+from ralph_tui.domain.formatting import duration
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task
 from ralph_tui.domain.project_state import REASONED, Approval, RalphState, StopMode
 from ralph_tui.domain.run.context_budget import ContextBudget
+from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.control.attribution import CHANGED_ON_DISK, breaker_words
 from ralph_tui.engine.control.plan_export import FollowedExports
 from ralph_tui.store.documents import snapshot
@@ -28,44 +31,47 @@ from ralph_tui.store.project import Documents, Outcome, Project
 from ralph_tui.store.watch import watch_project
 
 QUIET_SECONDS = 0.5
-"""An editor that takes no longer to save is not worth a word."""
+"""Saves that take less than this are not reported."""
 
 
 class PartialFiles:
-    """Remembers since when files are incomplete, and what was reported about it."""
+    """Reports files that stay incomplete, such as while an editor saves them."""
 
     def __init__(self, emit: EventSink, clock: Callable[[], float] = time.monotonic) -> None:
-        """Tell `emit`; `clock` counts seconds."""
+        """Report to `emit`; `clock` counts seconds."""
         self._emit = emit
         self._clock = clock
         self._since: float | None = None
-        self._told: tuple[str, ...] = ()
+        self._reported: tuple[str, ...] = ()
 
     @property
     def is_pending(self) -> bool:
-        """Whether there is something to say soon, if it stays so."""
-        return self._since is not None and not self._told
+        """Whether a file is incomplete but not reported yet."""
+        return self._since is not None and not self._reported
 
-    def look(self, names: tuple[str, ...]) -> None:
-        """Note which files are incomplete now."""
+    def update(self, names: tuple[str, ...]) -> None:
+        """Record which files are incomplete now, and report a change."""
         now = self._clock()
         self._since = (self._since if self._since is not None else now) if names else None
-        if self._since is not None and not self._told and now - self._since < QUIET_SECONDS:
+        if self._since is not None and not self._reported and now - self._since < QUIET_SECONDS:
             return
-        if names != self._told:
-            self._told = names
+        if names != self._reported:
+            self._reported = names
             self._emit(FilesUnfinished(names=names))
 
 
-AGAIN_SECONDS = 0.25
-"""How soon a file is looked at again that was not whole."""
+REREAD_SECONDS = 0.25
+"""How soon an incomplete file is read again."""
 
-LAST_VALID = " Until then the last valid version is used."
-"""Said of a file that a person edited to something that is not valid."""
+CLOCK_CHECK_SECONDS = 20.0
+"""How often a wait reads the wall clock, because timers do not run while a machine sleeps."""
+
+LAST_VALID = " Until then, ralph uses the last valid version."
+"""Added to the error about a file that a person's edit made invalid."""
 
 T = TypeVar("T")
 
-Standing = Callable[[Documents], ev.ProjectRead]
+DescribeProject = Callable[[Documents], ev.ProjectRead]
 
 
 class ProjectState:
@@ -76,67 +82,70 @@ class ProjectState:
         project: Project,
         emit: EventSink,
         *,
-        standing: Standing | None = None,
+        standing: DescribeProject | None = None,
         exports: FollowedExports | None = None,
     ) -> None:
-        """Tell changes to `emit`.
+        """Emit changes to `emit`.
 
-        Where no loop runs, `standing` describes the state of the project; then pause and stop requests are
-        not emitted, because no loop obeys them, and errors are raised instead of emitted. `exports` follow
-        every change of the plan before it is reported.
+        Args:
+            project: The project on disk.
+            emit: Receives the events.
+            standing: Describes the project where no loop runs. Pause and stop requests are then not emitted,
+                because no loop obeys them, and errors are raised instead of emitted.
+            exports: Files of other tools, updated after every change of the plan before it is reported.
         """
         self.project = project
         self._exports = exports
         self._exported: ImplementationPlan | None = None
         self._emit = emit
-        self._standing = standing
-        self._told: ev.ProjectRead | None = None
+        self._describe = standing
+        self._description: ev.ProjectRead | None = None
         self._lock = asyncio.Lock()
         self._docs: Documents | None = None
         self._changed = asyncio.Event()
-        self._complaint = ""
-        self._undone = ""
-        self._unfinished = PartialFiles(emit)
-        self._begun: set[asyncio.Future[Documents]] = set()
-        """Changes that are being made; nobody else keeps those whose caller was cancelled."""
+        self._last_error = ""
+        self._undone_notice = ""
+        self._partial_files = PartialFiles(emit)
+        self._writes: set[asyncio.Future[Documents]] = set()
+        """Keeps a reference to each running change, because its caller may be cancelled."""
 
     @property
     def is_open(self) -> bool:
-        """Whether it was read at all."""
+        """Whether the documents have been read."""
         return self._docs is not None
 
     @property
     def docs(self) -> Documents:
-        """The documents as last seen."""
+        """The documents as last read."""
         if self._docs is None:
             msg = "the project state was not opened"
             raise RuntimeError(msg)
         return self._docs
 
     async def open(self) -> Documents:
-        """Read everything and emit the whole plan.
+        """Read every document and emit the whole plan.
 
         Raises:
             StoreError: The documents cannot be read.
         """
         async with self._lock:
-            only_looks = self._standing is not None
-            if not only_looks:
-                await asyncio.to_thread(self.project.undo_agents_edits)
-            read = self.project.look if only_looks else self.project.load
+            is_observer = self._describe is not None
+            if not is_observer:
+                await asyncio.to_thread(self.project.undo_agent_edits)
+            read = self.project.look if is_observer else self.project.load
             self._docs = await asyncio.to_thread(read)
             await self._export(self._docs.plan)
-            self._report_damage()
-            self._unfinished.look(self._docs.unfinished)
-            self._tell_standing(self._docs)
+            self._report_repairs()
+            self._partial_files.update(self._docs.unfinished)
+            self._emit_description(self._docs)
             self._emit(_plan_loaded(self._docs.plan, "start"))
             for injection in self._docs.pending:
                 self._emit(ev.InjectionQueued(id=injection.id, text=injection.guidance))
-            # A loop asks itself, and withdraws what a dead one asked.
-            if self._standing is not None:
+            # A loop asks its own questions, and withdraws those of a run that died.
+            if is_observer:
                 for question in self._docs.questions.open():
                     self._emit(ev.QuestionAsked(question=question))
-                self._tell_approval(None, self._docs.state.decision)
+                self._emit_approval(None, self._docs.state.decision)
             return self._docs
 
     async def transact(
@@ -144,31 +153,30 @@ class ProjectState:
     ) -> Documents:
         """Change the documents on disk and emit what changed.
 
-        A caller that is cancelled meanwhile leaves the change to be made and told: what is begun on disk cannot be
-        called back.
+        If the caller is cancelled, the change is still written and emitted.
 
         Raises:
             StoreError: The documents cannot be read or written; nothing changed.
         """
         work = asyncio.ensure_future(self._transact(change, reason))
-        self._begun.add(work)
-        work.add_done_callback(self._begun.discard)
+        self._writes.add(work)
+        work.add_done_callback(self._writes.discard)
         try:
             return await asyncio.shield(work)
         except asyncio.CancelledError:
-            work.add_done_callback(self._tell_failure)
+            work.add_done_callback(self._report_failure)
             raise
 
     async def transact_returning(
         self, change: Callable[[Documents], Outcome[T]], reason: str = ""
     ) -> Outcome[T]:
-        """Change the documents as `transact` does; return also what `change` found out."""
+        """Change the documents as `transact` does; also return the value that `change` computed."""
         returning = Returning(change)
         documents = await self.transact(returning, reason)
         return Outcome(documents, returning.value)
 
-    def _tell_failure(self, work: asyncio.Future[Documents]) -> None:
-        """Report a failed write that nobody waits for any more."""
+    def _report_failure(self, work: asyncio.Future[Documents]) -> None:
+        """Report a failed write whose caller was cancelled."""
         error = None if work.cancelled() else work.exception()
         if error is not None:
             self._emit(ev.Notice(level="error", text=str(error)))
@@ -185,20 +193,20 @@ class ProjectState:
             except BeingWrittenError:
                 if time.monotonic() - started > snapshot.LONGEST_EDIT:
                     raise
-            await asyncio.sleep(AGAIN_SECONDS)
-            await self.refresh()  # says what is waited for
+            await asyncio.sleep(REREAD_SECONDS)
+            await self.refresh()  # reports the file that is being written
 
     async def record_usage(
         self, costs: CostMeter, context: ContextBudget, *, tokens: int, requests: int, now: datetime
     ) -> None:
-        """Write down what was spent, how full the context is, and how many more tokens and requests it took.
+        """Write costs, context usage, tokens and requests to disk.
 
         Args:
-            costs: What was spent so far, in US dollars.
-            context: How full the session's context is.
-            tokens: How many more tokens it took.
-            requests: How many more requests to the model it took.
-            now: When they were made, in UTC.
+            costs: The costs so far, in US dollars.
+            context: The fill level of the session's context.
+            tokens: Tokens used since the last call.
+            requests: Model requests since the last call.
+            now: When the requests were made, in UTC.
         """
 
         def change(docs: Documents) -> Documents:
@@ -223,77 +231,82 @@ class ProjectState:
         await self.transact(change)
 
     async def learn(self, category: str, text: str) -> None:
-        """Append one line to progress.txt."""
+        """Append one learning to progress.txt."""
         await asyncio.to_thread(self.project.append_learning, category, text)
 
     async def refresh(self) -> None:
-        """Read the disk and emit what changed; a loop hears of a broken file once.
+        """Read the documents again and emit what changed; a loop reports each broken file once.
 
         Raises:
-            StoreError: The documents cannot be read, and no loop runs.
+            StoreError: The documents cannot be read. Only raised where no loop runs.
         """
         async with self._lock:
             try:
-                docs = await asyncio.to_thread(self._look)
+                docs = await asyncio.to_thread(self._read_disk)
             except StoreError as error:
-                if self._standing is not None:
+                if self._describe is not None:
                     raise
-                if str(error) != self._complaint:
-                    self._complaint = str(error)
+                if str(error) != self._last_error:
+                    self._last_error = str(error)
                     instead = LAST_VALID if isinstance(error, InvalidDocumentError) else ""
                     self._emit(ev.Notice(level="error", text=f"{error}{instead}"))
                 return
-            self._complaint = ""
+            self._last_error = ""
             await self._export(docs.plan)
             self._publish(docs, CHANGED_ON_DISK)
 
     async def _export(self, plan: ImplementationPlan) -> None:
-        """Bring the followed files of other tools up to date, when the plan has changed."""
+        """Update the exported plan files of other tools if the plan has changed."""
         if self._exports is not None and plan is not self._exported:
             await asyncio.to_thread(self._exports.sync, plan)
             self._exported = plan
 
-    def _look(self) -> Documents:
-        """Return the documents on disk; a loop first undoes what its agent's commands changed in them."""
-        if self._standing is None:
-            self.project.undo_agents_edits()
+    def _read_disk(self) -> Documents:
+        """Return the documents on disk; a loop first undoes its agent's edits of them."""
+        if self._describe is None:
+            self.project.undo_agent_edits()
         return self.project.look()
 
     async def follow(self) -> None:
         """Refresh whenever another program changes a file, until cancelled."""
         async with contextlib.aclosing(watch_project(self.project)) as changes:
-            await self._read_whole()  # what changed before the watch began
+            await self._refresh_until_complete()  # what changed before the watch began
             async for _ in changes:
-                await self._read_whole()
+                await self._refresh_until_complete()
 
-    async def _read_whole(self) -> None:
-        """Read again until incomplete files are whole or reported; a later change triggers the next read."""
+    async def _refresh_until_complete(self) -> None:
+        """Read until no file is incomplete or the incomplete ones are reported."""
         await self.refresh()
-        while self._unfinished.is_pending:
-            await asyncio.sleep(AGAIN_SECONDS)
+        while self._partial_files.is_pending:
+            await asyncio.sleep(REREAD_SECONDS)
             await self.refresh()
 
     async def wait_changed(self) -> None:
-        """Return after the next change of any document, ours or another program's."""
+        """Return after the next change of any document, by ralph or another program."""
         await self._changed.wait()
+
+    async def wait_changed_within(self, seconds: float) -> None:
+        """Wait as `wait_changed` does, at most `seconds` or until the wall clock must be read again."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.wait_changed(), min(seconds, CLOCK_CHECK_SECONDS))
 
     def _publish(self, docs: Documents, reason: str) -> None:
         before, self._docs = self._docs, docs
-        self._report_damage()
-        self._unfinished.look(docs.unfinished)
+        self._report_repairs()
+        self._partial_files.update(docs.unfinished)
         if before is None or before == docs:
             return
-        self._tell_standing(docs)
-        self._tell_tasks(before.plan, docs.plan, reason)
+        self._emit_description(docs)
+        self._emit_tasks(before.plan, docs.plan, reason)
         known = {injection.id for injection in before.pending}
         for injection in docs.pending:
             if injection.id not in known:
                 self._emit(ev.InjectionQueued(id=injection.id, text=injection.guidance))
-        self._tell_questions(before, docs)
-        if self._standing is None:
-            self._tell_requests(before, docs)
+        self._emit_questions(before, docs)
+        if self._describe is None:
+            self._emit_requests(before, docs)
         else:
-            self._tell_approval(before.state.decision, docs.state.decision)
+            self._emit_approval(before.state.decision, docs.state.decision)
         if before.breaker != docs.breaker:
             by_hand = reason == CHANGED_ON_DISK
             why = breaker_words(before.breaker, docs.breaker) if by_hand else reason
@@ -301,12 +314,12 @@ class ProjectState:
         changed, self._changed = self._changed, asyncio.Event()
         changed.set()
 
-    def _tell_standing(self, docs: Documents) -> None:
-        if self._standing is not None and (now := self._standing(docs)) != self._told:
-            self._told = now
+    def _emit_description(self, docs: Documents) -> None:
+        if self._describe is not None and (now := self._describe(docs)) != self._description:
+            self._description = now
             self._emit(now)
 
-    def _tell_tasks(
+    def _emit_tasks(
         self, before: ImplementationPlan, after: ImplementationPlan, reason: str
     ) -> None:
         if before.tasks == after.tasks:
@@ -321,7 +334,7 @@ class ProjectState:
             if old.get(task.id) != task:
                 self._emit(ev.TaskChanged(task=task, reason=reason))
 
-    def _tell_questions(self, before: Documents, after: Documents) -> None:
+    def _emit_questions(self, before: Documents, after: Documents) -> None:
         was = {question.id: question for question in before.questions.questions}
         for question in after.questions.questions:
             old = was.get(question.id)
@@ -332,8 +345,8 @@ class ProjectState:
             if not question.is_open:
                 self._emit(ev.QuestionAnswered(question=question))
 
-    def _tell_approval(self, before: Approval | None, after: Approval | None) -> None:
-        """Emit the decision that waits on disk while no loop is here to ask for it."""
+    def _emit_approval(self, before: Approval | None, after: Approval | None) -> None:
+        """Emit changes of the pending decision on disk, for an observer; a loop emits its own."""
         waited = before is not None and before.approved is None
         waits = after is not None and after.approved is None and after.kind in REASONED
         if after is not None and waits and before != after:
@@ -349,7 +362,7 @@ class ProjectState:
                 )
             )
 
-    def _tell_requests(self, before: Documents, after: Documents) -> None:
+    def _emit_requests(self, before: Documents, after: Documents) -> None:
         was, now = before.state, after.state
         if now.pause is not was.pause:
             if now.pause is StopMode.NONE:
@@ -361,28 +374,28 @@ class ProjectState:
         if now.stop is not was.stop and now.stop is not StopMode.NONE:
             self._emit(ev.StopRequested(now=now.stop is StopMode.NOW))
 
-    def _report_damage(self) -> None:
+    def _report_repairs(self) -> None:
         for message in self.project.damage():
             self._emit(ev.Notice(level="warning", text=message))
         for message in self.project.undone():
-            self._undone = self._undone or message
+            self._undone_notice = self._undone_notice or message
             self._emit(ev.Notice(level="error", text=message))
 
     def take_undone(self) -> str:
-        """Return the first undone change of the agent since the last call; empty without one."""
-        first, self._undone = self._undone, ""
+        """Return the notice about the first undone edit of the agent since the last call, or an empty string."""
+        first, self._undone_notice = self._undone_notice, ""
         return first
 
 
 async def unless(
     project_state: ProjectState, work: Awaitable[T], ends: Callable[[RalphState], bool]
 ) -> T | None:
-    """Return what long work comes to; None, with the work cancelled, as soon as the state `ends` it."""
+    """Return the result of `work`, or cancel it and return None as soon as the state `ends` it."""
     running = asyncio.ensure_future(work)
     try:
         while not running.done():
             changed = asyncio.ensure_future(project_state.wait_changed())
-            await asyncio.sleep(0)  # it waits from here on, so that no change is missed
+            await asyncio.sleep(0)  # lets it start waiting, so that no change is missed
             over = ends(project_state.docs.state)
             if not over:
                 await asyncio.wait([running, changed], return_when=asyncio.FIRST_COMPLETED)
@@ -396,31 +409,48 @@ async def unless(
             await asyncio.wait([running])
 
 
-Asked = tuple[AskedQuestion, ...]
+Questions = tuple[AskedQuestion, ...]
 
 
-class Deadline(Protocol):
-    """When the time for an answer is over."""
+class AnswerDeadline:
+    """The deadline for an answer, by the wall clock."""
 
-    async def passed(self) -> bool:
-        """Wait until a document changes or the time may be over; returns whether it is."""
-        ...
+    def __init__(
+        self,
+        project_state: ProjectState,
+        clock: Callable[[], datetime],
+        moment: datetime | None,
+    ) -> None:
+        """Expire at this moment, or never without one; `clock` returns the time in UTC."""
+        self._project_state = project_state
+        self._clock = clock
+        self._moment = moment
+
+    async def wait(self) -> bool:
+        """Wait until a document changes or the clock must be read again; return whether the deadline has passed."""
+        if self._moment is None:
+            await self._project_state.wait_changed()
+            return False
+        left = (self._moment - self._clock()).total_seconds()
+        if left > 0:
+            await self._project_state.wait_changed_within(left)
+        return self._clock() >= self._moment
 
 
 async def answered(
     project_state: ProjectState,
-    asked: Asked,
+    asked: Questions,
     *,
     gives_up: Callable[[], bool] = lambda: False,
-    until: Deadline | None = None,
-) -> Asked:
-    """Ask, and wait until no question is open or the wait is over; answered questions are not asked again.
+    until: AnswerDeadline | None = None,
+) -> Questions:
+    """Ask, and return the questions once all are answered or the wait is over.
 
     Args:
         project_state: The documents.
-        asked: The questions.
-        gives_up: Whether the loop does not want to wait any longer.
-        until: Ends the wait at its time.
+        asked: The questions; those already answered are not asked again.
+        gives_up: Returns whether to stop waiting.
+        until: The deadline.
     """
     await ask(project_state, asked)
     while True:
@@ -429,20 +459,53 @@ async def answered(
         if gives_up() or not any(question.is_open for question in asked):
             return asked
         if lost := [question for question in asked if log.find(question.id) is None]:
-            await ask(project_state, lost)  # nobody could answer it
+            await ask(project_state, lost)  # their file was lost
         elif until is None:
             await project_state.wait_changed()
-        elif await until.passed():
+        elif await until.wait():
             log = project_state.docs.questions
             return tuple(log.find(question.id) or question for question in asked)
 
 
 async def ask(project_state: ProjectState, asked: Sequence[AskedQuestion]) -> None:
-    """Write questions down; those already there stay as they are."""
+    """Write questions to disk; those already there stay unchanged."""
 
     def change(docs: Documents) -> Documents:
         new = [question for question in asked if docs.questions.find(question.id) is None]
         return docs.replacing(questions=docs.questions.asking(new))
+
+    await project_state.transact(change)
+
+
+async def withdraw(project_state: ProjectState, question_id: str) -> None:
+    """Withdraw a question on disk."""
+
+    def change(docs: Documents) -> Documents:
+        return docs.replacing(questions=docs.questions.changing(question_id, withdrawn=True))
+
+    await project_state.transact(change)
+
+
+async def stop_unanswered(
+    project_state: ProjectState, emit: EventSink, asked: AskedQuestion, seconds: float
+) -> None:
+    """Stop the run because nobody answered a question in time, and withdraw the question.
+
+    Args:
+        project_state: The documents.
+        emit: Receives the event.
+        asked: The question.
+        seconds: How long the run waited.
+    """
+    about = one_line(asked.question.question, 200)
+    emit(ev.NobodyAnswered(about=about, seconds=seconds))
+
+    def change(docs: Documents) -> Documents:
+        log = docs.questions.changing(asked.id, withdrawn=True)
+        why = f"no answer in {duration(seconds)}: {about}"
+        return docs.with_state(stop=StopMode.NOW, stop_why=why, unanswered=True).replacing(
+            questions=log
+        )
 
     await project_state.transact(change)
 

@@ -1,4 +1,4 @@
-"""Keeps `.ralph/run_state.json` and `.ralph/aggregate.json` current for programs that know Wiggum's files."""
+"""Keep `.ralph/run_state.json` and `.ralph/aggregate.json` current for programs that read Wiggum's files."""
 
 import asyncio
 import threading
@@ -28,21 +28,21 @@ WORK = "work"
 LONGEST_ERROR = 500
 
 _WAITS = ev.LoopPaused | ev.ApprovalRequested | ev.LimitWait | ev.QuestionAsked
-_GOES_ON = ev.LoopResumed | ev.ApprovalGiven | ev.LimitWaitEnded | ev.QuestionAnswered
+_RESUMES = ev.LoopResumed | ev.ApprovalGiven | ev.LimitWaitEnded | ev.QuestionAnswered
 
 _ENDS: Mapping[LoopStatus, str] = {LoopStatus.COMPLETE: "complete", LoopStatus.ERROR: "error"}
-"""How a run ends; every other end waits for somebody to continue."""
+"""The status of a finished run; every other end is blocked, because somebody must continue."""
 
 
 class RunStateFile(Record):
-    """What a run does now."""
+    """The current state of a run."""
 
     run_id: str = ""
     pid: int = 0
     started_at: datetime
     updated_at: datetime
     loop_number: Count = 0
-    """The iteration, counted through all runs."""
+    """The iteration number, counted across all runs."""
     current_step: str = ""
     """The step around the work, `work` itself, or the phase."""
     step_started_at: datetime | None = None
@@ -50,20 +50,20 @@ class RunStateFile(Record):
     current_task_id: str = ""
     current_task: str = ""
     status: str = "running"
-    """running, blocked (it waits, or ended before the plan was done), complete or error."""
+    """running, blocked (waiting, or ended before the plan was done), complete or error."""
     last_error: str = ""
 
 
 class RunMetrics(Record):
-    """What a run has used."""
+    """The usage of a run."""
 
     started_at: datetime
     updated_at: datetime
     completed_at: datetime | None = None
     total_claude_calls: Count = 0
-    """Responses of the model."""
+    """Model responses."""
     input_tokens: Count = 0
-    """Everything that was sent, read from the cache or not."""
+    """Tokens sent, including cached reads."""
     output_tokens: Count = 0
     total_tokens: Count = 0
     total_cost_usd: Money = 0.0
@@ -74,7 +74,7 @@ class RunMetrics(Record):
 
 
 class AggregateFile(Record):
-    """What the run used, with the version and the model."""
+    """The usage of a run, with the version and the model."""
 
     version: str = Field(default_factory=lambda: f"ralph-tui {__version__}")
     model: str = ""
@@ -82,38 +82,38 @@ class AggregateFile(Record):
 
 
 class RunFiles:
-    """Listens to a run and writes the files that are wanted."""
+    """Follows a run's events and writes the wanted files."""
 
     def __init__(
         self, layout: Layout, wanted: tuple[str, ...], clock: Callable[[], datetime] = utc_now
     ) -> None:
-        """Write those of the two files that `wanted` names; `clock` tells the time in UTC."""
-        self._places = [layout.home / name for name in (RUN_STATE, AGGREGATE) if name in wanted]
+        """Write the files that `wanted` names; `clock` returns the time in UTC."""
+        self._paths = [layout.home / name for name in (RUN_STATE, AGGREGATE) if name in wanted]
         self._clock = clock
         now = clock()
         self._state = RunStateFile(started_at=now, updated_at=now)
         self._used = AggregateFile(metrics=RunMetrics(started_at=now, updated_at=now))
         self._finished = False
         self._due = asyncio.Event()
-        self._one_writes = threading.Lock()
+        self._write_lock = threading.Lock()
         self._failures: set[str] = set()
         self._writing: asyncio.Task[None] | None = None
-        self._tell: Callable[[str], None] = lambda _: None
+        self._report: Callable[[str], None] = lambda _: None
 
     def begin(self, tell: Callable[[str], None]) -> None:
-        """Write from now on whenever something changes; `tell` hears once of each file that cannot be written."""
-        self._tell = tell
-        if self._places:
+        """Start writing on every change; `tell` is called once for each file that cannot be written."""
+        self._report = tell
+        if self._paths:
             self._writing = asyncio.create_task(self._write_forever(), name="ralph-run-files")
 
     def note(self, event: Event) -> None:
-        """Take in what an event says; never blocks."""
-        if not self._places:
+        """Update the state from an event; never blocks."""
+        if not self._paths:
             return
         if isinstance(event, ev.UsageReported):
-            self._count(event)  # written with the next thing that happens: there are many
+            self._count(event)  # written with the next other event, because usage reports are many
             return
-        changed = self._changed(event)
+        changed = self._changed_fields(event)
         if changed:
             self._state = self._state.model_copy(update={**changed, "updated_at": self._clock()})
             self._due.set()
@@ -125,7 +125,11 @@ class RunFiles:
         self._writing.cancel()
         await asyncio.wait([self._writing])
         if not self._finished:
-            broken = {"status": "error", "last_error": "the run broke off", **self._step("")}
+            broken = {
+                "status": "error",
+                "last_error": "the run was cut short",
+                **self._current_step(""),
+            }
             self._state = self._state.model_copy(update=broken)
         await asyncio.to_thread(self._write)
 
@@ -136,58 +140,69 @@ class RunFiles:
             await asyncio.shield(asyncio.to_thread(self._write))
 
     def _write(self) -> None:
-        with self._one_writes:  # or an older state could land last
-            for place in self._places:
-                file = self._state if place.name == RUN_STATE else self._aggregate()
-                self._put(place, json_text(file, indent=4).encode() + b"\n")
+        with self._write_lock:  # or an older state could be written last
+            for path in self._paths:
+                file = self._state if path.name == RUN_STATE else self._aggregate()
+                self._write_file(path, json_text(file, indent=4).encode() + b"\n")
 
-    def _put(self, place: Path, data: bytes) -> None:
+    def _write_file(self, path: Path, data: bytes) -> None:
         try:
-            write_atomic(place, data, mode=PROJECT_MODE)
+            write_atomic(path, data, mode=PROJECT_MODE)
         except StoreError as error:
-            if place.name not in self._failures:
-                self._failures.add(place.name)
-                self._tell(f"{place.name} is not kept current: {error}")
+            if path.name not in self._failures:
+                self._failures.add(path.name)
+                self._report(f"{path.name} cannot be kept up to date: {error}")
 
-    def _changed(self, event: Event) -> dict[str, object]:
-        """Return what of the state is different after an event."""
+    def _changed_fields(self, event: Event) -> dict[str, object]:
+        """Return the fields of the state that an event changes."""
         if isinstance(event, ev.LoopStarted):
             self._used = self._used.model_copy(update={"model": event.model})
-            return {"run_id": event.run_id, "pid": event.pid, **self._step(event.phase.value)}
+            return {
+                "run_id": event.run_id,
+                "pid": event.pid,
+                **self._current_step(event.phase.value),
+            }
         if isinstance(event, ev.SessionStarted):
             self._used = self._used.model_copy(update={"model": event.model or self._used.model})
         if isinstance(event, ev.PhaseChanged):
-            return self._step(event.phase.value)
+            return self._current_step(event.phase.value)
         if isinstance(event, ev.StepStarted | ev.StepFinished):
-            return self._around_work(event)
+            return self._step_fields(event)
         if isinstance(event, ev.IterationStarted | ev.IterationFinished):
-            return self._work(event)
+            return self._iteration_fields(event)
         if isinstance(event, ev.LoopFinished):
             self._finished = True
             status = _ENDS.get(event.status, "blocked")
-            error = "" if event.status is LoopStatus.COMPLETE else _said(event.reason)
-            self._used = self._used.model_copy(update={"metrics": self._ended(event)})
-            return {**self._step(""), "status": status, "last_error": error}
+            error = "" if event.status is LoopStatus.COMPLETE else _safe(event.reason)
+            self._used = self._used.model_copy(update={"metrics": self._final_metrics(event)})
+            return {**self._current_step(""), "status": status, "last_error": error}
         if isinstance(event, _WAITS):
             return {"status": "blocked"}
-        return {"status": "running"} if isinstance(event, _GOES_ON) else {}
+        return {"status": "running"} if isinstance(event, _RESUMES) else {}
 
-    def _work(self, event: ev.IterationStarted | ev.IterationFinished) -> dict[str, object]:
+    def _iteration_fields(
+        self, event: ev.IterationStarted | ev.IterationFinished
+    ) -> dict[str, object]:
         if isinstance(event, ev.IterationStarted):
-            task = {"current_task_id": event.task_id, "current_task": _said(event.title)}
-            return {"loop_number": event.iteration, **task, **self._step(WORK), "status": "running"}
+            task = {"current_task_id": event.task_id, "current_task": _safe(event.title)}
+            return {
+                "loop_number": event.iteration,
+                **task,
+                **self._current_step(WORK),
+                "status": "running",
+            }
         if event.outcome is IterationOutcome.COMPLETE:
             return {"last_successful_step": WORK, "last_error": ""}
-        return {"last_error": _said(event.reason or event.outcome.value)}
+        return {"last_error": _safe(event.reason or event.outcome.value)}
 
-    def _around_work(self, event: ev.StepStarted | ev.StepFinished) -> dict[str, object]:
+    def _step_fields(self, event: ev.StepStarted | ev.StepFinished) -> dict[str, object]:
         if isinstance(event, ev.StepStarted):
-            return self._step(event.step)
+            return self._current_step(event.step)
         if event.outcome is StepOutcome.DONE:
             return {"last_successful_step": event.step}
-        return {"last_error": _said(f"step {event.step}: {event.reason or event.outcome.value}")}
+        return {"last_error": _safe(f"step {event.step}: {event.reason or event.outcome.value}")}
 
-    def _step(self, name: str) -> dict[str, object]:
+    def _current_step(self, name: str) -> dict[str, object]:
         return {"current_step": name, "step_started_at": self._clock() if name else None}
 
     def _count(self, event: ev.UsageReported) -> None:
@@ -204,7 +219,7 @@ class RunFiles:
         metrics = before.model_copy(update=counted)
         self._used = self._used.model_copy(update={"metrics": metrics})
 
-    def _ended(self, event: ev.LoopFinished) -> RunMetrics:
+    def _final_metrics(self, event: ev.LoopFinished) -> RunMetrics:
         before = self._used.metrics
         cost = max(before.total_cost_usd, event.cost_usd)
         return before.model_copy(update={"completed_at": self._clock(), "total_cost_usd": cost})
@@ -221,6 +236,6 @@ class RunFiles:
         return self._used.model_copy(update={"metrics": metrics.model_copy(update=figures)})
 
 
-def _said(text: str) -> str:
-    """Return words for another program: on one line, inert, without secrets."""
+def _safe(text: str) -> str:
+    """Return text for another program: on one line, inert, without secrets."""
     return one_line(redact(text), LONGEST_ERROR)

@@ -1,4 +1,4 @@
-"""Describe what a face brings to a run."""
+"""Define what a face passes to a run."""
 
 import os
 from collections.abc import Callable, Coroutine, Mapping
@@ -13,31 +13,31 @@ if TYPE_CHECKING:
 
 
 def _nothing() -> None:
-    """Do nothing: the default preflight and warm-up."""
+    """Do nothing. The default preflight and warm-up."""
 
 
-def _as_it_is(event: Event) -> Event:
-    """Return the event unchanged: nobody here changes the plan."""
+def _unchanged(event: Event) -> Event:
+    """Return the event unchanged. The default, where nobody edits the plan."""
     return event
 
 
-async def nothing_beside(_: EventSink) -> None:
-    """Do nothing beside the loop: the default."""
+async def no_background(_: EventSink) -> None:
+    """Do nothing. The default for `RunServices.beside`."""
 
 
 @dataclass(frozen=True)
 class RunServices:
-    """Describe what a face brings to a run.
+    """What a face passes to a run.
 
     Attributes:
-        make_agent: Makes the agent; called in a thread, because it imports the SDK.
+        make_agent: Creates the agent; called in a thread, because it imports the SDK.
         settings: The project's settings.
         environment: Added to the environment of the agent's tools and of the gate.
         preflight: Checks the machine before anything is started; raises `RalphError`.
-        warm_up: Imports what is slow.
+        warm_up: Imports slow modules.
         label: Shown beside the project's name.
-        told: Makes an event tell who did it, before it is written down.
-        beside: Runs beside the loop until the loop ends; its events are emitted as the loop's own.
+        attribute_event: Adds to an event who caused it, before it is written to the journal.
+        beside: Runs concurrently with the loop until the loop ends; may emit events.
     """
 
     make_agent: "Callable[[], Agent]"
@@ -46,10 +46,10 @@ class RunServices:
     preflight: Callable[[], None] = _nothing
     warm_up: Callable[[], None] = _nothing
     label: str = ""
-    told: Callable[[Event], Event] = _as_it_is
+    attribute_event: Callable[[Event], Event] = _unchanged
     beside: "Callable[[EventSink], Coroutine[None, None, None]] | None" = None
 
     @property
     def everything(self) -> dict[str, str]:
-        """The whole environment that a run starts from."""
+        """The complete environment of a run."""
         return {**os.environ, **self.environment}

@@ -1,4 +1,4 @@
-"""Count the context and money of a session from every usage report."""
+"""Count the context usage and costs of a session from its usage reports."""
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.costs import CostLevel, CostLimits, CostMeter
@@ -7,18 +7,18 @@ from ralph_tui.engine.core.ports import TurnUsage
 
 
 class UsageMeter:
-    """Counts one agent session on top of what was spent before it."""
+    """Counts the usage of one agent session, on top of earlier costs."""
 
     def __init__(
         self, spent: CostMeter, limits: CostLimits, budget: ContextBudget, *, follow_model: bool
     ) -> None:
-        """Count from `spent`; the capacity follows the model's window when `follow_model`.
+        """Start from the costs in `spent`.
 
         Args:
-            spent: What was spent before the session.
+            spent: The costs before the session.
             limits: The cost limits in US dollars.
             budget: The capacity of the context and its thresholds.
-            follow_model: Whether the capacity follows the model's own window.
+            follow_model: Whether to replace the capacity by the model's own context window.
         """
         self._spent = spent.next_iteration()
         self._follow_model = follow_model
@@ -30,7 +30,7 @@ class UsageMeter:
         self.requests = 0
 
     def count(self, usage: TurnUsage) -> ev.UsageReported:
-        """Take in one usage report; returns the event to emit."""
+        """Count one usage report and return the event to emit."""
         self.costs = self._spent.add(usage.session_cost_usd)
         self.tokens = usage.session_tokens
         self.output_tokens = usage.session_output_tokens
@@ -46,8 +46,8 @@ class UsageMeter:
             costs=self.costs,
         )
 
-    def beside(self, usd: float) -> ev.UsageReported:
-        """Add what another session cost, such as a reviewer's; returns the event to emit."""
+    def add_cost(self, usd: float) -> ev.UsageReported:
+        """Add the cost of another session, such as a reviewer's, and return the event to emit."""
         self._spent = self._spent.add(usd)
         self.costs = self.costs.add(usd)
         return ev.UsageReported(

@@ -1,11 +1,9 @@
-"""Ask the person questions and for approvals, on disk: whoever answers there answers the loop.
+"""Ask the person questions and for approvals, through documents on disk.
 
-The screen, another terminal's `ralph answer` and a file of prepared answers all end in the same
-document, so a crash loses no question and no answer reaches the wrong one.
+The screen, `ralph answer` in another terminal and a file of prepared answers all write to the same
+document, so a crash loses no question and every answer reaches its question.
 """
 
-import asyncio
-import contextlib
 import uuid
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
@@ -27,11 +25,11 @@ from ralph_tui.engine.control.approved_content import Content, changes
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.outcome import End, interrupted_end, waiting_end
 from ralph_tui.engine.core.ports import QuestionReply
-from ralph_tui.engine.core.project_state import answered, ask
+from ralph_tui.engine.core.project_state import AnswerDeadline, answered, ask
 from ralph_tui.store.project import Documents
 
 UNSEEN = "--yes"
-"""Who approves specs and plan when nobody has looked at them."""
+"""Recorded as the approver of specs and plan when nobody has seen them."""
 
 NOBODY = (
     "Nobody is there to answer. Decide yourself what the person would most likely want, and record "
@@ -43,43 +41,17 @@ NOT_NOW = "Nobody can answer now. Stop here: another session continues with the 
 DECLINED = "The person declines to answer; decide yourself and record the assumption in the spec."
 
 
-LOOK_SECONDS = 20.0
-"""How often the wall clock is looked at; timers do not run while a machine sleeps."""
-
-
-class Expiry:
-    """The end of the time for an answer, by the wall clock."""
-
-    def __init__(self, run: RunContext, moment: datetime | None) -> None:
-        """End at this moment; never, without one."""
-        self._run = run
-        self._moment = moment
-
-    async def passed(self) -> bool:
-        """Wait until a document changes or it is time to look at the clock; returns whether the time is over."""
-        if self._moment is None:
-            await self._run.project_state.wait_changed()
-            return False
-        left = (self._moment - self._run.clock()).total_seconds()
-        if left > 0:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(
-                    self._run.project_state.wait_changed(), min(left, LOOK_SECONDS)
-                )
-        return self._run.clock() >= self._moment
-
-
 class QuestionChannel:
-    """Puts the model's questions to the person and counts them."""
+    """Asks the person the model's questions, up to a maximum per phase."""
 
     def __init__(self, run: RunContext, request: RunRequest, phase: Phase, *, most: int) -> None:
         """Ask at most `most` questions in this phase.
 
         Args:
-            run: The parts of the run.
-            request: Says whether a person is here, and which answers were prepared.
+            run: The run context.
+            request: Whether a person is present, and the prepared answers.
             phase: The phase that asks.
-            most: How many questions the phase may ask.
+            most: The maximum number of questions in this phase.
         """
         self._run = run
         self._request = request
@@ -87,7 +59,7 @@ class QuestionChannel:
         self._most = most
         self.waiting = False
         self.unanswered: tuple[AskedQuestion, ...] = ()
-        """Questions left open on disk because nobody is there to answer them in this run."""
+        """Questions left open on disk because nobody can answer them in this run."""
 
     @property
     def left(self) -> int:
@@ -97,7 +69,7 @@ class QuestionChannel:
         return max(0, self._most - len(asked))
 
     async def ask(self, questions: tuple[Question, ...]) -> QuestionReply:
-        """Ask, wait for every answer, and return them as the model reads them."""
+        """Ask, wait for every answer, and return the reply that the model reads."""
         settings = self._run.settings.phases.discovery
         if self._request.no_input or not settings.human_in_loop:
             return QuestionReply(refused=NOBODY)
@@ -112,64 +84,53 @@ class QuestionChannel:
         self.waiting = True
         try:
             replies = await answered(
-                self._run.project_state, batch, until=Expiry(self._run, batch[0].expires_at)
+                self._run.project_state, batch, until=deadline_at(self._run, batch[0].expires_at)
             )
         finally:
             self.waiting = False
         if left := tuple(question for question in replies if question.is_open):
             self.unanswered = left
-            tell_nobody_answered(self._run, f"{left[0].question.question}")
+            report_no_answer(self._run, f"{left[0].question.question}")
             return QuestionReply(refused=NOT_NOW)
-        return QuestionReply(answers={q.question.question: _told(q) for q in replies})
+        return QuestionReply(answers={q.question.question: _answer_text(q) for q in replies})
 
     def _batch(self, questions: tuple[Question, ...]) -> tuple[AskedQuestion, ...]:
-        """Return the questions as they are written down, with the answers prepared in a file."""
-        batch = uuid.uuid4().hex[:8]
-        now = self._run.clock()
-        expires = expiry(self._run, now) if self._request.interactive else None
-        made = (
-            _asked(f"q-{batch}-{number}", batch, self._phase, question, now, self._request)
-            for number, question in enumerate(questions, 1)
-        )
-        return tuple(asked.model_copy(update={"expires_at": expires}) for asked in made)
+        """Return the questions as stored on disk, with prepared answers filled in."""
+        batch, now = uuid.uuid4().hex[:8], self._run.clock()
+        expires = answer_deadline(self._run, now) if self._request.interactive else None
+
+        def stored(number: int, question: Question) -> AskedQuestion:
+            answer = self._request.answers.to(question)
+            return AskedQuestion(
+                id=f"q-{batch}-{number}",
+                batch=batch,
+                phase=self._phase,
+                question=question,
+                asked_at=now,
+                expires_at=expires,
+                answer=answer,
+                answered_at=now if answer else None,
+            )
+
+        return tuple(stored(number, question) for number, question in enumerate(questions, 1))
 
 
-def _asked(
-    question_id: str,
-    batch: str,
-    phase: Phase,
-    question: Question,
-    now: datetime,
-    request: RunRequest,
-) -> AskedQuestion:
-    answer = request.answers.to(question)
-    return AskedQuestion(
-        id=question_id,
-        batch=batch,
-        phase=phase,
-        question=question,
-        asked_at=now,
-        answer=answer,
-        answered_at=now if answer else None,
-    )
-
-
-def _told(question: AskedQuestion) -> str:
+def _answer_text(question: AskedQuestion) -> str:
     answer = question.answer or Answer(declined=True)
     return DECLINED if answer.declined or not answer.text else answer.text
 
 
 def answers_so_far(docs: Documents, phase: Phase) -> tuple[str, ...]:
-    """Return what the person has answered since the request, for a session that did not ask it itself."""
+    """Return the person's answers since the request, for a session that did not ask the questions."""
     asked = docs.questions.asked_in(phase, docs.state.requested_at)
     return tuple(
-        f"{one_line(q.question.question, 500)} → {one_line(_told(q), 1_000)}"
+        f"{one_line(q.question.question, 500)} → {one_line(_answer_text(q), 1_000)}"
         for q in asked
         if q.answer is not None
     )
 
 
-async def left_open(
+async def unanswered_questions(
     run: RunContext, request: RunRequest, phase: Phase
 ) -> tuple[AskedQuestion, ...]:
     """Return the questions that a run without a person left open, after applying prepared answers."""
@@ -183,13 +144,13 @@ async def left_open(
 def with_given_answers(
     docs: Documents, request: RunRequest, phase: Phase, now: datetime
 ) -> Documents:
-    """Return the documents with prepared answers to what the last run left open.
+    """Return the documents with prepared answers to the questions that the last run left open.
 
     Args:
         docs: The documents.
-        request: Holds the prepared answers.
+        request: The request with the prepared answers.
         phase: The phase that asked.
-        now: When they are given, in UTC.
+        now: The time of the answers, in UTC.
     """
     log = docs.questions
     for asked in still_open(docs, phase):
@@ -206,10 +167,10 @@ def still_open(docs: Documents, phase: Phase) -> tuple[AskedQuestion, ...]:
 
 
 def waiting_for_answer(questions: tuple[AskedQuestion, ...], *, waited: float = 0) -> End:
-    """Return the end of a run that cannot continue without an answer, for which it has waited so many seconds."""
+    """Return the end of a run that cannot continue without an answer; `waited` is in seconds."""
     first = one_line(questions[0].question.question, 200)
     more = f" (and {len(questions) - 1} more)" if len(questions) > 1 else ""
-    what = f"nobody answered in {duration(waited)}" if waited else "waiting for your answer"
+    what = f"no answer in {duration(waited)}" if waited else "waiting for your answer"
     return waiting_end(
         f"{what}: {first}{more}",
         f"Answer with `ralph answer {questions[0].id} …`, then run `ralph run`.",
@@ -219,11 +180,13 @@ def waiting_for_answer(questions: tuple[AskedQuestion, ...], *, waited: float = 
 def waiting_for_approval(kind: ApprovalKind) -> End:
     """Return the end of a run that cannot continue without a decision."""
     reason = f"waiting for approval of {DECISIONS[kind]}"
-    return waiting_end(reason, "`ralph approve` or `ralph reject --reason …`, then run again.")
+    return waiting_end(
+        reason, "Decide with `ralph approve` or `ralph reject --reason …`, then run again."
+    )
 
 
 async def withdraw_open_questions(run: RunContext) -> None:
-    """Withdraw the open questions of a session that is gone; the next session asks them again."""
+    """Withdraw the open questions of an ended session; the next session asks them again."""
 
     def change(docs: Documents) -> Documents:
         if not docs.questions.open():
@@ -234,11 +197,11 @@ async def withdraw_open_questions(run: RunContext) -> None:
 
 
 ContentOf = Callable[[], Awaitable[Content]]
-"""Reads what a decision is about as it is now."""
+"""Reads the current content that a decision is about."""
 
 
-async def nothing() -> Content:
-    """Return the content of a decision that is about no document."""
+async def no_content() -> Content:
+    """Return the content of a decision about no document."""
     return {}
 
 
@@ -248,45 +211,47 @@ async def decide(
     kind: ApprovalKind,
     summary: str,
     *,
-    content: ContentOf = nothing,
+    content: ContentOf = no_content,
     wait: Callable[[], Awaitable[None]] | None = None,
 ) -> Approval | End:
-    """Return the person's decision; an end when nobody here can make it or the loop must stop.
+    """Return the person's decision, or an end when nobody can decide or the loop must stop.
 
-    A decision made while no loop ran (`ralph approve`) is taken at once. It counts for the `content` it was
-    made about: what was approved and has changed since is asked about again. A decision about specs, a plan
-    or a result stays on disk until its consequence is on disk too; others are used up here.
+    A decision made while no loop ran (`ralph approve`) is used at once. If the approved content has changed
+    since, the person is asked again. A decision about specs, a plan or a result stays on disk until its
+    consequence is on disk too; others are cleared here.
 
     Args:
-        run: The parts of the run.
-        request: Says whether a person is here, and whether `--yes` approves.
+        run: The run context.
+        request: Whether a person is present, and whether `--yes` approves.
         kind: What is decided.
-        summary: What the person reads.
-        content: Reads what the decision is about, as it is now.
-        wait: Returns when it is worth looking again; by default, when a document changed.
+        summary: The text for the person.
+        content: Reads the current content that the decision is about.
+        wait: Returns when to check for a decision again; by default, after a change of a document.
     """
     if request.assume_yes and kind in (ApprovalKind.SPECS, ApprovalKind.PLAN):
-        there = _decision(run, kind)
-        if there is None or there.approved:
+        made = _decision(run, kind)
+        if made is None or made.approved:
             await clear_decision(run)
             run.emit(ev.ApprovalGiven(kind=kind, approved=True, by=UNSEEN))
             return Approval(kind=kind, approved=True, decided_by=UNSEEN)
     await _request(run, kind, summary, await content())
     asked: Approval | None = None
-    expires = None if wait or kind is ApprovalKind.LIMIT else await _expiring(run, request, kind)
-    while (decided := await _decided(run, kind, summary, content)) is None:
-        standing = run.docs.state.approval
-        if standing is None or standing.kind is not kind:
+    expires = (
+        None if wait or kind is ApprovalKind.LIMIT else await _set_deadline(run, request, kind)
+    )
+    while (decided := await _current_decision(run, kind, summary, content)) is None:
+        pending = run.docs.state.approval
+        if pending is None or pending.kind is not kind:
             await _request(run, kind, summary, await content())  # its file was lost
             continue
-        if asked is None or (asked.summary, asked.content) != (standing.summary, standing.content):
-            asked = standing
-            run.emit(ev.ApprovalRequested(kind=kind, summary=standing.summary))
+        if asked is None or (asked.summary, asked.content) != (pending.summary, pending.content):
+            asked = pending
+            run.emit(ev.ApprovalRequested(kind=kind, summary=pending.summary))
         if not request.interactive:
             return waiting_for_approval(kind)
         if (state := run.docs.state).stop is not StopMode.NONE:
             return interrupted_end(state)
-        end = await _nobody_decides(run, kind, wait, expires)
+        end = await _wait_for_decision(run, kind, wait, expires)
         if end is not None:
             return end
     if kind not in REASONED:
@@ -302,62 +267,69 @@ async def decide(
     return decided
 
 
-async def _nobody_decides(
+async def _wait_for_decision(
     run: RunContext,
     kind: ApprovalKind,
     wait: Callable[[], Awaitable[None]] | None,
     expires: datetime | None,
 ) -> End | None:
-    """Wait until it is worth looking again; returns the end of a run when the time for a decision is over."""
+    """Wait until a decision may have been made; return the end of the run when the deadline has passed."""
     if wait is not None:
         await wait()
         return None
-    if not await Expiry(run, expires).passed():
+    if not await deadline_at(run, expires).wait():
         return None
-    tell_nobody_answered(run, f"approval of {DECISIONS[kind]}")
+    report_no_answer(run, f"approval of {DECISIONS[kind]}")
     end = waiting_for_approval(kind)
     waited = duration(run.settings.limits.ask_timeout_seconds)
-    return end.model_copy(update={"reason": f"{end.reason}, and nobody decided in {waited}"})
+    return end.model_copy(update={"reason": f"{end.reason}, no answer in {waited}"})
 
 
-def expiry(run: RunContext, asked_at: datetime) -> datetime | None:
-    """Return when a run ends that has had no answer since then; None for never."""
+def answer_deadline(run: RunContext, asked_at: datetime) -> datetime | None:
+    """Return when a run without an answer ends, or None for never."""
     seconds = run.settings.limits.ask_timeout_seconds
     return asked_at + timedelta(seconds=seconds) if seconds else None
 
 
-def tell_nobody_answered(run: RunContext, about: str) -> None:
-    """Report that the time for an answer is over."""
+def deadline_at(run: RunContext, moment: datetime | None) -> AnswerDeadline:
+    """Return a deadline at this moment, or one that never passes without it."""
+    return AnswerDeadline(run.project_state, run.clock, moment)
+
+
+def report_no_answer(run: RunContext, about: str) -> None:
+    """Report that the deadline for an answer has passed."""
     seconds = run.settings.limits.ask_timeout_seconds
     run.emit(ev.NobodyAnswered(about=one_line(about, 200), seconds=seconds))
 
 
-async def _expiring(run: RunContext, request: RunRequest, kind: ApprovalKind) -> datetime | None:
-    """Return when the wait for a decision is over, and write it down for whoever looks.
+async def _set_deadline(
+    run: RunContext, request: RunRequest, kind: ApprovalKind
+) -> datetime | None:
+    """Return the deadline for a decision, and write it to disk for other terminals.
 
-    A run that was killed did not begin the time again, but one that begins after the time asks afresh.
+    A restarted run keeps the deadline of the killed one, unless that deadline has passed.
     """
-    there, now = run.docs.state.approval, run.clock()
-    if not request.interactive or there is None or there.kind is not kind:
+    pending, now = run.docs.state.approval, run.clock()
+    if not request.interactive or pending is None or pending.kind is not kind:
         return None
-    expires = expiry(run, there.requested_at or now)
+    expires = answer_deadline(run, pending.requested_at or now)
     if expires is not None and expires <= now:
-        expires = expiry(run, now)
+        expires = answer_deadline(run, now)
 
     def change(docs: Documents) -> Documents:
-        open_ = docs.state.approval
-        if open_ is None or open_.kind is not kind or open_.expires_at == expires:
+        asked = docs.state.approval
+        if asked is None or asked.kind is not kind or asked.expires_at == expires:
             return docs
-        return docs.with_state(approval=open_.model_copy(update={"expires_at": expires}))
+        return docs.with_state(approval=asked.model_copy(update={"expires_at": expires}))
 
     await run.project_state.transact(change)
     return expires
 
 
-async def _decided(
+async def _current_decision(
     run: RunContext, kind: ApprovalKind, summary: str, content: ContentOf
 ) -> Approval | None:
-    """Return the decision, or None; an approval of something that has changed since is asked for again."""
+    """Return the decision, or None; ask again if the approved content has changed since."""
     made = _decision(run, kind)
     if made is None or not made.approved or kind not in REASONED:
         return made
@@ -366,44 +338,44 @@ async def _decided(
 
 
 async def _request(run: RunContext, kind: ApprovalKind, summary: str, about: Content) -> None:
-    """Ask for a decision, unless the same one is pending or made already."""
+    """Ask for a decision, unless the same one is already pending or made."""
     now = run.clock()
 
     def change(docs: Documents) -> Documents:
-        there = docs.state.approval
-        if there is not None and there.kind is kind and not is_of_another(there, about):
+        last = docs.state.approval
+        if last is not None and last.kind is kind and not is_outdated(last, about):
             return docs
         approval = requested(kind, summary, about, now)
-        news = changes(there.content, about) if there and there.kind is kind else ""
-        if news and there is not None and there.content:
-            since = {None: "you were asked", True: "you approved", False: "you rejected it"}
-            told = f"{summary}. Since {since[there.approved]}: {news}"
-            approval = approval.model_copy(update={"summary": told})
+        changed = changes(last.content, about) if last and last.kind is kind else ""
+        if changed and last is not None and last.content:
+            since = {None: "you were asked", True: "you approved it", False: "you rejected it"}
+            extended = f"{summary}. Since {since[last.approved]}: {changed}"
+            approval = approval.model_copy(update={"summary": extended})
         return with_approval(docs, approval)
 
     await run.project_state.transact(change)
 
 
-def is_of_another(there: Approval, about: Content) -> bool:
-    """Return whether a request or decision is about something else.
+def is_outdated(approval: Approval, about: Content) -> bool:
+    """Return whether a request or decision is about other content than `about`.
 
-    Feedback on specs or a result is used in any case; a plan that the person has changed
-    after rejecting it is theirs, and is not to be replaced.
+    Feedback on specs or a result always applies. A plan that the person has changed after rejecting it is
+    theirs and must not be replaced, so the rejection no longer applies.
     """
-    rejected = there.approved is False
-    if rejected and (there.kind is not ApprovalKind.PLAN or not there.content):
+    rejected = approval.approved is False
+    if rejected and (approval.kind is not ApprovalKind.PLAN or not approval.content):
         return False
-    return there.kind in REASONED and bool(changes(there.content, about))
+    return approval.kind in REASONED and bool(changes(approval.content, about))
 
 
 def requested(kind: ApprovalKind, summary: str, about: Content, now: datetime) -> Approval:
-    """Return a request for a decision about `about`.
+    """Return a request for a decision about this content.
 
     Args:
         kind: What is decided.
-        summary: What the person reads.
+        summary: The text for the person.
         about: The name and hash of each part that the decision is about.
-        now: When it is asked for, in UTC.
+        now: The time of the request, in UTC.
     """
     return Approval(kind=kind, summary=summary, requested_at=now, content=dict(about))
 
@@ -415,15 +387,15 @@ def _decision(run: RunContext, kind: ApprovalKind) -> Approval | None:
 
 
 async def clear_decision(run: RunContext) -> None:
-    """Forget the request or decision on disk, once its consequence is on disk."""
+    """Remove the request or decision from disk, once its consequence is on disk."""
     if run.docs.state.approval is not None:
         await run.project_state.transact(lambda docs: with_approval(docs, None))
 
 
 def with_approval(docs: Documents, approval: Approval | None) -> Documents:
-    """Return the documents with this request or decision; a momentary one does not displace a lasting one."""
-    there, lasting = docs.state.approval, docs.state.decision
-    momentary = there is not None and there.kind not in REASONED
+    """Return the documents with this request or decision; a momentary one sets a lasting one aside."""
+    current, lasting = docs.state.approval, docs.state.decision
+    momentary = current is not None and current.kind not in REASONED
     if approval is None and momentary:
         update = {"approval": lasting, "set_aside": None}
     else:

@@ -1,13 +1,10 @@
-"""Ask for permission for single calls, on disk like every other question; it lasts one session at most."""
+"""Ask the person for permission for single tool calls; a permission lasts one session at most."""
 
 import asyncio
 import uuid
-from collections.abc import Iterable, Mapping
-
-from pydantic import JsonValue
+from collections.abc import Iterable
 
 from ralph_tui.domain.documents.questions import AskedQuestion, Permission
-from ralph_tui.domain.formatting import duration
 from ralph_tui.domain.permissions import (
     ASK_FIRST,
     CHECK_FILES,
@@ -16,38 +13,41 @@ from ralph_tui.domain.permissions import (
     NOBODY,
     UNASKED,
     Ruling,
-    question_of,
-    ruling_of,
+    parse_ruling,
+    permission_question,
 )
-from ralph_tui.domain.project_state import Phase, StopMode
-from ralph_tui.domain.sanitize import inert, one_line
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.sanitize import inert
 from ralph_tui.domain.tool_calls import ToolCall, Verdict
 from ralph_tui.engine.context import RunContext
-from ralph_tui.engine.core.project_state import ProjectState, answered
-from ralph_tui.engine.decisions.ask_person import Expiry, expiry, tell_nobody_answered
+from ralph_tui.engine.core.project_state import (
+    ProjectState,
+    answered,
+    stop_unanswered,
+    withdraw,
+)
+from ralph_tui.engine.decisions.ask_person import answer_deadline, deadline_at
 from ralph_tui.store.project import Documents
 
-OWN_RULES = (
-    "The CLI's own settings want it to be asked about (permissions.ask, or a sensitive path)"
-)
+CLI_RULES = "The settings of the Claude Code CLI require your permission (permissions.ask, or a sensitive path)"
 
-SHUT = (
-    "The sandbox lets commands reach only the hosts in safety.sandbox_domains; "
-    f"with {NETWORK} in safety.ask_commands the person would be asked"
+HOST_BLOCKED = (
+    "The sandbox allows only the hosts in safety.sandbox_domains. "
+    f"To be asked about other hosts, add {NETWORK} to safety.ask_commands"
 )
 
 
 def permission_of(
     call: ToolCall, verdict: Verdict | None, *, asked: str, said: str, check: bool = False
 ) -> Permission:
-    """Return what to ask about a call, as it will run.
+    """Return the permission to ask for.
 
     Args:
-        call: With the input that will be used.
-        verdict: The guard's, when it is why the person is asked.
+        call: The call with the input that will be used.
+        verdict: The guard's verdict, if it is why the person is asked.
         asked: The command as the agent wrote it.
-        said: The CLI's own words for why it asks.
-        check: It is the gate's and not the agent's.
+        said: The CLI's reason for asking.
+        check: Whether the gate runs the command, not the agent.
     """
     argument = argument_of(call)
     asked = inert(asked)
@@ -55,7 +55,7 @@ def permission_of(
     listing = " and ".join(f"`{entry}`" for entry in verdict.asks) if verdict else ""
     reasons = (
         f"safety.ask_commands lists {listing}" if listing else "",
-        "" if listed else inert(said or OWN_RULES),
+        "" if listed else inert(said or CLI_RULES),
     )
     return Permission(
         tool=call.name,
@@ -71,23 +71,20 @@ def permission_of(
 
 
 def argument_of(call: ToolCall) -> str:
-    """Return everything a person must see of a call, made inert."""
+    """Return the arguments of a call as inert text for the person."""
     if call.name == "Bash":
         return inert(str(call.input.get("command", "")))
     if len(call.input) == 1:
         return inert(str(next(iter(call.input.values()))))
-    return inert("\n".join(_lines(call.input)))
-
-
-def _lines(tool_input: Mapping[str, JsonValue]) -> list[str]:
-    return [f"{n}:\n{v}" if "\n" in str(v) else f"{n}: {v}" for n, v in tool_input.items()]
+    lines = (f"{n}:\n{v}" if "\n" in str(v) else f"{n}: {v}" for n, v in call.input.items())
+    return inert("\n".join(lines))
 
 
 class CallPermissions:
-    """Asks about the calls of one agent session; its permissions end with it."""
+    """Asks for permission for the calls of one agent session; the answers end with the session."""
 
     def __init__(self, run: RunContext, task_id: str | None = None) -> None:
-        """Nothing is allowed yet."""
+        """Start without any permission."""
         self._run = run
         self._task_id = task_id
         self._turn = asyncio.Lock()
@@ -97,12 +94,12 @@ class CallPermissions:
 
     @property
     def waiting(self) -> bool:
-        """Whether a person is waited for."""
+        """Whether a question waits for the person."""
         return self._waiting > 0
 
     async def permit(self, wanted: Permission) -> Ruling:
-        """Ask about one call at a time and wait; a call covered by an earlier answer is not asked about."""
-        if refused := self._refused_at_once(wanted):
+        """Ask about one call at a time and wait, unless an earlier answer covers the call."""
+        if refused := self._refusal_without_asking(wanted):
             return Ruling(allowed=False, reason=refused, by=NOBODY)
         self._waiting += 1
         try:
@@ -118,7 +115,7 @@ class CallPermissions:
             self._waiting -= 1
 
     async def permit_check(self, command: str, verdict: Verdict) -> Ruling:
-        """Return the ruling on a command that checks a claim and is on the person's list."""
+        """Return the ruling on a gate command that `safety.ask_commands` lists."""
         if self.known(verdict).decision != "ask":
             return Ruling(allowed=True, scope="again")
         runs = {"command": verdict.command or command}
@@ -126,20 +123,20 @@ class CallPermissions:
         return await self.permit(permission_of(call, verdict, asked=command, said="", check=True))
 
     def known(self, verdict: Verdict) -> Verdict:
-        """Return the verdict without its question where an earlier answer covers all of it.
+        """Return the verdict, without the need to ask if an earlier answer covers the whole call.
 
-        It is not said to be allowed: the CLI's own rules may want the person to be asked all the same.
+        The CLI's own rules may still ask the person.
         """
-        if verdict.decision != "ask" or not _listed(verdict.asks) <= self._granted:
+        if verdict.decision != "ask" or not _pattern_keys(verdict.asks) <= self._granted:
             return verdict
         decision = "allow" if verdict.command is None else "rewrite"
         return verdict.model_copy(update={"decision": decision})
 
-    def _refused_at_once(self, wanted: Permission) -> str:
-        """Say why nobody is asked; empty when somebody is."""
+    def _refusal_without_asking(self, wanted: Permission) -> str:
+        """Return why the call is refused without asking, or an empty string."""
         settings = self._run.settings
         if wanted.tool == NETWORK and NETWORK not in settings.safety.ask_commands:
-            return SHUT
+            return HOST_BLOCKED
         phase = self._run.docs.state.current_phase
         alone = phase is Phase.DISCOVERY and not settings.phases.discovery.human_in_loop
         return UNASKED if alone or not self._run.answerable else ""
@@ -152,74 +149,54 @@ class CallPermissions:
             batch=batch,
             phase=project_state.docs.state.current_phase,
             task_id=self._task_id,
-            question=question_of(wanted),
+            question=permission_question(wanted),
             permission=wanted,
             asked_at=now,
-            expires_at=expiry(self._run, now),
+            expires_at=answer_deadline(self._run, now),
         )
         try:
             (then,) = await answered(
-                project_state, (asked,), until=Expiry(self._run, asked.expires_at)
+                project_state, (asked,), until=deadline_at(self._run, asked.expires_at)
             )
         except asyncio.CancelledError:  # the turn was interrupted, or the CLI is gone
             await self._withdraw(asked.id)
             raise
         if then.is_open:
-            await self._stop_waiting(then)
+            # The agent may not decide without an answer.
+            seconds = self._run.settings.limits.ask_timeout_seconds
+            await stop_unanswered(project_state, self._run.emit, then, seconds)
         if then.answer is None:
             return Ruling(allowed=False, reason=UNASKED, by=NOBODY)
-        return ruling_of(then.answer)
-
-    async def _stop_waiting(self, asked: AskedQuestion) -> None:
-        """End the run: what the agent would do without an answer is not for it to say."""
-        about = one_line(asked.question.question, 200)
-        waited = duration(self._run.settings.limits.ask_timeout_seconds)
-
-        def change(docs: Documents) -> Documents:
-            log = docs.questions.changing(asked.id, withdrawn=True)
-            why = f"nobody answered in {waited}: {about}"
-            return docs.with_state(stop=StopMode.NOW, stop_why=why, unanswered=True).replacing(
-                questions=log
-            )
-
-        tell_nobody_answered(self._run, about)
-        await self._run.project_state.transact(change)
+        return parse_ruling(then.answer)
 
     async def _withdraw(self, question_id: str) -> None:
-        """Take it back, also when whoever waits for that is cancelled once more."""
-
-        def change(docs: Documents) -> Documents:
-            log = docs.questions.changing(question_id, withdrawn=True)
-            return docs.replacing(questions=log)
-
-        async def withdraw() -> None:
-            await self._run.project_state.transact(change)
-
-        task = asyncio.create_task(withdraw(), name="ralph-withdraw")
+        """Withdraw a question, even if the caller is cancelled again."""
+        withdrawal = withdraw(self._run.project_state, question_id)
+        task = asyncio.create_task(withdrawal, name="ralph-withdraw")
         self._withdrawing.add(task)
         task.add_done_callback(self._withdrawing.discard)
         await asyncio.shield(task)
 
 
 def _keys(wanted: Permission) -> set[tuple[str, str]]:
-    """What an allowance for the session is remembered by."""
+    """Return the keys under which a session-wide permission is kept."""
     listed = () if wanted.tool == CHECK_FILES else wanted.patterns
-    return _listed(listed) or {(wanted.tool, wanted.argument)}
+    return _pattern_keys(listed) or {(wanted.tool, wanted.argument)}
 
 
-def _listed(patterns: Iterable[str]) -> set[tuple[str, str]]:
+def _pattern_keys(patterns: Iterable[str]) -> set[tuple[str, str]]:
     return {(ASK_FIRST, pattern) for pattern in patterns}
 
 
-async def withdraw_left_over(project_state: ProjectState, phase: Phase) -> None:
-    """Withdraw what a session that is gone asked; discovery itself decides about its own questions."""
+async def withdraw_stale_questions(project_state: ProjectState, phase: Phase) -> None:
+    """Withdraw the questions of an ended session; discovery handles its own."""
 
     def change(docs: Documents) -> Documents:
-        left = docs.questions.open()
+        unanswered = docs.questions.open()
         log = docs.questions
-        for asked in left:
+        for asked in unanswered:
             if asked.permission is not None or phase is not Phase.DISCOVERY:
                 log = log.changing(asked.id, withdrawn=True)
-        return docs.replacing(questions=log) if left else docs
+        return docs.replacing(questions=log) if unanswered else docs
 
     await project_state.transact(change)

@@ -1,4 +1,4 @@
-"""When a run must wait or end: costs, iterations, rate, quota, outages and the circuit breaker.
+"""Decide when a run must wait or end: costs, iterations, rate, quota, outages and the circuit breaker.
 
 May not: start a session or change the plan.
 Callers: `engine.session`, `engine.phases` and `engine.run`.

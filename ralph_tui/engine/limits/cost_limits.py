@@ -1,7 +1,7 @@
-"""Check what was spent against the cost limits: the one place that decides, and the words for it.
+"""Check costs against the cost limits, and phrase the result. No other module decides this.
 
-A turn is checked after every usage report, a run before every iteration. What is left goes to the SDK as a
-session's own budget, a safety net. The breaker's file holds a copy of the total, for the person to read.
+A turn is checked after every usage report, a run before every iteration. The SDK gets the remaining amount
+as the session's budget, as a safety net. The breaker's file has a copy of the total for people to read.
 """
 
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.costs import CostLevel, CostLimits, CostMeter
 from ralph_tui.engine.core.outcome import End, stopped_end
 
-_WHAT = {
+_SCOPES = {
     CostLevel.ITERATION: "the iteration",
     CostLevel.SESSION: "this run",
     CostLevel.TOTAL: "the project",
 }
-_SETTING = {
+_SETTINGS = {
     CostLevel.ITERATION: "per_iteration",
     CostLevel.SESSION: "per_session",
     CostLevel.TOTAL: "total",
@@ -24,11 +24,11 @@ _SETTING = {
 
 @dataclass(frozen=True)
 class CostLimitReached:
-    """A limit that is used up.
+    """A cost limit that is used up.
 
     Attributes:
-        level: What the limit is about: the iteration, the run or the project.
-        spent: What was spent of it, in US dollars.
+        level: The scope of the limit: the iteration, the run or the project.
+        spent: The cost so far, in US dollars.
         limit: The limit, in US dollars.
     """
 
@@ -38,29 +38,29 @@ class CostLimitReached:
 
     @property
     def ends_run(self) -> bool:
-        """Whether no other iteration may begin: the run or the project has spent what it may."""
+        """Whether no other iteration may begin, because the limit is the run's or the project's."""
         return self.level is not CostLevel.ITERATION
 
     @property
-    def told(self) -> str:
-        """What was spent of the limit, as a clause."""
-        return f"{_WHAT[self.level]} cost ${self.spent:.2f} of ${self.limit:.2f}"
+    def reason(self) -> str:
+        """The cost and the limit, as a clause."""
+        return f"{_SCOPES[self.level]} has cost ${self.spent:.2f} of ${self.limit:.2f}"
 
     @property
     def event(self) -> ev.LimitReached:
-        """What the faces hear."""
+        """The event that reports the limit."""
         return ev.LimitReached(
             kind=f"cost_{self.level.value}",
             value=self.spent,
             limit=self.limit,
-            message=f"{self.told[:1].upper()}{self.told[1:]}.",
+            message=f"{self.reason[:1].upper()}{self.reason[1:]}.",
         )
 
     @property
     def end(self) -> End:
-        """The end of the run."""
-        hint = f"Raise safety.cost_limits.{_SETTING[self.level]}, then run again."
-        return stopped_end(self.told, hint)
+        """The end of a run at this limit."""
+        hint = f"Raise safety.cost_limits.{_SETTINGS[self.level]}, then run again."
+        return stopped_end(self.reason, hint)
 
 
 def cost_limit_reached(costs: CostMeter, limits: CostLimits) -> CostLimitReached | None:

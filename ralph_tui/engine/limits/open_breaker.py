@@ -1,7 +1,7 @@
-"""Handle an open breaker: make a new plan, end the run, or try once more.
+"""Handle an open breaker: replan, end the run, or try one more iteration.
 
-Whether to try is the person's to say. While they are waited for the cool-down runs; when it is over the
-clock says it in their place, so that a loop left alone for the night is not dead until the morning.
+The person decides whether to try. When the cool-down ends without an answer, the loop approves the attempt
+automatically, so that an unattended run does not stop for the night.
 """
 
 import time
@@ -9,113 +9,112 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from ralph_tui.domain.plan.plan import ImplementationPlan
-from ralph_tui.domain.project_state import Approval, ApprovalKind, Phase, StopMode
+from ralph_tui.domain.project_state import ApprovalKind, Phase, StopMode
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker, RecoveryAction, recovery_for
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.outcome import End, nothing_ready, stopped_end
 from ralph_tui.engine.decisions.ask_person import decide
-from ralph_tui.engine.limits.backoff import RETRIED, changed_within, forget_retry
+from ralph_tui.engine.limits.backoff import RETRIED, forget_retry
 from ralph_tui.store.project import Documents
 
 BY_CLOCK = "cool-down"
 
-SET_BY = timedelta(seconds=5)
-"""A wall clock that is off by more was set."""
+CLOCK_TOLERANCE = timedelta(seconds=5)
+"""A larger difference between the clocks means that the wall clock was set."""
 
 
 def steady_seconds() -> float:
-    """Return the seconds of a clock that nobody sets and that runs while the machine sleeps."""
+    """Return the seconds of a monotonic clock that also runs while the machine sleeps."""
     return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
 async def change_breaker(
     run: RunContext, change: Callable[[CircuitBreaker], CircuitBreaker], reason: str
 ) -> None:
-    """Change the breaker's state, and report the reason."""
+    """Change the breaker's state and report the reason."""
     await run.project_state.transact(
         lambda docs: docs.replacing(breaker=change(docs.breaker)), reason
     )
 
 
-def _try_one(breaker: CircuitBreaker) -> CircuitBreaker:
-    """Half-open the breaker, unless somebody has closed it meanwhile."""
+def _half_opened(breaker: CircuitBreaker) -> CircuitBreaker:
+    """Return the breaker half-open, unless it was closed meanwhile."""
     return breaker.half_open() if breaker.state is BreakerState.OPEN else breaker
 
 
-async def get_past_open(
+async def recover_open_breaker(
     run: RunContext,
     request: RunRequest,
     limit: End | None,
     *,
     steady: Callable[[], float] = steady_seconds,
 ) -> End | None:
-    """Recover by policy; returns None when one iteration may run (half-open).
+    """Return the end of the run, or None when one iteration may run with the breaker half-open.
 
-    Where no task can be tried there is nothing to ask about either.
+    The person is not asked where no task could be tried.
 
     Args:
-        run: The parts of the run.
-        request: Says whether somebody can be asked, and whether one phase runs alone.
-        limit: What would end the run before the next iteration, so that there is nothing to ask about.
-        steady: Counts the seconds of the cool-down.
+        run: The run context.
+        request: Whether a person can be asked, and whether only one phase runs.
+        limit: The end by another limit, if one is reached; then the person is not asked.
+        steady: The clock of the cool-down, in seconds.
     """
     docs = run.docs
     action = recovery_for(docs.plan, docs.breaker)
-    end = end_of_open(docs.breaker).model_copy(update={"recovery": action})
+    end = open_breaker_end(docs.breaker).model_copy(update={"recovery": action})
     reason = end.reason
-    plans_anew = action is RecoveryAction.REGENERATE_PLAN and request.only is None
-    if plans_anew:
+    if action is RecoveryAction.REGENERATE_PLAN and request.only is None:
         return end
     if docs.state.current_phase is Phase.BUILDING and _is_stuck(docs.plan):
         stuck = nothing_ready(docs.plan)
         return end.model_copy(update={"reason": f"{reason}; {stuck.reason}", "hint": stuck.hint})
     if limit is not None or not request.interactive:
         return end
-    until = await _cool(run, reason)
+    until = await _start_cooldown(run, reason)
     cooling = None if until is None else CoolDown(run, until, steady)
-    return await _ask(run, request, reason, end, cooling)
+    return await _ask_to_try(run, request, reason, end, cooling)
 
 
 def _is_stuck(plan: ImplementationPlan) -> bool:
-    """Return whether an iteration would have nothing to work on."""
+    """Return whether no task of the plan can be worked on."""
     return bool(plan.tasks) and not plan.ready() and plan.get_current_task() is None
 
 
-async def _ask(
+async def _ask_to_try(
     run: RunContext, request: RunRequest, reason: str, no: End, cooling: "CoolDown | None"
 ) -> End | None:
-    """Ask for one more try; returns None for yes, by the person or the clock, and `no` otherwise."""
+    """Ask whether to try one more iteration; return None for yes, by the person or the clock, else an end."""
     summary = (
         f"{reason[:1].upper()}{reason[1:]}. Try one more iteration? The loop continues if it completes "
-        "a task; otherwise it asks again. No ends this run, and nothing is lost."
-        f"{cooling.told if cooling else ''}"
+        "a task. Otherwise it asks again. No ends this run, and nothing is lost."
+        f"{cooling.notice if cooling else ''}"
     )
     wait = cooling.wait if cooling else None
     decided = await decide(run, request, ApprovalKind.RECOVERY, summary, wait=wait)
     if isinstance(decided, End) or not decided.approved:
         await change_breaker(run, lambda breaker: breaker.cooling(None), "the run ends")
         return decided if isinstance(decided, End) else no
-    await change_breaker(run, _try_one, decided.reason or _WHY_TRIED)
+    await change_breaker(run, _half_opened, decided.reason or _TRIED_BY_PERSON)
     return None
 
 
-_WHY_TRIED = "the person lets one iteration try"
+_TRIED_BY_PERSON = "one more iteration was approved"
 
 
-async def _cool(run: RunContext, reason: str) -> datetime | None:
-    """Begin the cool-down, or continue that of a killed run; returns when it is over."""
+async def _start_cooldown(run: RunContext, reason: str) -> datetime | None:
+    """Begin the cool-down, or continue the one of a killed run; return when it ends."""
     breaker = run.docs.breaker
-    until = cool_until(breaker, run.settings.circuit_breaker.cooldown_minutes, run.clock())
+    until = cooldown_end(breaker, run.settings.circuit_breaker.cooldown_minutes, run.clock())
     if until != breaker.half_open_at:
         await change_breaker(run, lambda now: now.cooling(until), reason)
     return until
 
 
-def cool_until(breaker: CircuitBreaker, minutes: float, now: datetime) -> datetime | None:
-    """Return when an open breaker retries automatically; None for never.
+def cooldown_end(breaker: CircuitBreaker, minutes: float, now: datetime) -> datetime | None:
+    """Return when an open breaker retries automatically, or None for never.
 
-    A time that was set before holds, but no clock that was set back makes a cool-down longer than it is.
+    A time already set is kept, unless a clock that was set back would make it later than a full cool-down.
     """
     if not minutes or breaker.is_spent:
         return None
@@ -124,86 +123,86 @@ def cool_until(breaker: CircuitBreaker, minutes: float, now: datetime) -> dateti
 
 
 class CoolDown:
-    """Waits for the person as long as the cool-down lasts, then decides in their place.
+    """Waits for the person's decision during the cool-down, then approves in their place.
 
-    It lasts its time by a clock that nobody sets and that runs while the machine sleeps; the time of the
-    wall clock is what is shown, and follows when that clock is set.
+    The monotonic clock measures the cool-down. The person sees a wall-clock time, which is corrected when
+    that clock is set.
     """
 
     def __init__(self, run: RunContext, until: datetime, steady: Callable[[], float]) -> None:
-        """Count from now on."""
+        """Start the cool-down now."""
         self._run = run
         self._until = until
         self._steady = steady
         self._ends = steady() + (until - run.clock()).total_seconds()
 
     @property
-    def told(self) -> str:
-        """What happens when nobody answers."""
-        return f" Without an answer, ralph runs one at {self._until:%Y-%m-%d %H:%M:%S} UTC."
+    def notice(self) -> str:
+        """The sentence about what happens without an answer."""
+        return f" Without an answer, ralph runs one automatically at {self._until:%Y-%m-%d %H:%M:%S} UTC."
 
     async def wait(self) -> None:
-        """Wait until something changes; after the cool-down, decide on disk unless the loop is paused."""
+        """Wait for a change; after the cool-down, approve on disk unless the loop is paused."""
         left = self._ends - self._steady()
         state = self._run.docs.state
         if state.retry_now:
             await self._run.project_state.transact(forget_retry)
-            await self._say_yes(RETRIED, "")
+            await self._approve(RETRIED, "")
         elif left <= 0 and state.pause is StopMode.NONE:
-            await self._say_yes("the cool-down is over", BY_CLOCK)
+            await self._approve("the cool-down is over", BY_CLOCK)
         elif left <= 0:
             await self._run.project_state.wait_changed()
         else:
-            await self._show(left)
-            await changed_within(self._run, left)
+            await self._correct_shown_time(left)
+            await self._run.project_state.wait_changed_within(left)
 
-    async def _show(self, left: float) -> None:
+    async def _correct_shown_time(self, left: float) -> None:
         ends = self._run.clock() + timedelta(seconds=left)
-        if abs(ends - self._until) > SET_BY:
+        if abs(ends - self._until) > CLOCK_TOLERANCE:
             self._until = ends
             await change_breaker(
-                self._run, lambda breaker: breaker.cooling(ends), "the clock was set"
+                self._run, lambda breaker: breaker.cooling(ends), "the system clock was changed"
             )
 
-    async def _say_yes(self, reason: str, by: str) -> None:
-        """Approve, as a person would from another terminal; an earlier decision holds."""
+    async def _approve(self, reason: str, by: str) -> None:
+        """Approve as a person would from another terminal; an earlier decision is kept."""
 
         def change(docs: Documents) -> Documents:
-            open_ = docs.state.approval
-            if open_ is None or open_.kind is not ApprovalKind.RECOVERY or _is_decided(open_):
+            asked = docs.state.approval
+            if (
+                asked is None
+                or asked.kind is not ApprovalKind.RECOVERY
+                or asked.approved is not None
+            ):
                 return docs
             yes = {"approved": True, "reason": reason, "decided_by": by}
-            return docs.with_state(approval=open_.model_copy(update=yes))
+            return docs.with_state(approval=asked.model_copy(update=yes))
 
         await self._run.project_state.transact(change)
 
 
-def _is_decided(approval: Approval) -> bool:
-    return approval.approved is not None
-
-
-def end_of_open(breaker: CircuitBreaker) -> End:
-    """Return the end of a run that an open breaker stops."""
-    return stopped_end(_why_open(breaker), _what_to_do(breaker))
+def open_breaker_end(breaker: CircuitBreaker) -> End:
+    """Return the end of a run by an open breaker."""
+    return stopped_end(_why_open(breaker), _advice(breaker))
 
 
 def _why_open(breaker: CircuitBreaker) -> str:
     signal = breaker.tripped()
-    cause = breaker.opened_by or (signal.cause if signal else "it was opened by an earlier run")
+    cause = breaker.opened_by or (signal.cause if signal else "an earlier run opened it")
     return f"the circuit breaker opened: {cause}"
 
 
-def _what_to_do(breaker: CircuitBreaker) -> str:
+def _advice(breaker: CircuitBreaker) -> str:
     signal = breaker.tripped()
     advice = _ADVICE.get(signal.name, _FIX) if signal else _FIX
-    return f"{advice} Then run again: a new run closes the breaker."
+    return f"{advice} Then run again. A new run closes the breaker."
 
 
-_FIX = "Fix the cause (`ralph breaker` shows what counted)."
+_FIX = "Fix the cause (see `ralph breaker`)."
 _ADVICE = {
-    "stagnation": "Split the tasks or give guidance (`ralph edit`, `ralph inject`).",
-    "denials": "Run the command yourself, or change the task so that it needs none (`ralph edit`).",
-    "output collapse": "Check the last iterations (`ralph history`), or use another model (models.primary).",
+    "stagnation": "Split the tasks (`ralph edit`) or give guidance (`ralph inject`).",
+    "denials": "Run the command yourself, or change the task so that it does not need the command (`ralph edit`).",
+    "output collapse": "Review the last iterations (`ralph history`), or use another model (models.primary).",
     "tests only": "Change the task so that it says what to build (`ralph edit`).",
     "cost": "Raise safety.cost_limits.total.",
 }

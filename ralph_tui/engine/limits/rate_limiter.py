@@ -1,4 +1,4 @@
-"""Keep the model requests of an hour below the person's limit, by waiting before the next one."""
+"""Keep the model requests per hour below the person's limit by waiting before the next one."""
 
 import asyncio
 from datetime import datetime
@@ -12,20 +12,20 @@ from ralph_tui.store.project import Documents
 
 
 class RateLimiter:
-    """Holds whoever is about to ask the model; the context of a running session is kept."""
+    """Delays requests to the model; a running session keeps its context."""
 
     def __init__(self, run: RunContext) -> None:
-        """Hold by the settings of `run`."""
+        """Apply `limits.rate_limit_per_hour` of the run's settings."""
         self._run = run
         self._limit = run.settings.limits.rate_limit_per_hour
-        self._one_wait = asyncio.Lock()
+        self._wait_lock = asyncio.Lock()
         self.holding = False
 
     async def hold(self, *, in_session: bool = False) -> None:
-        """Wait until another request fits into the hour; a session is held until it is stopped at once."""
+        """Wait until another request fits into the hour; in a session, only an immediate stop ends the wait."""
         if self._free_at() is None:
             return
-        async with self._one_wait:  # parallel tools come here together
+        async with self._wait_lock:  # parallel tool calls arrive together
             while (until := self._free_at()) is not None:
                 if not await self._wait(until, in_session=in_session):
                     return
@@ -34,9 +34,9 @@ class RateLimiter:
         return self._run.docs.requests.free_at(self._limit, self._run.clock())
 
     async def _wait(self, until: datetime, *, in_session: bool) -> bool:
-        """Wait; returns whether the time is over. The person may stop, or retry with the count at zero."""
+        """Wait; return False if the person stopped the run. A retry by the person resets the count."""
         count = self._run.docs.requests.in_hour(self._run.clock())
-        message = f"{plural(count, 'model request')} in the last hour; rate_limit_per_hour is {self._limit}."
+        message = f"{plural(count, 'model request')} in the last hour. The maximum is {self._limit} (limits.rate_limit_per_hour)."
 
         def ends(stop: StopMode) -> bool:
             return stop is StopMode.NOW or (stop is not StopMode.NONE and not in_session)
@@ -47,11 +47,11 @@ class RateLimiter:
         finally:
             self.holding = False
         if why == RETRIED:
-            await self._run.project_state.transact(_begin_anew)
+            await self._run.project_state.transact(_reset_requests)
         return not ends(self._run.docs.state.stop)
 
 
-def _begin_anew(docs: Documents) -> Documents:
+def _reset_requests(docs: Documents) -> Documents:
     return docs.with_state(requests=RequestRate()).replacing(
         project=docs.project.without_requests()
     )

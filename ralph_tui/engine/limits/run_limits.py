@@ -1,20 +1,55 @@
-"""Check the limits of a run before money is spent on another iteration, in every phase."""
+"""Check the limits of a run before each iteration of every phase."""
+
+from datetime import datetime
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.costs import CostMeter
+from ralph_tui.domain.errors import ExitCode
+from ralph_tui.domain.events import Event, LoopStatus
 from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.project_state import RalphState, StopMode
 from ralph_tui.domain.run.breaker import BreakerState
+from ralph_tui.domain.run.usage_quota import Allowance
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.outcome import End, failed_end, fatal_end, interrupted_end, stopped_end
 from ralph_tui.engine.core.ports import Failure
-from ralph_tui.engine.limits.backoff import Backoff, forgive
+from ralph_tui.engine.limits.backoff import Backoff, uncount_iteration
 from ralph_tui.engine.limits.cost_limits import cost_limit_reached
-from ralph_tui.engine.limits.open_breaker import change_breaker, get_past_open
-from ralph_tui.engine.limits.quota import QuotaWatch
+from ralph_tui.engine.limits.open_breaker import change_breaker, recover_open_breaker
 from ralph_tui.engine.limits.rate_limiter import RateLimiter
 from ralph_tui.engine.safety.repository_guard import RepositoryGuard
+
+
+class QuotaWatch:
+    """Keeps the quota windows as last reported, and ignores those that have reset since."""
+
+    def __init__(self, *, stop_at_percent: int) -> None:
+        """Stop at this share of a window in percent; 0 never stops."""
+        self._stop_at = stop_at_percent
+        self._known: dict[str, Allowance] = {}
+
+    def note(self, event: Event) -> None:
+        """Record the quota that an event reports."""
+        if isinstance(event, ev.AllowanceReported):
+            self._known[event.allowance.window] = event.allowance
+
+    def used_up(self, now: datetime) -> End | None:
+        """Return an end when the person's share of a window is used up, else None."""
+        current = [a for a in self._known.values() if a.resets_at is None or a.resets_at > now]
+        over = [a for a in current if a.used_up(self._stop_at)]
+        if not over:
+            return None
+        worst = max(over, key=lambda allowance: allowance.percent)
+        resets = (
+            f" The quota resets at {worst.resets_at:%Y-%m-%d %H:%M} UTC." if worst.resets_at else ""
+        )
+        return End(
+            status=LoopStatus.USAGE_LIMIT,
+            reason=worst.used_up(self._stop_at),
+            hint=f"Raise limits.stop_at_allowance_percent to continue.{resets}",
+            exit_code=ExitCode.USAGE_LIMIT,
+        )
 
 
 class RunLimits:
@@ -28,13 +63,13 @@ class RunLimits:
         repository_guard: RepositoryGuard,
         quota: QuotaWatch,
     ) -> None:
-        """Let iterations begin while the repository stays as it was and no limit is reached.
+        """Count from zero.
 
         Args:
-            run: The parts of the run.
+            run: The run context.
             request: What the person asked for.
             repository_guard: Ends the run when the repository changed.
-            quota: Ends the run when the person's share of the allowance is used.
+            quota: Ends the run when the person's share of the quota is used up.
         """
         self.done = 0
         self._run = run
@@ -46,44 +81,48 @@ class RunLimits:
         self._paused = False
 
     async def reason_to_stop(self) -> End | None:
-        """Wait while paused; then return the requested stop or the limit reached, or None."""
+        """Wait while paused, then return the end by a requested stop or a limit, or None."""
         await self.wait_while_paused()
         if self._state.stop is not StopMode.NONE:
             return interrupted_end(self._state)
-        unwritten = await self._run.unwritten()
-        if unwritten is not None:  # what cannot be written down must not be paid for
-            return failed_end(unwritten)
+        journal_error = await self._run.journal_error()
+        if journal_error is not None:  # no money is spent on work that cannot be recorded
+            return failed_end(journal_error)
         changed = await self._repository_guard.check()
         if changed is not None:
             return changed
         spent = cost_limit_reached(self.costs(), self._run.settings.safety.cost_limits)
         if spent is not None and spent.ends_run:
-            await self._open_breaker(spent.told)
+            await self._open_breaker(spent.reason)
             return spent.end
         if self._run.docs.breaker.state is BreakerState.OPEN:
-            end = await get_past_open(self._run, self._request, self._limit_reached())
-            # While it waited anything may have been asked for, so everything is looked at again.
+            end = await recover_open_breaker(self._run, self._request, self._limit_reached())
+            # Anything may have changed during the wait, so check everything again.
             return end or await self.reason_to_stop()
-        return self._limit_reached() or await self._allowed()
+        return self._limit_reached() or await self._check_quota_and_rate()
 
-    async def reason_not_to_spend(self) -> End | None:
-        """Return why a session beside the iterations, such as a step's, may not begin; None when it may."""
-        unwritten = await self._run.unwritten()
-        if unwritten is not None:
-            return failed_end(unwritten)
+    async def reason_to_refuse_session(self) -> End | None:
+        """Return the end that forbids a session outside the iterations, such as a step's, or None."""
+        journal_error = await self._run.journal_error()
+        if journal_error is not None:
+            return failed_end(journal_error)
         spent = cost_limit_reached(self.costs(), self._run.settings.safety.cost_limits)
-        return spent.end if spent is not None and spent.ends_run else await self._allowed()
+        return (
+            spent.end
+            if spent is not None and spent.ends_run
+            else await self._check_quota_and_rate()
+        )
 
     async def repository_changed(self) -> End | None:
-        """Return the end that a change of the repository means; None when it is as it was, or the person did it."""
+        """Return the end by a change of the repository, or None when nothing but the person changed it."""
         return await self._repository_guard.check()
 
-    async def outlast(self, failure: Failure | None) -> bool:
-        """Wait where waiting gets past a failure; returns whether it did."""
+    async def wait_out(self, failure: Failure | None) -> bool:
+        """Wait out a failure if waiting helps; return whether it did."""
         return await self._backoff.after(failure)
 
-    async def _allowed(self) -> End | None:
-        """Wait while the hour's requests are used up; return an end when the quota is."""
+    async def _check_quota_and_rate(self) -> End | None:
+        """Return an end if the quota is used up or the run is stopped; wait out the hourly request limit."""
         used_up = self._quota.used_up(self._run.clock())
         if used_up is not None:
             return used_up
@@ -95,22 +134,22 @@ class RunLimits:
         return self._run.docs.state
 
     async def after(self, failure: Failure | None) -> End | None:
-        """Wait where waiting helps; return an end when another iteration cannot get past the failure."""
-        if await self.outlast(failure):
+        """Wait if waiting helps; return an end if another iteration cannot get past the failure."""
+        if await self.wait_out(failure):
             self.done -= 1
-            await forgive(self._run)
+            await uncount_iteration(self._run)
             return None
         return self.fatal(failure)
 
     def fatal(self, failure: Failure | None) -> End | None:
-        """Return the end when nothing can get past a failure that was not waited out."""
+        """Return the end by a failure that was not waited out, or None if another iteration may run."""
         stopped_meanwhile = self._state.stop is not StopMode.NONE
         if failure and stopped_meanwhile:
             return interrupted_end(self._state)
-        return fatal_end(failure, outage=self._backoff.outlasted)
+        return fatal_end(failure, outage=self._backoff.outage_duration)
 
     def costs(self) -> CostMeter:
-        """Return what was spent before the next iteration."""
+        """Return the costs before the next iteration."""
         docs = self._run.docs
         return CostMeter(session=docs.state.session_cost_usd, total=docs.project_cost)
 
@@ -122,11 +161,11 @@ class RunLimits:
         most = self._run.settings.phases.building.max_iterations
         if self.done < most:
             return None
-        reason = f"{plural(most, 'iteration')} ran, the maximum of a run"
+        reason = f"the run reached its maximum of {plural(most, 'iteration')}"
         return stopped_end(reason, "Run again, or raise --max-iterations.")
 
     async def wait_while_paused(self) -> None:
-        """Wait while the person pauses the loop, and say so once."""
+        """Wait while the loop is paused, and report the pause once."""
         project_state = self._run.project_state
         while (
             state := project_state.docs.state

@@ -1,4 +1,4 @@
-"""Discovery, planning, building and validation, and the iterations they are made of.
+"""Discovery, planning, building and validation, and their iterations.
 
 May not: choose the next phase; `engine.run.lifecycle` does.
 Callers: `engine.run`.

@@ -1,4 +1,4 @@
-"""Build the plan: select a task, prompt, run a session, verify, record; and know when to stop."""
+"""Build the plan: choose a task, run a session on it, record the result, and decide when to stop."""
 
 import asyncio
 from collections.abc import Awaitable, Sequence
@@ -11,7 +11,7 @@ from ralph_tui.domain.formatting import plural, shortlist
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus, why_chosen
 from ralph_tui.domain.project_state import Injection, Phase, StopMode
 from ralph_tui.domain.run.breaker import RecoveryAction, recovery_of_plan
-from ralph_tui.domain.run.oscillation import Files, came_back, seen
+from ralph_tui.domain.run.oscillation import Files, restored_iteration, seen
 from ralph_tui.engine.context import RunContext, SpecFor, session_meter
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.outcome import End, all_done, complete_end, nothing_ready, stopped_end
@@ -20,14 +20,14 @@ from ralph_tui.engine.core.project_state import unless
 from ralph_tui.engine.core.usage_meter import UsageMeter
 from ralph_tui.engine.limits.run_limits import RunLimits
 from ralph_tui.engine.phases.finished_work import FinishedWork, accept_marked_by_hand
-from ralph_tui.engine.phases.iteration import Iteration, fitted
+from ralph_tui.engine.phases.iteration import Iteration, with_task_model
 from ralph_tui.engine.phases.opening_prompts import TaskFacts, prompt_of_task
 from ralph_tui.engine.session.iteration_result import (
     IterationResult,
     begin_iteration,
-    blocked_told,
+    blocked_notice,
+    passes_with_time,
     record_iteration,
-    waited_out,
 )
 from ralph_tui.engine.steps.around_work import StepsAroundWork
 from ralph_tui.engine.verification.baseline import Baseline
@@ -43,18 +43,18 @@ from ralph_tui.store.project import Documents
 T = TypeVar("T")
 
 WHOLE_PLAN = RunRequest(only=Phase.BUILDING)
-"""Work on the plan until it is done."""
+"""A request to work on the plan until it is complete."""
 
-RUN_ON = "Run again to continue."
+RUN_AGAIN = "Run again to continue."
 
-_NAMED_TASKS = 5
+_MAX_NAMED = 5
 
 
 async def take_baseline(run: RunContext, contents: Fingerprinter) -> None:
-    """Learn which checks fail before the first task, and say so.
+    """Find out which checks fail before the first task, and report them.
 
-    Once an attempt at an open task was made, what is red may be its doing: then the baseline from before
-    that attempt holds, and where there is none nothing is excused.
+    After an attempt at an open task, a failing check may be that attempt's fault. Then the baseline from
+    before the attempt is used, and without one no failure is excused.
     """
     if not run.settings.phases.building.baseline:
         return
@@ -69,52 +69,55 @@ async def take_baseline(run: RunContext, contents: Fingerprinter) -> None:
         if examined is None:
             return
         await asyncio.to_thread(baseline.take, now, examined)
-    await _tell(run, _open(run.docs.plan))
+    await _report_failing_checks(run, _open_tasks(run.docs.plan))
 
 
 def lacks_baseline(
     baseline: Baseline, plan: ImplementationPlan, rules: GateRules, contents: str
 ) -> bool:
-    """Return whether the checks run once before the first task.
+    """Return whether the checks must run once before the first task.
 
     Args:
-        baseline: What is known, from an earlier run.
+        baseline: The baseline of an earlier run.
         plan: The plan as the run begins.
         rules: The checks of every task.
         contents: The fingerprint of the project's files.
     """
-    if any(task.begun or task.retry_count or task.reopened for task in _open(plan)):
+    if any(task.begun or task.retry_count or task.reopened for task in _open_tasks(plan)):
         return False
     return bool(rules.commands) and not baseline.holds(contents, rules.commands)
 
 
-def _open(plan: ImplementationPlan) -> list[Task]:
+def _open_tasks(plan: ImplementationPlan) -> list[Task]:
     return [task for task in plan.tasks if task.status is not TaskStatus.COMPLETE]
 
 
-async def _tell(run: RunContext, open_tasks: Sequence[Task]) -> None:
-    red = tuple(run.gate.baseline.told())
-    for command, what in red:
-        text = f"Before this run `{command}` fails ({what}). It must not get worse."
+async def _report_failing_checks(run: RunContext, open_tasks: Sequence[Task]) -> None:
+    """Report the checks that fail, and the tasks that cannot complete until those checks pass."""
+    failing = tuple(run.gate.baseline.failures())
+    for command, what in failing:
+        text = f"`{command}` already failed before this run ({what}). It must not get worse."
         run.emit(ev.Notice(level="warning", text=text))
-    if not red:
+    if not failing:
         return
-    bare = await asyncio.to_thread(
+    unchecked = await asyncio.to_thread(
         lambda: [task.id for task in open_tasks if not run.gate.own_checks(task)]
     )
-    if bare:
-        names = shortlist(bare, _NAMED_TASKS)
-        text = f"Without a command of their own these tasks complete only once it passes: {names}."
+    if unchecked:
+        names = shortlist(unchecked, _MAX_NAMED)
+        text = (
+            f"These tasks have no command of their own and complete only when it passes: {names}."
+        )
         run.emit(ev.Notice(level="warning", text=text))
 
 
 async def unless_stopped(run: RunContext, work: Awaitable[T]) -> T | None:
-    """Return the result of long checks; None when the person stops the run at once meanwhile."""
+    """Return the result of long-running work, or None if the person stops the run immediately."""
     return await unless(run.project_state, work, lambda state: state.stop is StopMode.NOW)
 
 
 class BuildLoop:
-    """Works the plan, one task an iteration, until there is a reason to stop."""
+    """Works on the plan, one task per iteration, until there is a reason to stop."""
 
     def __init__(
         self,
@@ -126,13 +129,13 @@ class BuildLoop:
         *,
         request: RunRequest = WHOLE_PLAN,
     ) -> None:
-        """Run while `run_limits` lets it; `finished` knows which checks passed earlier in this run.
+        """Prepare to work on the plan.
 
         Args:
-            run: The parts of the run.
-            spec_for: Makes the spec of a session for what may still be spent.
-            run_limits: Says whether another iteration may begin.
-            finished: Knows which checks passed earlier in this run.
+            run: The run's context.
+            spec_for: Returns the spec of a session that may spend a given amount.
+            run_limits: Decides whether another iteration may begin.
+            finished: Remembers which checks passed earlier in this run.
             steps: Runs the steps around the work; those of the settings by default.
             request: What the person asked for.
         """
@@ -143,12 +146,12 @@ class BuildLoop:
         self._spec_for = spec_for
         self._run_limits = run_limits
         self._knows_baseline = False
-        self._gave_up = False
-        """Whether this run has blocked a task after its attempts."""
+        self._blocked_a_task = False
+        """Whether this run has blocked a task after too many attempts."""
         self._closing: set[asyncio.Task[None]] = set()
         self._contents = Fingerprinter(run.project.root)
         self._last: tuple[str, IterationResult] | None = None
-        """The task of the last iteration, and how that ended."""
+        """The task and the result of the last iteration."""
 
     async def run(self) -> End:
         """Work until the plan is complete or there is another reason to stop.
@@ -162,75 +165,76 @@ class BuildLoop:
                 await self._finished.reopen(self._run)
             return end
         finally:
-            await self._put_back("the loop ended")
+            await self._requeue_stale("the loop ended")
             if self._closing:
                 await asyncio.wait(self._closing)
 
     async def _work(self) -> End:
-        end = await self._steps.finish_left()
+        end = await self._steps.run_pending()
         if end is not None:
             return end
         while True:
             await accept_marked_by_hand(self._run)
-            end = await self._next() or await self._end_of_once()
+            end = await self._advance() or await self._end_after_one_iteration()
             if end is not None:
                 return end
 
-    async def _end_of_once(self) -> End | None:
-        """Return the end of a run that was to be one iteration, once that is over."""
+    async def _end_after_one_iteration(self) -> End | None:
+        """Return the end of a run that was limited to one iteration, after that iteration."""
         if not self._request.once or not self._run_limits.done or self._last is None:
             return None
         task_id, result = self._last
         if result.outcome is not ev.IterationOutcome.COMPLETE:
             reason = result.reason or result.outcome.value
-            return stopped_end(f"task {task_id} is not complete: {reason}", RUN_ON)
+            return stopped_end(f"task {task_id} is not complete: {reason}", RUN_AGAIN)
         if self._docs.plan.is_finished and not await self._finished.reopen(self._run):
             return complete_end(all_done(self._docs.plan))
         return complete_end(
-            f"task {task_id} is complete, and --once asked for one iteration", RUN_ON
+            f"task {task_id} is complete, and --once ends the run after one iteration", RUN_AGAIN
         )
 
-    async def _next(self) -> End | None:
-        """Work on one task, or do what comes first; returns an end when nothing is left."""
+    async def _advance(self) -> End | None:
+        """Take the next step: prepare or run one iteration; return an end if the run must stop."""
         plan = self._docs.plan
         if plan.is_finished:
             return None if await self._finished.reopen(self._run) else complete_end(all_done(plan))
         end = await self._run_limits.reason_to_stop()
         if end is not None:
             return end
-        await self._put_back("nobody works on it")
+        await self._requeue_stale("no iteration is working on it")
         require_workable(self._docs.plan)
         task = self._docs.plan.get_next_task()
         if task is None:
-            return None if await self._finished.reopen(self._run) else self._stuck()
+            reopened = await self._finished.reopen(self._run)
+            return None if reopened else self._end_without_ready_task()
         if not await self._can_complete(task):
-            await self._set_aside(task)
+            await self._block_unverifiable(task)
             return None
-        self._connect_early(task)
+        self._prepare_session(task)
         if not self._knows_baseline:
             self._knows_baseline = True
             await take_baseline(self._run, self._contents)
             return None
         return await self._iterate(task)
 
-    def _session_of(self) -> tuple[UsageMeter, SessionSpec]:
-        """Return what counts the usage of a session that begins now, and what it is made to."""
+    def _new_session(self) -> tuple[UsageMeter, SessionSpec]:
+        """Return the usage meter and the spec of a new session."""
         meter = session_meter(self._run, self._run_limits.costs())
         return meter, self._spec_for(meter.costs.remaining(meter.limits))
 
-    def _connect_early(self, task: Task) -> None:
-        """Let the CLI start while the baseline, the snapshot and the prompt are made; it gets no prompt before them."""
+    def _prepare_session(self, task: Task) -> None:
+        """Start the CLI early, while the baseline, the snapshot and the prompt are made."""
         if self._run.settings.agent.standby_session:
-            _, spec = self._session_of()
-            self._run.agent.prepare(fitted(spec, task))
+            _, spec = self._new_session()
+            self._run.agent.prepare(with_task_model(spec, task))
 
     async def _can_complete(self, task: Task) -> bool:
-        """Return whether something can verify a claim on the task, or the person allows that nothing does."""
+        """Return whether a claim on the task can be verified, or may stay unverified."""
         building = self._run.settings.phases.building
         return may_start(task, building, await asyncio.to_thread(self._run.gate.rules))
 
-    async def _set_aside(self, task: Task) -> None:
-        """Block a task that came up during the run and that no check can verify: nothing is spent on it."""
+    async def _block_unverifiable(self, task: Task) -> None:
+        """Block a task that was added during the run and that no check can verify."""
 
         def change(docs: Documents) -> Documents:
             now = docs.plan.task(task.id)
@@ -238,12 +242,12 @@ class BuildLoop:
                 return docs
             return docs.replacing(plan=blocked_without_check(docs.plan, now))
 
-        await self._run.project_state.transact(change, "no check can run for it")
+        await self._run.project_state.transact(change, "it has no check that can run")
 
-    def _stuck(self) -> End:
-        """Return the end without a ready task; a plan whose tasks this run gave up may be replanned."""
+    def _end_without_ready_task(self) -> End:
+        """Return the end for a plan without a ready task; if this run blocked a task, it may suggest a replan."""
         end = nothing_ready(self._docs.plan)
-        action = recovery_of_plan(self._docs.plan) if self._gave_up else RecoveryAction.NONE
+        action = recovery_of_plan(self._docs.plan) if self._blocked_a_task else RecoveryAction.NONE
         return end.model_copy(update={"recovery": action})
 
     @property
@@ -251,16 +255,16 @@ class BuildLoop:
         return self._run.docs
 
     async def _iterate(self, task: Task) -> End | None:
-        """Run and record one iteration with its steps; returns an end when another cannot help."""
+        """Run and record one iteration with its steps; return an end if the run must stop."""
         end = await self._steps.before(task)
         if end is not None:
             return end
         begun = await self._begin(task.id)
         if begun is None:
-            return None  # the person was quicker: choose again
+            return None  # the plan changed meanwhile: choose again
         task, number, injections = begun
         guidance = tuple(injection.guidance for injection in injections)
-        meter, spec = self._session_of()
+        meter, spec = self._new_session()
         rules = await asyncio.to_thread(self._run.gate.rules)
         await self._run.reviewer.begin(task, rules.checks)
         before = await asyncio.to_thread(self._contents.digest)
@@ -282,40 +286,41 @@ class BuildLoop:
             result = result.model_copy(update={"denied": "a change of ralph's documents"})
         await self._record(task.model_copy(update={"id": iteration.task_id}), number, result)
         self._last = (iteration.task_id, result)
-        done = self._docs.plan.task(iteration.task_id)
-        if done is not None and result.outcome is ev.IterationOutcome.COMPLETE:
-            await self._finished.passed(self._run, done, after)
+        complete = result.outcome is ev.IterationOutcome.COMPLETE
+        updated = self._docs.plan.task(iteration.task_id)
+        if updated is not None and complete:
+            await self._finished.passed(self._run, updated, after)
         end = await self._run_limits.after(result.failure)
         if (
             end is not None
             or result.outcome is ev.IterationOutcome.INTERRUPTED
-            or waited_out(result)
+            or passes_with_time(result)
         ):
-            await self._steps.forget()
+            await self._steps.drop_pending()
             return end
-        complete = result.outcome is ev.IterationOutcome.COMPLETE
         follows = self._docs.steps.under_way is not None
         end = await self._steps.after(complete=complete)
         if follows:
-            await self._run.snapshots.after(number)  # with what the steps have changed
+            await self._run.snapshots.after(number)  # including the changes of the steps
         return end
 
     async def _begin(self, task_id: str) -> tuple[Task, int, tuple[Injection, ...]] | None:
-        """Mark the task, count the iteration and take the guidance that waits.
+        """Mark the task in progress, count the iteration and take the pending guidance.
 
-        None when somebody has changed the plan since, so that this task is not the next any more.
+        Returns:
+            The task, the iteration's number and the guidance, or None if this task is no longer the next.
         """
         now = await asyncio.to_thread(look, self._run.project.root)
 
         def start(docs: Documents) -> Documents | None:
-            task = docs.plan.get_next_task()  # as it is under the lock, so that no change is lost
+            task = docs.plan.get_next_task()  # read under the lock, so that no edit is overlooked
             if task is None or task.id != task_id:
                 return None
             status = TaskStatus.IN_PROGRESS
             number = docs.state.iteration_count + 1
             return docs.replacing(
                 plan=docs.plan.with_task(task_id, status=status, begun=task.begun or now),
-                steps=self._steps.under_way(docs, number, task_id),
+                steps=self._steps.with_pending_steps(docs, number, task_id),
             )
 
         docs, waiting = await begin_iteration(self._run, start, "chosen")
@@ -325,19 +330,17 @@ class BuildLoop:
         return task, docs.state.iteration_count, waiting
 
     def _announce(self, task: Task, number: int, prompt_chars: int) -> None:
+        plan_before = self._docs.plan.with_task(task.id, status=TaskStatus.PENDING)
         self._run.emit(
             ev.IterationStarted(
                 iteration=number,
                 task_id=task.id,
                 title=task.title,
-                why=why_chosen(self._plan_before(task), task),
+                why=why_chosen(plan_before, task),
                 attempt=task.retry_count + 1,
                 prompt_chars=prompt_chars,
             )
         )
-
-    def _plan_before(self, task: Task) -> ImplementationPlan:
-        return self._docs.plan.with_task(task.id, status=TaskStatus.PENDING)
 
     async def _prompt(self, task: Task, number: int, guidance: tuple[str, ...]) -> str:
         project, docs, gate = self._run.project, self._docs, self._run.gate
@@ -347,7 +350,7 @@ class BuildLoop:
                 task,
                 number,
                 checks=gate.checks(task),
-                red_before=tuple(gate.baseline.told()),
+                failed_before=tuple(gate.baseline.failures()),
                 guidance=guidance,
             )
             text, memory = prompt_of_task(project, docs, facts, self._request.prompt)
@@ -357,30 +360,28 @@ class BuildLoop:
         return await asyncio.to_thread(build)
 
     def _close_later(self, session: AgentSession) -> None:
-        """Close a session in the background: ending a CLI takes a moment that the next iteration need not wait for."""
+        """Close a session in the background, so that the next iteration need not wait for the CLI to end."""
         task = asyncio.create_task(session.close(), name="ralph-close-session")
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
 
     async def _record(self, task: Task, number: int, result: IterationResult) -> None:
-        """Write down the outcome: the task, the breaker, the totals, the memory, the archive."""
-        since = came_back(self._docs.breaker.left, result.contents)
+        """Record the iteration, and warn if it undid earlier work or its task is now blocked."""
+        since = restored_iteration(self._docs.breaker.left, result.contents)
         if since is not None:
-            text = (
-                f"{seen(self._docs.breaker.left, result.contents)}: what was done since is undone."
-            )
+            text = f"{seen(self._docs.breaker.left, result.contents)}, so later work was undone."
             self._run.emit(ev.Notice(level="warning", text=f"After iteration {number} {text}"))
         before = self._docs.plan
         docs = await record_iteration(
             self._run, number, task.id, result, phase=Phase.BUILDING, title=task.title
         )
-        given_up = blocked_told(before, docs.plan, task.id)
-        if given_up:
-            self._gave_up = True
-            self._run.emit(ev.Notice(level="warning", text=given_up))
+        task_signal = blocked_notice(before, docs.plan, task.id)
+        if task_signal:
+            self._blocked_a_task = True
+            self._run.emit(ev.Notice(level="warning", text=task_signal))
 
-    async def _put_back(self, why: str) -> None:
-        """Queue again a task left in progress: at the end, or by an editor with an older plan."""
+    async def _requeue_stale(self, why: str) -> None:
+        """Queue a task again that is in progress although no one works on it, for example after an edit."""
         if self._docs.plan.get_current_task() is not None:
 
             def change(docs: Documents) -> Documents:
@@ -394,15 +395,16 @@ def require_workable(plan: ImplementationPlan) -> None:
     """Refuse an unworkable plan.
 
     Raises:
-        PlanError: Naming every problem.
+        PlanError: The plan has problems, or no tasks; the message names every problem.
     """
     if message := plan.why_unworkable():
         raise PlanError(
-            message, "Correct .ralph/implementation_plan.json; nothing was spent on it."
+            message,
+            "Correct .ralph/implementation_plan.json, then run again. No cost was incurred.",
         )
     if not plan.tasks:
         message = "The plan has no tasks."
         raise PlanError(
             message,
-            '`ralph "what you want"` makes one, or write it into .ralph/implementation_plan.json.',
+            'Make a plan with `ralph "what you want"`, or write .ralph/implementation_plan.json yourself.',
         )

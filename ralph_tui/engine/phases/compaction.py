@@ -1,4 +1,4 @@
-"""Have the planning model shorten the learnings in progress.txt; the log as it was is kept beside them."""
+"""Have the planning model shorten the learnings in progress.txt; a copy of the old log is kept."""
 
 import asyncio
 from collections.abc import Sequence
@@ -9,31 +9,30 @@ from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.sanitize import inert, one_line
 from ralph_tui.domain.tool_calls import ToolAnswer
 from ralph_tui.engine.core.outcome import End, complete_end
-from ralph_tui.engine.phases.phase_session import Stage, run_session
-from ralph_tui.engine.phases.phase_supervisor import PhaseSupervisor
+from ralph_tui.engine.phases.phase_session import PhaseSupervisor, Stage, run_session
 from ralph_tui.engine.prompts import tool_schemas as rt
 from ralph_tui.engine.prompts.prompts import bullets, fenced
 from ralph_tui.engine.session.spec import compaction_spec
 from ralph_tui.store.project import Project
 
-BOUND = 60
-"""Learnings up to which there is nothing to shorten."""
+MAX_UNCOMPACTED = 60
+"""The number of learnings up to which there is nothing to shorten."""
 
-MOST_CHARACTERS = 36_000
-"""Of the learnings that one session shortens; the oldest ones are taken."""
+MAX_INPUT_CHARS = 36_000
+"""Characters of learnings that one session shortens, beginning with the oldest."""
 
-LONGEST = 400
-"""Characters of a learning that is handed in."""
+MAX_LEARNING_CHARS = 400
+"""Characters of a learning in the shorter list."""
 
-_MISSING = "The shorter list is missing. Hand it in with ralph_submit_learnings."
-_TOO_LONG = f"a learning of more than {LONGEST} characters; shorten it or split it"
+_MISSING = "The shorter list is missing. Submit it with ralph_submit_learnings."
+_TOO_LONG = f"a learning of more than {MAX_LEARNING_CHARS} characters; shorten it or split it"
 
 
 def learnings_to_shorten(project: Project) -> tuple[str, ...]:
-    """Return the oldest learnings, as many as one session reads. Blocks."""
+    """Return the oldest learnings, as many as one session can read. Blocks."""
     taken: list[str] = []
-    left = MOST_CHARACTERS
-    for line in project.every_learning():
+    left = MAX_INPUT_CHARS
+    for line in project.all_learnings():
         left -= len(line) + 3
         if left < 0:
             break
@@ -42,41 +41,43 @@ def learnings_to_shorten(project: Project) -> tuple[str, ...]:
 
 
 def require_learnings(project: Project) -> None:
-    """Refuse to shorten what is short. Blocks.
+    """Refuse to shorten a list that is short already. Blocks.
 
     Raises:
         PlanError: There are too few learnings.
     """
-    known = len(project.every_learning())
-    if known <= BOUND:
-        told = plural(known, "learning")
-        message = f"There is nothing to compact: {told}, and up to {BOUND} are no burden."
-        raise PlanError(message, "`ralph memory --stats` says how many there are.")
+    known = len(project.all_learnings())
+    if known <= MAX_UNCOMPACTED:
+        count = plural(known, "learning")
+        message = (
+            f"There is nothing to compact: {count}. Compaction starts at {MAX_UNCOMPACTED + 1}."
+        )
+        raise PlanError(message, "See how many there are with `ralph memory --stats`.")
 
 
 async def run(stage: Stage) -> End:
-    """Run sessions until a shorter list is written, or something stops them."""
+    """Run sessions until a shorter list is written or the run must stop."""
     own = replace(stage, spec_for=lambda usd: compaction_spec(stage.spec_for(usd)))
     taken = await asyncio.to_thread(learnings_to_shorten, stage.run.project)
-    handed = _Compaction(stage, taken)
+    compaction = _ShorterList(stage, taken)
     while True:
         supervisor = PhaseSupervisor(
             stage.run,
-            missing=handed.missing,
-            handlers={"ralph_submit_learnings": handed.submit},
+            missing=compaction.missing,
+            handlers={"ralph_submit_learnings": compaction.submit},
             ends_turn=frozenset({"ralph_submit_learnings"}),
         )
         end = await stage.run_limits.reason_to_stop() or await run_session(
             own,
             supervisor,
             prompt=_prompt(taken),
-            missing=handed.missing,
-            why="learnings are compacted",
+            missing=compaction.missing,
+            why="shortening the learnings",
         )
         if end is not None:
             return end
-        if handed.told:
-            return complete_end(handed.told, handed.kept)
+        if compaction.summary:
+            return complete_end(compaction.summary, compaction.hint)
 
 
 def _prompt(taken: Sequence[str]) -> str:
@@ -86,48 +87,48 @@ def _prompt(taken: Sequence[str]) -> str:
     )
 
 
-class _Compaction:
-    """What one run hands in."""
+class _ShorterList:
+    """Receives the shorter list from the model and writes it."""
 
     def __init__(self, stage: Stage, taken: tuple[str, ...]) -> None:
         self._stage = stage
         self._taken = taken
-        self.told = ""
-        self.kept = ""
+        self.summary = ""
+        self.hint = ""
 
     async def missing(self) -> str | None:
-        """Return what the model still has to do."""
-        return None if self.told else _MISSING
+        """Return what the model still has to do, or None."""
+        return None if self.summary else _MISSING
 
     async def submit(self, given: rt.ToolInput) -> ToolAnswer:
-        """Write the shorter list when it is one."""
+        """Write the list if it is valid and shorter; otherwise return its problems."""
         assert isinstance(given, rt.SubmitLearnings)
-        if self.told:
-            return rt.error("The list is written already. Stop now.")
+        if self.summary:
+            return rt.error("The list is already written. Stop now.")
         lines = [
             f"{one.category.upper()}: {one_line(one.learning, 4_000)}" for one in given.learnings
         ]
         if refused := problems(self._taken, lines):
-            return rt.error("NOT YET:\n" + bullets(refused) + "\nHand in the whole list again.")
+            return rt.error("NOT YET:\n" + bullets(refused) + "\nSubmit the whole list again.")
         project = self._stage.run.project
         copy = await asyncio.to_thread(project.compact_learnings, self._taken, lines)
-        self.told = f"{len(self._taken)} learnings became {len(lines)}"
+        self.summary = f"shortened {len(self._taken)} learnings to {len(lines)}"
         name = copy.relative_to(project.root)
-        self.kept = f"The log as it was is in {name}."
+        self.hint = f"The previous log was saved as {name}."
         return rt.answer({"written": len(lines), "next": "Stop now."})
 
 
 def problems(taken: Sequence[str], lines: Sequence[str]) -> list[str]:
-    """Say why a list is no shorter form of the learnings."""
+    """Return why a list is not an acceptable shorter form of the learnings."""
     found = []
     if len(lines) >= len(taken):
         found.append(f"{len(lines)} learnings are not fewer than {len(taken)}")
     if sum(map(len, lines)) >= sum(map(len, taken)):
         found.append("the list is not shorter than before")
-    if any(len(line) > LONGEST + len("architecture: ") for line in lines):
+    if any(len(line) > MAX_LEARNING_CHARS + len("architecture: ") for line in lines):
         found.append(_TOO_LONG)
     if len(set(lines)) < len(lines):
-        found.append("one learning is there twice")
+        found.append("a learning occurs twice")
     if any(line != line.encode("utf-8", "replace").decode() for line in lines):
-        found.append("one learning is no valid text")
+        found.append("a learning is not valid text")
     return found

@@ -1,4 +1,4 @@
-"""Run discovery: turn a request into specifications, in conversation with the person."""
+"""Run discovery: turn a request into specs, asking the person where necessary."""
 
 import asyncio
 from collections.abc import Sequence
@@ -15,21 +15,20 @@ from ralph_tui.engine.decisions.ask_person import (
     QuestionChannel,
     clear_decision,
     decide,
-    left_open,
+    unanswered_questions,
     waiting_for_answer,
     withdraw_open_questions,
 )
 from ralph_tui.engine.phases.opening_prompts import prompt_of_discovery
-from ralph_tui.engine.phases.phase_session import Stage, run_session
-from ralph_tui.engine.phases.phase_supervisor import PhaseSupervisor
+from ralph_tui.engine.phases.phase_session import PhaseSupervisor, Stage, run_session
 from ralph_tui.engine.prompts.prompts import bullets
 from ralph_tui.store.project import Documents
 
 
 async def run(stage: Stage) -> End | None:
-    """Work until there are valid specs that the person confirms; None leads on to planning."""
+    """Work until the person approves valid specs; return an end, or None to continue with planning."""
     fresh = await _take_request(stage)
-    if (end := await _unanswered(stage, fresh=fresh)) is not None:
+    if (end := await _end_if_unanswered(stage, fresh=fresh)) is not None:
         return end
     feedback = ""
 
@@ -38,7 +37,7 @@ async def run(stage: Stage) -> End | None:
 
     while True:
         if fresh or feedback or await missing_specs(stage) is not None:
-            end = await stage.run_limits.reason_to_stop() or await _talk(stage, feedback)
+            end = await stage.run_limits.reason_to_stop() or await _run_session(stage, feedback)
             if end is not None:
                 return end
             fresh = False
@@ -58,10 +57,10 @@ async def run(stage: Stage) -> End | None:
         feedback = decided.reason or "The person is not satisfied with the specs."
 
 
-async def _unanswered(stage: Stage, *, fresh: bool) -> End | None:
-    """Return the end of a run that cannot answer what the last one left open; else no question stays open."""
+async def _end_if_unanswered(stage: Stage, *, fresh: bool) -> End | None:
+    """Return the end of a run if the last run left questions that it cannot ask; otherwise withdraw them."""
     if not fresh and not stage.request.interactive and _may_ask(stage):
-        questions = await left_open(stage.run, stage.request, stage.phase)
+        questions = await unanswered_questions(stage.run, stage.request, stage.phase)
         if questions:
             return waiting_for_answer(questions)
     await withdraw_open_questions(stage.run)
@@ -69,7 +68,7 @@ async def _unanswered(stage: Stage, *, fresh: bool) -> End | None:
 
 
 async def _take_request(stage: Stage) -> bool:
-    """Keep the request on disk; returns whether it is new."""
+    """Write a new request to disk; return whether it is new."""
     if not is_new(stage.docs, stage.request):
         return False
     now = stage.run.clock()
@@ -78,28 +77,28 @@ async def _take_request(stage: Stage) -> bool:
 
 
 def is_new(docs: Documents, request: RunRequest) -> bool:
-    """Return whether the person asks for something else than before."""
+    """Return whether the request differs from the previous one."""
     return request.text.strip() not in ("", docs.state.request)
 
 
 def with_request(docs: Documents, request: RunRequest, now: datetime) -> Documents:
-    """Return the documents with what the person asks for now."""
+    """Return the documents with a new request."""
     return docs.with_state(request=request.text.strip(), requested_at=now, approval=None)
 
 
 async def read_specs(stage: Stage) -> tuple[Spec, ...]:
-    """Return the specs as they are on disk now."""
+    """Return the specs that are on disk now."""
     return await asyncio.to_thread(stage.run.project.read_specs)
 
 
 async def missing_specs(stage: Stage) -> str | None:
-    """Return what the specs lack, as an order to the model; None when every one is complete."""
+    """Return what the specs on disk lack, as an instruction to the model; None if all are complete."""
     folder = stage.run.project.layout.specs.relative_to(stage.run.project.root)
     return spec_problems(await read_specs(stage), folder.as_posix())
 
 
 def spec_problems(specs: Sequence[Spec], folder: str = "specs") -> str | None:
-    """Return what these specs lack, as an order to the model; None when every one is complete."""
+    """Return what these specs lack, as an instruction to the model; None if all are complete."""
     if not specs:
         return f"There is no spec yet. Write at least one `{folder}/<topic>.md` with the four sections."
     lacking = {s.path: s.problems() for s in specs if s.problems()}
@@ -109,9 +108,10 @@ def spec_problems(specs: Sequence[Spec], folder: str = "specs") -> str | None:
     return "Python checked the specs:\n" + bullets(lines)
 
 
-async def _talk(stage: Stage, feedback: str) -> End | None:
-    most = stage.run.settings.phases.discovery.max_questions
-    asking = QuestionChannel(stage.run, stage.request, stage.phase, most=most)
+async def _run_session(stage: Stage, feedback: str) -> End | None:
+    """Run one session and report the specs; return an end if the run must stop."""
+    limit = stage.run.settings.phases.discovery.max_questions
+    asking = QuestionChannel(stage.run, stage.request, stage.phase, most=limit)
 
     async def missing() -> str | None:
         return await missing_specs(stage)
@@ -123,7 +123,7 @@ async def _talk(stage: Stage, feedback: str) -> End | None:
         supervisor,
         prompt=prompt,
         missing=missing,
-        why=(feedback and "the person wants changes") or "a request becomes specifications",
+        why=(feedback and "you requested changes") or "writing the specs for the request",
     )
     if asking.unanswered:
         waited = stage.run.settings.limits.ask_timeout_seconds if stage.request.interactive else 0
@@ -144,7 +144,7 @@ def _may_ask(stage: Stage) -> bool:
 
 
 def may_ask(request: RunRequest, settings: Settings) -> bool:
-    """Return whether discovery may put questions to a person."""
+    """Return whether discovery may ask a person questions."""
     return not request.no_input and settings.phases.discovery.human_in_loop
 
 

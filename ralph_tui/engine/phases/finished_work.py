@@ -21,74 +21,74 @@ from ralph_tui.engine.verification.fingerprint import Fingerprinter
 from ralph_tui.engine.verification.gate import Check
 from ralph_tui.store.project import Documents
 
-BY_HAND = "marked complete by hand"
+HOW_TO_END = "marked complete by hand"
 
-MOST_NAMED = 5
+MAX_NAMED = 5
 
 
 async def accept_marked_by_hand(run: RunContext) -> None:
-    """Record tasks that the person marked complete in the plan file as their decision, and say so once.
+    """Record tasks that the person marked complete in the plan file as their decision, and report them once.
 
-    What a command of the agent marked is undone before anything is read here.
+    Edits by the agent's commands are undone before the plan is read here.
     """
     book = run.project.receipts
     if not await asyncio.to_thread(book.unrecorded, run.docs.plan):
         return
     docs = await run.project_state.transact(lambda docs: docs)
     tasks = await asyncio.to_thread(book.unrecorded, docs.plan)
-    rests = TaskVerification.decided_by_person(BY_HAND, run.clock())
-    made = {task.id: await asyncio.to_thread(book.record, task.id, rests) for task in tasks}
+    decision = TaskVerification.decided_by_person(HOW_TO_END, run.clock())
+    recorded = {task.id: await asyncio.to_thread(book.record, task.id, decision) for task in tasks}
 
     def change(now: Documents) -> Documents:
         plan = now.plan
         for task in book.unrecorded(plan):
-            if task.id in made:
-                plan = plan.with_task(task.id, verification=made[task.id])
+            if task.id in recorded:
+                plan = plan.with_task(task.id, verification=recorded[task.id])
         return now.replacing(plan=plan)
 
-    if made:
+    if recorded:
         await run.project_state.transact(change, "recorded as your decision")
-        run.emit(ev.Notice(text=_told(tuple(made))))
+        run.emit(ev.Notice(text=_by_hand_notice(tuple(recorded))))
 
 
-def _told(ids: tuple[str, ...]) -> str:
-    named = ", ".join(ids[:MOST_NAMED]) + (", …" if len(ids) > MOST_NAMED else "")
+def _by_hand_notice(ids: tuple[str, ...]) -> str:
+    named = ", ".join(ids[:MAX_NAMED]) + (", …" if len(ids) > MAX_NAMED else "")
     count = "1 task was" if len(ids) == 1 else f"{len(ids)} tasks were"
-    return f"{count} marked complete by hand ({named}). Ralph takes your word for it and runs no checks."
+    return f"{count} marked complete by hand ({named}). Ralph does not check this."
 
 
-MOST_REOPENED = 2
-"""How often one task is opened again; then it is blocked, so that two tasks cannot undo each other for ever."""
+MAX_REOPENED = 2
+"""How often a task is reopened before it is blocked, so that two tasks cannot undo each other forever."""
 
 RED = frozenset({ReceiptStatus.FAILED, ReceiptStatus.TIMED_OUT})
-"""What opens a task again. A check that nobody may run now says nothing."""
+"""The statuses that reopen a task. A check that may not run now is no evidence."""
 
-_NAMED_TASKS = 3
+_MAX_LATER_NAMED = 3
 
 
 class FinishedWork:
-    """Checks complete tasks again during one run; a check that passed with the same files is not repeated."""
+    """Checks complete tasks again; a check that passed in this run with the same files is not repeated."""
 
     def __init__(self, root: Path) -> None:
-        """Nothing has passed yet."""
+        """Start without any passed checks."""
         self._contents = Fingerprinter(root)
         self._passed: dict[str, str] = {}
-        """For each command the contents of the project with which it passed."""
+        """Maps each command to the fingerprint of the files with which it passed."""
 
     async def passed(self, run: RunContext, task: Task, contents: str) -> None:
-        """Remember that the checks of a task passed with these contents."""
+        """Remember that the checks of a task passed with this fingerprint of the files."""
         for check in await asyncio.to_thread(run.gate.own_checks, task):
             self._passed[check.command] = contents
 
     async def reopen(self, run: RunContext) -> bool:
-        """Run the checks of all complete tasks again; returns whether any task was reopened or blocked.
+        """Run the checks of all complete tasks again; return whether any task was reopened or blocked.
 
         Raises:
             StoreError: The plan could not be written.
         """
         if not run.settings.phases.building.recheck_finished:
             return False
-        red = await self._red(run)
+        red = await self._failing_checks(run)
         if not red:
             return False
 
@@ -98,15 +98,15 @@ class FinishedWork:
                 plan = with_reopened(plan, task_id, receipts)
             return docs.replacing(plan=plan)
 
-        await run.project_state.transact(change, "a check that had passed fails now")
+        await run.project_state.transact(change, "a check that passed before fails now")
         for task_id, receipts in red.items():
             command = one_line(receipts[0].command, 120)
-            text = f"Finished task {task_id} is open again: `{command}` fails now."
+            text = f"Reopened the finished task {task_id}: `{command}` fails now."
             run.emit(ev.Notice(level="warning", text=text))
         return True
 
-    async def _red(self, run: RunContext) -> dict[str, tuple[Receipt, ...]]:
-        """Return the failing checks of each complete task that has some."""
+    async def _failing_checks(self, run: RunContext) -> dict[str, tuple[Receipt, ...]]:
+        """Return the receipts of failing checks by complete task; tasks without any are left out."""
         tasks = [t for t in run.docs.plan.tasks if _is_checked_again(t)]
         own = await asyncio.to_thread(lambda: {t.id: run.gate.own_checks(t) for t in tasks})
         now = await asyncio.to_thread(self._contents.digest)
@@ -118,12 +118,14 @@ class FinishedWork:
         }
         if due:
             number = sum(any(c.command in due for c in checks) for checks in own.values())
-            run.emit(ev.Notice(text=_begins(number, len(due))))
+            count, commands = plural(number, "finished task"), plural(len(due), "command")
+            text = f"Checking {count} again ({commands})."
+            run.emit(ev.Notice(text=text))
         receipts: dict[str, Receipt] = {}
         for check in due.values():
             if run.docs.state.stop is not StopMode.NONE:
                 return {}
-            receipts[check.command] = await _twice(run, check)
+            receipts[check.command] = await _run_twice_if_failing(run, check)
         now = await asyncio.to_thread(self._contents.digest)  # checks may write files
         self._passed |= {
             command: now for command, receipt in receipts.items() if receipt.status not in RED
@@ -139,18 +141,14 @@ class FinishedWork:
         return {task_id: red for task_id, red in found.items() if red}
 
 
-def _begins(tasks: int, commands: int) -> str:
-    return f"Checking {plural(tasks, 'finished task')} again: {plural(commands, 'command')}."
-
-
-async def _twice(run: RunContext, check: Check) -> Receipt:
-    """Return the receipt of a check; a failing check runs once more, because a flaky test must not reopen a task."""
-    receipt = await run.gate.run_alone(check)
-    return await run.gate.run_alone(check) if receipt.status in RED else receipt
+async def _run_twice_if_failing(run: RunContext, check: Check) -> Receipt:
+    """Run a check and return its receipt; repeat a failing one, because a flaky test must not reopen a task."""
+    receipt = await run.gate.run_check(check)
+    return await run.gate.run_check(check) if receipt.status in RED else receipt
 
 
 def _is_checked_again(task: Task) -> bool:
-    """Return whether a task was completed by checks, and not by a decision of the person."""
+    """Return whether a task was completed by checks, not by a decision of the person."""
     decided = (
         task.verification is not None and task.verification.outcome is VerificationOutcome.ACCEPTED
     )
@@ -160,7 +158,7 @@ def _is_checked_again(task: Task) -> bool:
 def with_reopened(
     plan: ImplementationPlan, task_id: str, receipts: Sequence[Receipt]
 ) -> ImplementationPlan:
-    """Return the plan with a task reopened, or blocked when that has happened too often."""
+    """Return the plan with a task reopened, or blocked if it was reopened too often."""
     task = plan.task(task_id)
     if task is None or task.status is not TaskStatus.COMPLETE:
         return plan
@@ -182,21 +180,21 @@ def with_reopened(
             f"{why} Make it pass again without undoing what came later.\n{failure_report(receipts)}"
         ),
     }
-    if task.reopened >= MOST_REOPENED:
+    if task.reopened >= MAX_REOPENED:
         changes["status"] = TaskStatus.BLOCKED
         changes["blockers"] = (
             *task.blockers,
-            f"{why} It was opened again {task.reopened} times already.",
+            f"{why} The task was already reopened {task.reopened} times.",
         )
     return plan.with_task(task_id, **changes)
 
 
 def _completed_after(plan: ImplementationPlan, task: Task) -> tuple[str, ...]:
-    """Return the last tasks that were completed after this one, the latest first."""
+    """Return the latest tasks that were completed after this one, latest first."""
     since = task.completed_at
     if since is None:
         return ()
     later = [
         (t.completed_at, t.id) for t in plan.tasks if t.completed_at and t.completed_at > since
     ]
-    return tuple(task_id for _, task_id in sorted(later, reverse=True)[:_NAMED_TASKS])
+    return tuple(task_id for _, task_id in sorted(later, reverse=True)[:_MAX_LATER_NAMED])

@@ -1,4 +1,4 @@
-"""Run one iteration: one task, one fresh session, one outcome."""
+"""Run one iteration: one attempt at one task in a new session."""
 
 import asyncio
 import json
@@ -17,37 +17,32 @@ from ralph_tui.engine.core.usage_meter import UsageMeter
 from ralph_tui.engine.limits.cost_limits import cost_limit_reached
 from ralph_tui.engine.prompts.prompts import handoff_prompt
 from ralph_tui.engine.session.handoff import write_handoff
-from ralph_tui.engine.session.iteration_result import IterationResult, is_the_tasks
+from ralph_tui.engine.session.iteration_result import IterationResult, counts_against_task
 from ralph_tui.engine.session.supervisor import TaskSupervisor
-from ralph_tui.engine.session.turns import Conversation, InterruptReason, interrupt_told
+from ralph_tui.engine.session.turns import Conversation, InterruptReason, describe_interrupt
 
-READ_BYTES = 1_000_000
+MAX_MANIFEST_BYTES = 1_000_000
 _NAME = re.compile(r"[A-Za-z0-9@][\w.@/-]*")
 
 Dependencies = Mapping[str, frozenset[str]]
-"""The command that adds a dependency, and the names of those that it would have added."""
+"""Maps a command that adds a dependency to the names of the dependencies of that kind."""
 
 
 def declared_dependencies(root: Path) -> Dependencies:
-    """Return the dependencies that a project's manifests declare; an unreadable one declares nothing."""
+    """Return the dependencies that a project's manifests declare; an unreadable manifest is ignored."""
     found: dict[str, frozenset[str]] = {}
-    for name, reading in _MANIFESTS.items():
+    for name, parse in _MANIFESTS.items():
         try:
             with (root / name).open("rb") as file:
-                text = file.read(READ_BYTES).decode("utf-8", "replace")
-            found |= {command: frozenset(names) for command, names in reading(text).items()}
-        except (
-            OSError,
-            ValueError,
-            AttributeError,
-            TypeError,
-        ):  # missing, half written, of another shape
-            continue
+                text = file.read(MAX_MANIFEST_BYTES).decode("utf-8", "replace")
+            found |= {command: frozenset(names) for command, names in parse(text).items()}
+        except (OSError, ValueError, AttributeError, TypeError):
+            continue  # missing, half written, or with another structure
     return found
 
 
 def added_dependencies(before: Dependencies, after: Dependencies) -> tuple[str, ...]:
-    """Return the commands that add what is declared now and was not before."""
+    """Return the commands that add the dependencies which are new in `after`."""
     return tuple(
         f"{command} {name}"
         for command, names in after.items()
@@ -102,42 +97,43 @@ _MANIFESTS: Mapping[str, Callable[[str], Mapping[str, Iterable[str]]]] = {
 }
 
 
-AT_ONCE = frozenset({InterruptReason.STOP, InterruptReason.PAUSE, InterruptReason.TASK_TAKEN})
-"""Interruptions that do not wait for a claim that is being checked."""
+AT_ONCE = frozenset({InterruptReason.STOP, InterruptReason.PAUSE, InterruptReason.TASK_WITHDRAWN})
+"""Interrupts that do not wait until a current claim is judged."""
 
 
 class Iteration:
-    """Runs one attempt at one task; the task is in progress when it starts."""
+    """Runs one attempt at a task that is in progress."""
 
     def __init__(
         self, run: RunContext, task: Task, *, number: int, spec: SessionSpec, meter: UsageMeter
     ) -> None:
-        """Attempt `task` in a session made to `spec`, with the task's own model where it has one.
+        """Prepare an attempt at `task`.
 
         Args:
-            run: The parts of the run.
+            run: The run's context.
             task: The task to attempt, in progress.
             number: The iteration's number.
-            spec: What the session is made to; the task's own model goes before.
-            meter: Counts what the session uses.
+            spec: The spec of the session; the task's own model overrides its model.
+            meter: Counts the session's usage.
         """
         self._run = run
         self._number = number
-        self._usual = spec
-        self._spec = fitted(spec, task)
+        self._base_spec = spec
+        self._spec = with_task_model(spec, task)
         self._meter = meter
-        self._supervisor = TaskSupervisor(task, run, meter=meter, on_work=self._prepare_next)
+        self._supervisor = TaskSupervisor(task, run, meter=meter)
         self._handed_off = ""
+        self._context_full = False
         self._seconds = run.settings.phases.building.iteration_timeout_seconds
         self._declared: Dependencies = {}
 
     @property
     def task_id(self) -> str:
-        """What the task is called now; the person may have renamed it."""
+        """The task's current id; the person may have renamed it."""
         return self._supervisor.task.task_id
 
     async def run(self, prompt: str) -> tuple[IterationResult, AgentSession]:
-        """Work on the task; the caller closes the session.
+        """Work on the task and return the result; the caller closes the session.
 
         Raises:
             SetupError: No session could be started.
@@ -145,20 +141,23 @@ class Iteration:
         """
         root = self._run.project.root
         self._declared = await asyncio.to_thread(declared_dependencies, root)
-        talk = Conversation(
+        conversation = Conversation(
             self._run, self._supervisor, self._spec, self._meter, seconds=self._seconds
         )
-        async with talk:
-            ended = await talk.say(prompt)
-            # What is claimed at the moment a limit is reached is still judged.
-            await self._supervisor.tools.finish_checking(at_once=talk.interrupted in AT_ONCE)
-            if why := self._why_hand_off(ended, talk.interrupted):
-                await self._hand_off(talk, why)
-        result = talk.measured(self._result(ended, talk.interrupted)).model_copy(
+        async with conversation:
+            self._prepare_next()
+            ended = await conversation.run_turn(prompt)
+            # A claim made just when a limit is reached is still judged.
+            await self._supervisor.tools.finish_judging(at_once=conversation.interrupted in AT_ONCE)
+            if why := self._why_hand_off(ended, conversation.interrupted):
+                self._context_full = why != self._supervisor.ending
+                await self._hand_off(conversation, why)
+        result = conversation.with_usage(self._result(ended, conversation.interrupted)).model_copy(
             update={
                 "note": self._supervisor.tools.note,
-                "dependencies": await self._added(),
+                "dependencies": await self._added_dependencies(),
                 "handed_off": bool(self._handed_off),
+                "context_full": self._context_full,
                 "files": tuple(self._supervisor.files),
                 "denied": self._supervisor.denied,
                 "tests_only": self._supervisor.tests_only,
@@ -167,10 +166,10 @@ class Iteration:
                 "fingerprint": self._supervisor.tools.fingerprint,
             }
         )
-        return result, talk.session
+        return result, conversation.session
 
     def _prepare_next(self) -> None:
-        """Connect the next session while this one works, so that nobody waits for it later."""
+        """Connect the next session while this one works, so that the next iteration need not wait."""
         plan, task_id = self._run.docs.plan, self._supervisor.task.task_id
         if not self._supervisor.handing_off:
             plan = plan.with_task(task_id, status=TaskStatus.COMPLETE)
@@ -178,10 +177,10 @@ class Iteration:
             self._supervisor.task.task if self._supervisor.handing_off else plan.get_next_task()
         )
         if following is not None and self._run.settings.agent.standby_session:
-            self._run.agent.prepare(fitted(self._usual, following))
+            self._run.agent.prepare(with_task_model(self._base_spec, following))
 
     def _why_hand_off(self, ended: TurnEnded, interrupted: InterruptReason) -> str:
-        """Say why the session is handed off before it ends; empty when it is not."""
+        """Return why the session must be handed off, or an empty string."""
         budget = self._meter.budget
         full = f"context {budget.percent:.0f} % full"
         if not self._supervisor.working:
@@ -189,45 +188,46 @@ class Iteration:
         if interrupted is InterruptReason.CONTEXT:
             return full
         if ended.failure is not None:
-            return "the context window was full" if self._has_filled(ended.failure) else ""
+            return "the context window was full" if self._has_filled_context(ended.failure) else ""
         if interrupted is not InterruptReason.NONE:
             return ""
         return full if budget.at_turn_end() is BudgetDecision.HAND_OFF else self._supervisor.ending
 
-    def _has_filled(self, failure: Failure) -> bool:
-        """Return whether work has filled the context; a first prompt that is too long leaves nothing to hand off."""
+    def _has_filled_context(self, failure: Failure) -> bool:
+        """Return whether the context is full of work; a first prompt that is too long leaves none to hand off."""
         return failure.kind is FailureClass.CONTEXT_FULL and self._meter.tokens > 0
 
-    async def _hand_off(self, talk: Conversation, why: str) -> None:
+    async def _hand_off(self, conversation: Conversation, why: str) -> None:
         percent = self._meter.budget.percent
         self._run.emit(ev.HandoffStarted(reason=why, percent=percent))
         self._supervisor.handing_off = True
-        ended = await talk.say(handoff_prompt(why))
+        self._prepare_next()
+        ended = await conversation.run_turn(handoff_prompt(why))
         self._handed_off = why
         path = await write_handoff(
-            self._run, self._supervisor, self._number, self._meter, await self._added()
+            self._run, self._supervisor, self._number, self._meter, await self._added_dependencies()
         )
         summarised = self._supervisor.tools.note is not None and ended.failure is None
         self._run.emit(ev.HandoffFinished(path=path, summarised=summarised))
 
-    async def _added(self) -> tuple[str, ...]:
-        """Return the dependencies added since the session began."""
+    async def _added_dependencies(self) -> tuple[str, ...]:
+        """Return the commands for the dependencies added since the session began."""
         now = await asyncio.to_thread(declared_dependencies, self._run.project.root)
         return added_dependencies(self._declared, now)
 
     def _result(self, ended: TurnEnded, interrupted: InterruptReason) -> IterationResult:
-        """Return the outcome, from the facts on disk first and the turn's end second."""
+        """Return the outcome. The plan on disk decides first, then the end of the turn."""
         task = self._supervisor.task
         if task.settled is TaskStatus.COMPLETE:
-            return _result(IterationOutcome.COMPLETE, self._supervisor.tools.told)
+            return _result(IterationOutcome.COMPLETE, self._supervisor.tools.completion_evidence)
         if task.settled is TaskStatus.BLOCKED:
-            blockers = task.task.blockers if task.task else ()
-            return _result(IterationOutcome.BLOCKED, blockers[-1] if blockers else "blocked")
+            reason = task.blockers[-1] if task.blockers else "blocked"
+            return _result(IterationOutcome.BLOCKED, reason)
         if self._handed_off:
             return _result(IterationOutcome.HANDED_OFF, self._handed_off)
         undisturbed = interrupted is InterruptReason.NONE and ended.failure is None
-        if interrupted is InterruptReason.TASK_TAKEN or (undisturbed and task.taken_away):
-            return _result(IterationOutcome.SKIPPED, task.taken_away or interrupted.value)
+        if interrupted is InterruptReason.TASK_WITHDRAWN or (undisturbed and task.withdrawn_reason):
+            return _result(IterationOutcome.SKIPPED, task.withdrawn_reason or interrupted.value)
         if interrupted is not InterruptReason.NONE:
             return self._interrupted_result(interrupted)
         if ended.failure is not None:
@@ -235,31 +235,33 @@ class Iteration:
                 outcome=IterationOutcome.FAILED,
                 reason=ended.failure.message,
                 failure=ended.failure,
-                counts_as_retry=is_the_tasks(ended.failure),
+                counts_as_retry=counts_against_task(ended.failure),
             )
-        return self._without_claim()
+        return self._unclaimed_result()
 
     def _interrupted_result(self, interrupted: InterruptReason) -> IterationResult:
-        reason = interrupt_told(interrupted, self._meter, self._seconds)
+        reason = describe_interrupt(interrupted, self._meter, self._seconds)
         if interrupted in (InterruptReason.STOP, InterruptReason.PAUSE):
             return _result(IterationOutcome.INTERRUPTED, reason)
-        # What the run or the project has spent is not the task's doing.
+        # A cost limit of the run or the project is not the task's fault.
         spent = cost_limit_reached(self._meter.costs, self._meter.limits)
-        others = interrupted is InterruptReason.COST and spent is not None and spent.ends_run
-        return _result(IterationOutcome.FAILED, reason, retry=not others)
+        ends_run = interrupted is InterruptReason.COST and spent is not None and spent.ends_run
+        return _result(IterationOutcome.FAILED, reason, retry=not ends_run)
 
-    def _without_claim(self) -> IterationResult:
+    def _unclaimed_result(self) -> IterationResult:
         gate = self._supervisor.tools.gate_result
-        reason = self._supervisor.tools.review_refusal or "the model stopped without a claim"
+        reason = (
+            self._supervisor.tools.review_refusal or "the model stopped without claiming the task"
+        )
         if gate is not None and self._supervisor.tools.claim_refused:
-            reason = f"the claim was refused: {gate.refusal}"
+            reason = f"the claim was rejected: {gate.refusal}"
         return _result(
             IterationOutcome.INCOMPLETE, reason, retry=not self._supervisor.tools.retry_counted
         )
 
 
-def fitted(spec: SessionSpec, task: Task) -> SessionSpec:
-    """Return the spec of a session for this task, with the task's own model where it has one."""
+def with_task_model(spec: SessionSpec, task: Task) -> SessionSpec:
+    """Return the spec with the task's own model, if the task has one."""
     return spec.model_copy(update={"model": task.model}) if task.model else spec
 
 

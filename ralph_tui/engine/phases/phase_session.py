@@ -1,31 +1,133 @@
-"""Run one session of a phase without tasks, reported and recorded like an iteration."""
+"""Run one session of a phase without tasks, and report and record it like an iteration."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
+from pydantic import JsonValue
+
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.documents.extensions import ToolOutput
+from ralph_tui.domain.documents.questions import Question
 from ralph_tui.domain.events import IterationOutcome
 from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.tool_calls import ToolAnswer, ToolCall
 from ralph_tui.engine.context import RunContext, SpecFor, session_meter
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.outcome import End
-from ralph_tui.engine.core.ports import TurnEnded
+from ralph_tui.engine.core.ports import QuestionReply, TurnEnded
+from ralph_tui.engine.decisions.ask_person import QuestionChannel
 from ralph_tui.engine.limits.run_limits import RunLimits
-from ralph_tui.engine.phases.phase_supervisor import Missing, PhaseSupervisor
-from ralph_tui.engine.prompts.prompts import said_by_person
+from ralph_tui.engine.prompts import tool_schemas as rt
+from ralph_tui.engine.prompts.prompts import guidance_section
 from ralph_tui.engine.session.iteration_result import (
     IterationResult,
     begin_iteration,
     record_iteration,
 )
-from ralph_tui.engine.session.turns import Conversation, InterruptReason, interrupt_told
+from ralph_tui.engine.session.learnings import record_learning
+from ralph_tui.engine.session.supervisor import SessionSupervisor
+from ralph_tui.engine.session.turns import Conversation, InterruptReason, describe_interrupt
 from ralph_tui.store.project import Documents
+
+Handler = Callable[[rt.ToolInput], Awaitable[ToolAnswer]]
+OnOutput = Callable[[ToolCall, ToolOutput], Awaitable[None]]
+"""Receives the output of an MCP tool."""
+
+Missing = Callable[[], Awaitable[str | None]]
+"""Returns what the phase still lacks, as an instruction to the model; None if its criteria are met."""
+
+MAX_REMINDERS = 3
+
+
+class PhaseSupervisor(SessionSupervisor):
+    """Supervises the agent in a phase without tasks."""
+
+    def __init__(
+        self,
+        run: RunContext,
+        *,
+        missing: Missing,
+        handlers: Mapping[str, Handler],
+        asking: QuestionChannel | None = None,
+        ends_turn: frozenset[str] = frozenset(),
+        on_output: OnOutput | None = None,
+    ) -> None:
+        """Serve the tools of a phase.
+
+        Args:
+            run: The run's context.
+            missing: Returns what the phase still lacks.
+            handlers: The handlers of `ralph_*` tools, by the tool's name.
+            asking: Asks the person the model's questions; None if no one is asked.
+            ends_turn: The `ralph_*` tools that end the turn if nothing is missing.
+            on_output: Receives the output of MCP tools.
+        """
+        super().__init__(run)
+        self._missing = missing
+        self._handlers = {
+            "ralph_append_learning": self._learn,
+            "ralph_get_plan_summary": self._summarize_plan,
+            **handlers,
+        }
+        self._asking = asking
+        self._ends_turn = {f"mcp__ralph__{name}" for name in ends_turn}
+        self._on_output = on_output
+        self._reminders = 0
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether a question was left open because no one is there to answer it."""
+        return self._asking is not None and bool(self._asking.unanswered)
+
+    @property
+    def waiting_for_person(self) -> bool:
+        """Whether the session waits for an answer, a permission or the hourly request limit."""
+        return (self._asking is not None and self._asking.waiting) or super().waiting_for_person
+
+    async def call_tool(self, name: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:
+        """Answer a `ralph_*` tool of this phase."""
+        given = rt.parse(name, arguments)
+        if isinstance(given, ToolAnswer):
+            return given
+        if (handler := self._handlers.get(name)) is None:
+            return rt.error(f"{type(given).__name__} is not used in this phase.")
+        return await handler(given)
+
+    async def turn_end_reason(self, call: ToolCall, output: ToolOutput) -> str:
+        """End the turn after the tool that submits the result, if nothing is missing."""
+        if self._on_output is not None and output != ToolOutput():
+            await self._on_output(call, output)
+        done = call.name in self._ends_turn and await self._missing() is None
+        return "The phase is complete." if done else ""
+
+    async def ask(self, questions: tuple[Question, ...]) -> QuestionReply:
+        """Ask the person the questions, if the phase allows it."""
+        if self._asking is None:
+            return QuestionReply(
+                refused="Questions are not possible in this phase. Decide yourself."
+            )
+        return await self._asking.ask(questions)
+
+    async def on_stop(self, last_message: str) -> str | None:
+        """Remind the model of what the phase still lacks, up to `MAX_REMINDERS` times."""
+        del last_message
+        if self._reminders >= MAX_REMINDERS or self.ending:
+            return None
+        self._reminders += 1
+        return await self._missing()
+
+    async def _learn(self, given: rt.ToolInput) -> ToolAnswer:
+        assert isinstance(given, rt.Learning)
+        return await record_learning(self._run, given, may_edit=False)
+
+    async def _summarize_plan(self, _: rt.ToolInput) -> ToolAnswer:
+        return rt.plan_summary(self._run.docs.plan)
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A phase at work: the parts of the run, and which phase runs."""
+    """A running phase: the run's context, its limits and what the phase needs."""
 
     run: RunContext
     run_limits: RunLimits
@@ -39,11 +141,6 @@ class Stage:
         return self.run.docs
 
 
-def no_findings() -> int:
-    """Return 0: the session's work sends nothing back."""
-    return 0
-
-
 async def run_session(
     stage: Stage,
     supervisor: PhaseSupervisor,
@@ -51,22 +148,22 @@ async def run_session(
     prompt: str,
     missing: Missing,
     why: str,
-    findings: Callable[[], int] = no_findings,
+    findings: Callable[[], int] = lambda: 0,
 ) -> End | None:
-    """Run one session; returns an end when nothing further can help, else None (the caller reads the result).
+    """Run one session; return an end if the run must stop.
 
     Args:
-        stage: The phase at work.
-        supervisor: What watches the session.
-        prompt: The first words.
-        missing: What the phase still lacks, or None.
-        why: Why the session takes place, for the person.
-        findings: How many things a finished phase sends back to be done.
+        stage: The running phase.
+        supervisor: Supervises the session.
+        prompt: The first prompt.
+        missing: Returns what the phase still lacks, or None.
+        why: Why the session runs, for the person.
+        findings: Counts the findings that a finished phase sends back to building.
     """
     run, run_limits, phase = stage.run, stage.run_limits, stage.phase
     docs, guidance = await begin_iteration(run)
     number = docs.state.iteration_count
-    prompt += said_by_person([injection.guidance for injection in guidance or ()])
+    prompt += guidance_section([injection.guidance for injection in guidance or ()])
     run.emit(
         ev.IterationStarted(
             iteration=number,
@@ -80,17 +177,19 @@ async def run_session(
     spec = stage.spec_for(meter.costs.remaining(meter.limits))
     seconds = run.settings.phases.building.iteration_timeout_seconds
     await run.gate.begin("", stage.docs.plan.tasks)
-    async with Conversation(run, supervisor, spec, meter, seconds=seconds) as talk:
-        ended = await talk.say(prompt)
+    async with Conversation(run, supervisor, spec, meter, seconds=seconds) as conversation:
+        ended = await conversation.run_turn(prompt)
     lacking = await missing()
     sent_back = findings() if lacking is None else 0
-    result = talk.measured(_result(ended, talk.interrupted, lacking, supervisor.ending, sent_back))
-    at_limit = talk.interrupted in (InterruptReason.COST, InterruptReason.TIME)
+    result = conversation.with_usage(
+        _result(ended, conversation.interrupted, lacking, supervisor.ending, sent_back)
+    )
+    at_limit = conversation.interrupted in (InterruptReason.COST, InterruptReason.TIME)
     if at_limit and result.outcome is IterationOutcome.FAILED:
         result = result.model_copy(
-            update={"reason": interrupt_told(talk.interrupted, meter, seconds)}
+            update={"reason": describe_interrupt(conversation.interrupted, meter, seconds)}
         )
-    await talk.session.close()
+    await conversation.session.close()
     await run.gate.end(stage.docs.plan.tasks)
     run_limits.done += 1
     await record_iteration(run, number, phase.value, result, phase=phase)

@@ -19,8 +19,7 @@ from ralph_tui.engine.decisions.ask_person import (
 )
 from ralph_tui.engine.phases.build_loop import require_workable
 from ralph_tui.engine.phases.opening_prompts import prompt_of_planning
-from ralph_tui.engine.phases.phase_session import Stage, run_session
-from ralph_tui.engine.phases.phase_supervisor import PhaseSupervisor
+from ralph_tui.engine.phases.phase_session import PhaseSupervisor, Stage, run_session
 from ralph_tui.engine.prompts import tool_schemas as rt
 from ralph_tui.engine.prompts.prompts import bullets
 from ralph_tui.engine.verification.coverage import (
@@ -37,14 +36,14 @@ from ralph_tui.store.project import Documents, Outcome
 
 
 async def run(stage: Stage, feedback: str = "") -> End | None:
-    """Work until there is a plan that the person agrees to; None leads on to building.
+    """Work until the person approves a plan; return an end, or None to continue with building.
 
-    With feedback a new plan is made even where there is one.
+    With feedback, an existing plan is replaced.
     """
     feedback = feedback_on_plan(stage.docs, stage.request, feedback)
     while True:
         if feedback or lacks_plan(stage.docs.plan):
-            end = await stage.run_limits.reason_to_stop() or await _talk(stage, feedback)
+            end = await stage.run_limits.reason_to_stop() or await _run_session(stage, feedback)
             if end is not None:
                 return end
         if lacks_plan(stage.docs.plan):
@@ -59,7 +58,7 @@ async def run(stage: Stage, feedback: str = "") -> End | None:
 
 
 async def decide_plan(stage: Stage, new: str = "") -> Approval | End:
-    """Ask for the person's decision about the plan as it is; `new` says what is new in it."""
+    """Ask the person to approve the current plan; `new` describes what is new in it."""
     rules = await asyncio.to_thread(stage.run.gate.rules)
     lacking = _uncovered(stage, stage.docs.plan, rules)
     summary = new + _summary(stage, stage.docs.plan, rules)
@@ -74,8 +73,8 @@ async def decide_plan(stage: Stage, new: str = "") -> Approval | End:
     return decided
 
 
-async def undecided(stage: Stage) -> End | None:
-    """Say why a plan that the model made must not be built; None once the person approved it."""
+async def end_unless_approved(stage: Stage) -> End | None:
+    """Return an end if the model's plan must not be built; None if the person approved it."""
     asked = stage.docs.state.decision
     if asked is None or asked.kind is not ApprovalKind.PLAN:
         return None
@@ -89,37 +88,39 @@ async def undecided(stage: Stage) -> End | None:
 
 
 def rejected_end(why: str) -> End:
-    """Return the end of a run that would build a plan which the person rejected."""
+    """Return the end of a run whose plan the person rejected."""
     return stopped_end(
-        f"the plan was rejected: {why}", "`ralph plan` makes another one that follows it."
+        f"the plan was rejected: {why}",
+        "Make another plan that follows your reason with `ralph plan`.",
     )
 
 
 def feedback_on_plan(docs: Documents, request: RunRequest, feedback: str = "") -> str:
-    """Return what a new plan must follow, with the person's reason for rejecting the last one; empty for nothing.
+    """Return the feedback for a new plan, with the person's reason for rejecting the last one; empty for none.
 
-    A rejected plan alone is looked at before it is replaced: the person may have changed it since.
+    A rejected plan without other feedback is shown again before it is replaced, since the person may have
+    edited it.
     """
     if request.only is Phase.PLANNING:
         feedback = request.text
-    made = docs.state.decision
-    rejected = made is not None and made.approved is False and made.kind in REASONED
-    if made is None or not rejected or (made.kind is ApprovalKind.PLAN and not feedback):
+    last = docs.state.decision
+    rejected = last is not None and last.approved is False and last.kind in REASONED
+    if last is None or not rejected or (last.kind is ApprovalKind.PLAN and not feedback):
         return feedback
     return "\n".join(
-        filter(None, (feedback, f"The person rejected {DECISIONS[made.kind]}: {made.reason}"))
+        filter(None, (feedback, f"The person rejected {DECISIONS[last.kind]}: {last.reason}"))
     )
 
 
 def _summary(stage: Stage, plan: ImplementationPlan, rules: GateRules) -> str:
-    """Summarize how much there is to do, and which tasks no check can verify."""
-    told, lacking = plan_size(plan.tasks), _uncovered(stage, plan, rules)
+    """Summarize the plan's size, the tasks that no check can verify, and those that would change checks."""
+    summary, lacking = plan_size(plan.tasks), _uncovered(stage, plan, rules)
     if lacking:
         who = "It" if len(lacking) == 1 else "They"
-        told += f". {uncovered_notice(lacking)} {who} would complete as unverified."
+        summary += f". {uncovered_notice(lacking)} {who} would complete as unverified."
     if asking := [task.id for task in plan.tasks if task.asks_to_change_checks]:
-        told += f" {check_change_notice(asking)}"
-    return told
+        summary += f" {check_change_notice(asking)}"
+    return summary
 
 
 def _uncovered(stage: Stage, plan: ImplementationPlan, rules: GateRules) -> tuple[Task, ...]:
@@ -127,44 +128,46 @@ def _uncovered(stage: Stage, plan: ImplementationPlan, rules: GateRules) -> tupl
 
 
 async def _allow(stage: Stage, tasks: tuple[Task, ...]) -> None:
+    """Allow these tasks to complete unverified, and others to change the checks that they name."""
+
     def change(docs: Documents) -> Documents:
         plan = allowing_check_changes(allowing_unverified(docs.plan, tasks))
         return docs if plan == docs.plan else docs.replacing(plan=plan)
 
-    await stage.run.project_state.transact(change, "the person approved the plan")
+    await stage.run.project_state.transact(change, "you approved the plan")
 
 
 def lacks_plan(plan: ImplementationPlan) -> bool:
-    """Return whether the plan has nothing left to do, so that a session must plan first."""
+    """Return whether the plan has no open task, so that a session must plan first."""
     return all(task.status is TaskStatus.COMPLETE for task in plan.tasks)
 
 
-async def _talk(stage: Stage, feedback: str) -> End | None:
-    """Run one session; on feedback, archive the old plan and replace what is not complete."""
-    handed_in = False
+async def _run_session(stage: Stage, feedback: str) -> End | None:
+    """Run one session; with feedback, archive the old plan and replace its open tasks."""
+    submitted = False
     if feedback:
         await asyncio.to_thread(stage.run.project.archive_plan)
 
     async def missing() -> str | None:
-        if feedback and not handed_in:
-            return "Hand in the changed plan with ralph_submit_plan."
+        if feedback and not submitted:
+            return "Submit the changed plan with ralph_submit_plan."
         problems = " ".join(problem.message for problem in stage.docs.plan.problems())
         if problems or not lacks_plan(stage.docs.plan):
             return problems or None
-        return "There is no plan yet. Hand it in with ralph_submit_plan."
+        return "There is no plan yet. Submit it with ralph_submit_plan."
 
     async def submit(given: rt.ToolInput) -> ToolAnswer:
-        nonlocal handed_in
+        nonlocal submitted
         assert isinstance(given, rt.SubmitPlan)
         answer = await _submit(stage, given)
-        handed_in = handed_in or not answer.is_error
+        submitted = submitted or not answer.is_error
         return answer
 
     async def add(given: rt.ToolInput) -> ToolAnswer:
-        nonlocal handed_in
+        nonlocal submitted
         assert isinstance(given, rt.NewTask)
-        answer = await _add(stage, given, replaces=bool(feedback) and not handed_in)
-        handed_in = handed_in or not answer.is_error
+        answer = await _add(stage, given, replaces=bool(feedback) and not submitted)
+        submitted = submitted or not answer.is_error
         return answer
 
     supervisor = PhaseSupervisor(
@@ -174,24 +177,24 @@ async def _talk(stage: Stage, feedback: str) -> End | None:
         ends_turn=frozenset({"ralph_submit_plan"}),
     )
     prompt = await _prompt(stage, feedback)
-    why = "the person wants another plan" if feedback else "specs become a plan"
+    why = "you requested changes" if feedback else "making a plan from the specs"
     return await run_session(stage, supervisor, prompt=prompt, missing=missing, why=why)
 
 
 async def _submit(stage: Stage, given: rt.SubmitPlan) -> ToolAnswer:
-    """Replace all that is not complete, when the whole is sound."""
+    """Replace all open tasks, if the resulting plan is valid."""
     rules = await asyncio.to_thread(stage.run.gate.rules)
 
     def change(docs: Documents) -> Outcome[tuple[str, ...]]:
         tasks = tuple(Task.model_validate(t.model_dump()) for t in given.tasks)
-        plan = _only_done(docs.plan).adding(tasks)
+        plan = _without_open_tasks(docs.plan).adding(tasks)
         refused = tuple(plan_problems(plan, tasks, stage.run.settings.phases.planning))
-        return Outcome(docs if refused else handed_in(stage, docs, plan, rules), refused)
+        return Outcome(docs if refused else with_submitted_plan(stage, docs, plan, rules), refused)
 
     refused = (await stage.run.project_state.transact_returning(change, PLANNED)).value
     if refused:
         return rt.error(
-            "NOT YET:\n" + bullets(refused) + "\nCorrect this and hand in all tasks again."
+            "NOT YET:\n" + bullets(refused) + "\nCorrect this and submit all tasks again."
         )
     return rt.answer(
         {"accepted": len(given.tasks), "next": "The person reviews the plan. Stop now."}
@@ -199,33 +202,33 @@ async def _submit(stage: Stage, given: rt.SubmitPlan) -> ToolAnswer:
 
 
 async def _add(stage: Stage, given: rt.NewTask, *, replaces: bool) -> ToolAnswer:
-    """Add one task; the first one of a new plan `replaces` all that is not complete."""
+    """Add one task; the first one of a new plan `replaces` all open tasks."""
     rules = await asyncio.to_thread(stage.run.gate.rules)
 
     def change(docs: Documents) -> Outcome[tuple[str, ...]]:
         task = Task.model_validate(given.model_dump())
-        plan = (_only_done(docs.plan) if replaces else docs.plan).adding([task])
+        plan = (_without_open_tasks(docs.plan) if replaces else docs.plan).adding([task])
         refused = tuple(plan_problems(plan, (task,), stage.run.settings.phases.planning))
-        return Outcome(docs if refused else handed_in(stage, docs, plan, rules), refused)
+        return Outcome(docs if refused else with_submitted_plan(stage, docs, plan, rules), refused)
 
     refused = (await stage.run.project_state.transact_returning(change, PLANNED)).value
     return rt.error(" ".join(refused)) if refused else rt.answer({"added": given.id})
 
 
-def _only_done(plan: ImplementationPlan) -> ImplementationPlan:
+def _without_open_tasks(plan: ImplementationPlan) -> ImplementationPlan:
     done = tuple(task for task in plan.tasks if task.status is TaskStatus.COMPLETE)
     return plan.model_copy(update={"tasks": done})
 
 
-def handed_in(
+def with_submitted_plan(
     stage: Stage, docs: Documents, plan: ImplementationPlan, rules: GateRules, new: str = ""
 ) -> Documents:
-    """Return the documents with the model's plan, undecided from the start, so that a crash cannot have it built unseen.
+    """Return the documents with the model's plan and a pending approval, so that a crash cannot let it be built unseen.
 
     Args:
-        stage: The phase at work.
-        docs: The documents before.
-        plan: The plan with what the model handed in.
+        stage: The running phase.
+        docs: The documents before the change.
+        plan: The plan with the tasks that the model submitted.
         rules: The project's checks.
         new: What is new in the plan, for the person who decides.
     """
@@ -237,20 +240,20 @@ def handed_in(
 def plan_problems(
     plan: ImplementationPlan, new: tuple[Task, ...], settings: PlanningSettings
 ) -> list[str]:
-    """Say why tasks are sent back: an unsound plan, or a task too big for one context."""
+    """Return why tasks are sent back, for example an invalid plan or a task too big for one context."""
     problems = [problem.message for problem in plan.problems()]
     limit = settings.task_size_tokens
     for task in new:
         if task.dependencies and not settings.dependency_analysis:
             problems.append(
-                f"Task {task.id} has dependencies; leave them empty, order by priority."
+                f"Task {task.id} has dependencies. Leave them empty and order by priority."
             )
         if task.estimated_tokens is None:
             problems.append(f"Task {task.id} has no estimated_tokens.")
         elif task.estimated_tokens > limit:
             problems.append(
-                f"Task {task.id} is estimated at {task.estimated_tokens:,} tokens; split it, "
-                f"a task has at most {limit:,}."
+                f"Task {task.id} is estimated at {task.estimated_tokens:,} tokens. "
+                f"Split it. The maximum is {limit:,}."
             )
     return problems
 

@@ -1,4 +1,4 @@
-"""Run validation: Python's checks, the model's findings on every criterion, the person's approval."""
+"""Run validation: the project's checks, the model's findings on each criterion, and the person's approval."""
 
 import asyncio
 import json
@@ -19,12 +19,11 @@ from ralph_tui.domain.project_state import ApprovalKind
 from ralph_tui.domain.sanitize import head, one_line
 from ralph_tui.domain.tool_calls import ToolAnswer, ToolCall
 from ralph_tui.engine.control.approved_content import Content, changes, result_content
-from ralph_tui.engine.core.outcome import End, complete_end, stopped_end, unverified_told
+from ralph_tui.engine.core.outcome import End, complete_end, stopped_end, unverified_clause
 from ralph_tui.engine.decisions.ask_person import clear_decision, decide
 from ralph_tui.engine.phases.discovery import read_specs
 from ralph_tui.engine.phases.opening_prompts import prompt_of_validation
-from ralph_tui.engine.phases.phase_session import Stage, run_session
-from ralph_tui.engine.phases.phase_supervisor import PhaseSupervisor
+from ralph_tui.engine.phases.phase_session import PhaseSupervisor, Stage, run_session
 from ralph_tui.engine.prompts import tool_schemas as rt
 from ralph_tui.engine.prompts.prompts import bullets
 from ralph_tui.engine.verification.fingerprint import Fingerprinter
@@ -32,12 +31,12 @@ from ralph_tui.store.project import Documents, Project
 
 MAX_SEEN = 100
 MAX_PICTURES = 20
-SIGHT_TEXT_LIMIT = 2_000
-LEFT_OUT = "[a picture was left out: no PNG, JPEG, GIF or WebP, too large, or too many]"
+MAX_SEEN_TEXT = 2_000
+LEFT_OUT = "[a picture was left out: not PNG, JPEG, GIF or WebP, too large, or too many]"
 
 
 class ValidationImages:
-    """Collects the pictures that extra tools return: keeps the first ones and counts the rest."""
+    """Collects the output of extra tools with its pictures, and counts what exceeds the limits."""
 
     def __init__(self, project: Project, round_number: int) -> None:
         """Keep the pictures of this round in `project`."""
@@ -48,7 +47,7 @@ class ValidationImages:
         self._seen: list[Seen] = []
 
     async def take(self, call: ToolCall, output: ToolOutput) -> None:
-        """Keep what a tool returned."""
+        """Keep a tool's output, and write its pictures to disk."""
         if len(self._seen) >= MAX_SEEN:
             self._more += 1
             return
@@ -66,15 +65,17 @@ class ValidationImages:
             Seen(
                 tool=call.name,
                 input=one_line(json.dumps(call.input, ensure_ascii=False), 200),
-                text=head("\n".join([output.text, *left_out]).strip(), SIGHT_TEXT_LIMIT),
+                text=head("\n".join([output.text, *left_out]).strip(), MAX_SEEN_TEXT),
                 pictures=tuple(path for path in kept if path != LEFT_OUT),
             )
         )
 
     @property
     def seen(self) -> tuple[Seen, ...]:
-        """Everything kept, and how much was not."""
-        more = Seen(tool="", text=f"{self._more} more looks are not kept") if self._more else None
+        """The output that was kept, and a note on how much was not."""
+        more = (
+            Seen(tool="", text=f"{self._more} more results were not kept") if self._more else None
+        )
         return (*self._seen, more) if more else tuple(self._seen)
 
 
@@ -82,22 +83,22 @@ CHECKS = Task(id="validation", description="The project's own checks")
 
 
 class BackToBuilding(StrEnum):
-    """Why validation leads back to building."""
+    """Why validation goes back to building."""
 
-    FOUND = "validation found something to do"
+    FOUND = "validation found problems"
     REJECTED = "the result was rejected"
-    REOPENED = "a finished task fails its own check again"
+    REOPENED = "the check of a finished task fails again"
 
 
 async def run(stage: Stage) -> End | BackToBuilding:
-    """Validate once; returns the end, or goes back to building with a task for each failure.
+    """Validate once; return an end, or why to go back to building, with a task for each failure.
 
-    A report that the person was shown, and about which nothing has changed, is not made a second time.
+    If the person was shown a report and nothing has changed since, that report is used again.
     """
-    if await take_rejection(stage):
+    if await turn_rejection_into_task(stage):
         return BackToBuilding.REJECTED
     number = stage.docs.state.validation_round + 1
-    shown = await _shown(stage)
+    shown = await _unchanged_report(stage)
     if shown is not None:
         return await _approve(stage, shown)
     report = await _report(stage, number)
@@ -115,68 +116,70 @@ async def run(stage: Stage) -> End | BackToBuilding:
     if not report.passed:
         return await _repair(stage, report, number)
     if not stage.run.settings.phases.validation.require_human_approval:
-        await _new_rounds(stage)
-        return complete_end(f"{report.proof}{unverified_told(stage.docs.plan)}")
+        await _reset_rounds(stage)
+        return complete_end(f"{report.proof}{unverified_clause(stage.docs.plan)}")
     return await _approve(stage, report)
 
 
 async def shown_report(project: Project, docs: Documents) -> tuple[ValidationReport | None, str]:
-    """Return the report that was shown to the person, and what has changed since; None where none was."""
+    """Return the report that the person was shown, if any, and what has changed since."""
     asked = docs.state.decision
     if asked is None or asked.kind is not ApprovalKind.VALIDATION:
         return None, ""
     report = await asyncio.to_thread(project.read_report)
     if report is None or not asked.content:
         return None, ""
-    return report, changes(asked.content, await _result(project, report))
+    return report, changes(asked.content, await _result_content(project, report))
 
 
-async def _shown(stage: Stage) -> ValidationReport | None:
-    """Return the report that was shown to the person, when it and its content are unchanged."""
+async def _unchanged_report(stage: Stage) -> ValidationReport | None:
+    """Return the report that the person was shown, if nothing has changed since."""
     report, news = await shown_report(stage.run.project, stage.docs)
     asked = stage.docs.state.decision
     if report is None or asked is None or not news:
         return report
     what = "you approved the result" if asked.approved else "you were asked"
-    text = f"Validating again, because since {what}: {news}."
+    text = f"Validating again. Changed since {what}: {news}."
     stage.run.emit(ev.Notice(level="info", text=text))
     return None
 
 
-async def _result(project: Project, report: ValidationReport) -> Content:
+async def _result_content(project: Project, report: ValidationReport) -> Content:
+    """Return the fingerprints of what the person approves: the report and the project's files."""
     files = await asyncio.to_thread(Fingerprinter(project.root).digest)
     return await result_content(project, report, files)
 
 
-async def take_rejection(stage: Stage) -> bool:
-    """Turn the person's rejection of the result into a task, once; returns whether there was one."""
+async def turn_rejection_into_task(stage: Stage) -> bool:
+    """Turn the person's rejection of the result into a task, once; return whether there was one."""
     rejected = await asyncio.to_thread(rejected_result, stage.run.project, stage.docs)
     if rejected is None:
         return False
     task, number = rejected
-    await _back(stage, (task,), number)
+    await _send_back(stage, (task,), number)
     return True
 
 
 def rejected_result(project: Project, docs: Documents) -> tuple[Task, int] | None:
-    """Return the task that the rejection of a result represents, and its round; None without one. Blocks."""
-    made = docs.state.decision
-    if made is None or made.kind is not ApprovalKind.VALIDATION or made.approved is not False:
+    """Return a task for the person's rejection of the result, and its round; None without a rejection. Blocks."""
+    last = docs.state.decision
+    if last is None or last.kind is not ApprovalKind.VALIDATION or last.approved is not False:
         return None
-    reason = made.reason or "The person rejected the result without saying why."
+    reason = last.reason or "The person rejected the result without saying why."
     report = project.read_report()
     number = report.round if report is not None else docs.state.validation_round + 1
     return rejection_task(reason, number, docs.plan), number
 
 
 async def _approve(stage: Stage, report: ValidationReport) -> End | BackToBuilding:
+    """Ask the person to approve the report; return the end of the run, or why to go back to building."""
     summary = report.summary or report.proof
-    if report.sights:
-        summary += f" ({report.sights}: see .ralph/validation_report.json)"
-    summary += unverified_told(stage.docs.plan)
+    if report.observations_summary:
+        summary += f" ({report.observations_summary}: see .ralph/validation_report.json)"
+    summary += unverified_clause(stage.docs.plan)
 
     async def content() -> Content:
-        return await _result(stage.run.project, report)
+        return await _result_content(stage.run.project, report)
 
     decided = await decide(
         stage.run, stage.request, ApprovalKind.VALIDATION, summary, content=content
@@ -184,96 +187,94 @@ async def _approve(stage: Stage, report: ValidationReport) -> End | BackToBuildi
     if isinstance(decided, End):
         return decided
     if decided.approved:
-        await _new_rounds(stage)
-        if stage.request.only is stage.phase:  # asked for by name, it validates each time
+        await _reset_rounds(stage)
+        if stage.request.only is stage.phase:  # `ralph validate` validates each time
             await clear_decision(stage.run)
-        unverified = unverified_told(stage.docs.plan)
-        return complete_end(f"validated, and approved by {decided.whom}{unverified}")
-    await take_rejection(stage)
+        unverified = unverified_clause(stage.docs.plan)
+        return complete_end(f"validated and approved by {decided.whom}{unverified}")
+    await turn_rejection_into_task(stage)
     return BackToBuilding.REJECTED
 
 
 async def _repair(stage: Stage, report: ValidationReport, number: int) -> End | BackToBuilding:
-    most = stage.run.settings.phases.validation.max_rounds
-    await _back(stage, repair_tasks(report, stage.docs.plan), number)
-    if number >= most:
-        await _new_rounds(stage)
+    """Add a task for each failure; return an end after the last allowed round."""
+    max_rounds = stage.run.settings.phases.validation.max_rounds
+    await _send_back(stage, repair_tasks(report, stage.docs.plan), number)
+    if number >= max_rounds:
+        await _reset_rounds(stage)
         failures = "; ".join(one_line(f, 120) for f in report.failures()[:3])
         reason = f"validation failed {number} time{'s' if number > 1 else ''}: {failures}"
-        return stopped_end(reason, "See .ralph/validation_report.json; each failure is a task now.")
+        return stopped_end(reason, "See .ralph/validation_report.json. Each failure is now a task.")
     return BackToBuilding.FOUND
 
 
-async def _back(stage: Stage, tasks: tuple[Task, ...], number: int) -> None:
+async def _send_back(stage: Stage, tasks: tuple[Task, ...], number: int) -> None:
     def change(docs: Documents) -> Documents:
-        return sent_back(docs, tasks, number)
+        return with_repair_tasks(docs, tasks, number)
 
     await stage.run.project_state.transact(change, "found by validation")
 
 
-def sent_back(docs: Documents, tasks: tuple[Task, ...], number: int) -> Documents:
-    """Return the documents with the tasks that a round of validation leads to."""
+def with_repair_tasks(docs: Documents, tasks: tuple[Task, ...], number: int) -> Documents:
+    """Return the documents with the new tasks from a round of validation."""
     known = {task.id for task in docs.plan.tasks}
     new = [task for task in tasks if task.id not in known]
     counted = docs.with_state(validation_round=number, approval=None)
     return counted.replacing(plan=docs.plan.adding(new))
 
 
-async def _new_rounds(stage: Stage) -> None:
-    """Reset the validation rounds, for whoever runs again or asks for something else."""
+async def _reset_rounds(stage: Stage) -> None:
+    """Reset the validation rounds, for the next run or request."""
     await stage.run.project_state.transact(lambda docs: docs.with_state(validation_round=0))
 
 
-class _HandIn:
-    """Takes the report that the model hands in, once it covers every criterion of the specs."""
+class _ReportReceiver:
+    """Accepts the model's report once it covers every criterion of the specs."""
 
     def __init__(self, report: ValidationReport, specs: tuple[Spec, ...]) -> None:
-        """Add the model's findings to `report`."""
         self.report: ValidationReport | None = None
-        self._bare = report
+        self._checks_only = report
         self._specs = specs
 
     async def missing(self) -> str | None:
-        """Ask for the report, until it is there."""
-        return (
-            None if self.report else "The report is missing. Hand it in with ralph_submit_report."
-        )
+        """Return a request for the report, or None if it was submitted."""
+        return None if self.report else "The report is missing. Submit it with ralph_submit_report."
 
     def findings(self) -> int:
-        """Count the failures that go back to building."""
+        """Return the number of failures that go back to building."""
         return len(self.report.failures()) if self.report else 0
 
     async def submit(self, given: rt.ToolInput) -> ToolAnswer:
         """Answer `ralph_submit_report`."""
         assert isinstance(given, rt.SubmitReport)
         if problems := report_problems(given.specs, self._specs):
-            return rt.error("NOT YET:\n" + bullets(problems) + "\nHand in the whole report again.")
+            return rt.error("NOT YET:\n" + bullets(problems) + "\nSubmit the whole report again.")
         found = {
             "specs": tuple(given.specs),
             "summary": given.summary,
             "observations": tuple(given.observations),
         }
-        self.report = self._bare.model_copy(update=found)
+        self.report = self._checks_only.model_copy(update=found)
         return rt.answer({"accepted": True, "next": "Stop now."})
 
 
 async def _report(stage: Stage, number: int) -> ValidationReport | End:
-    """Make the report: Python's receipts and, where there are specs, the model's findings."""
+    """Make the report from the results of the checks and, if there are specs, the model's findings."""
     checks = await stage.run.gate.run(CHECKS, "validation")
     specs = tuple(spec for spec in await read_specs(stage) if spec.criteria)
     report = ValidationReport(round=number, created_at=stage.run.clock(), checks=checks.receipts)
     if not specs:
         return report
-    hand_in = _HandIn(report, specs)
+    receiver = _ReportReceiver(report, specs)
     images = ValidationImages(stage.run.project, number)
-    while hand_in.report is None:
+    while receiver.report is None:
         end = await stage.run_limits.reason_to_stop()
         if end is not None:
             return end
         supervisor = PhaseSupervisor(
             stage.run,
-            missing=hand_in.missing,
-            handlers={"ralph_submit_report": hand_in.submit},
+            missing=receiver.missing,
+            handlers={"ralph_submit_report": receiver.submit},
             ends_turn=frozenset({"ralph_submit_report"}),
             on_output=images.take,
         )
@@ -283,10 +284,10 @@ async def _report(stage: Stage, number: int) -> ValidationReport | End:
             prompt=await asyncio.to_thread(
                 prompt_of_validation, stage.run.project, stage.docs, report, specs
             ),
-            missing=hand_in.missing,
-            why=f"round {number}: does the result meet the specs?",
-            findings=hand_in.findings,
+            missing=receiver.missing,
+            why=f"round {number}: checking the result against the specs",
+            findings=receiver.findings,
         )
         if end is not None:
             return end
-    return hand_in.report.model_copy(update={"seen": images.seen})
+    return receiver.report.model_copy(update={"seen": images.seen})

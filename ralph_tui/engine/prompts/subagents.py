@@ -1,4 +1,4 @@
-"""Define the sub-agents: expensive reading and testing in contexts of their own."""
+"""Define the sub-agents, which read and test in separate contexts."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -19,7 +19,7 @@ CODE_SEARCH = SubAgent(
 )
 FILE_ANALYSIS = SubAgent(
     name="file_analysis",
-    description="Analyses the files it is given in depth; returns structured analysis, not content.",
+    description="Analyzes the files it is given in depth; returns structured analysis, not content.",
     prompt=(
         "Read the files you are given and answer the question about them as a structured analysis: "
         "purpose, interfaces, what depends on what, risks. Do not repeat file contents. Change nothing."
@@ -29,7 +29,7 @@ FILE_ANALYSIS = SubAgent(
 )
 TEST_EXECUTION = SubAgent(
     name="test_execution",
-    description="Runs tests or builds and analyses failures; returns pass or fail and a summary.",
+    description="Runs tests or builds and analyzes failures; returns pass or fail and a summary.",
     prompt=(
         "Run the command you are given, exactly as it is, read its failures, and answer: passed or failed, "
         "which tests failed, and the likely cause of each with file and line. Change nothing."
@@ -46,18 +46,18 @@ SUB_AGENTS: Mapping[Phase, tuple[SubAgent, ...]] = {
     Phase.BUILDING: (*_READERS, TEST_EXECUTION),
     Phase.VALIDATION: (*_READERS, TEST_EXECUTION),
 }
-"""Which sub-agents each phase has."""
+"""The sub-agents of each phase."""
 
 
 def sub_agents(phase: Phase, without: Collection[str]) -> tuple[SubAgent, ...]:
-    """Return the sub-agents of a phase that goes `without` some tools: none without the tool that starts them."""
+    """Return the sub-agents of a phase that do not need a tool in `without`; none if they cannot be started."""
     if AGENT_TOOLS & set(without):
         return ()
     return tuple(agent for agent in SUB_AGENTS[phase] if not set(agent.tools) & set(without))
 
 
 AGENT_TOOLS = frozenset({"Task", "Agent"})
-"""Both names mean the tool that starts a sub-agent (SDK-FACTS section 1.2)."""
+"""Both names of the tool that starts a sub-agent: the CLI lists it as Task and calls it as Agent."""
 
 
 BUILD_OR_TEST = re.compile(
@@ -66,28 +66,28 @@ BUILD_OR_TEST = re.compile(
     r"|\b(?:npm|pnpm|yarn|bun)\s+(?:run|test|t|build|exec)\b"
     r"|\b(?:cargo|go|dotnet|swift|mix|zig|uv|cmake\s+--)\s*(?:build|test|check|clippy|vet|nextest)\b"
 )
-"""What builds or tests, in the languages that projects are mostly written in."""
+"""Matches commands that build or test, in common languages."""
 
 
 class SubAgentRules:
-    """Holds sub-agents to ralph's own kinds, and to one build or test at a time.
+    """Restricts sub-agents to ralph's own kinds, and to one build or test at a time.
 
-    Backpressure needs one clear answer, and two builds in one directory disturb each other.
+    The model needs one unambiguous result, and two builds in one directory interfere with each other.
     """
 
     def __init__(self) -> None:
-        """Nothing runs."""
+        """Start without running calls."""
         self._running: dict[str, str] = {}
-        """The call that runs, by what there may be one of."""
+        """The id of the running call, by exclusive slot."""
 
     def review(self, call: ToolCall) -> Verdict | None:
-        """Return a denial or None; an allowed build or test counts as running."""
+        """Return a denial or None; an allowed build or test takes its slot."""
         if call.name in AGENT_TOOLS and _kind(call) not in _NAMES:
             return Verdict(
                 decision="deny",
                 rule="own-sub-agents",
                 part=_kind(call),
-                reason="Only ralph's own sub-agents may be started",
+                reason="Only ralph's own sub-agents are allowed",
                 instead=f"Set subagent_type to {', '.join(_NAMES)}, or do it yourself.",
             )
         slot = _slot(call)
@@ -101,13 +101,13 @@ class SubAgentRules:
             rule="one-test-agent",
             part=TEST_EXECUTION.name if slot == _AGENT else str(call.input.get("command", "")),
             reason="A sub-agent is running another build or test",
-            instead="Wait for its result, then start the next.",
+            instead="Wait for its result, then start this one.",
         )
 
     def ended(self, call: ToolCall) -> None:
-        """Note that a call is over, however it ended."""
+        """Free the slot of a call that has ended."""
         self._running = {
-            s: running for s, running in self._running.items() if running != call.tool_id
+            slot: running for slot, running in self._running.items() if running != call.tool_id
         }
 
 

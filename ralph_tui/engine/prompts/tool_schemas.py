@@ -1,4 +1,4 @@
-"""Define the `ralph_*` tools: their schemas, validated input, and the answers the model acts on."""
+"""Define the `ralph_*` tools: their schemas, validated inputs and common answers."""
 
 import json
 from collections.abc import Mapping
@@ -128,11 +128,11 @@ CHECK_CHANGE_HELP = (
 _TOOLS: tuple[tuple[str, str, type[ToolInput], bool], ...] = (
     (
         "ralph_get_next_task",
-        "The task Python has chosen for you, with its criteria.",
+        "The task that Python chose for you, with its criteria.",
         NoInput,
         True,
     ),
-    ("ralph_mark_task_in_progress", "Say that you begin the task.", TaskRef, False),
+    ("ralph_mark_task_in_progress", "Report that you begin the task.", TaskRef, False),
     (
         "ralph_mark_task_complete",
         CLAIM_HELP,
@@ -141,7 +141,7 @@ _TOOLS: tuple[tuple[str, str, type[ToolInput], bool], ...] = (
     ),
     (
         "ralph_mark_task_blocked",
-        "Give the task up with the reason; ends the session.",
+        "Give up the task and state the reason; ends the session.",
         Block,
         False,
     ),
@@ -154,11 +154,11 @@ _TOOLS: tuple[tuple[str, str, type[ToolInput], bool], ...] = (
     ("ralph_append_learning", "Record a learning for later sessions.", Learning, False),
     ("ralph_get_plan_summary", "All tasks with status and dependencies.", NoInput, True),
     ("ralph_get_state_summary", "Phase, iteration, context and cost.", NoInput, True),
-    ("ralph_add_task", "Add work the plan lacks; it is not yours to start now.", NewTask, False),
+    ("ralph_add_task", "Add work that the plan lacks. Do not start it now.", NewTask, False),
     ("ralph_increment_retry", "Count a failed attempt at your task.", TaskRef, False),
     (
         "ralph_update_memory",
-        "Write down what later sessions must know; what you list adds to earlier calls.",
+        "Record what later sessions must know. Entries add to those of earlier calls.",
         Memory,
         False,
     ),
@@ -169,18 +169,18 @@ _BUILDING = tuple(name for name, *_ in _TOOLS)
 _PLANNING_TOOLS: tuple[tuple[str, str, type[ToolInput], bool], ...] = (
     (
         "ralph_submit_plan",
-        "Hand in the whole plan; replaces what is not complete.",
+        "Submit the whole plan; replaces all tasks that are not complete.",
         SubmitPlan,
         False,
     ),
 )
 _VALIDATION_TOOLS: tuple[tuple[str, str, type[ToolInput], bool], ...] = (
-    ("ralph_submit_report", "Hand in the validation report.", SubmitReport, False),
+    ("ralph_submit_report", "Submit the validation report.", SubmitReport, False),
 )
 _REVIEW_TOOLS: tuple[tuple[str, str, type[ToolInput], bool], ...] = (
     (
         "ralph_submit_review",
-        "Hand in one verdict for each numbered criterion, with quoted evidence.",
+        "Submit one verdict for each numbered criterion, with quoted evidence.",
         SubmitReview,
         False,
     ),
@@ -188,7 +188,7 @@ _REVIEW_TOOLS: tuple[tuple[str, str, type[ToolInput], bool], ...] = (
 _COMPACTION_TOOLS: tuple[tuple[str, str, type[ToolInput], bool], ...] = (
     (
         "ralph_submit_learnings",
-        "Hand in the shorter list of learnings, all at once.",
+        "Submit the shorter list of learnings, all at once.",
         SubmitLearnings,
         False,
     ),
@@ -215,7 +215,7 @@ PHASE_RALPH_TOOLS: Mapping[Phase, tuple[str, ...]] = {
     Phase.BUILDING: _BUILDING,
     Phase.VALIDATION: ("ralph_get_plan_summary", "ralph_submit_report", "ralph_append_learning"),
 }
-"""Which `ralph_*` tools each phase has."""
+"""The `ralph_*` tools of each phase."""
 
 INPUTS: Mapping[str, type[ToolInput]] = {name: entry[2] for name, entry in _ALL.items()}
 
@@ -236,7 +236,7 @@ def compaction_tool_specs() -> tuple[ToolSpec, ...]:
 
 
 def learning_tool_specs() -> tuple[ToolSpec, ...]:
-    """Return the one tool of a session without a task or a phase: to record a learning."""
+    """Return the only tool of a step's session, which records a learning."""
     return _specs(PHASE_RALPH_TOOLS[Phase.DISCOVERY])
 
 
@@ -252,7 +252,7 @@ def _specs(names: tuple[str, ...]) -> tuple[ToolSpec, ...]:
     )
 
 
-_ONLY_FOR_PYTHON = (
+_OMITTED_KEYWORDS = (
     "title",
     "maxLength",
     "minLength",
@@ -261,27 +261,27 @@ _ONLY_FOR_PYTHON = (
     "default",
     "additionalProperties",
 )
-"""Keywords that `parse` checks and that no model needs; each costs tokens in every request."""
+"""Keywords to omit: `parse` checks them, the model does not need them, and they cost tokens in each request."""
 
 
 def _schema(model: type[ToolInput]) -> dict[str, JsonValue]:
-    """Make the JSON schema that a model sees: names, types, choices and what is required."""
+    """Return the JSON schema for the model: names, types, choices and required fields."""
 
-    def bare(node: JsonValue, *, is_schema: bool = True) -> JsonValue:
+    def strip(node: JsonValue, *, is_schema: bool = True) -> JsonValue:
         if isinstance(node, list):
-            return [bare(item) for item in node]
+            return [strip(item) for item in node]
         if not isinstance(node, dict):
             return node
         kept = {
-            key: bare(value, is_schema=key not in ("properties", "$defs"))
+            key: strip(value, is_schema=key not in ("properties", "$defs"))
             for key, value in node.items()
-            if not (is_schema and key in _ONLY_FOR_PYTHON)
+            if not (is_schema and key in _OMITTED_KEYWORDS)
         }
         if is_schema and "properties" in node:
             kept.pop("description", None)
         return kept
 
-    schema = bare(model.model_json_schema())
+    schema = strip(model.model_json_schema())
     assert isinstance(schema, dict)
     return schema
 
@@ -301,7 +301,7 @@ def parse(name: str, arguments: Mapping[str, JsonValue]) -> ToolInput | ToolAnsw
 
 
 def _inert(value: JsonValue) -> JsonValue:
-    """Make text inert: whatever the model says ends up in files and on screens."""
+    """Make all text inert, because it ends up in files and on screens."""
     if isinstance(value, str):
         return inert(value)
     if isinstance(value, list):
@@ -312,7 +312,7 @@ def _inert(value: JsonValue) -> JsonValue:
 
 
 def error(text: str) -> ToolAnswer:
-    """Return an answer that says what to do differently."""
+    """Return an error, which tells the model what to do differently."""
     return ToolAnswer(text=text, is_error=True)
 
 
@@ -322,13 +322,13 @@ def answer(values: Mapping[str, object]) -> ToolAnswer:
 
 
 def task_json(task: Task) -> dict[str, object]:
-    """Return a task as the model reads it."""
+    """Return a task as JSON for the model."""
     data = task.model_dump(mode="json", exclude_none=True, exclude={"begun"})
     return {key: data[key] for key in data if data[key] != []}
 
 
 def plan_summary(plan: ImplementationPlan) -> ToolAnswer:
-    """Return every task in one line, with the counts."""
+    """Return a short summary of each task, with the counts by status."""
     counts = {status.value: number for status, number in plan.counts().items()}
     done = plan.complete_ids()
     tasks = [
@@ -346,8 +346,8 @@ def plan_summary(plan: ImplementationPlan) -> ToolAnswer:
 
 
 def new_task(plan: ImplementationPlan, wanted: NewTask) -> Task | ToolAnswer:
-    """Return the task to add, or why the plan would not work with it."""
+    """Return the task to add, or an error if the plan would be invalid with it."""
     task = Task.model_validate(wanted.model_dump())
     problems = plan.adding([task]).problems()
-    mine = [problem.message for problem in problems if task.id in (problem.task_id, *problem.path)]
-    return error(" ".join(mine)) if mine else task
+    own = [problem.message for problem in problems if task.id in (problem.task_id, *problem.path)]
+    return error(" ".join(own)) if own else task

@@ -1,5 +1,5 @@
-"""One run from its start to its end: checks before it, the way through the phases, and watching it from outside.
+"""One run from start to end: the checks before it, its phases, and how other processes watch it.
 
-May not: know a face; `engine.control.launch` is what a face gets.
+May not: know a user interface; those get `engine.control.launch`.
 Callers: `cli` and `demo`, which put the parts together.
 """

@@ -1,4 +1,4 @@
-"""Check before anything is started or spent what a run would find broken later. Blocks; writes nothing."""
+"""Find problems before a run starts anything or spends money. Blocks; writes nothing."""
 
 import os
 from pathlib import Path
@@ -23,18 +23,18 @@ from ralph_tui.vcs.commits import Committer
 def checked_phase(
     project: Project, docs: Documents, services: RunServices, request: RunRequest
 ) -> Phase:
-    """Return the phase where a run begins; refuse settings, prompts and plans that cannot work.
+    """Return the phase where a run begins; refuse invalid settings, prompts and plans.
 
     Args:
         project: The project on disk.
         docs: Its documents.
-        services: What the face brings.
+        services: The services of the user interface.
         request: What the person asked for.
 
     Raises:
-        RalphError: Something is wrong that a person must correct.
+        RalphError: A person must correct something first.
     """
-    _require_a_name(project.root)
+    _require_utf8_name(project.root)
     settings = services.settings
     phase = first_phase(project, docs, request)
     ahead = tuple(Phase)[tuple(Phase).index(phase) :] if request.only is None else (phase,)
@@ -50,7 +50,7 @@ def checked_phase(
 def require_verifiable(
     project: Project, docs: Documents, settings: Settings, request: RunRequest, phase: Phase
 ) -> None:
-    """Refuse a plan with tasks that no check can verify, where nobody is there to be asked about it.
+    """Refuse a plan with tasks that no check can verify, if no one can be asked about them.
 
     Args:
         project: The project on disk.
@@ -70,18 +70,18 @@ def require_verifiable(
 def place_to_work(
     project: Project, settings: Settings, request: RunRequest, *, sandboxed: bool
 ) -> tuple[WorkPlace, str]:
-    """Return where the run works, and its branch; refuse a run that could not commit what it builds.
+    """Return where the run works and its branch; refuse a run that could not commit its work.
 
-    The name is empty where ralph neither commits nor checks out a branch.
+    The branch is empty if ralph neither commits nor checks out a branch.
 
     Args:
         project: The project on disk.
         settings: Its settings.
         request: What the person asked for.
-        sandboxed: Whether a sandbox holds what ralph runs.
+        sandboxed: Whether ralph's commands run in a sandbox.
 
     Raises:
-        SetupError: The repository is not as it must be.
+        SetupError: The repository is not ready for the run.
     """
     docs = project.look()
     place = work_place(
@@ -95,8 +95,8 @@ def place_to_work(
     return place, place.require_ready(Committer(project.root, None), docs)
 
 
-def _require_a_name(root: Path) -> None:
-    """Refuse a directory whose name the CLI cannot take: it would end at once, without saying why.
+def _require_utf8_name(root: Path) -> None:
+    """Refuse a directory whose name the CLI cannot handle; it would exit without an explanation.
 
     Raises:
         SetupError: The path is not valid UTF-8.
@@ -106,6 +106,6 @@ def _require_a_name(root: Path) -> None:
     except UnicodeEncodeError as error:
         shown = os.fsencode(root).decode("utf-8", "replace")
         raise SetupError(
-            f"The name of {shown} is not valid UTF-8, and the Claude Code CLI cannot work there.",
-            "Rename the directory, or work in another one.",
+            f"The Claude Code CLI cannot work in {shown}, because its name is not valid UTF-8.",
+            "Rename the directory, or use another one.",
         ) from error

@@ -1,4 +1,4 @@
-"""Tell what the next run would do first, by the functions that decide it there. Writes nothing and takes no lock."""
+"""Predict what the next run would do first, with the functions the run itself uses. Writes nothing, takes no lock."""
 
 import asyncio
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ from ralph_tui.domain.formatting import plural, shortlist
 from ralph_tui.domain.plan.plan import TaskStatus, why_chosen
 from ralph_tui.domain.project_state import DECISIONS, ApprovalKind, Phase
 from ralph_tui.domain.run.breaker import BreakerState
-from ralph_tui.engine.commits.task_commits import owed_commits
+from ralph_tui.engine.commits.task_commits import pending_commits
 from ralph_tui.engine.control.approved_content import (
     Content,
     plan_content,
@@ -27,7 +27,7 @@ from ralph_tui.engine.control.step_records import step_states
 from ralph_tui.engine.core.outcome import End, all_done, complete_end, nothing_ready
 from ralph_tui.engine.core.services import RunServices
 from ralph_tui.engine.decisions.ask_person import (
-    is_of_another,
+    is_outdated,
     still_open,
     waiting_for_answer,
     waiting_for_approval,
@@ -42,7 +42,7 @@ from ralph_tui.engine.phases.opening_prompts import (
     prompt_of_planning,
     prompt_of_task,
 )
-from ralph_tui.engine.prompts.prompts import said_by_person
+from ralph_tui.engine.prompts.prompts import guidance_section
 from ralph_tui.engine.run.before_start import checked_phase, place_to_work, require_verifiable
 from ralph_tui.engine.run.lifecycle import WHY_NEXT, can_ask, chosen_phase
 from ralph_tui.engine.run.startup import as_begun
@@ -61,14 +61,14 @@ from ralph_tui.engine.verification.coverage import (
 from ralph_tui.engine.verification.detection.project_checks import ChecksOfRun, GateRules
 from ralph_tui.engine.verification.fingerprint import Fingerprinter
 from ralph_tui.engine.verification.gate import plan_checks
-from ralph_tui.guard.sandbox.os_sandbox import why_no_sandbox
+from ralph_tui.guard.sandbox.os_sandbox import sandbox_problem
 from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Documents, Project
 
 
 class NextTask(Model):
-    """The task that is worked on first."""
+    """The first task of the run."""
 
     id: str
     title: str
@@ -77,7 +77,7 @@ class NextTask(Model):
 
 
 class NextStep(Model):
-    """A step around the work, as it is now."""
+    """A step around the work and its current state."""
 
     name: str
     moment: str
@@ -92,16 +92,16 @@ class NextRun(Model):
     feature: str = ""
     """Empty for the plan without a name."""
     branch: str = ""
-    """The branch that ralph would work on; empty when it neither commits nor checks one out."""
+    """The branch that ralph would work on; empty if it neither commits nor checks one out."""
     phase: Phase
     why: str
-    """Why it begins in this phase."""
+    """Why the run begins in this phase."""
     first: str
-    """What happens first, in one sentence."""
+    """What the run does first, in one sentence."""
     before: tuple[str, ...] = ()
     """What happens before that, in order."""
     status: int = 0
-    """The exit status of a run that would end at once; 0 when it would work."""
+    """The exit status of a run that would end immediately; 0 if it would work."""
     hint: str = ""
     task: NextTask | None = None
     steps: tuple[NextStep, ...] = ()
@@ -116,7 +116,7 @@ class NextRun(Model):
     cost_limits: CostLimits
     spent_usd: float = 0.0
     prompt_chars: int | None = None
-    """None where no session comes first, or its prompt depends on checks that are not run here."""
+    """None if no session comes first, or if its prompt depends on checks that a dry run does not run."""
     prompt: str | None = Field(None, exclude=True)
 
 
@@ -125,22 +125,22 @@ async def look_ahead(root: Path, services: RunServices, request: RunRequest) -> 
 
     Args:
         root: The project directory.
-        services: What the face brings; its machine is not checked.
+        services: The services of the user interface; the machine is not checked.
         request: What the person asks for.
 
     Raises:
-        RalphError: The run would be refused, with the same words.
+        RalphError: The run would be refused with this message.
     """
     project = Project(root)
     docs = await asyncio.to_thread(project.look)
     phase = await asyncio.to_thread(checked_phase, project, docs, services, request)
     settings = services.settings
     await asyncio.to_thread(require_verifiable, project, docs, settings, request, phase)
-    return await _Ahead(project, docs, settings, request, phase).look()
+    return await _Preview(project, docs, settings, request, phase).look()
 
 
-class _Ahead:
-    """The look at one run."""
+class _Preview:
+    """Follows one run in thought until its first session or decision."""
 
     def __init__(
         self,
@@ -150,7 +150,7 @@ class _Ahead:
         request: RunRequest,
         phase: Phase,
     ) -> None:
-        """Begin the run in thought.
+        """Start from the documents as they would be when the run begins.
 
         Args:
             project: The project on disk.
@@ -164,7 +164,7 @@ class _Ahead:
         self._request = request
         self._phase = phase
         self._why = chosen_phase(docs, request)[1]
-        self._docs, self._stale = as_begun(
+        self._docs, self._requeued = as_begun(
             docs,
             settings,
             phase,
@@ -174,37 +174,35 @@ class _Ahead:
         self._before: list[str] = []
 
     async def look(self) -> NextRun:
-        await asyncio.to_thread(self._say_who_runs)
-        if self._stale:
-            self._before.append(f"Tasks go back to the queue: {shortlist(self._stale, 5)}.")
+        await asyncio.to_thread(self._add_running_loop)
+        if self._requeued:
+            self._before.append(f"Requeued tasks: {shortlist(self._requeued, 5)}.")
         branch = await asyncio.to_thread(self._branch)
-        looks = {
+        phases = {
             Phase.DISCOVERY: self._discovery,
             Phase.PLANNING: self._planning,
             Phase.BUILDING: self._building,
             Phase.VALIDATION: self._validation,
         }
-        found = await looks[self._phase]()
+        found = await phases[self._phase]()
         return found.model_copy(update={"branch": branch, "before": tuple(self._before)})
 
-    def _say_who_runs(self) -> None:
+    def _add_running_loop(self) -> None:
         owner = LoopLock(self._project.layout).owner()
         if owner is not None:
-            text = (
-                f"A loop is running in process {owner.pid}; another run is refused until it ends."
-            )
+            text = f"A loop is already running (process {owner.pid}). Another run can start when it ends."
             self._before.append(text)
 
     def _branch(self) -> str:
-        confined = self._settings.safety.sandbox != "off" and not why_no_sandbox()
+        confined = self._settings.safety.sandbox != "off" and not sandbox_problem()
         _, name = place_to_work(self._project, self._settings, self._request, sandboxed=confined)
-        owed = owed_commits(self._docs.plan)
-        if name and self._settings.git.commit == "task" and owed:
-            names = shortlist([task.id for task in owed], 5)
-            self._before.append(f"Work of an earlier run is committed: {names}.")
+        pending = pending_commits(self._docs.plan)
+        if name and self._settings.git.commit == "task" and pending:
+            names = shortlist([task.id for task in pending], 5)
+            self._before.append(f"Work of an earlier run is committed first: {names}.")
         return name
 
-    def _found(self, first: str, end: End | None = None, **more: object) -> NextRun:
+    def _next_run(self, first: str, end: End | None = None, **more: object) -> NextRun:
         settings = self._settings
         facts: Mapping[str, object] = {
             "project": settings.project.name or self._project.root.resolve().name,
@@ -223,54 +221,64 @@ class _Ahead:
         }
         return NextRun.model_validate({**facts, **more})
 
-    def _ends(self, end: End) -> NextRun:
+    def _next_run_ends(self, end: End) -> NextRun:
         if end.exit_code is ExitCode.COMPLETE:
-            return self._found(f"Nothing is left to do: {end.reason}.", end)
-        return self._found(f"The run ends at once: {end.reason.rstrip('.')}.", end)
+            return self._next_run(f"Nothing is left to do: {end.reason}.", end)
+        return self._next_run(f"The run ends immediately: {end.reason.rstrip('.')}.", end)
 
     def _session(self, what: str, prompt: str | None) -> NextRun:
-        """Return the look at a session of a phase, or at what keeps it from beginning."""
-        if (end := self._out_of_money()) is not None:
-            return self._ends(end)
-        self._say_waits()
+        """Return the preview of a session, or of the end of a run that may spend nothing more."""
+        if (end := self._end_at_cost_limit()) is not None:
+            return self._next_run_ends(end)
+        self._add_waits()
         if prompt is not None:
-            prompt += said_by_person([injection.guidance for injection in self._docs.pending])
+            prompt += guidance_section([injection.guidance for injection in self._docs.pending])
         size = None if prompt is None else len(prompt)
-        return self._found(what, prompt=prompt, prompt_chars=size)
+        return self._next_run(what, prompt=prompt, prompt_chars=size)
 
-    def _out_of_money(self) -> End | None:
+    def _end_at_cost_limit(self) -> End | None:
         costs = CostMeter(session=0.0, total=self._docs.project_cost)
         spent = cost_limit_reached(costs, self._settings.safety.cost_limits)
         return spent.end if spent is not None and spent.ends_run else None
 
-    def _say_waits(self) -> None:
-        """Note what the run waits for before it asks the model."""
+    def _add_waits(self) -> None:
+        """Add what the run waits for before it calls the model."""
         now, limit = utc_now(), self._settings.limits.rate_limit_per_hour
         free = self._docs.requests.free_at(limit, now)
         if free is not None:
-            text = f"The run waits until {_clock(free)}: the requests of this hour are used up."
+            text = f"The run waits until {_clock(free)}, because it has used up the requests of this hour."
             self._before.append(text)
         if self._docs.breaker.state is BreakerState.OPEN:
             until = self._docs.breaker.half_open_at
-            when = f" Without an answer it runs one iteration at {_clock(until)}." if until else ""
-            self._before.append(f"The circuit breaker is open, and the run asks about it.{when}")
+            when = (
+                f" Without an answer, it runs one iteration automatically at {_clock(until)}."
+                if until
+                else ""
+            )
+            self._before.append(
+                f"The circuit breaker is open. The run asks whether to try one more iteration.{when}"
+            )
 
     async def _decision(self, kind: ApprovalKind, content: Content) -> NextRun | str | None:
-        """Return the look at a decision that comes first, or why it was rejected; None once it is approved."""
-        made = self._docs.state.decision
-        mine = made if made is not None and made.kind is kind else None
-        if self._request.assume_yes and (mine is None or mine.approved is not False):
+        """Return the preview of a pending decision, the reason of a rejection, or None if it is approved."""
+        last = self._docs.state.decision
+        decision = last if last is not None and last.kind is kind else None
+        if self._request.assume_yes and (decision is None or decision.approved is not False):
             self._before.append(f"--yes approves {DECISIONS[kind]}.")
             return None
-        if mine is not None and mine.approved is not None and not is_of_another(mine, content):
-            return None if mine.approved else mine.reason or "no reason was given"
+        if (
+            decision is not None
+            and decision.approved is not None
+            and not is_outdated(decision, content)
+        ):
+            return None if decision.approved else decision.reason or "no reason was given"
         what = DECISIONS[kind]
         if self._request.interactive:
-            return self._found(f"The run asks for your approval of {what}.")
-        return self._ends(waiting_for_approval(kind))
+            return self._next_run(f"The run asks for your approval of {what}.")
+        return self._next_run_ends(waiting_for_approval(kind))
 
-    def _moved(self, phase: Phase) -> None:
-        """Enter the next phase in thought."""
+    def _enter(self, phase: Phase) -> None:
+        """Continue the preview in the next phase."""
         self._phase, self._why = phase, WHY_NEXT[phase]
         self._docs = self._docs.with_state(current_phase=phase, approval=None)
 
@@ -283,7 +291,7 @@ class _Ahead:
         elif asks and not request.interactive:
             self._docs = with_given_answers(self._docs, request, self._phase, now)
             if questions := still_open(self._docs, self._phase):
-                return self._ends(waiting_for_answer(questions))
+                return self._next_run_ends(waiting_for_answer(questions))
         self._docs = self._docs.replacing(questions=self._docs.questions.withdrawing_open())
         specs = await asyncio.to_thread(project.read_specs)
         if fresh or discovery.spec_problems(specs) is not None:
@@ -294,8 +302,8 @@ class _Ahead:
         if decided is not None:
             return decided
         if request.only is not None:
-            return self._ends(complete_end("discovery is done"))
-        self._moved(Phase.PLANNING)
+            return self._next_run_ends(complete_end("discovery is done"))
+        self._enter(Phase.PLANNING)
         return await self._planning()
 
     async def _discovery_session(self, feedback: str) -> NextRun:
@@ -318,9 +326,9 @@ class _Ahead:
             if isinstance(decided, NextRun):
                 return decided
             if decided is None and self._request.only is not None:
-                return self._ends(complete_end("planning is done"))
+                return self._next_run_ends(complete_end("planning is done"))
             if decided is None:
-                self._moved(Phase.BUILDING)
+                self._enter(Phase.BUILDING)
                 return await self._building()
             feedback = decided
         prompt = await asyncio.to_thread(
@@ -337,24 +345,26 @@ class _Ahead:
             if self._request.only is None:
                 self._phase, self._why = Phase.BUILDING, "the result was rejected"
                 return await self._building()
-            return self._found("Your rejection of the result becomes a task.")
+            return self._next_run("Your rejection of the result becomes a task.")
         report, news = await validation.shown_report(self._project, self._docs)
         if report is not None and not news:
             asked = self._docs.state.decision
             if asked is not None and asked.approved:
-                return self._ends(complete_end("the result is validated and approved"))
+                return self._next_run_ends(complete_end("the result is validated and approved"))
             if self._request.interactive:
-                return self._found("The run asks for your approval of the validation.")
-            return self._ends(waiting_for_approval(ApprovalKind.VALIDATION))
-        # What the checks show is a part of the prompt, and they do not run here.
+                return self._next_run("The run asks for your approval of the validation.")
+            return self._next_run_ends(waiting_for_approval(ApprovalKind.VALIDATION))
+        # The prompt contains the results of the checks, which a dry run does not run.
         checks = await asyncio.to_thread(lambda: self._rules().commands)
         specs = await asyncio.to_thread(self._project.read_specs)
         judged = any(spec.criteria for spec in specs)
         then = (
-            ", then a session judges the specs" if judged else ", and there are no specs to judge"
+            ", then a session checks the result against the specs"
+            if judged
+            else ". There are no specs to check"
         )
-        looked = self._session(f"The project's checks run{then}.", None)
-        return looked.model_copy(update={"checks": checks})
+        preview = self._session(f"The project's checks run{then}.", None)
+        return preview.model_copy(update={"checks": checks})
 
     def _rules(self) -> GateRules:
         return ChecksOfRun(self._project.root, self._settings).rules()
@@ -363,14 +373,14 @@ class _Ahead:
         rejected = await asyncio.to_thread(validation.rejected_result, self._project, self._docs)
         if rejected is not None:
             task, number = rejected
-            sent = validation.sent_back(self._docs, (task,), number)
+            sent = validation.with_repair_tasks(self._docs, (task,), number)
             self._docs = sent.with_state(current_phase=Phase.BUILDING)
             self._before.append("Your rejection of the result becomes a task.")
         asked = self._docs.state.decision
         if asked is not None and asked.kind is ApprovalKind.PLAN:
             decided = await self._decision(ApprovalKind.PLAN, plan_content(self._docs.plan))
             if isinstance(decided, str):
-                return self._ends(planning.rejected_end(decided))
+                return self._next_run_ends(planning.rejected_end(decided))
             if decided is not None:
                 return decided
         rules = await asyncio.to_thread(self._rules)
@@ -378,48 +388,50 @@ class _Ahead:
         if lacking and not can_ask(self._request):
             require_checks(lacking)
         if lacking:
-            return self._found(
+            return self._next_run(
                 f"The run asks about tasks without a check. {uncovered_notice(lacking)}"
             )
-        self._say_owed()
+        self._add_owed_steps()
         plan = self._docs.plan
         if plan.is_finished:
             return self._finished(all_done(plan))
-        if (end := self._out_of_money()) is not None:
-            return self._ends(end)
+        if (end := self._end_at_cost_limit()) is not None:
+            return self._next_run_ends(end)
         require_workable(plan)
         return await self._task(rules)
 
-    def _say_owed(self) -> None:
-        owed = self._docs.steps.under_way
-        if owed is not None:
-            names = ", ".join(owed.left)
-            text = f"Steps that iteration {owed.iteration} still owes may run: {names}."
+    def _add_owed_steps(self) -> None:
+        pending = self._docs.steps.under_way
+        if pending is not None:
+            names = ", ".join(pending.left)
+            text = f"Pending steps of iteration {pending.iteration} may run: {names}."
             self._before.append(text)
 
     def _finished(self, reason: str) -> NextRun:
         alone = self._request.only is not None or self._request.once
         if alone or not any(spec.criteria for spec in self._project.read_specs()):
-            return self._ends(complete_end(reason))
-        return self._found(f"Validation follows: {reason}.")
+            return self._next_run_ends(complete_end(reason))
+        return self._next_run(f"Validation is next: {reason}.")
 
     async def _task(self, rules: GateRules) -> NextRun:
         building = self._settings.phases.building
         plan = self._docs.plan
         while (task := plan.get_next_task()) is not None and not may_start(task, building, rules):
             plan = blocked_without_check(plan, task)
-            self._before.append(f"Task {task.id} is blocked: no check can run for it.")
+            self._before.append(f"Task {task.id} is blocked: it has no check that can run.")
         if task is None:
-            return self._ends(nothing_ready(plan))
+            return self._next_run_ends(nothing_ready(plan))
         self._docs = self._docs.replacing(plan=plan)
-        self._say_waits()
+        self._add_waits()
         guidance = tuple(injection.guidance for injection in self._docs.pending)
         baseline = Baseline(self._project.root, used=building.baseline)
         await asyncio.to_thread(baseline.load)
         contents = await asyncio.to_thread(Fingerprinter(self._project.root).digest)
         if building.baseline and lacks_baseline(baseline, plan, rules, contents):
             count = plural(len(rules.commands), "check")
-            text = f"{count[:1].upper()}{count[1:]} run once; a failing one is added to the prompt."
+            text = (
+                f"{count[:1].upper()}{count[1:]} run once. Failing checks are added to the prompt."
+            )
             self._before.append(text)
         checks = plan_checks(task, rules)
         working = plan.with_task(task.id, status=TaskStatus.IN_PROGRESS)
@@ -428,13 +440,13 @@ class _Ahead:
             task,
             begun.state.iteration_count,
             checks=checks,
-            red_before=tuple(baseline.told()),
+            failed_before=tuple(baseline.failures()),
             guidance=guidance,
         )
         prompt, _ = await asyncio.to_thread(
             prompt_of_task, self._project, begun, facts, self._request.prompt
         )
-        return self._found(
+        return self._next_run(
             f"Iteration {facts.number} works on task {task.id}.",
             task=NextTask(
                 id=task.id,

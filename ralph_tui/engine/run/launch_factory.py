@@ -1,4 +1,4 @@
-"""Make what a face can start; the engine itself is imported at first use, after the first paint."""
+"""Build the `Launch` of a user interface; the engine is imported on first use, after the first paint."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -20,31 +20,31 @@ from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.launch import Launch, PlanImporter
 from ralph_tui.engine.control.request import REPLAN, RunRequest
 from ralph_tui.engine.core.services import RunServices
-from ralph_tui.store.feature_choice import keep_to
+from ralph_tui.store.feature_choice import pin_feature
 
 
 def make_launch(root: Path, services: RunServices, request: RunRequest | None = None) -> Launch:
-    """Make a project ready to run or to watch; without a request it works the plan."""
+    """Return the launch of a project, to run or to watch it; without a request, a run builds the plan."""
     chosen = request or RunRequest(only=Phase.BUILDING)
     controls = Controls(root)
-    wired = replace(services, told=controls.journal_attribution.told)
+    attributed = replace(services, attribute_event=controls.journal_attribution.attributed)
 
     async def run(sink: EventSink) -> LoopFinished:
         run_loop = await asyncio.to_thread(_runner)
-        return await run_loop(root, wired, chosen, sink)
+        return await run_loop(root, attributed, chosen, sink)
 
     async def run_request(text: str, sink: EventSink) -> LoopFinished:
         run_loop = await asyncio.to_thread(_runner)
-        return await run_loop(root, wired, replace(chosen, text=text, only=None), sink)
+        return await run_loop(root, attributed, replace(chosen, text=text, only=None), sink)
 
     async def run_replan(feedback: str, sink: EventSink) -> LoopFinished:
         run_loop = await asyncio.to_thread(_runner)
         planning = replace(chosen, text=feedback or REPLAN, only=Phase.PLANNING)
-        return await run_loop(root, wired, planning, sink)
+        return await run_loop(root, attributed, planning, sink)
 
     async def watch(sink: EventSink) -> None:
         follow_project = await asyncio.to_thread(_follower)
-        await follow_project(root, _turning(controls, sink), services.settings)
+        await follow_project(root, _with_feature_switch(controls, sink), services.settings)
 
     def warm_up() -> None:
         _runner()
@@ -69,22 +69,22 @@ def make_launch(root: Path, services: RunServices, request: RunRequest | None = 
     )
 
 
-def _turning(controls: Controls, sink: EventSink) -> EventSink:
-    """Return a sink that turns the controls to the feature that is watched."""
+def _with_feature_switch(controls: Controls, sink: EventSink) -> EventSink:
+    """Return a sink that also switches the controls to the feature that is watched."""
 
-    def told(event: Event) -> None:
+    def emit(event: Event) -> None:
         if isinstance(event, LoopStarted):
-            controls.turn_to(event.feature)
+            controls.follow_feature(event.feature)
         elif isinstance(event, LoopLost):
-            controls.turn_to(None)
+            controls.follow_feature(None)
         sink(event)
         before = controls.own_feature
         if isinstance(event, ProjectRead) and event.feature != before:
-            keep_to(event.feature)
-            controls.keep_to(event.feature)
-            sink(Notice(text=f"The feature {before} is called {event.feature} now."))
+            pin_feature(event.feature)
+            controls.pin_feature(event.feature)
+            sink(Notice(text=f"The feature {before} was renamed to {event.feature}."))
 
-    return told
+    return emit
 
 
 def _runner() -> Callable[[Path, RunServices, RunRequest, EventSink], Awaitable[LoopFinished]]:

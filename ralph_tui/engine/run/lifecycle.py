@@ -1,4 +1,4 @@
-"""Lead a run through its phases: decide every transition, and say why."""
+"""Take a run through its phases: decide each transition and report the reason."""
 
 import asyncio
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import PlanError
 from ralph_tui.domain.events import LoopStatus
-from ralph_tui.domain.plan.plan import Task, TaskStatus
+from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import ApprovalKind, Phase
 from ralph_tui.domain.run.breaker import RecoveryAction
 from ralph_tui.engine.control.request import RunRequest
@@ -30,17 +30,17 @@ from ralph_tui.engine.verification.coverage import (
 from ralph_tui.store.project import Documents, Project
 
 StageMaker = Callable[[Phase], AbstractAsyncContextManager[Stage]]
-"""Opens a phase: its guard, its tools, its prompt; closed when the phase is over."""
+"""Opens a phase with its guard and tools; they are closed when the phase is over."""
 
 _NEXT = {Phase.DISCOVERY: Phase.PLANNING, Phase.PLANNING: Phase.BUILDING}
 WHY_NEXT = {
-    Phase.PLANNING: "the specs are whole and confirmed",
-    Phase.BUILDING: "the plan is sound and agreed to",
+    Phase.PLANNING: "the specs are complete and approved",
+    Phase.BUILDING: "the plan is valid and approved",
     Phase.VALIDATION: "every task is complete",
 }
 _NEEDS = {
     Phase.PLANNING: "There are no specs to plan from.",
-    Phase.VALIDATION: "There is nothing to validate: no spec, and no task that was built.",
+    Phase.VALIDATION: "There are no specs or completed tasks to validate.",
 }
 
 
@@ -48,14 +48,13 @@ def first_phase(project: Project, docs: Documents, request: RunRequest) -> Phase
     """Return the phase where a run begins.
 
     Raises:
-        PlanError: There is nothing to work on, the plan is unworkable, or one iteration was asked for and no
-            task is next.
+        PlanError: There is nothing to work on, the plan is unworkable, or `--once` was given outside building.
     """
     phase, _ = chosen_phase(docs, request)
     if request.once and phase is not Phase.BUILDING:
         raise PlanError(
-            f"--once works on one task of the plan, and the next phase here is {phase.value}.",
-            "Leave --once out, or build the plan as it is: ralph build --once.",
+            f"--once builds one task of the plan, but the next phase is {phase.value}.",
+            "Omit --once, or build the plan as it is with `ralph build --once`.",
         )
     if request.addition is not None:
         plan_additions.require_extensible(docs)
@@ -68,7 +67,7 @@ def first_phase(project: Project, docs: Documents, request: RunRequest) -> Phase
     if phase is Phase.DISCOVERY:
         require_request(docs, request)
     if phase in _NEEDS and not project.read_specs() and not docs.plan.tasks:
-        hint = 'Begin with `ralph discover "what you want"`, or write specs/*.md.'
+        hint = 'Start with `ralph discover "what you want"`, or write specs/*.md.'
         raise PlanError(_NEEDS[phase], hint)
     return phase
 
@@ -77,26 +76,26 @@ def require_request(docs: Documents, request: RunRequest) -> None:
     """Refuse discovery without a request.
 
     Raises:
-        PlanError: There is no request, neither now nor from before.
+        PlanError: There is neither a new nor an earlier request.
     """
     if not (request.text.strip() or docs.state.request):
-        message = "There is nothing to discover: no request was given."
-        raise PlanError(message, 'Say what you want: ralph discover "A habit tracker".')
+        message = "Discovery needs a request."
+        raise PlanError(message, 'Describe what you want: ralph discover "A habit tracker".')
 
 
 def chosen_phase(docs: Documents, request: RunRequest) -> tuple[Phase, str]:
     """Return the phase where a run begins, and why."""
     if request.only is not None:
-        return request.only, "asked for by its command"
+        return request.only, "requested by its command"
     if discovery.is_new(docs, request):
         return Phase.DISCOVERY, "the request is new"
     if (asked := docs.state.decision) is not None and asked.kind is ApprovalKind.PLAN:
-        return Phase.PLANNING, "the model's plan is built only with your approval"
+        return Phase.PLANNING, "the plan needs your approval"
     if not docs.state.request:
         return Phase.BUILDING, "the plan was not made from a request"
     if docs.state.current_phase is Phase.VALIDATION and docs.plan.ready():
-        return Phase.BUILDING, "what the last validation found is built first"
-    return docs.state.current_phase, "the last run ended there"
+        return Phase.BUILDING, "the last validation found problems to fix"
+    return docs.state.current_phase, "the last run ended in this phase"
 
 
 class Lifecycle:
@@ -105,18 +104,18 @@ class Lifecycle:
     def __init__(
         self, stages: StageMaker, request: RunRequest, *, has_specs: Callable[[], bool]
     ) -> None:
-        """Open phases with `stages`."""
+        """Prepare a run that opens its phases with `stages`."""
         self._stages = stages
         self._request = request
         self._has_specs = has_specs
-        self._planned_anew = False
+        self._has_replanned = False
         self._feedback = ""
-        self._why_back = ""
+        self._back_reason = ""
         self._has_built = False
         self._finished: FinishedWork | None = None
 
     def _finished_work(self, stage: Stage) -> FinishedWork:
-        """Return what this run knows of checks that passed."""
+        """Return the object that remembers which checks passed in this run."""
         if self._finished is None:
             self._finished = FinishedWork(stage.run.project.root)
         return self._finished
@@ -125,36 +124,38 @@ class Lifecycle:
         """Run from `phase` to the end.
 
         Raises:
-            RalphError: Something a person must fix.
+            RalphError: A person must correct something.
         """
         while True:
             async with self._stages(phase) as stage:
                 outcome = await self._run_phase(stage)
                 if isinstance(outcome, End):
                     if outcome.status is LoopStatus.COMPLETE and not self._request.is_aside:
-                        await _remember(stage)
+                        await _write_phase_memory(stage)
                     if stage.phase is Phase.BUILDING:
-                        return await _steps_of(stage).at_end(outcome)
+                        return await _steps_around_work(stage).at_end(outcome)
                     break
-                await _remember(stage)
-                why, self._why_back = self._why_back or WHY_NEXT[outcome], ""
+                await _write_phase_memory(stage)
+                why, self._back_reason = self._back_reason or WHY_NEXT[outcome], ""
                 await _move(stage, outcome, why)
             phase = outcome
         if not self._has_built:
             return outcome
         async with self._stages(Phase.BUILDING) as stage:
-            return await _steps_of(stage).at_end(outcome)
+            return await _steps_around_work(stage).at_end(outcome)
 
     async def _run_phase(self, stage: Stage) -> End | Phase:
-        """Run one phase; returns an end, or the phase that follows."""
+        """Run one phase; return an end, or the next phase."""
         if stage.phase is Phase.BUILDING:
             return await self._build(stage)
         if stage.phase is Phase.VALIDATION:
             verdict = await self._validate(stage)
             if isinstance(verdict, End):
                 return verdict
-            self._why_back = verdict.value
-            return Phase.BUILDING if self._request.only is None else _back_alone(verdict)
+            self._back_reason = verdict.value
+            return (
+                Phase.BUILDING if self._request.only is None else _end_instead_of_building(verdict)
+            )
         if (addition := self._request.addition) is not None:
             return await plan_additions.run(stage, addition)
         if self._request.compacts:
@@ -168,21 +169,22 @@ class Lifecycle:
             return end
         if self._request.only is None:
             return _NEXT[stage.phase]
-        return await _done_alone(stage)
+        return await _leave_single_phase(stage)
 
     async def _validate(self, stage: Stage) -> End | validation.BackToBuilding:
-        """Validate the result, unless the check of a finished task fails now."""
+        """Validate the result, unless a check of a finished task fails again."""
         if await self._finished_work(stage).reopen(stage.run):
             return validation.BackToBuilding.REOPENED
         return await validation.run(stage)
 
     async def _build(self, stage: Stage) -> End | Phase:
-        await validation.take_rejection(stage)
-        refused = await planning.undecided(stage) or await agree_to_unverified(stage)
+        """Build the plan; return an end, or the next phase: validation, or planning for a new plan."""
+        await validation.turn_rejection_into_task(stage)
+        refused = await planning.end_unless_approved(stage) or await allow_unverified(stage)
         if refused is not None:
             return refused
         self._has_built = True
-        finished, steps = self._finished_work(stage), _steps_of(stage)
+        finished, steps = self._finished_work(stage), _steps_around_work(stage)
         loop = BuildLoop(
             stage.run,
             stage.spec_for,
@@ -192,47 +194,46 @@ class Lifecycle:
             request=self._request,
         )
         end = await loop.run()
-        if await self._may_plan_anew(end):
-            self._planned_anew = True
-            self._feedback = f"The plan made no progress: {end.reason}. Find another way."
-            await change_breaker(
-                stage.run, lambda breaker: breaker.reset("a new plan is made"), end.reason
-            )
-            self._why_back = "the plan made no progress"
+        if await self._may_replan(end):
+            self._has_replanned = True
+            self._feedback = f"The plan made no progress: {end.reason}. Find another approach."
+            await change_breaker(stage.run, lambda breaker: breaker.reset("replanning"), end.reason)
+            self._back_reason = "the plan made no progress"
             return Phase.PLANNING
         alone = self._request.only is not None or self._request.once
-        goes_on = end.status is LoopStatus.COMPLETE and not alone
-        if goes_on and await asyncio.to_thread(self._has_specs):
+        continues = end.status is LoopStatus.COMPLETE and not alone
+        if continues and await asyncio.to_thread(self._has_specs):
             return Phase.VALIDATION
         return end
 
-    async def _may_plan_anew(self, end: End) -> bool:
-        """Return whether to replan: once in a run that stagnates, where there are specs to plan from.
+    async def _may_replan(self, end: End) -> bool:
+        """Return whether to replan a run that made no progress.
 
-        And where somebody can agree to the new plan: else the run ends with what stopped the old one.
+        A run replans at most once, and only if there are specs to plan from and someone can approve the new
+        plan. Otherwise it ends for the reason that stopped the old plan.
         """
-        agreed = self._request.interactive or self._request.assume_yes
-        wanted = end.recovery is RecoveryAction.REGENERATE_PLAN and agreed
-        if not wanted or self._planned_anew or self._request.only is not None:
+        can_approve = self._request.interactive or self._request.assume_yes
+        wanted = end.recovery is RecoveryAction.REGENERATE_PLAN and can_approve
+        if not wanted or self._has_replanned or self._request.only is not None:
             return False
         return await asyncio.to_thread(self._has_specs)
 
 
-def _steps_of(stage: Stage) -> StepsAroundWork:
-    """Return the steps around the work, for a stage that builds."""
+def _steps_around_work(stage: Stage) -> StepsAroundWork:
+    """Return the steps around the work, for a building stage."""
     return StepsAroundWork(stage.run, stage.run_limits, stage.spec_for)
 
 
 def can_ask(request: RunRequest) -> bool:
-    """Return whether a person is there to allow what only they can."""
+    """Return whether a person is there to give a permission."""
     return request.interactive and not request.no_input
 
 
-async def agree_to_unverified(stage: Stage) -> End | None:
-    """Ask about tasks that no check can verify before anything is spent on them.
+async def allow_unverified(stage: Stage) -> End | None:
+    """Ask the person about tasks that no check can verify; return an end if they are not allowed.
 
     Raises:
-        PlanError: There are some, and nobody is there to be asked.
+        PlanError: There are such tasks, and no one can be asked.
     """
     run, building = stage.run, stage.run.settings.phases.building
     rules = await asyncio.to_thread(run.gate.rules)
@@ -242,7 +243,7 @@ async def agree_to_unverified(stage: Stage) -> End | None:
     if not can_ask(stage.request):
         require_checks(tasks)
     summary = (
-        f"{uncovered_notice(tasks)} Yes builds them all the same, and they complete as unverified. "
+        f"{uncovered_notice(tasks)} Yes builds them anyway, and they complete as unverified. "
         f"No ends this run. {coverage_hint(tasks)}"
     )
     decided = await decide(run, stage.request, ApprovalKind.UNVERIFIED, summary)
@@ -250,51 +251,51 @@ async def agree_to_unverified(stage: Stage) -> End | None:
         return decided
     if not decided.approved:
         return stopped_end(uncovered_notice(tasks).rstrip("."), coverage_hint(tasks))
-    await run.project_state.transact(lambda now: _allowing(now, tasks))
+    await run.project_state.transact(
+        lambda docs: docs.replacing(plan=allowing_unverified(docs.plan, tasks))
+    )
     return None
 
 
-def _allowing(docs: Documents, tasks: tuple[Task, ...]) -> Documents:
-    return docs.replacing(plan=allowing_unverified(docs.plan, tasks))
-
-
-async def _done_alone(stage: Stage) -> End:
-    """Leave a phase that was run alone, so that nobody is asked to approve it again."""
+async def _leave_single_phase(stage: Stage) -> End:
+    """Leave a phase that was run alone, so that its result need not be approved again."""
     following = _NEXT[stage.phase]
     await _move(stage, following, WHY_NEXT[following])
-    return complete_end(f"{stage.phase.value} is done", _then(stage.phase))
+    command = {Phase.DISCOVERY: "ralph plan", Phase.PLANNING: "ralph build"}[stage.phase]
+    return complete_end(f"{stage.phase.value} is done", f"Continue with `{command}`.")
 
 
-def _back_alone(verdict: validation.BackToBuilding) -> End:
-    """Return the end of validation run alone, where a whole run would go back to building."""
+def _end_instead_of_building(verdict: validation.BackToBuilding) -> End:
+    """Return the end of a validation that was run alone, where a whole run would go back to building."""
     if verdict is validation.BackToBuilding.REJECTED:
-        return stopped_end(f"{verdict}; the reason is a task now", "`ralph build` works it.")
+        return stopped_end(
+            f"{verdict}, and the reason is now a task", "Build it with `ralph build`."
+        )
     if verdict is validation.BackToBuilding.REOPENED:
-        return stopped_end(verdict.value, "`ralph tasks` shows it; `ralph build` works it.")
-    reason = f"{verdict}; each failure is a task now"
-    return stopped_end(reason, "See .ralph/validation_report.json, then `ralph build`.")
-
-
-def _then(phase: Phase) -> str:
-    following = {Phase.DISCOVERY: "`ralph plan`", Phase.PLANNING: "`ralph build`"}
-    return f"Continue with {following[phase]}."
+        return stopped_end(
+            verdict.value, "Review it with `ralph tasks`, then build it with `ralph build`."
+        )
+    reason = f"{verdict}, and each failure is now a task"
+    return stopped_end(
+        reason, "See .ralph/validation_report.json, then continue with `ralph build`."
+    )
 
 
 async def _move(stage: Stage, phase: Phase, reason: str) -> None:
-    """Enter the next phase on disk, then report it; a crash between the two repeats nothing."""
+    """Enter the next phase on disk, then report it, so that a crash in between repeats nothing."""
 
     def change(docs: Documents) -> Documents:
-        # What was agreed to led here. A result that was approved stays approved.
-        made = docs.state.decision
-        kept = made if made is not None and made.kind is ApprovalKind.VALIDATION else None
+        # The decision that led here is used up. An approved result stays approved.
+        last = docs.state.decision
+        kept = last if last is not None and last.kind is ApprovalKind.VALIDATION else None
         return docs.with_state(current_phase=phase, approval=kept)
 
     await stage.run.project_state.transact(change)
     stage.run.emit(ev.PhaseChanged(phase=phase, reason=reason))
 
 
-async def _remember(stage: Stage) -> None:
-    """Write the phase memory at the transition (seeds, "Memory Capture Boundaries")."""
+async def _write_phase_memory(stage: Stage) -> None:
+    """Write the phase memory at the end of a phase."""
     docs = stage.docs
     project = stage.run.project
     counts = docs.plan.counts()

@@ -1,7 +1,7 @@
-"""Tell somebody who is not there that a run waits, stopped, is done or failed: by commands and a webhook.
+"""Notify an absent person that a run is waiting, stopped, done or failed, with commands and a webhook.
 
-What is sent goes out as JSON, on standard input and as the body of a request. No text of a model, a tool or a
-file is ever part of a command line. A notification that does not arrive is a notice and stops nothing.
+A notification is JSON, on a command's standard input and as the body of a request. Text from a model, a tool
+or a file never becomes part of a command line. A failed notification is reported and stops nothing.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 from pydantic import Field
 
-from ralph_tui.config.settings import Happening, NotifySettings, Settings
+from ralph_tui.config.settings import NotifyEvent, NotifySettings, Settings
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.base import Model, Timestamp
 from ralph_tui.domain.documents.questions import AskedQuestion
@@ -37,25 +37,25 @@ from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.project import Project
 
 SECONDS = 30.0
-"""Longest a command may take."""
+"""How long a command may take."""
 
-LONGEST = 500
-"""Characters of one text."""
+MAX_TEXT_CHARS = 500
+"""Characters of a text in a notification."""
 
-MOST_QUESTIONS = 10
+MAX_QUESTIONS = 10
 
-_ENDS: Mapping[LoopStatus, Happening] = {
+_END_EVENTS: Mapping[LoopStatus, NotifyEvent] = {
     LoopStatus.COMPLETE: "done",
     LoopStatus.STOPPED: "stopped",
     LoopStatus.USAGE_LIMIT: "stopped",
     LoopStatus.ERROR: "failed",
     LoopStatus.WAITING: "waiting",
 }
-"""What is sent about an end; who interrupts a run is there."""
+"""The event for each status of a finished run; an interrupted run has none, since the person is there."""
 
 
 class NotifiedTask(Model):
-    """The task that is worked on."""
+    """The current task."""
 
     id: str
     title: str
@@ -70,14 +70,14 @@ class NotifiedQuestion(Model):
 
 
 class Notification(Model):
-    """What a command reads on standard input and a webhook gets as its body."""
+    """The JSON that a command reads on standard input and a webhook receives as the body."""
 
     version: int = 1
-    """Raised when a field changes its meaning; fields may be added."""
+    """Raised when a field changes its meaning, but not when fields are added."""
     event: str
     """waiting, stopped, done, failed or test."""
     text: str
-    """All of it in one sentence, for a chat."""
+    """The whole notification in one sentence, for a chat."""
     project: str
     feature: str = ""
     root: str
@@ -90,44 +90,44 @@ class Notification(Model):
     """What to do about it."""
     questions: tuple[NotifiedQuestion, ...] = ()
     approval: str = ""
-    """specs, plan, validation, recovery, limit or unverified, where a decision is waited for."""
+    """specs, plan, validation, recovery, limit or unverified, if the run waits for a decision."""
     iterations: int | None = None
     tasks_complete: int | None = None
     tasks_total: int | None = None
     cost_usd: float | None = None
     seconds: float | None = None
     exit_code: int | None = None
-    """With the figures above it: set at the end of a run."""
+    """Set at the end of a run, like the figures above."""
 
     def body(self) -> bytes:
-        """Return it as JSON in ASCII."""
+        """Return the notification as JSON in ASCII."""
         return json.dumps(self.model_dump(mode="json"), ensure_ascii=True).encode() + b"\n"
 
 
 def shown(text: str) -> str:
-    """Return a text for another program: on one line, inert, bounded, without secrets."""
-    return one_line(redact(text), LONGEST)
+    """Return a text that is safe for another program: one line, inert, of limited length, without secrets."""
+    return one_line(redact(text), MAX_TEXT_CHARS)
 
 
-def command_room(
+def notification_sandbox(
     project: Project,
     settings: Settings,
     held: Sandbox | None,
     everything: Mapping[str, str],
     marks: Mapping[str, str] = MappingProxyType({}),
-) -> "CommandRoom":
-    """Return where the commands run: in the sandbox of steps, where they read the project and change nothing in it.
+) -> "NotificationSandbox":
+    """Return the environment of notification commands: the sandbox of steps, with the project read-only.
 
     Args:
         project: The project on disk.
         settings: Its settings.
-        held: What holds commands; None where nothing does.
-        everything: The environment that ralph has.
+        held: The sandbox for commands; None for no sandbox.
+        everything: Ralph's own environment.
         marks: Variables that mark the processes of a run.
     """
 
     def sandbox() -> CommandSandbox:
-        # A script of the project may be the agent's work, and what it changed now would count as the person's.
+        # The agent may have written the command's script, and its changes would now count as the person's.
         own = os.path.realpath(project.root)
         closed = held and held.model_copy(update={"deny_write": (*held.deny_write, own)})
         return CommandSandbox(project.root, closed, settings.safety.sandbox_exceptions)
@@ -136,17 +136,17 @@ def command_room(
         policy = guard_policy(project, settings, Phase.BUILDING)
         return gate_environment(agent_environment(policy, everything), marks)
 
-    return CommandRoom(project.root, sandbox, environment)
+    return NotificationSandbox(project.root, sandbox, environment)
 
 
 @dataclass(frozen=True)
-class CommandRoom:
-    """Where commands of notifications run: like those of steps, in the sandbox and without keys.
+class NotificationSandbox:
+    """Where notification commands run: like steps, in a sandbox and without keys.
 
     Attributes:
         root: The project's directory.
-        sandbox: Makes a sandbox of their own, since the run's is closed before its end is reported.
-        environment: Makes their environment.
+        sandbox: Makes a separate sandbox, since the run's is closed before the end of the run is reported.
+        environment: Returns the commands' environment variables.
     """
 
     root: Path
@@ -155,7 +155,7 @@ class CommandRoom:
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[CommandSandbox]:
-        """Open the sandbox for some commands."""
+        """Open the sandbox, and close it on exit."""
         sandbox = self.sandbox()
         await sandbox.open()
         try:
@@ -165,17 +165,20 @@ class CommandRoom:
 
 
 async def deliver(
-    told: Notification, commands: Sequence[str], webhook: Webhook | None, room: CommandRoom
+    notification: Notification,
+    commands: Sequence[str],
+    webhook: Webhook | None,
+    room: NotificationSandbox,
 ) -> dict[str, str]:
-    """Send a notification everywhere at once; returns by target why it failed, empty where it arrived.
+    """Send a notification to all targets in parallel; return each target's error, empty on success.
 
     Args:
-        told: The notification.
-        commands: The commands that get it on standard input.
-        webhook: Where it is posted.
+        notification: The notification.
+        commands: The commands that read it on standard input.
+        webhook: Where it is posted; None for nowhere.
         room: Where the commands run.
     """
-    body = told.body()
+    body = notification.body()
     targets = [f"`{one_line(command, 80)}`" for command in commands]
     async with asyncio.TaskGroup() as group:
         ran = group.create_task(_run_all(commands, body, room))
@@ -196,8 +199,8 @@ async def _post(webhook: Webhook | None, body: bytes) -> str:
     return ""
 
 
-async def _run_all(commands: Sequence[str], body: bytes, room: CommandRoom) -> list[str]:
-    """Run the commands side by side and return why each failed."""
+async def _run_all(commands: Sequence[str], body: bytes, room: NotificationSandbox) -> list[str]:
+    """Run the commands in parallel and return each one's error, empty on success."""
     if not commands:
         return []
     try:
@@ -224,35 +227,35 @@ async def _run_one(
     if result.exit_code == 0:
         return ""
     if result.exit_code is None:
-        return f"no end after {duration(SECONDS)}"
+        return f"timed out after {duration(SECONDS)}"
     last = one_line(result.tail.strip().rpartition("\n")[2], 200)
     return f"exit status {result.exit_code}{f': {last}' if last else ''}"
 
 
 class Notifier:
-    """Listens to a run and tells somebody what the settings want to be told."""
+    """Listens to a run and sends the notifications that the settings ask for."""
 
     def __init__(
         self,
         settings: NotifySettings,
         webhook: Webhook | None,
-        room: CommandRoom,
+        room: NotificationSandbox,
         *,
         project: str,
         feature: str = "",
         waits: bool = True,
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
-        """Tell nobody until `begin`.
+        """Prepare to notify; nothing is sent before `begin`.
 
         Args:
-            settings: What is sent, and to whom.
-            webhook: The address of the settings, with its variables filled in.
+            settings: The events to report, and the targets.
+            webhook: The webhook of the settings, with its variables filled in.
             room: Where commands run.
-            project: What the project is called.
-            feature: The feature that is worked on; empty for the plan without a name.
-            waits: Whether the run waits for an answer; else its end tells what was asked.
-            clock: Tells the time, in UTC.
+            project: The project's name.
+            feature: The current feature; empty for the plan without a name.
+            waits: Whether the run waits for an answer; otherwise its end reports the open questions.
+            clock: Returns the current time, in UTC.
         """
         self._wanted = frozenset(settings.on) if settings.commands or webhook else frozenset()
         self._settings = settings
@@ -260,42 +263,46 @@ class Notifier:
         self._room = room
         self._waits = waits
         self._clock = clock
-        self._about = {"project": shown(project), "feature": feature, "root": str(room.root)}
-        self._where: dict[str, object] = {}
+        self._project_fields = {
+            "project": shown(project),
+            "feature": feature,
+            "root": str(room.root),
+        }
+        self._progress: dict[str, object] = {}
         self._waiting: list[AskedQuestion | ev.ApprovalRequested] = []
-        self._is_told = False
-        """Whether somebody was notified that it waits, and nothing was answered since."""
-        self._due = asyncio.Event()
+        self._wait_reported = False
+        """Whether a wait was reported that nobody has answered yet."""
+        self._wait_added = asyncio.Event()
         self._emit: EventSink = lambda _: None
         self._task: asyncio.Task[None] | None = None
 
     def begin(self, emit: EventSink) -> None:
-        """Tell from now on; `emit` hears of notifications that did not arrive."""
+        """Start to notify; `emit` receives a notice for each failed notification."""
         self._emit = emit
         if self._wanted:
-            self._task = asyncio.create_task(self._tell_forever(), name="ralph-notify")
+            self._task = asyncio.create_task(self._report_waits(), name="ralph-notify")
 
     def note(self, event: Event) -> None:
-        """Take in what an event says; never blocks."""
+        """Process an event; never blocks."""
         if not self._wanted:
             return
         match event:
             case ev.LoopStarted():
-                self._where |= {"run_id": event.run_id, "phase": event.phase.value}
+                self._progress |= {"run_id": event.run_id, "phase": event.phase.value}
             case ev.PhaseChanged():
-                self._where |= {"phase": event.phase.value, "task": None}
-            case ev.IterationStarted() if event.task_id != self._where.get("phase"):
+                self._progress |= {"phase": event.phase.value, "task": None}
+            case ev.IterationStarted() if event.task_id != self._progress.get("phase"):
                 task = NotifiedTask(id=shown(event.task_id), title=shown(event.title))
-                self._where["task"] = task
+                self._progress["task"] = task
             case ev.IterationFinished():
-                self._where["task"] = None
+                self._progress["task"] = None
             case ev.QuestionAsked() if event.question.is_open:
                 self._wait_for(event.question)
             case ev.ApprovalRequested():
                 self._wait_for(event)
             case ev.QuestionAnswered() | ev.ApprovalGiven() | ev.NobodyAnswered():
                 self._waiting.clear()
-                self._is_told = False
+                self._wait_reported = False
             case _:
                 return
 
@@ -303,73 +310,79 @@ class Notifier:
         if "waiting" in self._wanted:
             self._waiting.append(asked)
             if self._waits:
-                self._due.set()
+                self._wait_added.set()
 
     async def finish(self, finished: LoopFinished) -> None:
-        """Tell the end of the run and wait until that is done, or until its time is over."""
-        happening = _ENDS.get(finished.status)
+        """Report the end of the run, and wait until all targets have it or have timed out."""
+        happening = _END_EVENTS.get(finished.status)
         pending, self._waiting = tuple(self._waiting), []
         await self.close()
-        again = happening == "waiting" and self._is_told
+        again = happening == "waiting" and self._wait_reported
         if happening is None or happening not in self._wanted or again:
             return
-        await self._send(self._of_end(happening, finished, pending))
+        await self._send(self._end_notification(happening, finished, pending))
 
     async def close(self) -> None:
-        """Stop telling; what is under way ends first."""
+        """Stop notifying, after the notification that is being sent."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
             self._task = None
 
-    async def _tell_forever(self) -> None:
+    async def _report_waits(self) -> None:
         sending: asyncio.Task[None] | None = None
         try:
             while True:
-                await self._due.wait()
-                self._due.clear()
-                # The questions of one call come one after the other; they are reported together.
+                await self._wait_added.wait()
+                self._wait_added.clear()
+                # The questions of one call arrive one by one and are reported together.
                 asked, self._waiting = tuple(self._waiting), []
                 if asked:
-                    self._is_told = True
-                    sending = asyncio.create_task(self._send(self._of_wait(asked)))
+                    self._wait_reported = True
+                    sending = asyncio.create_task(self._send(self._wait_notification(asked)))
                     await asyncio.shield(sending)
         finally:
             if sending is not None:
                 await asyncio.wait([sending])
 
-    async def _send(self, told: Notification) -> None:
-        failures = await deliver(told, self._settings.commands, self._webhook, self._room)
+    async def _send(self, notification: Notification) -> None:
+        failures = await deliver(notification, self._settings.commands, self._webhook, self._room)
         for target, why in failures.items():
             if why:
-                text = f"The notification of {told.event!r} by {target} failed: {why}."
-                self._emit(ev.Notice(level="warning", text=one_line(text, LONGEST)))
+                text = (
+                    f"Sending the notification {notification.event!r} with {target} failed: {why}."
+                )
+                self._emit(ev.Notice(level="warning", text=one_line(text, MAX_TEXT_CHARS)))
 
-    def _made(self, event: Happening, reason: str, **more: object) -> Notification:
-        name = self._about["project"] + (
-            f" ({self._about['feature']})" if self._about["feature"] else ""
+    def _notification(self, event: NotifyEvent, reason: str, **more: object) -> Notification:
+        name = self._project_fields["project"] + (
+            f" ({self._project_fields['feature']})" if self._project_fields["feature"] else ""
         )
-        facts = {**self._about, **self._where, "time": self._clock(), **more}
-        text = one_line(f"{name} {_SAID[event]}: {reason}", LONGEST)
+        facts = {**self._project_fields, **self._progress, "time": self._clock(), **more}
+        text = one_line(f"{name} {_VERBS[event]}: {reason}", MAX_TEXT_CHARS)
         return Notification.model_validate(
             {"event": event, "text": text, "reason": reason, **facts}
         )
 
-    def _of_wait(self, waiting: Sequence[AskedQuestion | ev.ApprovalRequested]) -> Notification:
+    def _wait_notification(
+        self, waiting: Sequence[AskedQuestion | ev.ApprovalRequested]
+    ) -> Notification:
         questions = [_question(one) for one in waiting if isinstance(one, AskedQuestion)]
         approvals = [one for one in waiting if isinstance(one, ev.ApprovalRequested)]
         if approvals:
             asked = approvals[-1]
-            reason = shown(f"approval of {DECISIONS[asked.kind]} is needed. {asked.summary}")
+            reason = shown(f"approval of {DECISIONS[asked.kind]}. {asked.summary}")
             hint = "ralph approve, or ralph reject --reason TEXT"
-            return self._made("waiting", reason, hint=hint, approval=asked.kind.value)
+            return self._notification("waiting", reason, hint=hint, approval=asked.kind.value)
         reason = shown(shortlist([question.text for question in questions], 3))
         hint = f"ralph answer {questions[0].id} TEXT"
-        return self._made("waiting", reason, hint=hint, questions=tuple(questions[:MOST_QUESTIONS]))
+        return self._notification(
+            "waiting", reason, hint=hint, questions=tuple(questions[:MAX_QUESTIONS])
+        )
 
-    def _of_end(
+    def _end_notification(
         self,
-        happening: Happening,
+        happening: NotifyEvent,
         end: LoopFinished,
         pending: Sequence[AskedQuestion | ev.ApprovalRequested],
     ) -> Notification:
@@ -385,18 +398,18 @@ class Notifier:
                 "exit_code",
             }
         )
-        return self._made(
+        return self._notification(
             happening,
             shown(end.reason),
             hint=shown(end.hint),
-            questions=tuple(asked[:MOST_QUESTIONS]),
+            questions=tuple(asked[:MAX_QUESTIONS]),
             approval=kinds[-1] if kinds else "",
             **figures,
         )
 
 
-_SAID: Mapping[Happening, str] = {
-    "waiting": "waits for you",
+_VERBS: Mapping[NotifyEvent, str] = {
+    "waiting": "is waiting for you",
     "stopped": "stopped",
     "done": "is done",
     "failed": "failed",
@@ -404,5 +417,5 @@ _SAID: Mapping[Happening, str] = {
 
 
 def _question(asked: AskedQuestion) -> NotifiedQuestion:
-    options = tuple(shown(option.label) for option in asked.question.options[:MOST_QUESTIONS])
+    options = tuple(shown(option.label) for option in asked.question.options[:MAX_QUESTIONS])
     return NotifiedQuestion(id=asked.id, text=shown(asked.question.question), options=options)

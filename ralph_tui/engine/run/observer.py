@@ -1,7 +1,7 @@
-"""Watch a project from outside: its files while nothing runs, the journal while another process runs the loop.
+"""Watch a project from outside: its files while no loop runs, the journal while another process runs one.
 
-As soon as somebody owns the lock, the journal of that run is emitted, then every new line of it; when
-the owner is gone, the files are looked at again. What cannot be read is said, and tried again.
+Once a process owns the lock, the events of its run are emitted from the journal, then each new one. When the
+owner is gone, the files are watched again. A read error is reported once, and reading is retried.
 """
 
 import asyncio
@@ -32,16 +32,16 @@ from ralph_tui.store.journal.journal import last_run, read_events, tail_events
 from ralph_tui.store.lock import LoopLock, Owner
 from ralph_tui.store.project import Project
 
-Told = Coroutine[None, None, None]
+Work = Coroutine[None, None, None]
 
 OWNER_SECONDS = 1.0
-"""How often to look who runs the loop."""
+"""How often to check who runs the loop."""
 
 CATCH_UP = 2_000
-"""Events read in one go."""
+"""How many events are read at a time."""
 
 RECENT = 16 * 1024 * 1024
-"""Bytes of a run's journal that are emitted in full when the run is found; of older ones, only lasting events."""
+"""Bytes at the end of a run's journal that are emitted in full; before them, only lasting events are."""
 
 LASTING = frozenset(
     {
@@ -58,50 +58,51 @@ LASTING = frozenset(
         ),
     }
 )
-"""The events that a view of the loop still shows after any number of others."""
+"""The events that a view of the loop shows no matter how many others follow."""
 
-SHORTENED = "This run is long: only its last part is here. Iterations and replay has all of it."
+SHORTENED = "This run is long, so only its last part is shown. The whole run is under Iterations and replay."
 
 
 LONG = 1024 * 1024
-"""Bytes of a journal that take long enough to show progress."""
+"""Bytes of a journal that take so long to read that progress is shown."""
 
 AGAIN_SECONDS = 0.5
-"""How often to look whether what could not be read can be read now."""
+"""How long to wait after a read error before reading is retried."""
 
 
 async def follow_project(root: Path, sink: EventSink, settings: Settings | None = None) -> None:
-    """Emit what happens in a project, whoever causes it, until cancelled.
+    """Emit the events of a project, whoever causes them, until canceled.
 
-    A loop of another process is emitted from its start; `LoopFound` says that its past has been emitted, and
-    `LoopLost` that it ended or died. `ProjectUnreadable` says once what is wrong; what was reported before
-    is not repeated when it is fixed. A feature that gets another name meanwhile is followed under that name.
+    The events of another process's loop are emitted from its start. `LoopFound` means that its past events
+    have been emitted, and `LoopLost` that the loop has ended or died. `ProjectUnreadable` reports a read error
+    once; after the error is fixed, earlier events are not repeated. A feature that is renamed is followed
+    under its new name.
     """
     begun = utc_now()
     project = Project(root)
-    seen = _Seen(project, sink, settings or Settings())
+    watcher = _ProjectWatcher(project, sink, settings or Settings())
     while True:
         try:
-            await seen.follow()
+            await watcher.follow()
         except StoreError as error:
             renamed = await asyncio.to_thread(_renamed, project, begun)
             if renamed is not None:
                 project = renamed
-                seen = _Seen(project, sink, settings or Settings())
+                watcher = _ProjectWatcher(project, sink, settings or Settings())
                 continue
-            seen.complain(str(error))
+            watcher.report_problem(str(error))
             await asyncio.sleep(AGAIN_SECONDS)
 
 
 def _renamed(project: Project, begun: datetime) -> Project | None:
-    """Return the project as the feature that this one is called since a time; None when it has its name."""
+    """Return the project with the feature's new name if it was renamed since `begun`; None otherwise."""
     feature = project.layout.feature
     if not feature or project.layout.home.is_dir():
         return None
     try:
         renamings = Project(project.root, "").look().project.renamed
     except StoreError:
-        return None  # what is wrong is said already
+        return None  # the caller reports its own error
     name = feature
     for one in renamings:
         if one.old == name and one.at >= begun:
@@ -111,15 +112,15 @@ def _renamed(project: Project, begun: datetime) -> Project | None:
 
 
 @dataclass
-class _Place:
-    """How far the journal of a run was emitted."""
+class _JournalPosition:
+    """How much of a run's journal has been emitted."""
 
     run_id: str
     offset: int
 
 
-class _Seen:
-    """Remembers what was emitted of a project, so that watching continues there after an error."""
+class _ProjectWatcher:
+    """Watches a project, and remembers what was emitted, so that it can continue after an error."""
 
     def __init__(self, project: Project, sink: EventSink, settings: Settings) -> None:
         self._project = project
@@ -127,31 +128,31 @@ class _Seen:
         self._standing = partial(project_read, project, settings)
         self._lock = LoopLock(project.layout)
         self._project_state = self._new_project_state()
-        self._place: _Place | None = None
-        self._met: Owner | None = None
-        """Whose loop was found, until its end is emitted."""
-        self._trouble = ""
+        self._position: _JournalPosition | None = None
+        self._followed_owner: Owner | None = None
+        """The owner of the loop that is followed, until its end is emitted."""
+        self._problem = ""
 
     def _new_project_state(self) -> ProjectState:
         return ProjectState(self._project, self._sink, standing=self._standing)
 
-    def complain(self, trouble: str) -> None:
-        """Say what is wrong, once."""
-        if trouble != self._trouble:
-            self._trouble = trouble
-            self._sink(ProjectUnreadable(reason=trouble))
+    def report_problem(self, problem: str) -> None:
+        """Report a problem, once."""
+        if problem != self._problem:
+            self._problem = problem
+            self._sink(ProjectUnreadable(reason=problem))
 
     async def follow(self) -> None:
-        """Watch the files until somebody runs the loop, or that loop until it is over.
+        """Watch the files until a loop starts, or the running loop until it ends.
 
         Raises:
-            StoreError: Something cannot be read.
+            StoreError: The documents or the journal cannot be read.
         """
         owner = await asyncio.to_thread(self._lock.owner)
-        if self._met is not None and self._met != owner:
-            await self._take_leave(self._met)
+        if self._followed_owner is not None and self._followed_owner != owner:
+            await self._finish_following(self._followed_owner)
         if owner is None:
-            await _until(_owner_is_not(self._lock, None), self._watch_documents())
+            await _run_until(_owner_is_not(self._lock, None), self._watch_documents())
         else:
             await self._follow(owner)
 
@@ -160,74 +161,77 @@ class _Seen:
             await self._project_state.refresh()
         else:
             await self._project_state.open()
-        if self._trouble:
-            self._trouble = ""
+        if self._problem:
+            self._problem = ""
             self._sink(self._standing(self._project_state.docs))
         await self._project_state.follow()
 
     async def _follow(self, owner: Owner) -> None:
         path = self._project.layout.events
-        if self._place is None or self._place.run_id != owner.run_id:
-            beginning = await asyncio.to_thread(_beginning, path, owner)
-            self._place = _Place(owner.run_id, beginning)
-        await _tell_past(path, self._place, owner, self._sink)
-        self._trouble = ""
-        self._met = owner
+        if self._position is None or self._position.run_id != owner.run_id:
+            start = await asyncio.to_thread(_start_of_run, path, owner)
+            self._position = _JournalPosition(owner.run_id, start)
+        await _emit_past(path, self._position, owner, self._sink)
+        self._problem = ""
+        self._followed_owner = owner
         self._sink(LoopFound(pid=owner.pid, host=owner.host, since=owner.since))
-        await _until(_owner_is_not(self._lock, owner), _tail(path, self._place, self._sink))
+        await _run_until(_owner_is_not(self._lock, owner), _tail(path, self._position, self._sink))
 
-    async def _take_leave(self, owner: Owner) -> None:
-        """Emit the last events of a loop that is gone, which may have been missed, and that it is gone."""
-        if self._place is not None:
-            await _tell_past(self._project.layout.events, self._place, owner, self._sink)
-        self._met = None
+    async def _finish_following(self, owner: Owner) -> None:
+        """Emit the remaining events of a loop that has ended, then `LoopLost`."""
+        if self._position is not None:
+            await _emit_past(self._project.layout.events, self._position, owner, self._sink)
+        self._followed_owner = None
         self._sink(LoopLost(pid=owner.pid))
         self._project_state = self._new_project_state()
 
 
-def _beginning(path: Path, owner: Owner) -> int:
-    """Return where the owner's run begins in the journal; the journal's end when that run wrote nothing yet."""
+def _start_of_run(path: Path, owner: Owner) -> int:
+    """Return where the owner's run begins in the journal; the journal's end if that run wrote nothing yet."""
     found = last_run(path)
     if found is not None and found[1].run_id == owner.run_id:
         return found[0]
     return _size(path)
 
 
-async def _tell_past(path: Path, place: _Place, owner: Owner, sink: EventSink) -> None:
-    """Emit what the journal holds now; a million events would take minutes to show, so of the older ones only those with lasting effect."""
+async def _emit_past(path: Path, position: _JournalPosition, owner: Owner, sink: EventSink) -> None:
+    """Emit the current content of the journal; of older events, only the lasting ones.
+
+    A million events would take minutes to show.
+    """
     size = await asyncio.to_thread(_size, path)
-    is_long = size - place.offset > LONG
+    is_long = size - position.offset > LONG
     if is_long:
         sink(CatchingUp(pid=owner.pid))
-    if size - place.offset > RECENT:
-        scan = Scan(path, LASTING, start=place.offset, stop=size - RECENT)
-        await _tell(((found.end, found.event) for found in scan), place, sink)
-        place.offset = scan.end
+    if size - position.offset > RECENT:
+        scan = Scan(path, LASTING, start=position.offset, stop=size - RECENT)
+        await _emit_batches(((found.end, found.event) for found in scan), position, sink)
+        position.offset = scan.end
         sink(Notice(text=SHORTENED))
-    begun = place.offset
+    begun = position.offset
 
-    def passed() -> None:
+    def on_batch() -> None:
         if is_long:
-            percent = 100 * (place.offset - begun) // max(1, size - begun)
+            percent = 100 * (position.offset - begun) // max(1, size - begun)
             sink(CatchingUp(pid=owner.pid, percent=percent))
 
-    await _tell(read_events(path, place.offset), place, sink, passed)
+    await _emit_batches(read_events(path, position.offset), position, sink, on_batch)
 
 
-async def _tell(
+async def _emit_batches(
     found: Iterator[tuple[int, Event]],
-    place: _Place,
+    position: _JournalPosition,
     sink: EventSink,
-    passed: Callable[[], None] = lambda: None,
+    on_batch: Callable[[], None] = lambda: None,
 ) -> None:
-    def some() -> Sequence[tuple[int, Event]]:
+    def next_batch() -> Sequence[tuple[int, Event]]:
         return list(islice(found, CATCH_UP))
 
-    while batch := await asyncio.to_thread(some):
+    while batch := await asyncio.to_thread(next_batch):
         for _, event in batch:
             sink(event)
-        place.offset = batch[-1][0]
-        passed()
+        position.offset = batch[-1][0]
+        on_batch()
 
 
 def _size(path: Path) -> int:
@@ -237,22 +241,22 @@ def _size(path: Path) -> int:
         return 0
 
 
-async def _tail(path: Path, place: _Place, sink: EventSink) -> None:
-    async with contextlib.aclosing(tail_events(path, place.offset)) as found:
+async def _tail(path: Path, position: _JournalPosition, sink: EventSink) -> None:
+    async with contextlib.aclosing(tail_events(path, position.offset)) as found:
         async for offset, event in found:
-            place.offset = offset
+            position.offset = offset
             sink(event)
 
 
 async def _owner_is_not(lock: LoopLock, owner: Owner | None) -> None:
-    """Wait until somebody else than `owner` runs the loop, or nobody."""
+    """Wait until `owner` is no longer the owner of the lock."""
     while await asyncio.to_thread(lock.owner) == owner:  # noqa: ASYNC110 - no other process tells us
         await asyncio.sleep(OWNER_SECONDS)
 
 
-async def _until(over: Told, work: Told) -> None:
-    """Do `work` until it is `over`; a failure of either ends both."""
-    tasks = (asyncio.create_task(work), asyncio.create_task(over))
+async def _run_until(condition: Work, work: Work) -> None:
+    """Run `work` until `condition` completes; an error in either ends both."""
+    tasks = (asyncio.create_task(work), asyncio.create_task(condition))
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:

@@ -1,4 +1,4 @@
-"""Imports a plan of another tool: reads it, shows what would change, and writes it in one transaction."""
+"""Import a plan of another tool: read it, preview the changes, and write them in one transaction."""
 
 import asyncio
 import time
@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ralph_tui.config.settings import Settings
-from ralph_tui.domain.errors import RalphError
+from ralph_tui.config.settings import GitSettings, Settings
+from ralph_tui.domain.errors import RalphError, SetupError
 from ralph_tui.domain.events import EventSink
+from ralph_tui.domain.features import shown_name
 from ralph_tui.domain.plan.import_preview import ImportedCommand, ImportPreview
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.project_state import Phase
@@ -17,28 +18,27 @@ from ralph_tui.domain.tool_calls import Verdict
 from ralph_tui.domain.verification.verification import GateResult, TaskVerification
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.import_sources import LoadedFile, load_sources
-from ralph_tui.engine.run.imported_branch import branch_for
 from ralph_tui.engine.session.spec import guard_policy
 from ralph_tui.engine.verification.detection.project_checks import checks_of
 from ralph_tui.guard.worker import judging
-from ralph_tui.interop.format_registry import FITS, formats
+from ralph_tui.interop.format_registry import MIN_SCORE, formats
 from ralph_tui.interop.formats import Importer, ImportOptions, InteropError
 from ralph_tui.interop.merge import Incoming, Merged, commands_in, merge, with_evidence
 from ralph_tui.store.documents.documents import Documents
 from ralph_tui.store.export_records import read_followed
 from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.project import Project
+from ralph_tui.vcs.branches import valid_branch
+from ralph_tui.vcs.git import Git
 
-MOST_SECONDS = 120
-"""For the guard to read all commands of a file; five thousand ordinary ones take ten."""
+GUARD_SECONDS = 120
+"""How long the guard may take to judge all commands of a file; five thousand ordinary ones take ten seconds."""
 
-CHANGED_MEANWHILE = (
-    "The plan changed while you were looking at the preview, so nothing was written."
-)
+CHANGED_MEANWHILE = "The plan changed after the preview. Nothing was written."
 
 
 class PlanImport:
-    """One import into the plan of a project: look first, then write exactly what was shown."""
+    """Imports a file into the plan of a project: previews the changes, then writes exactly those."""
 
     def __init__(
         self,
@@ -48,14 +48,14 @@ class PlanImport:
         *,
         into_new: str | None = None,
     ) -> None:
-        """Import into the project of these controls.
+        """Prepare an import into the project of these controls.
 
         Args:
             controls: The project's controls.
             settings: The project's settings.
-            base: What names of files are relative to; None for the current directory.
-            into_new: The feature whose plan does not exist yet, empty for a plan without a name; `made` says
-                when it does. None for the plan that is there.
+            base: The directory that file names are relative to; None for the current directory.
+            into_new: The name of a new feature, or empty for a new plan without a name; call `made` once it
+                exists. None for the existing plan.
         """
         self._base = base
         self._into_new = into_new
@@ -64,7 +64,7 @@ class PlanImport:
         self._project = Project(controls.root)
         self._incoming: tuple[Incoming, ...] = ()
         self._verdicts: dict[str, ImportedCommand] = {}
-        self._told: list[str] = []
+        self._remarks: list[str] = []
         self._branch = ""
         self._at = utc_now()
         self._checks = checks_of(self._project.root, settings)
@@ -72,19 +72,19 @@ class PlanImport:
     def look(
         self, given: str, form: str = "", wanted: ImportOptions | None = None
     ) -> ImportPreview:
-        """Read a file and return what an import of it would do; blocks, and writes nothing.
+        """Read a file and return a preview of its import. Blocks; writes nothing.
 
         Args:
-            given: The file, or a directory of them; `-` is standard input.
-            form: The name of the format; empty to find it out.
-            wanted: What the person asked the importer for.
+            given: A file, or a directory of files; `-` is standard input.
+            form: The name of the format; empty to detect it.
+            wanted: The person's options for the importer.
 
         Raises:
-            InteropError: It cannot be read as a plan.
+            InteropError: The file cannot be read as a plan.
             StoreError: The project cannot be read.
         """
         root = self._project.root
-        self._told = list(formats().broken)
+        self._remarks = list(formats().broken)
         files = load_sources(root, given, self._base)
         chosen, importer = choose(files, given, form)
         _require_foreign(self._project, chosen)
@@ -96,100 +96,105 @@ class PlanImport:
         )
         left = len(files) - len(chosen)
         if left:
-            self._told.append(f"Other files in the directory that are not {importer.name}: {left}.")
+            self._remarks.append(
+                f"Other files in the directory that are not in the format {importer.name}: {left}."
+            )
         docs = self._project.load() if self._project.layout.dot.is_dir() else Documents()
         feature = docs.feature
         if self._into_new is not None:
             docs, feature = Documents(project=docs.project), self._into_new
         plan = docs.plan
-        self._branch, told = branch_for(
+        self._branch, remarks = branch_for(
             feature, self._incoming, docs, self._settings.git, self._project.root
         )
-        self._told += told
+        self._remarks += remarks
         self._judge(plan)
         return self._merged(plan).preview
 
     def made(self, controls: Controls) -> None:
-        """Import into the feature of these controls from now on; it was made after the preview."""
+        """Import into the feature of these controls, which was created after the preview."""
         self._controls, self._project = controls, Project(controls.root)
         self._into_new = None
 
     def write(
         self, shown: ImportPreview, evidence: Mapping[str, TaskVerification | None] | None = None
     ) -> ImportPreview:
-        """Write what was shown in one transaction; blocks.
+        """Write the previewed changes in one transaction. Blocks.
 
         Args:
-            shown: The preview that the person agreed to.
-            evidence: What the gate found about tasks that the file calls complete; None for one that failed.
+            shown: The preview that the person approved.
+            evidence: The gate's results for tasks that the file calls complete; None for one that failed.
 
         Returns:
-            The preview as it was carried out.
+            The preview that was written.
 
         Raises:
-            RalphError: The plan changed meanwhile, or cannot be written; nothing was.
+            RalphError: The plan changed meanwhile or cannot be written, so nothing was written.
         """
-        found = dict(evidence or {})
-        # Without a change this writes nothing, but afterwards there is a place for receipts.
-        made = self._merged(self._project.transact(lambda docs: docs).plan)
-        rests = {}
-        for task_id in made.adopted:
-            task = made.plan.task(task_id)
+        results = dict(evidence or {})
+        # This transaction changes nothing, but it creates the directory for receipts.
+        merged = self._merged(self._project.transact(lambda docs: docs).plan)
+        recorded = {}
+        for task_id in merged.adopted:
+            task = merged.plan.task(task_id)
             assert task is not None
-            proof = found.get(task_id, task.verification)
+            proof = results.get(task_id, task.verification)
             if proof is not None:
-                rests[task_id] = self._project.receipts.record(task_id, proof)
-        failed = {task_id for task_id, proof in found.items() if proof is None}
+                recorded[task_id] = self._project.receipts.record(task_id, proof)
+        failed = {task_id for task_id, proof in results.items() if proof is None}
 
         def change(plan: ImplementationPlan) -> ImplementationPlan:
             now = self._merged(plan)
-            if now.preview.effect != shown.effect or not set(now.adopted) <= rests.keys() | failed:
-                raise RalphError(CHANGED_MEANWHILE, "Import again to see what would change now.")
-            return _reopened(with_evidence(now.plan, rests), failed)
+            covered = recorded.keys() | failed
+            if now.preview.effect != shown.effect or not set(now.adopted) <= covered:
+                raise RalphError(CHANGED_MEANWHILE, "Import again to see a new preview.")
+            return _reopened(with_evidence(now.plan, recorded), failed)
 
         self._controls.replace_plan("you imported it", change, branch=shown.branch)
         return shown
 
     def claimed(self, shown: ImportPreview) -> tuple[Task, ...]:
-        """Return the tasks that would become complete on the file's word.
+        """Return the tasks that would become complete only because the file says so.
 
         Raises:
             RalphError: The plan changed since the preview.
         """
-        made = self._merged(self._project.load().plan)
-        if made.preview.effect != shown.effect:
-            raise RalphError(CHANGED_MEANWHILE, "Import again to see what would change now.")
-        return tuple(task for task in made.plan.tasks if task.id in made.adopted)
+        merged = self._merged(self._project.load().plan)
+        if merged.preview.effect != shown.effect:
+            raise RalphError(CHANGED_MEANWHILE, "Import again to see a new preview.")
+        return tuple(task for task in merged.plan.tasks if task.id in merged.adopted)
 
     def _merged(self, plan: ImplementationPlan) -> Merged:
-        made = merge(
+        merged = merge(
             plan, self._incoming, verdicts=self._verdicts, checks=self._checks, at=self._at
         )
-        remarks = (*made.preview.remarks, *self._told)
-        told = {"remarks": remarks, "branch": self._branch}
-        return replace(made, preview=made.preview.model_copy(update=told))
+        remarks = (*merged.preview.remarks, *self._remarks)
+        details = {"remarks": remarks, "branch": self._branch}
+        return replace(merged, preview=merged.preview.model_copy(update=details))
 
     def _judge(self, plan: ImplementationPlan) -> None:
-        """Ask the guard about every command in the file, as it would be asked about an agent's."""
+        """Have the guard judge each command in the file as if the agent ran it."""
         commands = commands_in(plan, self._incoming, self._checks)
         self._verdicts = {}
         if not commands:
             return
         policy = guard_policy(self._project, self._settings, Phase.BUILDING)
-        until = time.monotonic() + MOST_SECONDS
+        until = time.monotonic() + GUARD_SECONDS
         with judging(policy) as judge:
             for command in commands:
                 if time.monotonic() > until:
-                    what = f"the guard needs more than {MOST_SECONDS} seconds for its commands"
+                    what = (
+                        f"the guard takes more than {GUARD_SECONDS} seconds to check its commands"
+                    )
                     raise InteropError(self._incoming[0].name, 0, what, "Split the file.")
                 self._verdicts[command] = _judged(command, judge(command))
 
 
 def _require_foreign(project: Project, files: Sequence[LoadedFile]) -> None:
-    """Refuse a file that ralph writes as a whole: its tasks are the plan's, and would be there twice.
+    """Refuse a file that ralph itself writes from the plan, since its tasks would be duplicated.
 
     Raises:
-        InteropError: Ralph keeps such a file current.
+        InteropError: Ralph keeps one of the files current.
     """
     followed = read_followed(project.layout)
     for file in files:
@@ -211,7 +216,7 @@ def _judged(command: str, verdict: Verdict) -> ImportedCommand:
 
 
 def _reopened(plan: ImplementationPlan, failed: set[str]) -> ImplementationPlan:
-    """Return the plan with the tasks pending whose checks failed, whatever the file says."""
+    """Return the plan with tasks whose checks failed set to pending, whatever the file says."""
     for task_id in failed:
         plan = plan.with_task(
             task_id,
@@ -219,7 +224,7 @@ def _reopened(plan: ImplementationPlan, failed: set[str]) -> ImplementationPlan:
             completed_at=None,
             completion_notes=None,
             verification=None,
-            last_failure="The imported plan calls it complete, but its checks fail.",
+            last_failure="The imported plan marks it as complete, but its checks fail.",
         )
     return plan
 
@@ -230,12 +235,12 @@ def choose(
     """Return the files to read, and the importer that reads them.
 
     Args:
-        files: What was named, or the files of a directory.
-        given: What the person named, for messages.
-        form: The name of the format, where the person gave it.
+        files: The named file, or the files of a directory.
+        given: The name that the person gave, for messages.
+        form: The name of the format; empty to detect it.
 
     Raises:
-        InteropError: No importer knows the file, or several do.
+        InteropError: No importer recognizes the file, or several do.
     """
     if len(files) == 1:
         source = files[0].source
@@ -244,21 +249,21 @@ def choose(
     scores = [(one.sniff(file.source), one, file) for file in files for one in importers]
     best = max((score for score, _, _ in scores), default=0)
     name = one_line(given, 300)
-    if best < FITS:
-        hint = f"Name a file, and its format with `--as`: {formats().names}."
-        raise InteropError(name, 0, "no format fits a file in this directory", hint)
+    if best < MIN_SCORE:
+        hint = f"Give the path of a file, and choose its format with `--as`: {formats().names}."
+        raise InteropError(name, 0, "no file in this directory has a known format", hint)
     likely = {one.name: one for score, one, _ in scores if score == best}
     if len(likely) > 1:
         what = f"its files fit {' and '.join(likely)} equally well"
-        raise InteropError(name, 0, what, "Name one with `--as`.")
+        raise InteropError(name, 0, what, "Choose one with `--as`.")
     importer = next(iter(likely.values()))
-    return [file for score, one, file in scores if one is importer and score >= FITS], importer
+    return [file for score, one, file in scores if one is importer and score >= MIN_SCORE], importer
 
 
 def check_claims(
     root: Path, settings: Settings, tasks: Sequence[Task], emit: EventSink
 ) -> dict[str, GateResult]:
-    """Run the gate for tasks that a file calls complete; returns what it found for each. Blocks.
+    """Run the gate for tasks that a file calls complete; return the result of each. Blocks.
 
     Raises:
         RalphError: The sandbox is required and does not work.
@@ -272,10 +277,61 @@ def check_claims(
 
 
 def evidence_of(results: Mapping[str, GateResult]) -> dict[str, TaskVerification | None]:
-    """Return what the gate's results say; a task for which nothing could run is left out."""
+    """Return the gate's results as evidence; a task for which no check could run is left out."""
     at = utc_now()
     return {
         task_id: result.verification(at) if result.verified else None
         for task_id, result in results.items()
         if result.verified or not result.passed
     }
+
+
+def branch_for(
+    feature: str, incoming: Sequence[Incoming], docs: Documents, git: GitSettings, root: Path
+) -> tuple[str, list[str]]:
+    """Return the new branch of a feature, empty to keep its own, and remarks about it for the person.
+
+    Args:
+        feature: The target feature; empty for the plan without a name.
+        incoming: The imported files.
+        docs: The documents of the feature.
+        git: The settings for commits and branches.
+        root: The project's directory.
+    """
+    named = {one.imported.branch: one.name for one in incoming if one.imported.branch}
+    if not named:
+        return "", []
+    branch, file = next(iter(named.items()))
+    wants = f"{file} names the branch {branch}"
+    if not feature:
+        return "", [
+            f"{wants}, but ralph does not switch to it.",
+            "To use that branch, import the file into a feature with `ralph import FILE --into NAME`.",
+        ]
+    own = docs.project.of(feature).branch or f"{git.branch_prefix}{feature}"
+    if branch == own:
+        return "", []
+    if reason := _reason_against(feature, branch, docs, git, root):
+        return "", [f"{wants}, but {feature} keeps {own} because {reason}."]
+    remark = f"{feature} uses the branch {branch} named in {file}."
+    if git.branch == "off":
+        remark += " Ralph does not switch to it, because git.branch is off."
+    return branch, [remark]
+
+
+def _reason_against(
+    feature: str, branch: str, docs: Documents, git: GitSettings, root: Path
+) -> str:
+    """Return why a feature cannot get this branch, or an empty string."""
+    if docs.state.branch is not None:
+        return "work on it has already started"
+    if branch in git.protected_branches:
+        return "the other branch is listed in git.protected_branches"
+    records = docs.project.features.items()
+    if owner := next((name for name, r in records if r.branch == branch and name != feature), ""):
+        return f"the other branch belongs to the feature {shown_name(owner)}"
+    try:
+        valid_branch(Git(root), branch)
+    except SetupError as error:
+        return error.message[0].lower() + error.message[1:].rstrip(".")
+    return ""

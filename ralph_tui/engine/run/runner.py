@@ -1,4 +1,4 @@
-"""Run the loop: check before anything is spent, take the lock, put the parts together, and end everything afterwards."""
+"""Run the loop: check the project, take the lock, assemble the parts, and clean up at the end."""
 
 import asyncio
 import contextlib
@@ -20,7 +20,7 @@ from ralph_tui.domain.redaction import hide, secret_values
 from ralph_tui.domain.tool_calls import ToolCall
 from ralph_tui.engine.commits.iteration_snapshots import IterationSnapshots
 from ralph_tui.engine.commits.readiness import WorkPlace
-from ralph_tui.engine.commits.task_commits import HookRoom, TaskCommits, hook_environment
+from ralph_tui.engine.commits.task_commits import HookSandbox, TaskCommits, hook_environment
 from ralph_tui.engine.context import RunContext, SpecFor
 from ralph_tui.engine.control.archiving import archive_finished
 from ralph_tui.engine.control.plan_export import PRD, FollowedExports, follow_settings
@@ -31,14 +31,13 @@ from ralph_tui.engine.core.outcome import End, failed_end, out_of_resources
 from ralph_tui.engine.core.ports import Agent
 from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.core.run_files import RunFiles
-from ralph_tui.engine.core.services import RunServices, nothing_beside
-from ralph_tui.engine.decisions.permission_questions import withdraw_left_over
-from ralph_tui.engine.limits.quota import QuotaWatch
-from ralph_tui.engine.limits.run_limits import RunLimits
+from ralph_tui.engine.core.services import RunServices, no_background
+from ralph_tui.engine.decisions.permission_questions import withdraw_stale_questions
+from ralph_tui.engine.limits.run_limits import QuotaWatch, RunLimits
 from ralph_tui.engine.phases.phase_session import Stage
 from ralph_tui.engine.run.before_start import checked_phase, place_to_work, require_verifiable
 from ralph_tui.engine.run.lifecycle import Lifecycle
-from ralph_tui.engine.run.notifications import Notifier, command_room
+from ralph_tui.engine.run.notifications import Notifier, notification_sandbox
 from ralph_tui.engine.run.startup import begin_run, run_started
 from ralph_tui.engine.run.webhook import webhook_of
 from ralph_tui.engine.safety.command_sandbox import (
@@ -53,9 +52,9 @@ from ralph_tui.engine.safety.phase_extensions import (
     extra_values,
     extras_of,
 )
-from ralph_tui.engine.safety.processes import RUN_MARK, Watchdog, end_marked, marked_below
+from ralph_tui.engine.safety.processes import RUN_MARK, Watchdog, end_marked, marked_descendants
 from ralph_tui.engine.safety.repository_guard import RepositoryGuard
-from ralph_tui.engine.session.spec import guard_policy, review_spec, shielding_own, spec_maker
+from ralph_tui.engine.session.spec import guard_policy, review_spec, spec_maker, with_own_processes
 from ralph_tui.engine.verification.baseline import Baseline
 from ralph_tui.engine.verification.detection.directory_files import DirectoryFiles
 from ralph_tui.engine.verification.detection.project_checks import ChecksOfRun
@@ -63,7 +62,7 @@ from ralph_tui.engine.verification.detection.start_command import start_command
 from ralph_tui.engine.verification.gate import Gate, gate_environment
 from ralph_tui.engine.verification.review.reviewer import Reviewer
 from ralph_tui.guard.core.policy import Policy
-from ralph_tui.guard.guard import COMMAND_TOOLS, Guard, may_write, may_write_unseen
+from ralph_tui.guard.guard import COMMAND_TOOLS, Guard, may_write, may_write_unnamed_files
 from ralph_tui.guard.repository.watcher import RepositoryWatcher
 from ralph_tui.guard.sandbox.environ_block import blank_keys
 from ralph_tui.guard.sandbox.environment import SHIMS, agent_environment, cli_overlay
@@ -76,7 +75,7 @@ from ralph_tui.store.project import Project
 
 
 class Runner:
-    """One run under the project's lock: its parts, its phases, its outcome."""
+    """Runs the phases of one run while the project's lock is held."""
 
     def __init__(
         self,
@@ -85,21 +84,21 @@ class Runner:
         request: RunRequest,
         bus: EventBus,
         run_id: str,
-        held: Confinement,
+        confinement: Confinement,
         place: WorkPlace,
     ) -> None:
-        """Put together what does not depend on the phase.
+        """Assemble the parts that do not depend on the phase.
 
         Args:
             project: The project on disk; its lock is held.
-            services: What the face brings.
+            services: The services of the user interface.
             request: What the person asked for.
-            bus: Takes every event of the run.
+            bus: Receives every event of the run.
             run_id: Marks the processes of the run, so that all of them can be ended.
-            held: Whether a sandbox holds the run's commands.
-            place: Which branch the run works on, and what it commits.
+            confinement: The sandbox of the run's commands, if there is one.
+            place: The branch that the run works on, and what it commits.
         """
-        self._held = held
+        self._confinement = confinement
         self._project = project
         self._services = services
         self._settings = services.settings
@@ -109,18 +108,18 @@ class Runner:
         self._marks = {RUN_MARK: run_id}
         self._project_state = ProjectState(
             project,
-            lambda event: bus.emit(services.told(event)),
+            lambda event: bus.emit(services.attribute_event(event)),
             exports=FollowedExports(project, self._warn),
         )
         percent = services.settings.limits.stop_at_allowance_percent
         self._quota = QuotaWatch(stop_at_percent=percent)
         exceptions = services.settings.safety.sandbox_exceptions
-        self._sandbox = CommandSandbox(project.root, held.sandbox, exceptions)
+        self._sandbox = CommandSandbox(project.root, confinement.sandbox, exceptions)
         self._activity = ActivityLog(project.root, (RUN_MARK, run_id), self._warn)
         self._repository_guard = RepositoryGuard(
             project.root,
             bus.emit,
-            alive=partial(marked_below, RUN_MARK, run_id),
+            alive=partial(marked_descendants, RUN_MARK, run_id),
             activity=self._activity,
         )
         self._commits = TaskCommits(
@@ -129,7 +128,7 @@ class Runner:
             bus.emit,
             run_id=run_id,
             guard=self._repository_guard,
-            hooks=HookRoom(
+            hooks=HookSandbox(
                 self._sandbox,
                 self._hook_environment,
                 services.settings.phases.building.gate_timeout_seconds,
@@ -144,7 +143,7 @@ class Runner:
         self._baseline: Baseline | None = None
 
     async def run(self, phase: Phase) -> LoopFinished:
-        """Run from `phase`; problems after the start end in the event, not in an exception."""
+        """Run from `phase`; problems after the start are reported in the returned event, not raised."""
         since = time.monotonic()
         docs, stale = await begin_run(
             self._project,
@@ -154,34 +153,39 @@ class Runner:
             waits=self._request.interactive,
             reset_breaker=self._request.reset_breaker,
         )
-        self._bus.emit(run_started(self._project, self._settings, docs, self._run_id))
+        request = self._request.text.strip() if phase is Phase.DISCOVERY else ""
+        self._bus.emit(run_started(self._project, self._settings, docs, self._run_id, request))
         await self._project_state.open()
         if stale:
-            text = f"Set to pending again after a run that did not end: {', '.join(stale)}."
+            text = f"Requeued after a run that was cut short: {', '.join(stale)}."
             self._warn(text)
-        if self._held.warning:
-            self._warn(self._held.warning)
+        if self._confinement.warning:
+            self._warn(self._confinement.warning)
         try:
             await self._commits.begin()
             await self._repository_guard.begin()
-            await withdraw_left_over(self._project_state, phase)
+            await withdraw_stale_questions(self._project_state, phase)
             async with self._parts():
                 end = await self._work(phase)
         except RalphError as error:
             end = failed_end(error)
-        except OSError as error:  # also what putting away lacked; what was done is done
+        except OSError as error:  # may also come from the cleanup
             end = out_of_resources(error)
-        end = await self._after_all(end)
+        end = await self._final_check(end)
         await self._archive(end)
-        await self._commits.tell_push()
+        await self._commits.report_commits()
         return await self._finished(end, since)
 
     async def _work(self, phase: Phase) -> End:
-        """Work from `phase` on; what ends the work is its end, whatever putting away comes to."""
+        """Work from `phase` on; return why the work ends, regardless of errors in the later cleanup."""
         lifecycle = Lifecycle(self._stage, self._request, has_specs=self._has_specs)
         try:
             await settle_orphans(
-                self._project.root, self._project_state, self._bus.emit, self._request
+                self._project.root,
+                self._project_state,
+                self._bus.emit,
+                self._request,
+                self._settings.limits.ask_timeout_seconds,
             )
             end = await self._commits.finish_pending() or await lifecycle.run(phase)
             committed = end.status is LoopStatus.COMPLETE and await self._commits.all_complete()
@@ -191,9 +195,9 @@ class Runner:
             return out_of_resources(error)
         return committed or end
 
-    async def _after_all(self, end: End) -> End:
-        """Return the end, or the one that the last session's changes or an unwritten journal force."""
-        await self._project_state.refresh()  # with everything ended that a command started
+    async def _final_check(self, end: End) -> End:
+        """Return the end, or a failure if the repository was changed or the journal could not be written."""
+        await self._project_state.refresh()  # all processes that commands started have ended
         self._activity.end_all()
         try:
             changed = await self._repository_guard.check()
@@ -203,31 +207,31 @@ class Runner:
             changed = out_of_resources(error)
         finally:
             self._repository_guard.close()
-        unwritten = await self._bus.written()
-        if changed is None and unwritten is not None:
-            changed = failed_end(unwritten)
+        journal_error = await self._bus.written()
+        if changed is None and journal_error is not None:
+            changed = failed_end(journal_error)
         return changed if changed is not None and end.exit_code is ExitCode.COMPLETE else end
 
     async def _archive(self, end: End) -> None:
-        """Archive a finished plan; one that cannot be archived is reported, and the run is as complete as before."""
+        """Archive a finished plan; an error is reported and does not change the end of the run."""
         if end.exit_code is not ExitCode.COMPLETE or not self._settings.archive.on_completion:
             return
         try:
             written = await asyncio.to_thread(archive_finished, self._project, utc_now())
         except (RalphError, OSError) as error:
-            self._warn(f"The finished plan is not archived: {error}")
+            self._warn(f"The finished plan could not be archived: {error}")
         else:
             if written is not None:
                 self._bus.emit(
                     ev.Notice(text=f"Archived the plan in .ralph/archive/{written.name}.")
                 )
 
-    async def _about_to_run(self, call: ToolCall) -> None:
-        """Note a call that could change the repository, or unseen by the guard ralph's documents."""
+    async def _before_call(self, call: ToolCall) -> None:
+        """Record a call that may change the repository, or ralph's documents unseen by the guard."""
         if may_write(call.name):
             await self._repository_guard.begin_command(call.tool_id, call.session)
-        is_held = call.name in COMMAND_TOOLS and self._held.sandbox is not None
-        if may_write_unseen(call.name) and not is_held:
+        is_held = call.name in COMMAND_TOOLS and self._confinement.sandbox is not None
+        if may_write_unnamed_files(call.name) and not is_held:
             self._activity.begin(call.tool_id)
 
     def _warn(self, text: str) -> None:
@@ -259,12 +263,12 @@ class Runner:
 
     @contextlib.asynccontextmanager
     async def _parts(self) -> AsyncIterator[None]:
-        """Start the agent, the watcher and the watchdog; end all of them however the run ends."""
+        """Start the agent, the watcher and the watchdog, and end them however the run ends."""
         watchdog = Watchdog(self._run_id)
         watchdog.start()
         follower = asyncio.create_task(self._project_state.follow(), name="ralph-follow")
-        follower.add_done_callback(self._tell_blindness)
-        beside = self._services.beside or nothing_beside
+        follower.add_done_callback(self._report_watcher_failure)
+        beside = self._services.beside or no_background
         companion = asyncio.create_task(beside(self._bus.emit), name="ralph-beside")
         try:
             await self._sandbox.open()
@@ -274,35 +278,35 @@ class Runner:
             follower.cancel()
             companion.cancel()
             await asyncio.wait([follower, companion])
-            await asyncio.shield(self._put_away(watchdog))
+            await asyncio.shield(self._end_parts(watchdog))
             if not companion.cancelled():
-                companion.result()  # a bug in it must not end in silence
+                companion.result()  # raises, so that a bug in it is not hidden
 
-    async def _put_away(self, watchdog: Watchdog) -> None:
-        """End everything started, last first, each even when the one before failed."""
+    async def _end_parts(self, watchdog: Watchdog) -> None:
+        """End all parts in reverse order, each one even if another fails."""
         async with contextlib.AsyncExitStack() as left:
             left.push_async_callback(watchdog.stop)
             if self._checks is not None:
                 left.push_async_callback(asyncio.to_thread, self._checks.end)
             left.push_async_callback(
-                asyncio.to_thread, remove_empty_directories, self._project.root, self._held
+                asyncio.to_thread, remove_empty_directories, self._project.root, self._confinement
             )
             left.push_async_callback(self._sandbox.close)
             left.push_async_callback(asyncio.to_thread, end_marked, RUN_MARK, self._run_id)
             if self._agent is not None:
                 left.push_async_callback(self._agent.close)
 
-    def _tell_blindness(self, follower: asyncio.Task[None]) -> None:
-        """Say that other programs' changes go unnoticed between our own."""
+    def _report_watcher_failure(self, follower: asyncio.Task[None]) -> None:
+        """Report that the watcher failed, so changes by other programs are noticed late."""
         error = None if follower.cancelled() else follower.exception()
         if error is not None:
-            text = f"What other programs change is seen late from now on: {error}"
+            text = f"Changes by other programs will now be noticed late: {error}"
             self._bus.emit(ev.Notice(level="error", text=text))
 
     @contextlib.asynccontextmanager
     async def _stage(self, phase: Phase) -> AsyncIterator[Stage]:
-        """Open a phase with its own guard, tools and prompt."""
-        policy = shielding_own(guard_policy(self._project, self._settings, phase))
+        """Open a phase with its own guard, gate and session specs."""
+        policy = with_own_processes(guard_policy(self._project, self._settings, phase))
         guard = Guard(policy)
         warming = asyncio.create_task(guard.warm_up(), name="ralph-guard")
         try:
@@ -323,7 +327,7 @@ class Runner:
             await asyncio.shield(guard.close())
 
     async def _gate(self, guard: Guard, policy: Policy) -> Gate:
-        """Make the gate of a phase; the checks and their baseline are those of the whole run."""
+        """Make the gate of a phase; the checks and their baseline are shared by the whole run."""
         building = self._settings.phases.building
         if self._baseline is None:
             self._baseline = Baseline(self._project.root, used=building.baseline)
@@ -349,13 +353,13 @@ class Runner:
         return gate
 
     def _hook_environment(self) -> dict[str, str]:
-        """Return the variables of the repository's hooks: those of the gate, with the real git."""
+        """Return the environment of the repository's hooks: the gate's, with the real git."""
         policy = guard_policy(self._project, self._settings, Phase.BUILDING)
         base = agent_environment(policy, self._services.everything)
         return hook_environment(gate_environment(base, self._marks), SHIMS)
 
     def _spec_maker(self, phase: Phase, policy: Policy) -> SpecFor:
-        """Return what makes the specs of a phase's sessions."""
+        """Return the function that makes the specs of a phase's sessions."""
         inherited = self._services.everything
         environment = {
             **self._services.environment,
@@ -364,15 +368,15 @@ class Runner:
             **extra_environment(extras_of(self._settings, phase), inherited),
         }
         return spec_maker(
-            self._project, self._settings_now, environment, phase, sandbox=self._held.sandbox
+            self._project, self._settings_now, environment, phase, sandbox=self._confinement.sandbox
         )
 
     def _settings_now(self) -> Settings:
-        """Return the settings with what the person changed for this run."""
+        """Return the settings with the person's changes for this run."""
         return adjusted_settings(self._settings, self._project_state.docs.state.adjusted)
 
     def _context(self, guard: Guard, gate: Gate, spec_for: SpecFor) -> RunContext:
-        """Return what the parts of a phase share."""
+        """Return the context that the parts of a phase share."""
         if self._agent is None:
             msg = "the parts were not made"
             raise RuntimeError(msg)
@@ -382,10 +386,10 @@ class Runner:
             agent=self._agent,
             gate=gate,
             review=guard.review,
-            landed=guard.landed,
+            review_written=guard.recheck_write,
             emit=self._bus.emit,
             clock=utc_now,
-            unwritten=self._bus.written,
+            journal_error=self._bus.written,
             reviewer=Reviewer(
                 root=self._project.root,
                 agent=self._agent,
@@ -400,7 +404,7 @@ class Runner:
             commits=self._commits,
             snapshots=self._snapshots,
             answerable=self._request.interactive and not self._request.no_input,
-            about_to_run=self._about_to_run,
+            before_call=self._before_call,
         )
 
 
@@ -411,12 +415,12 @@ async def run_loop(
 
     Args:
         root: The project directory.
-        services: What the face brings.
+        services: The services of the user interface.
         request: What the person asked for.
-        sink: Takes every event, on the caller's event loop.
+        sink: Receives every event, on the caller's event loop.
 
     Raises:
-        RalphError: Something is wrong that was found before anything was started or spent.
+        RalphError: A problem was found before anything was started or spent.
     """
     hide(secret_values(os.environ))
     blank_keys()
@@ -425,13 +429,27 @@ async def run_loop(
     webhook = webhook_of(services.settings.notify.webhook, services.everything)
     hide(webhook.secrets if webhook is not None else ())
     phase = await asyncio.to_thread(_check_before_start, project, services, request)
-    # The SDK is imported while what follows waits for the disk; whoever needs it waits for the rest.
+    # The SDK is imported in the background, while the next steps wait for the disk.
     warming = asyncio.create_task(asyncio.to_thread(_warm_up, services), name="ralph-warm-up")
-    held = await asyncio.to_thread(confine, root, services.settings.safety, services.everything)
+    try:
+        return await _run_locked(project, services, request, sink, phase)
+    finally:
+        await asyncio.wait([warming])
+
+
+async def _run_locked(
+    project: Project, services: RunServices, request: RunRequest, sink: EventSink, phase: Phase
+) -> LoopFinished:
+    """Take the lock and run from `phase` to the end."""
+    confinement = await asyncio.to_thread(
+        confine, project.root, services.settings.safety, services.everything
+    )
     place, _ = await asyncio.to_thread(
-        partial(
-            place_to_work, project, services.settings, request, sandboxed=held.sandbox is not None
-        )
+        place_to_work,
+        project,
+        services.settings,
+        request,
+        sandboxed=confinement.sandbox is not None,
     )
     run_id = uuid.uuid4().hex
     lock = LoopLock(project.layout)
@@ -446,14 +464,14 @@ async def run_loop(
         files = RunFiles(project.layout, wanted)
         bus.subscribe("run files", files.note)
         files.begin(lambda text: bus.emit(ev.Notice(level="warning", text=text)))
-        notifier = _notifier(project, services, request, held, {RUN_MARK: run_id})
+        notifier = _notifier(project, services, request, confinement, {RUN_MARK: run_id})
         bus.subscribe("notifications", notifier.note)
         notifier.begin(bus.emit)
         try:
-            await _follow(project, wanted, bus)
-            running = Runner(project, services, request, bus, run_id, held, place)
-            finished = await running.run(phase)
-            await notifier.finish(finished)  # what fails is reported before the last event
+            await _start_exports(project, wanted, bus)
+            runner = Runner(project, services, request, bus, run_id, confinement, place)
+            finished = await runner.run(phase)
+            await notifier.finish(finished)  # its errors must be reported before the last event
             bus.emit(finished)
         finally:
             try:
@@ -463,12 +481,11 @@ async def run_loop(
                 await bus.close()
     finally:
         await asyncio.shield(asyncio.to_thread(lock.release))
-        await asyncio.wait([warming])
     return finished
 
 
 def _warm_up(services: RunServices) -> None:
-    with contextlib.suppress(ImportError):  # whoever makes the agent says what is missing
+    with contextlib.suppress(ImportError):  # reported when the agent is made
         services.warm_up()
 
 
@@ -476,38 +493,38 @@ def _notifier(
     project: Project,
     services: RunServices,
     request: RunRequest,
-    held: Confinement,
+    confinement: Confinement,
     marks: Mapping[str, str],
 ) -> Notifier:
-    """Return who tells somebody outside what the run comes to."""
+    """Return the notifier of a run."""
     settings, everything = services.settings, services.everything
     return Notifier(
         settings.notify,
         webhook_of(settings.notify.webhook, everything),
-        command_room(project, settings, held.sandbox, everything, marks),
+        notification_sandbox(project, settings, confinement.sandbox, everything, marks),
         project=settings.project.name or project.root.resolve().name,
         feature=project.layout.feature,
         waits=request.interactive,
     )
 
 
-async def _follow(project: Project, wanted: tuple[str, ...], bus: EventBus) -> None:
-    """Keep the files that the settings ask for current; one that cannot be written stops no run."""
+async def _start_exports(project: Project, wanted: tuple[str, ...], bus: EventBus) -> None:
+    """Start to keep the exports of the settings current; an error is only reported."""
     try:
         await asyncio.to_thread(follow_settings, project, wanted)
     except RalphError as error:
-        text = f".ralph/{PRD} is not kept current: {error}"
+        text = f".ralph/{PRD} cannot be kept up to date: {error}"
         bus.emit(ev.Notice(level="warning", text=text))
 
 
 def _open_journal(project: Project) -> JournalWriter:
-    project.transact(lambda docs: docs)  # the place of ralph's own copies is there from now on
+    project.transact(lambda docs: docs)  # creates the directory of ralph's own copies
     move_journal(project.layout)
     return JournalWriter(project.layout.events)
 
 
 def _check_before_start(project: Project, services: RunServices, request: RunRequest) -> Phase:
-    LoopLock(project.layout).require_free()  # or another loop's plan would be what is wrong
+    LoopLock(project.layout).require_free()  # otherwise another loop's plan would be judged
     phase = checked_phase(project, project.load(), services, request)
     services.preflight()
     require_verifiable(project, project.load(), services.settings, request, phase)

@@ -1,4 +1,4 @@
-"""Begin a run on disk, and describe the project to the faces."""
+"""Begin a run on disk, and describe the project to the user interfaces."""
 
 import asyncio
 import os
@@ -15,7 +15,7 @@ from ralph_tui.store.feature_choice import checked_out
 from ralph_tui.store.project import Documents, Outcome, Project
 
 RESET = "--reset-circuit"
-"""Why a breaker was closed, where the person said so as the run began."""
+"""The reason recorded for a breaker that the person reset at the start of the run."""
 
 
 async def begin_run(
@@ -27,25 +27,28 @@ async def begin_run(
     waits: bool = False,
     reset_breaker: bool = False,
 ) -> tuple[Documents, tuple[str, ...]]:
-    """Begin a run on disk: figures at zero, requests of an earlier run gone, stale tasks queued again.
+    """Begin a run on disk: reset the figures, drop requests of an earlier run and queue stale tasks again.
 
     Args:
         project: The project on disk; its lock is held.
         settings: The project's settings.
         run_id: The run's id.
-        phase: The phase where the run begins; None where the project stays in its own.
-        waits: Whether the run waits for a person, and so for the rest of a cool-down.
-        reset_breaker: Whether the person wants the circuit breaker closed, whatever it waits for.
+        phase: The phase where the run begins; None to keep the project's phase.
+        waits: Whether the run waits for a person, and so for the rest of a cooldown.
+        reset_breaker: Whether the person wants the circuit breaker closed in any case.
+
+    Returns:
+        The documents, and the ids of the tasks that were queued again.
     """
 
     def change(docs: Documents) -> Outcome[tuple[str, ...]]:
         begun = as_begun(docs, settings, phase, waits=waits, reset_breaker=reset_breaker)
-        own = begun.documents.with_state(
+        identified = begun.documents.with_state(
             project_root=str(project.root),
             session_id=run_id[:12],
             started_at=docs.state.started_at or datetime.now(UTC),
         )
-        return Outcome(own, begun.value)
+        return Outcome(identified, begun.value)
 
     return await asyncio.to_thread(project.transact_returning, change)
 
@@ -58,16 +61,16 @@ def as_begun(
     waits: bool = False,
     reset_breaker: bool = False,
 ) -> Outcome[tuple[str, ...]]:
-    """Return the documents at the beginning of a run, and the tasks that were queued again.
+    """Return the documents at the beginning of a run, and the ids of the tasks that were queued again.
 
     Args:
         docs: The documents as the last run left them.
         settings: The project's settings.
-        phase: The phase where the run begins; None where the project stays in its own.
+        phase: The phase where the run begins; None to keep the project's phase.
         waits: Whether the run waits for a person.
         reset_breaker: Whether the person wants the circuit breaker closed.
     """
-    docs = with_guidance_used(docs, heard=False)  # a run that was killed
+    docs = with_guidance_used(docs, heard=False)  # guidance of a run that was killed
     plan, stale = docs.plan.reset_stale()
     fresh = docs.with_state(
         current_phase=phase or docs.state.current_phase,
@@ -93,21 +96,21 @@ def as_begun(
 def fresh_breaker(
     breaker: CircuitBreaker, settings: Settings, *, waits: bool = False, reset: bool = False
 ) -> CircuitBreaker:
-    """Return the breaker at the start of a run: reset, because the person started again, with the current thresholds.
+    """Return the breaker at the start of a run: reset by the new start, with the current thresholds.
 
-    A run that was killed during a cool-down did not end it, so the next run continues the cool-down, unless
-    the person wants it `reset`.
+    If a run was killed during a cooldown, the next run continues the cooldown, unless the person wants the
+    breaker `reset`.
 
     Args:
         breaker: The breaker as the last run left it.
         settings: The project's settings.
-        waits: Whether the run waits for a person, and so for the rest of a cool-down.
-        reset: Whether the person wants it closed.
+        waits: Whether the run waits for a person, and so for the rest of a cooldown.
+        reset: Whether the person wants the breaker closed.
     """
     limits = settings.circuit_breaker
     cools = not reset and waits and breaker.is_cooling and limits.cooldown_minutes > 0
     tripped = breaker.state is not BreakerState.CLOSED
-    why = (RESET if reset else "a new run was started") if tripped else breaker.reset_reason
+    why = (RESET if reset else "a new run started") if tripped else breaker.reset_reason
     begun = breaker if cools else breaker.reset(why)
     return with_thresholds(begun, settings)
 
@@ -130,32 +133,35 @@ def with_thresholds(breaker: CircuitBreaker, settings: Settings) -> CircuitBreak
 
 
 def run_started(
-    project: Project, settings: Settings, docs: Documents, run_id: str
+    project: Project, settings: Settings, docs: Documents, run_id: str, request: str
 ) -> ev.LoopStarted:
-    """Return what a face must know of a run from its first moment.
+    """Return the first event of a run, which describes the run to a user interface.
 
     Args:
         project: The project on disk.
         settings: The project's settings.
         docs: The documents as the run began.
         run_id: The run's id.
+        request: A request that discovery will write to the documents; empty to keep the last one.
     """
     shared = {
         name: value
         for name, value in project_read(project, settings, docs)
         if name in ev.Standing.model_fields
     }
+    if request:
+        shared["request"] = request
     return ev.LoopStarted(run_id=run_id, pid=os.getpid(), **shared)
 
 
 def project_read(project: Project, settings: Settings, docs: Documents) -> ev.ProjectRead:
     """Return the state of a project that no loop works on."""
     from ralph_tui.engine.verification.detection.project_checks import (
-        checks_of,  # not before the first paint
+        checks_of,  # slow to import, so not before the first paint
     )
 
     context, capacity = settings.context, settings.context.capacity_tokens
-    thinks = docs.state.current_phase in (Phase.DISCOVERY, Phase.PLANNING)
+    plans = docs.state.current_phase in (Phase.DISCOVERY, Phase.PLANNING)
     builds = docs.state.current_phase is Phase.BUILDING
     return ev.ProjectRead(
         project=settings.project.name or project.root.resolve().name,
@@ -168,7 +174,7 @@ def project_read(project: Project, settings: Settings, docs: Documents) -> ev.Pr
         limits=settings.safety.cost_limits,
         costs=CostMeter(total=docs.project_cost),
         breaker=with_thresholds(docs.breaker, settings),
-        model=settings.models.planning if thinks else settings.models.primary,
+        model=settings.models.planning if plans else settings.models.primary,
         checks=checks_of(project.root, settings),
         unworkable=docs.plan.why_unworkable() if builds else "",
         finished=_is_finished(project, docs),
@@ -184,4 +190,4 @@ def _is_finished(project: Project, docs: Documents) -> bool:
     if docs.state.current_phase is not Phase.VALIDATION or docs.state.awaits_decision:
         return False
     report = project.read_report()
-    return report is not None and report.settles(docs.plan)
+    return report is not None and report.confirms(docs.plan)

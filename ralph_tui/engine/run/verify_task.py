@@ -1,4 +1,4 @@
-"""Run the gate for a task by hand: the same checks in the same sandbox; nothing is recorded."""
+"""Run the gate for a task on a person's request, with the same checks and sandbox; nothing is recorded."""
 
 import asyncio
 import os
@@ -25,7 +25,7 @@ from ralph_tui.store.project import Project
 
 
 def task_to_verify(plan: ImplementationPlan, task_id: str | None) -> Task:
-    """Return the named task, or the one in progress, or the next one.
+    """Return the named task; without a name, the task in progress or the next one.
 
     Raises:
         RalphError: There is no such task.
@@ -33,29 +33,31 @@ def task_to_verify(plan: ImplementationPlan, task_id: str | None) -> Task:
     if task_id is not None:
         found = plan.task(task_id)
         if found is None:
-            raise RalphError(f"The plan has no task {task_id}.", "List them: ralph tasks")
+            raise RalphError(
+                f"The plan has no task {task_id}.", "List the tasks with `ralph tasks`."
+            )
         return found
     chosen = plan.get_current_task() or plan.get_next_task()
     if chosen is None:
-        raise RalphError("No task is open.", "Name the task to verify: ralph verify TASK")
+        raise RalphError("No task is open.", "Name the task to verify: `ralph verify TASK`.")
     return chosen
 
 
 async def verify_by_hand(root: Path, settings: Settings, task: Task, emit: EventSink) -> GateResult:
-    """Run the gate of a task as a claim would.
+    """Run the gate for a task, as for a claim.
 
     Args:
         root: The project directory.
         settings: The project's settings.
         task: The task whose checks run.
-        emit: Takes the gate's events.
+        emit: Receives the gate's events.
 
     Raises:
         RalphError: The sandbox is required and does not work.
     """
     project, environ = Project(root), dict(os.environ)
-    held = await asyncio.to_thread(confine, root, settings.safety, environ)
-    sandbox = CommandSandbox(root, held.sandbox, settings.safety.sandbox_exceptions)
+    confinement = await asyncio.to_thread(confine, root, settings.safety, environ)
+    sandbox = CommandSandbox(root, confinement.sandbox, settings.safety.sandbox_exceptions)
     policy = guard_policy(project, settings, Phase.BUILDING)
     guard = Guard(policy)
     try:
@@ -65,7 +67,7 @@ async def verify_by_hand(root: Path, settings: Settings, task: Task, emit: Event
     finally:
         await sandbox.close()
         await guard.close()
-        await asyncio.to_thread(remove_empty_directories, root, held)
+        await asyncio.to_thread(remove_empty_directories, root, confinement)
 
 
 def _gate(

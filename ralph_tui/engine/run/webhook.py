@@ -1,4 +1,4 @@
-"""Post a notification to a web address: encrypted or to this machine, in bounded time, without following redirects."""
+"""Post a notification to a web address, encrypted or on this machine, with a timeout and without redirects."""
 
 import asyncio
 import ssl
@@ -21,22 +21,22 @@ from ralph_tui.domain.variable_references import (
 from ralph_tui.domain.web_addresses import why_not_posted
 
 SECONDS = 10.0
-"""Longest a post may take."""
+"""How long a post may take."""
 
 _SETTING = "notify.webhook"
-_LONGEST_LINE = 4_096
-_LONG_PATH = 20
+_MAX_LINE_BYTES = 4_096
+_SECRET_PATH_LENGTH = 20
 
 
 class WebhookError(Exception):
-    """A post that did not arrive; says why in words that name no secret."""
+    """Raised when a post fails; its message contains no secret."""
 
 
 class Webhook:
-    """A web address with what its variables stand for; only its host is ever shown."""
+    """A web address to post to; only its host is ever shown."""
 
     def __init__(self, address: str, values: Sequence[str] = ()) -> None:
-        """Take an address that `webhook_of` has checked, and the `values` that variables stand for in it."""
+        """Take an address that `webhook_of` has checked, and the `values` of the variables in it."""
         self._parts = urlsplit(address)
         self._values = tuple(values)
 
@@ -47,39 +47,39 @@ class Webhook:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What must be shown nowhere: the values of variables, and a path so long that it may hold a key."""
+        """The texts to redact: the values of variables, and a path long enough to contain a key."""
         target = _target(self._parts)
         values = tuple(value for value in self._values if len(value) >= MIN_VALUE)
-        return (*values, target) if len(target) >= _LONG_PATH else values
+        return (*values, target) if len(target) >= _SECRET_PATH_LENGTH else values
 
     async def post(self, body: bytes) -> None:
         """Post a JSON document.
 
         Raises:
-            WebhookError: It did not arrive, or the answer is no success.
+            WebhookError: The post failed, or the response is not a success.
         """
         try:
             async with asyncio.timeout(SECONDS):
-                status = await self._status_of(body)
+                status = await self._send(body)
         except TimeoutError:
-            raise WebhookError(f"no answer within {duration(SECONDS)}") from None
+            raise WebhookError(f"no response within {duration(SECONDS)}") from None
         except ssl.SSLError as error:
-            raise WebhookError(f"the encryption failed ({error.reason or 'unknown'})") from None
+            raise WebhookError(f"TLS failed ({error.reason or 'unknown'})") from None
         except (OSError, ValueError, asyncio.IncompleteReadError) as error:
-            why = getattr(error, "strerror", None) or "no HTTP answer"
+            why = getattr(error, "strerror", None) or "no HTTP response"
             raise WebhookError(str(why)) from None
         if 300 <= status < 400:
-            raise WebhookError(f"a redirect (status {status}), and ralph follows none")
+            raise WebhookError(f"a redirect (status {status}), which ralph does not follow")
         if not 200 <= status < 300:
             raise WebhookError(f"status {status}")
 
-    async def _status_of(self, body: bytes) -> int:
-        """Send the request and return the status of the answer."""
+    async def _send(self, body: bytes) -> int:
+        """Send the request and return the status of the response."""
         secure = self._parts.scheme == "https"
         port = self._parts.port or (443 if secure else 80)
         context = await asyncio.to_thread(ssl.create_default_context) if secure else None
         reader, writer = await asyncio.open_connection(
-            self.host, port, ssl=context, limit=_LONGEST_LINE
+            self.host, port, ssl=context, limit=_MAX_LINE_BYTES
         )
         try:
             writer.write(self._head(len(body)) + body)
@@ -109,14 +109,14 @@ def _target(parts: SplitResult) -> str:
 
 
 def webhook_of(written: str, environ: Mapping[str, str]) -> Webhook | None:
-    """Return the webhook that the settings name; None where they name none.
+    """Return the webhook of the settings; None if there is none.
 
     Args:
-        written: The setting, in which `${NAME}` represents a variable.
+        written: The setting, in which `${NAME}` is a variable.
         environ: The variables.
 
     Raises:
-        ConfigError: A variable is not set, or it is no address that ralph posts to.
+        ConfigError: A variable is not set, or ralph may not post to the address.
     """
     if not written:
         return None
@@ -133,13 +133,13 @@ def webhook_of(written: str, environ: Mapping[str, str]) -> Webhook | None:
         raise ConfigError(f"{_SETTING}: {error}.", HOW) from error
     except UnsetVariableError as error:
         raise ConfigError(
-            f"{_SETTING}: {error}.", "Set it, or take the webhook out of the settings."
+            f"{_SETTING}: {error}.", "Set the variable, or remove the webhook from the settings."
         ) from error
     if reason := why_not_posted(address):
         named = references(written)
         about = f" (from ${{{named[0].name}}})" if named else ""
         raise ConfigError(
             f"{_SETTING}{about} {reason}.",
-            "Give an address such as https://hooks.example.org/path; http is for this machine only.",
+            "Use an address such as https://hooks.example.org/path. Plain http is allowed only for this machine.",
         )
     return Webhook(address, values)

@@ -1,4 +1,4 @@
-"""What keeps a run's commands within bounds: the sandbox, the repository guard, processes, extensions.
+"""Safety around a run's commands: the sandbox, the repository guard, processes, extensions.
 
 May not: judge a tool call; `ralph_tui.guard` does.
 Callers: the rest of the engine, `agent`, `ralph doctor`.

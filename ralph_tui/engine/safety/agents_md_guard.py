@@ -1,4 +1,4 @@
-"""Keep AGENTS.md short: refuse the agent's edits that make it too long, and tell it of other growth."""
+"""Keep AGENTS.md short: deny edits that make it too long, and warn the agent when a command did."""
 
 from pathlib import Path
 
@@ -16,17 +16,17 @@ class AgentsMdGuard:
     """Watches AGENTS.md during one session."""
 
     def __init__(self, path: Path) -> None:
-        """Remember how long it is now."""
+        """Record its current length."""
         self._path = path
         self._lines = lines_of(self._text())
 
     def review(self, call: ToolCall) -> Verdict | None:
-        """Deny an edit that makes it too long; None for everything else."""
+        """Return a denial of an edit that makes the file too long, or None for any other call."""
         named = str(call.input.get("file_path", ""))
-        if call.name not in ("Write", "Edit") or not self._is_it(named):
+        if call.name not in ("Write", "Edit") or not self._is_agents_md(named):
             return None
         before = self._text()
-        why = complaint(before, _after(call, before))
+        why = complaint(before, _text_after(call, before))
         if not why:
             return None
         return Verdict(
@@ -34,7 +34,7 @@ class AgentsMdGuard:
         )
 
     def note(self, call: ToolCall) -> str:
-        """Return what to say after a command made it too long; repeated only when it grows again."""
+        """Return the warning after a command made the file too long; repeated only when it grows again."""
         if call.name != "Bash":
             return ""
         lines, before = lines_of(self._text()), self._lines
@@ -43,7 +43,7 @@ class AgentsMdGuard:
             return ""
         return f"AGENTS.md has {lines} lines now; it has at most {MAX_LINES}. {INSTEAD}"
 
-    def _is_it(self, named: str) -> bool:
+    def _is_agents_md(self, named: str) -> bool:
         try:
             return bool(named) and Path(self._path.parent, named).resolve() == self._path.resolve()
         except (OSError, ValueError, RuntimeError):
@@ -53,11 +53,11 @@ class AgentsMdGuard:
         try:
             with self._path.open("rb") as file:
                 return file.read(READ_BYTES).decode("utf-8", "replace")
-        except OSError:  # not there, or not readable: the agent's tool will say so itself
+        except OSError:  # missing or unreadable, which the agent's tool reports itself
             return ""
 
 
-def _after(call: ToolCall, before: str) -> str:
+def _text_after(call: ToolCall, before: str) -> str:
     if call.name == "Write":
         return str(call.input.get("content", ""))
     old, new = str(call.input.get("old_string", "")), str(call.input.get("new_string", ""))

@@ -1,4 +1,4 @@
-"""Decide once whether the operating system confines the run's commands, and confine those ralph runs itself."""
+"""Decide whether a sandbox confines the run's commands, and start ralph's own commands in it."""
 
 import asyncio
 import contextlib
@@ -17,33 +17,31 @@ from ralph_tui.domain.verification.check_commands import SandboxExceptions
 from ralph_tui.engine.safety.domain_proxy import SandboxRelays
 from ralph_tui.guard.sandbox.os_sandbox import (
     INSTALL,
-    LOST_HINT,
     PROXY_PORT,
-    Openings,
+    SANDBOX_LOST_HINT,
     Sandbox,
-    held_prefix,
+    SandboxAccess,
     lost,
     sandbox_for,
+    sandbox_prefix,
+    sandbox_problem,
     short_temporary,
-    why_no_sandbox,
 )
 from ralph_tui.store.backup.mirror import state_home
 
-ON_MACOS = (
-    "macOS holds the agent's commands only: the checks that ralph runs are not in the sandbox"
-)
-_MACOS_SWITCH = "Set safety.sandbox to auto, or run ralph in a Linux container."
-_SWITCH = "or set safety.sandbox to auto or off"
+ON_MACOS = "macOS sandboxes only the agent's commands, not the checks that ralph runs"
+_MACOS_HINT = "Set safety.sandbox to auto, or run ralph in a Linux container."
+_OFF_HINT = "or set safety.sandbox to auto or off"
 
 
 @dataclass(frozen=True)
 class Confinement:
-    """What commands are held to.
+    """The sandbox of a run's commands.
 
     Attributes:
-        sandbox: None when nothing holds them.
-        warning: What to tell the person when a sandbox was wanted and cannot be had.
-        leaves_directory: Whether the CLI's sandbox will leave an empty `.claude` where none was.
+        sandbox: The sandbox, or None without one.
+        warning: The warning for the person when the wanted sandbox does not work.
+        leaves_directory: Whether the CLI's sandbox will leave an empty `.claude` behind.
     """
 
     sandbox: Sandbox | None = None
@@ -52,30 +50,28 @@ class Confinement:
 
 
 def confine(root: Path, safety: SafetySettings, environ: Mapping[str, str]) -> Confinement:
-    """Check whether the sandbox that the settings want works here.
+    """Return the sandbox that the settings want, if it works on this machine.
 
     Raises:
-        SetupError: It is required and does not.
+        SetupError: The sandbox is required and does not work.
     """
     if safety.sandbox == "off":
         return Confinement()
     required = safety.sandbox == "required"
     if required and sys.platform == "darwin":
-        raise SetupError(
-            f"The sandbox is required (safety.sandbox), but {ON_MACOS}.", _MACOS_SWITCH
-        )
-    reason = why_no_sandbox()
+        raise SetupError(f"The sandbox is required (safety.sandbox), but {ON_MACOS}.", _MACOS_HINT)
+    reason = sandbox_problem()
     if reason and required:
         raise SetupError(
-            f"The sandbox is required (safety.sandbox) and does not work here: {reason}.",
-            f"{INSTALL}; {_SWITCH}.",
+            f"The sandbox is required (safety.sandbox) but does not work here: {reason}.",
+            f"{INSTALL}, {_OFF_HINT}.",
         )
     if reason:
         return Confinement(
-            warning=f"No sandbox holds the agent's commands and the checks: {reason}. "
-            "The guard reads commands, but not what scripts do. `ralph doctor` says more."
+            warning=f"The agent's commands and the checks run without a sandbox: {reason}. "
+            "Without a sandbox, the effects of scripts cannot be checked. Run `ralph doctor` for details."
         )
-    held = sandbox_for(
+    sandbox = sandbox_for(
         root,
         Path.home(),
         environ,
@@ -85,80 +81,80 @@ def confine(root: Path, safety: SafetySettings, environ: Mapping[str, str]) -> C
     )
     own = (os.path.realpath(state_home() / "ralph"),)
     Path(own[0]).mkdir(mode=0o700, parents=True, exist_ok=True)
-    held = held.model_copy(update={"deny_read": (*held.deny_read, *own)})
+    sandbox = sandbox.model_copy(update={"deny_read": (*sandbox.deny_read, *own)})
     warning = f"On this machine, {ON_MACOS}." if sys.platform == "darwin" else ""
     leaves = not (root / ".claude").exists()
-    return Confinement(sandbox=held, warning=warning, leaves_directory=leaves)
+    return Confinement(sandbox=sandbox, warning=warning, leaves_directory=leaves)
 
 
 def remove_empty_directories(root: Path, confinement: Confinement) -> None:
-    """Remove the empty directories the CLI's sandbox made to have something to protect."""
+    """Remove the empty directories that the CLI's sandbox created in order to protect them."""
     if not confinement.leaves_directory:
         return
     for directory, _, _ in os.walk(root / ".claude", topdown=False):
-        with contextlib.suppress(OSError):  # not empty: then it is somebody's
+        with contextlib.suppress(OSError):  # not empty, so it is in use
             Path(directory).rmdir()
 
 
 NO_EXCEPTIONS: SandboxExceptions = MappingProxyType({})
 
 Prefix = Callable[[str, tuple[Path, ...]], tuple[str, ...]]
-"""The words that start a command in what holds it, and lets it write to more directories; empty where nothing does."""
+"""Returns the words that start a command in its sandbox, which may write to more directories; empty without one."""
 
 
 def unconfined(command: str, writable: tuple[Path, ...]) -> tuple[str, ...]:
-    """Return the empty prefix: no sandbox holds commands."""
+    """Return the empty prefix, because there is no sandbox."""
     del command, writable
     return ()
 
 
-NOT_HELD = "bwrap: "
-"""What a command says that the sandbox did not start."""
+SANDBOX_FAILED = "bwrap: "
+"""The beginning of the output of a command that the sandbox could not start."""
 
 
-async def require_held() -> None:
-    """Make sure that the sandbox still works.
+async def require_sandbox() -> None:
+    """Require that the sandbox still works.
 
     Raises:
-        SetupError: It does not, which says nothing about what was checked.
+        SetupError: The sandbox does not work, so the command's failure proves nothing.
     """
-    reason = await asyncio.to_thread(why_no_sandbox)
+    reason = await asyncio.to_thread(sandbox_problem)
     if reason:
-        raise SetupError(lost(reason), LOST_HINT)
+        raise SetupError(lost(reason), SANDBOX_LOST_HINT)
 
 
 class CommandSandbox:
-    """Sandboxes, for one run, whatever executes text that a model wrote outside of the agent's session.
+    """Starts commands outside the agent's session in a sandbox, because they may run text that a model wrote.
 
-    The gate, later steps and hooks all start their commands through `prefix`.
+    The gate, steps and hooks all start their commands through `prefix`.
     """
 
     def __init__(
-        self, root: Path, held: Sandbox | None, exceptions: SandboxExceptions = NO_EXCEPTIONS
+        self, root: Path, sandbox: Sandbox | None, exceptions: SandboxExceptions = NO_EXCEPTIONS
     ) -> None:
-        """Hold commands in `root`; without `held`, and on macOS, nothing is held."""
+        """Confine commands in `root`; without a sandbox, and on macOS, they run unconfined."""
         self._root = root
-        self._held = None if sys.platform == "darwin" else held
+        self._sandbox = None if sys.platform == "darwin" else sandbox
         self._exceptions = {name.strip(): e for name, e in exceptions.items()}
         self._directory: Path | None = None
-        self._relays = SandboxRelays(held.domains if held else ())
+        self._relays = SandboxRelays(sandbox.domains if sandbox else ())
         self._ports: dict[int, Path] = {}
         self._proxy: dict[int, Path] = {}
 
     @property
     def holds(self) -> bool:
-        """Whether commands are held."""
-        return self._held is not None
+        """Whether commands run in a sandbox."""
+        return self._sandbox is not None
 
     async def open(self) -> None:
-        """Make the run's temporary directory and the ways out of the sandbox."""
-        if self._held is None:
+        """Create the run's temporary directory, and open the proxy and the allowed ports."""
+        if self._sandbox is None:
             return
         place = short_temporary()
         directory = Path(await asyncio.to_thread(tempfile.mkdtemp, None, "ralph-checks-", place))
         self._directory = directory
         (directory / "tmp").mkdir()
-        if self._held.domains:
+        if self._sandbox.domains:
             self._proxy[PROXY_PORT] = directory / "proxy"
             await self._relays.serve_proxy(directory / "proxy")
         for port in sorted({p for e in self._exceptions.values() for p in e.ports}):
@@ -166,24 +162,24 @@ class CommandSandbox:
             await self._relays.serve_port(directory / str(port), port)
 
     async def close(self) -> None:
-        """Remove the directory and close the ways out."""
+        """Remove the temporary directory, and close the proxy and the ports."""
         await self._relays.close()
         if self._directory is not None:
             await asyncio.to_thread(shutil.rmtree, self._directory, ignore_errors=True)
 
     def prefix(self, command: str, writable: tuple[Path, ...] = ()) -> tuple[str, ...]:
-        """Return the words that start this command; reads files, so call it in a thread."""
-        if self._held is None:
+        """Return the words that start this command in the sandbox. Blocks on reading files."""
+        if self._sandbox is None:
             return ()
         if self._directory is None:
             msg = "the sandbox was not opened"
             raise RuntimeError(msg)
         exception = self._exceptions.get(command.strip())
         ports = {p: self._ports[p] for p in exception.ports} if exception else {}
-        given = Openings(
+        openings = SandboxAccess(
             scratch=self._directory / "tmp",
             forwards={**self._proxy, **ports},
             exception=exception,
             writable=writable,
         )
-        return held_prefix(self._held, self._root, given)
+        return sandbox_prefix(self._sandbox, self._root, openings)

@@ -1,4 +1,4 @@
-"""Lead out of the sandbox: a proxy on a Unix socket that reaches the allowed hosts only."""
+"""Connect the sandbox to allowed hosts through a proxy on a Unix socket, and to opened local ports."""
 
 import asyncio
 import base64
@@ -27,12 +27,12 @@ Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 @dataclass(frozen=True)
 class ProxyRequest:
-    """What a client of the proxy asks for.
+    """A client's request to the proxy.
 
     Attributes:
-        tunnel: Whether it wants a tunnel (CONNECT) instead of one plain HTTP exchange.
-        host: In lower case.
-        forwarded: The head to send to the host; empty for a tunnel.
+        tunnel: Whether the client wants a tunnel (CONNECT) instead of one plain HTTP exchange.
+        host: The host name, in lower case.
+        forwarded: The request head to send to the host; empty for a tunnel.
     """
 
     tunnel: bool
@@ -50,10 +50,10 @@ def allowed(host: str, domains: tuple[str, ...]) -> bool:
 
 
 def parse(head: bytes) -> ProxyRequest:
-    """Read the head of a request to a proxy.
+    """Parse the head of a request to a proxy.
 
     Raises:
-        ValueError: It is no such request.
+        ValueError: The head is not a proxy request.
     """
     line, _, rest = head.decode("latin-1").partition("\r\n")
     method, target, version = line.split(" ")
@@ -82,10 +82,10 @@ def parse(head: bytes) -> ProxyRequest:
 
 
 class SandboxRelays:
-    """Unix sockets of one run: the proxy, and one per opened port of this machine."""
+    """Serves the Unix sockets of one run: the proxy, and one for each opened local port."""
 
     def __init__(self, domains: tuple[str, ...]) -> None:
-        """Let clients reach these domains."""
+        """Allow these domains."""
         self._domains = domains
         self._servers: list[asyncio.Server] = []
         self._clients: set[asyncio.Task[None]] = set()
@@ -95,11 +95,11 @@ class SandboxRelays:
         await self._listen(path, self._proxy)
 
     async def serve_port(self, path: Path, port: int) -> None:
-        """Lead clients at `path` to a port of this machine's loopback interface."""
+        """Relay clients at `path` to a port of this machine's loopback interface."""
 
         async def relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             with contextlib.suppress(OSError):
-                await _join((reader, writer), await asyncio.open_connection("127.0.0.1", port))
+                await _relay((reader, writer), await asyncio.open_connection("127.0.0.1", port))
 
         await self._listen(path, relay)
 
@@ -123,7 +123,7 @@ class SandboxRelays:
             try:
                 await serve(reader, writer)
             except (OSError, asyncio.CancelledError):
-                pass  # it went away, or the run is over
+                pass  # the client disconnected, or the run is over
             finally:
                 self._clients.discard(task)
                 writer.close()
@@ -144,17 +144,22 @@ class SandboxRelays:
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
                 far = await _connect(asked.host, asked.port)
-        except (OSError, ValueError, asyncio.IncompleteReadError) as error:
+        except (
+            OSError,
+            ValueError,
+            asyncio.IncompleteReadError,
+            asyncio.LimitOverrunError,
+        ) as error:
             writer.write(_UNREACHABLE.format(host=asked.host, error=error).encode())
             return
         if asked.tunnel:
             writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
         far[1].write(asked.forwarded)
-        await _join((reader, writer), far)
+        await _relay((reader, writer), far)
 
 
 async def _connect(host: str, port: int) -> Streams:
-    """Reach a host, through the proxy that this machine's own programs use where there is one."""
+    """Connect to a host, through this machine's own proxy if one is configured."""
     from urllib.request import getproxies, proxy_bypass
 
     upstream = None if proxy_bypass(host) else getproxies().get("https")
@@ -163,35 +168,39 @@ async def _connect(host: str, port: int) -> Streams:
     address = urlsplit(upstream if "//" in upstream else f"//{upstream}")
     reader, writer = await asyncio.open_connection(address.hostname, address.port or 80)
     writer.write(
-        f"CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n{_login(address)}\r\n".encode()
+        f"CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n{_proxy_authorization(address)}\r\n".encode()
     )
-    answer = await reader.readuntil(b"\r\n\r\n")
+    try:
+        answer = await reader.readuntil(b"\r\n\r\n")
+    except BaseException:
+        writer.close()
+        raise
     if answer.split(None, 2)[1:2] != [b"200"]:
         writer.close()
-        raise OSError(f"the proxy answers {answer.decode('latin-1').splitlines()[0]}")
+        raise OSError(f"the proxy answered {answer.decode('latin-1').splitlines()[0]}")
     return reader, writer
 
 
-def _login(address: SplitResult) -> str:
+def _proxy_authorization(address: SplitResult) -> str:
     if not address.username:
         return ""
     words = f"{unquote(address.username)}:{unquote(address.password or '')}"
     return f"Proxy-Authorization: Basic {base64.b64encode(words.encode()).decode()}\r\n"
 
 
-async def _join(near: Streams, far: Streams) -> None:
+async def _relay(near: Streams, far: Streams) -> None:
     """Pass bytes both ways until both sides are done."""
     try:
         async with asyncio.TaskGroup() as both:
-            both.create_task(_pass_on(near[0], far[1]))
-            both.create_task(_pass_on(far[0], near[1]))
+            both.create_task(_copy_stream(near[0], far[1]))
+            both.create_task(_copy_stream(far[0], near[1]))
     except* OSError:
-        pass  # one side broke off; the other learns it by the end of its stream
+        pass  # one side disconnected, which ends the stream of the other
     finally:
         far[1].close()
 
 
-async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _copy_stream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     while chunk := await reader.read(_CHUNK):
         writer.write(chunk)
         await writer.drain()

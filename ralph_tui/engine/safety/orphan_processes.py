@@ -1,10 +1,10 @@
-"""Find processes of a run that died with its watchdog, and end them when the person says so."""
+"""Find processes left by a run whose watchdog died too, and end them if the person agrees."""
 
 import asyncio
 import os
 import uuid
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import timedelta
 from pathlib import Path
 
 from ralph_tui.domain import events as ev
@@ -14,19 +14,25 @@ from ralph_tui.domain.formatting import shortlist
 from ralph_tui.domain.project_state import Phase, StopMode
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.control.request import RunRequest
-from ralph_tui.engine.core.project_state import ProjectState, answered
+from ralph_tui.engine.core.project_state import (
+    AnswerDeadline,
+    ProjectState,
+    answered,
+    stop_unanswered,
+    withdraw,
+)
 from ralph_tui.engine.safety.processes import RUN_MARK, end_marked
-from ralph_tui.store.project import Documents
+from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.project_root import AGENT_OF
 
 END, LEAVE = "End them", "Leave them"
-BY_HAND = "`ralph doctor --end-strays` ends them; a run with --yes does so at its start."
+HOW_TO_END = "End them with `ralph doctor --end-strays`, or start the run with --yes."
 _SHOWN = 5
 
 
 @dataclass(frozen=True)
 class OrphanProcess:
-    """A process that no run looks after any more."""
+    """A process left by a run that died."""
 
     pid: int
     run_id: str
@@ -34,12 +40,12 @@ class OrphanProcess:
 
     @property
     def shown(self) -> str:
-        """For people, on one line."""
+        """The process id and the command, on one line."""
         return f"pid {self.pid} ({one_line(self.command, 60)})"
 
 
 def find_orphans(root: Path) -> tuple[OrphanProcess, ...]:
-    """Return the processes that earlier runs of this project left; call it only while no loop of the project runs."""
+    """Return the processes left by earlier runs of this project. Call it only while no loop of the project runs."""
     import psutil
 
     here = os.path.realpath(root)
@@ -51,84 +57,96 @@ def find_orphans(root: Path) -> tuple[OrphanProcess, ...]:
             if run_id and environment.get(AGENT_OF) == here and process.pid != os.getpid():
                 command = " ".join(process.cmdline()) or process.name()
                 found.append(OrphanProcess(process.pid, run_id, command))
-        except (psutil.Error, OSError):  # gone meanwhile, or not ours to read
+        except (psutil.Error, OSError):  # ended meanwhile, or not readable
             continue
     return tuple(found)
 
 
-def end_orphans(strays: tuple[OrphanProcess, ...]) -> None:
-    """End orphans and what they start meanwhile, identified by their mark, never by a pid alone."""
-    for run_id in {stray.run_id for stray in strays}:
+def end_orphans(orphans: tuple[OrphanProcess, ...]) -> None:
+    """End orphans and their new children, identified by their mark, never by a pid alone."""
+    for run_id in {orphan.run_id for orphan in orphans}:
         end_marked(RUN_MARK, run_id)
 
 
-def described(strays: tuple[OrphanProcess, ...]) -> str:
-    """Describe orphans in one sentence."""
-    names = shortlist([stray.shown for stray in strays], _SHOWN)
-    one = len(strays) == 1
-    what = "A process" if one else f"{len(strays)} processes"
-    return f"{what} of a run that died {'is' if one else 'are'} still there: {names}."
+def described(orphans: tuple[OrphanProcess, ...]) -> str:
+    """Return a sentence about orphans."""
+    names = shortlist([orphan.shown for orphan in orphans], _SHOWN)
+    one = len(orphans) == 1
+    what = "A process" if one else f"{len(orphans)} processes"
+    return f"{what} left by a run that died {'is' if one else 'are'} still running: {names}."
 
 
 async def settle_orphans(
-    root: Path, project_state: ProjectState, emit: EventSink, request: RunRequest
+    root: Path,
+    project_state: ProjectState,
+    emit: EventSink,
+    request: RunRequest,
+    timeout_seconds: float,
 ) -> None:
-    """End what a dead run left before anything is started, if the person says so.
+    """Report orphans before a run, and end them if the person agrees.
 
-    Somebody who can decide is asked; `--yes` is a decision; else it is only told.
+    A person who is present is asked. `--yes` ends them. Otherwise they are only reported.
 
     Args:
         root: The project directory.
         project_state: Where the person is asked.
-        emit: Takes the notices.
-        request: Says whether a person is here, and whether `--yes` decides.
+        emit: Receives the notices.
+        request: Whether a person is present, and whether `--yes` was given.
+        timeout_seconds: How long to wait for an answer before the run is stopped; 0 for no limit.
     """
-    strays = await asyncio.to_thread(find_orphans, root)
-    if not strays:
+    orphans = await asyncio.to_thread(find_orphans, root)
+    if not orphans:
         return
-    told = described(strays)
+    sentence = described(orphans)
     if request.assume_yes:
         ending = True
     elif request.interactive and not request.no_input:
-        ending = await _ask(project_state, request, told)
+        ending = await _ask(project_state, emit, request, sentence, timeout_seconds)
     else:
-        emit(ev.Notice(level="warning", text=f"{told} {BY_HAND}"))
+        emit(ev.Notice(level="warning", text=f"{sentence} {HOW_TO_END}"))
         return
     if ending:
-        await asyncio.to_thread(end_orphans, strays)
-    emit(ev.Notice(text=f"{told} {'Ended.' if ending else 'Left alone.'}"))
+        await asyncio.to_thread(end_orphans, orphans)
+    emit(ev.Notice(text=f"{sentence} {'Ended.' if ending else 'Left running.'}"))
 
 
-async def _ask(project_state: ProjectState, request: RunRequest, told: str) -> bool:
-    """Ask whether to end them; a request to stop counts as no."""
+async def _ask(
+    project_state: ProjectState,
+    emit: EventSink,
+    request: RunRequest,
+    sentence: str,
+    timeout_seconds: float,
+) -> bool:
+    """Ask whether to end orphans; a request to stop counts as no, and so does a missing answer, which stops the run."""
     question = Question(
-        question=f"{told} End them before the loop starts?",
-        header="Strays",
+        question=f"{sentence} End them before the loop starts?",
+        header="Leftovers",
         options=(
-            Option(label=END, description="They would change files beside the new run."),
-            Option(label=LEAVE, description="They continue."),
+            Option(label=END, description="They could change files during the new run."),
+            Option(label=LEAVE, description="They keep running."),
         ),
     )
-    batch = uuid.uuid4().hex[:8]
+    batch, asked_at = uuid.uuid4().hex[:8], utc_now()
+    expires = asked_at + timedelta(seconds=timeout_seconds) if timeout_seconds else None
     asked = AskedQuestion(
         id=f"q-{batch}-1",
         batch=batch,
         phase=Phase.BUILDING,
         question=question,
-        asked_at=datetime.now(UTC),
+        asked_at=asked_at,
+        expires_at=expires,
         answer=request.answers.to(question),
     )
 
     def stopping() -> bool:
         return project_state.docs.state.stop is not StopMode.NONE
 
-    (now,) = await answered(project_state, (asked,), gives_up=stopping)
+    deadline = AnswerDeadline(project_state, utc_now, expires)
+    (now,) = await answered(project_state, (asked,), gives_up=stopping, until=deadline)
     if not now.is_open:
         return now.answer is not None and END in now.answer.labels
-
-    def withdraw(docs: Documents) -> Documents:
-        log = docs.questions.changing(asked.id, withdrawn=True)
-        return docs.replacing(questions=log)
-
-    await project_state.transact(withdraw)
+    if stopping():
+        await withdraw(project_state, asked.id)
+    else:
+        await stop_unanswered(project_state, emit, now, timeout_seconds)
     return False

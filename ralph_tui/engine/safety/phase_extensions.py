@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from ralph_tui.config.load import DEFAULT, provenance
+from ralph_tui.config.load import DEFAULT, value_sources
 from ralph_tui.config.settings import PhaseExtras, Settings
 from ralph_tui.domain.documents.extensions import OWN_SERVER, McpServer
 from ralph_tui.domain.errors import ConfigError
@@ -15,19 +15,19 @@ from ralph_tui.domain.variable_references import Reference, pieces
 from ralph_tui.guard.core.policy import PHASE_TOOLS
 
 PREFIX = "RALPH_EXTRA_"
-"""Begins the names under which the CLI gets what `${NAME}` represents; no command of the agent sees them."""
+"""The prefix of the variables that carry `${NAME}` values to the CLI; the agent's commands do not get them."""
 
 BRACE = f"{PREFIX}BRACE"
-"""Represents a `${` that is no variable; the CLI has no other way to write that."""
+"""The variable with a literal `${` as its value, because the CLI has no way to escape one."""
 
 NAMES = "RALPH_EXTRA_NAMES"
-"""Lists them for the shell, which removes them (guard/sandbox/shims/every_command.sh)."""
+"""Lists these variables for the shell, which removes them (guard/sandbox/shims/every_command.sh)."""
 
 SKILL_FILE = "SKILL.md"
 
 
 def extras_of(settings: Settings, phase: Phase) -> PhaseExtras:
-    """Return the extensions that the person gave a phase."""
+    """Return the extensions that the settings add to a phase."""
     phases = settings.phases
     return {
         Phase.DISCOVERY: phases.discovery,
@@ -50,16 +50,16 @@ def skill_names(extras: PhaseExtras, root: Path) -> tuple[str, ...]:
 def check_extras(
     settings: Settings, phases: Iterable[Phase], root: Path, environ: Mapping[str, str]
 ) -> None:
-    """Refuse extensions that would be found missing only when the phase begins.
+    """Check the extensions of phases before the run, instead of when a phase begins.
 
     Args:
         settings: The project's settings.
         phases: The phases that the run may enter.
         root: The project directory.
-        environ: The environment that has the variables' values.
+        environ: The environment with the variables' values.
 
     Raises:
-        ConfigError: A variable is not set, or a skill is not there.
+        ConfigError: A variable is not set, a skill is missing or ambiguous, or a tool is unknown.
     """
     for phase in phases:
         extras, key = extras_of(settings, phase), f"phases.{phase}"
@@ -70,34 +70,34 @@ def check_extras(
                 if one.default is None and not environ.get(one.name)
             ]
             if missing:
-                where = provenance(root)[f"{key}.mcp_servers"]
+                where = value_sources(root)[f"{key}.mcp_servers"]
                 place = "" if where == DEFAULT else f"{where}: "
                 raise ConfigError(
                     f"{place}{key}.mcp_servers.{name}: the environment variable {missing[0]} is not set.",
-                    f"Set it, give it a default, or take {name} out of the settings.",
+                    f"Set it, give it a default, or remove {name} from the settings.",
                 )
-        for given, path in zip(extras.skills, skill_directories(extras, root), strict=True):
+        for skill, path in zip(extras.skills, skill_directories(extras, root), strict=True):
             if not (path / SKILL_FILE).is_file():
                 raise ConfigError(
-                    f"{key}.skills: {given!r} is not a directory with a {SKILL_FILE}.",
-                    "Give its path, relative to the project.",
+                    f"{key}.skills: {skill!r} is not a directory with a {SKILL_FILE}.",
+                    "Give the path of the skill, relative to the project.",
                 )
         unknown = [tool for tool in extras.without_tools if tool not in PHASE_TOOLS[phase]]
         if unknown:
             raise ConfigError(
-                f"{key}.without_tools: {one_line(unknown[0], 60)!r} is no built-in tool of this phase.",
-                f"Its tools are {', '.join(PHASE_TOOLS[phase])}.",
+                f"{key}.without_tools: {one_line(unknown[0], 60)!r} is not a built-in tool of this phase.",
+                f"The tools of this phase: {', '.join(PHASE_TOOLS[phase])}.",
             )
         names = skill_names(extras, root)
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice:
             raise ConfigError(
-                f"{key}.skills: two of them are called {twice}.", "Rename a directory."
+                f"{key}.skills: two skills are named {twice}.", "Rename one of the directories."
             )
 
 
 def prepared_servers(extras: PhaseExtras) -> dict[str, McpServer]:
-    """Return the servers as the CLI gets them: the CLI fills in variables, so that no argument holds a secret."""
+    """Return the servers for the CLI, which fills in the variables, so that no argument contains a secret."""
 
     def renamed(texts: Mapping[str, str]) -> dict[str, str]:
         return {name: "".join(map(_for_cli, pieces(text))) for name, text in texts.items()}
@@ -111,7 +111,7 @@ def prepared_servers(extras: PhaseExtras) -> dict[str, McpServer]:
 
 
 def _for_cli(piece: str | Reference) -> str:
-    """Return a part of a text as the CLI gets it: what the CLI must not take for a variable becomes one, too."""
+    """Return a piece of a text for the CLI, with each literal `${` as a variable."""
     if isinstance(piece, Reference):
         return f"${{{_name_for_cli(piece)}}}"
     return piece.replace("${", f"${{{BRACE}}}")
@@ -125,21 +125,21 @@ def _name_for_cli(reference: Reference) -> str:
 
 
 def extra_environment(extras: PhaseExtras, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return what the CLI needs in its environment for the servers."""
-    wanted = {found for server in extras.mcp_servers.values() for found in server.variables}
-    given = {_name_for_cli(one): environ.get(one.name) or one.default or "" for one in wanted}
+    """Return the environment variables that the CLI needs for the servers."""
+    references = {found for server in extras.mcp_servers.values() for found in server.variables}
+    values = {_name_for_cli(one): environ.get(one.name) or one.default or "" for one in references}
     texts = (
         text
         for server in extras.mcp_servers.values()
         for text in (*server.env.values(), *server.headers.values())
     )
     if any("$${" in text for text in texts):
-        given[BRACE] = "${"
-    return given | {NAMES: " ".join(sorted(given))} if given else {}
+        values[BRACE] = "${"
+    return values | {NAMES: " ".join(sorted(values))} if values else {}
 
 
 def extra_values(settings: Settings, environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the values of all phases' variables, which must be shown nowhere; defaults are no secrets."""
+    """Return the values of all phases' variables, which must be redacted; defaults are not secret."""
     servers = (s for phase in Phase for s in extras_of(settings, phase).mcp_servers.values())
     values = (environ.get(found.name, "") for server in servers for found in server.variables)
     return tuple(dict.fromkeys(value for value in values if len(value) >= MIN_VALUE))

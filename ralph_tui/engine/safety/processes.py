@@ -1,7 +1,7 @@
-"""Mark the processes of a run, and end every one of them.
+"""Mark the processes of a run, and end all of them.
 
-A mark is an environment variable that children inherit, also those that detach with setsid or nohup
-(SDK-FACTS section 6.8), so a scan finds them whoever their parent is by then.
+A mark is an environment variable. Children inherit it even if they detach with setsid or nohup,
+so a scan finds them whatever their parent is.
 """
 
 import asyncio
@@ -16,18 +16,18 @@ from typing import NamedTuple
 from ralph_tui.guard.sandbox.environ_block import without_keys
 
 RUN_MARK = "RALPH_TUI_RUN"
-"""Set in everything a run of the loop starts; its value is the run id."""
+"""Set in every process that a run starts; its value is the run id."""
 
 SESSION_MARK = "RALPH_TUI_SESSION"
-"""Set in everything one agent session starts; its value is unique to the session."""
+"""Set in every process that an agent session starts; its value is unique to the session."""
 
 GRACE_SECONDS = 2.0
 
 ROUNDS = 5
 
 
-def marked(name: str, value: str) -> list[int]:
-    """Return the process ids, other than ours, that carry the mark in their environment."""
+def marked_pids(name: str, value: str) -> list[int]:
+    """Return the ids of processes, except this one, that have the mark in their environment."""
     import psutil
 
     found = []
@@ -35,13 +35,13 @@ def marked(name: str, value: str) -> list[int]:
         try:
             if process.pid != os.getpid() and process.environ().get(name) == value:
                 found.append(process.pid)  # a zombie has no environment any more
-        except (psutil.Error, OSError):  # gone meanwhile, or not ours to read
+        except (psutil.Error, OSError):  # ended meanwhile, or not readable
             continue
     return found
 
 
 class MarkedProcess(NamedTuple):
-    """A process that this run started, not as its own child."""
+    """A process that this run started indirectly, so that it is not a child of ours."""
 
     pid: int
     started: float
@@ -49,37 +49,37 @@ class MarkedProcess(NamedTuple):
     """The mark of the agent session it belongs to; empty for a check, a step or a hook."""
 
 
-def marked_below(name: str, value: str) -> frozenset[MarkedProcess]:
-    """Return the processes with the mark but this process's own children, which are the agent's CLIs and checks."""
+def marked_descendants(name: str, value: str) -> frozenset[MarkedProcess]:
+    """Return the marked processes except our own children, which are the agent's CLIs and the checks."""
     import psutil
 
     own, found = os.getpid(), set()
-    for pid in marked(name, value):
+    for pid in marked_pids(name, value):
         try:
             process = psutil.Process(pid)
             if process.ppid() != own:
                 session = process.environ().get(SESSION_MARK, "")
                 found.add(MarkedProcess(pid, process.create_time(), session))
-        except (psutil.Error, OSError):  # gone meanwhile
+        except (psutil.Error, OSError):  # ended meanwhile
             continue
     return frozenset(found)
 
 
 def end_marked(name: str, value: str, *, grace: float = GRACE_SECONDS) -> int:
-    """Terminate, then kill, every process with the mark; returns how many there were.
+    """Terminate, then kill, every process with the mark; return how many there were.
 
-    Scans again until none is left, because a process may fork while it is being ended.
+    Scans until none is left, because a process may fork while it is being ended.
     """
     ended = 0
     for _ in range(ROUNDS):
-        victims = marked(name, value)
+        victims = marked_pids(name, value)
         if not victims:
             break
         ended += len(victims)
         for sent in (signal.SIGTERM, signal.SIGKILL):
             for victim in victims:
                 _send(victim, sent)
-            if _wait_gone(name, value, victims, grace):
+            if _wait_until_gone(name, value, victims, grace):
                 break
     return ended
 
@@ -89,10 +89,10 @@ def _send(pid: int, sent: signal.Signals) -> None:
         os.kill(pid, sent)
 
 
-def _wait_gone(name: str, value: str, victims: list[int], grace: float) -> bool:
-    """Wait without waitpid: that would take a child's exit status away from asyncio."""
+def _wait_until_gone(name: str, value: str, victims: list[int], grace: float) -> bool:
+    """Wait without waitpid, which would take a child's exit status away from asyncio."""
     deadline = time.monotonic() + grace
-    while set(victims) & set(marked(name, value)):
+    while set(victims) & set(marked_pids(name, value)):
         if time.monotonic() > deadline:
             return False
         time.sleep(0.02)
@@ -100,19 +100,19 @@ def _wait_gone(name: str, value: str, victims: list[int], grace: float) -> bool:
 
 
 class Watchdog:
-    """A tiny process that ends everything of this run when ralph dies, even by kill -9.
+    """A small process that ends every process of this run when ralph dies, even by kill -9.
 
-    It waits for the end of file on a pipe that only ralph holds open, then ends all processes that
-    carry the run's mark. Works wherever psutil reads environments; nothing Linux-only.
+    It waits for the end of file on a pipe that only ralph has open, then ends all processes with the run's
+    mark. It works wherever psutil can read environments, not only on Linux.
     """
 
     def __init__(self, run_id: str) -> None:
-        """Watch over the run with this id."""
+        """Watch the run with this id."""
         self._run_id = run_id
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start the watcher; returns at once."""
+        """Start the watchdog process; return at once."""
         self._process = subprocess.Popen(
             [sys.executable, "-m", "ralph_tui.engine.safety.processes", self._run_id],
             stdin=subprocess.PIPE,
@@ -123,7 +123,7 @@ class Watchdog:
         )
 
     async def stop(self) -> None:
-        """Let the watcher do its last round and wait for it."""
+        """Let the watchdog end what is left, and wait for it."""
         process = self._process
         if process is None or process.stdin is None:
             return
@@ -133,7 +133,7 @@ class Watchdog:
 
 
 def _watch(run_id: str) -> None:
-    """Watch: block on the pipe, then clean up."""
+    """Block until the pipe closes, then end the run's processes."""
     for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(name, signal.SIG_IGN)  # it must outlive what it watches
     while sys.stdin.buffer.read(4096):

@@ -1,4 +1,4 @@
-"""Watch the repository: look around everything an agent runs, tell the person's changes, end the run for others."""
+"""Guard the repository: report the person's changes to it, and end the run for changes by the agent."""
 
 import asyncio
 import time
@@ -18,7 +18,7 @@ from ralph_tui.guard.repository.watcher import (
     RepositoryWatcher,
     Snapshot,
     compare,
-    disturbing,
+    disruptive_items,
     with_commit,
 )
 from ralph_tui.store.journal.agent_activity import ActivityLog
@@ -28,21 +28,22 @@ HINT_LIMIT = 400
 
 _SCANS = 5
 _SCAN_PAUSE_SECONDS = 0.1
-_AGAIN_SECONDS = 1.0
-"""A CLI starts helpers of its own that end at once; what is still there after the scans was left running."""
+"""The CLI starts short-lived helpers, so only what is alive after several scans counts as left running."""
+
+_REINSPECT_SECONDS = 1.0
 
 Alive = Callable[[], frozenset[MarkedProcess]]
 
 
-def _none_alive() -> frozenset[MarkedProcess]:
+def _no_processes() -> frozenset[MarkedProcess]:
     return frozenset()
 
 
 class RepositoryGuard:
-    """Knows who changed the repository, from looks before the first and after the last of what runs at a time.
+    """Finds out who changed the repository, by inspecting it around the agent's commands.
 
-    What changed between the looks around a command is the agent's, or at least in doubt. What changed while
-    nothing ran is the person's, unless a process of the agent was still alive when that time began.
+    A change between the inspections before and after a command may be the agent's. A change while no command
+    ran is the person's, unless a process of the agent was still alive when that period began.
     """
 
     def __init__(
@@ -50,174 +51,173 @@ class RepositoryGuard:
         root: Path,
         emit: EventSink,
         *,
-        alive: Alive = _none_alive,
+        alive: Alive = _no_processes,
         activity: ActivityLog | None = None,
     ) -> None:
         """Watch the repository of a project.
 
         Args:
             root: The project directory.
-            emit: Takes what is reported about the repository.
-            alive: Returns what is alive of all that the run started; it blocks.
-            activity: Hears that a command has ended.
+            emit: Receives events about the repository.
+            alive: Returns the live processes that the run started. Blocks.
+            activity: Records when commands end.
         """
         self._activity = activity
         self._root = root
         self._watch = RepositoryWatcher(root)
         self._emit = emit
         self._alive = alive
-        self._before_work: dict[str, frozenset[MarkedProcess]] = {}
-        """By session, what was alive before its first command: the CLI's own helpers and servers."""
-        self._left: frozenset[MarkedProcess] = frozenset()
-        """What commands of the agent had left running at the last look."""
-        self._known: Snapshot | None = None
-        self._begun = False
+        self._helpers: dict[str, frozenset[MarkedProcess]] = {}
+        """Processes by session that were alive before its first command: the CLI's helpers and servers."""
+        self._left_running: frozenset[MarkedProcess] = frozenset()
+        """Processes that commands of the agent had left running at the last inspection."""
+        self._snapshot: Snapshot | None = None
+        self._active = False
         self._running: set[str] = set()
-        self._ran = False
-        """Whether anything ran since the last look."""
-        self._end: End | None = None
-        self._looking = asyncio.Lock()
-        self._again: asyncio.Task[None] | None = None
-        self._later: set[asyncio.Task[None]] = set()
+        self._command_ran = False
+        """Whether a command ran since the last inspection."""
+        self._pending_end: End | None = None
+        self._lock = asyncio.Lock()
+        self._reinspection: asyncio.Task[None] | None = None
+        self._inspections: set[asyncio.Task[None]] = set()
 
     def note(self, event: Event) -> None:
-        """Note when a tool call ends; the look after it is taken at once, beside whatever follows."""
-        match event:
-            case ev.ToolFinished(tool_id=key):  # also of a call that was denied or cut off
-                if self._activity is not None:
-                    self._activity.end(key)
-                if key in self._running:
-                    task = asyncio.create_task(self.end_command(key), name="ralph-look")
-                    self._later.add(task)
-                    task.add_done_callback(self._later.discard)
-            case _:
-                pass
+        """Inspect the repository in the background when a tool call ends."""
+        if not isinstance(event, ev.ToolFinished):  # also emitted for a denied or interrupted call
+            return
+        key = event.tool_id
+        if self._activity is not None:
+            self._activity.end(key)
+        if key in self._running:
+            task = asyncio.create_task(self.end_command(key), name="ralph-inspect")
+            self._inspections.add(task)
+            task.add_done_callback(self._inspections.discard)
 
     async def begin_command(self, key: str, session: str = "") -> None:
-        """Take a look before something of the agent runs; it must not run before this returns."""
-        async with self._looking:
+        """Inspect the repository before a command of the agent, which must not start until this returns."""
+        async with self._lock:
             if not self._running:
-                await self._look()
-            if session and session not in self._before_work and self._known is not None:
+                await self._inspect()
+            if session and session not in self._helpers and self._snapshot is not None:
                 alive = await asyncio.to_thread(self._alive)
-                self._before_work[session] = frozenset(p for p in alive if p.session == session)
+                self._helpers[session] = frozenset(p for p in alive if p.session == session)
             self._running.add(key)
-            self._ran = True
+            self._command_ran = True
 
     async def end_command(self, key: str) -> None:
-        """Take a look after the last of what runs has ended; unknown keys are ignored."""
-        async with self._looking:
+        """Inspect the repository after the last running command ends; unknown keys are ignored."""
+        async with self._lock:
             if key in self._running:
                 self._running.discard(key)
                 if not self._running:
-                    await self._look()
+                    await self._inspect()
 
     async def begin(self) -> None:
-        """Remember the repository as it is, and report what is unusual about it.
+        """Record the state of the repository, and report what is unusual about it.
 
         Raises:
-            SetupError: git cannot read it.
+            SetupError: git cannot read the repository.
         """
-        self._known = await asyncio.to_thread(self._watch.snapshot)
-        self._begun = True
-        if self._known is not None:
+        self._snapshot = await asyncio.to_thread(self._watch.snapshot)
+        self._active = True
+        if self._snapshot is not None:
             for notice in await asyncio.to_thread(repository_notices, self._root):
                 self._emit(notice)
 
     async def learn(self, made: OwnCommit) -> None:
-        """Expect ralph's own commit and nothing beside it, though hooks ran; call it right after a clean check."""
-        async with self._looking:
-            if self._known is not None:
-                self._known = with_commit(self._known, made)
-                self._ran = True
-                await self._look()
+        """Accept ralph's own commit, but no other change by its hooks. Call it right after a clean check."""
+        async with self._lock:
+            if self._snapshot is not None:
+                self._snapshot = with_commit(self._snapshot, made)
+                self._command_ran = True
+                await self._inspect()
 
     async def check(self) -> End | None:
-        """Report what changed since the last look; returns an end when that, or an earlier change, stops the run."""
-        if self._later:
-            await asyncio.wait(set(self._later))
-        async with self._looking:
-            await self._look()
-            # No session works any more. What outlived it is found alive, whatever was said of its end.
+        """Report changes since the last inspection; return an end if these or earlier changes stop the run."""
+        if self._inspections:
+            await asyncio.wait(set(self._inspections))
+        async with self._lock:
+            await self._inspect()
+            # No session runs now; commands that outlived theirs are found as live processes.
             self._running.clear()
-        end, self._end = self._end, None
+        end, self._pending_end = self._pending_end, None
         return end
 
     def close(self) -> None:
-        """Stop looking: the run is over."""
-        self._begun = False
-        if self._again is not None:
-            self._again.cancel()
+        """Stop watching the repository."""
+        self._active = False
+        if self._reinspection is not None:
+            self._reinspection.cancel()
 
-    async def _look(self) -> None:
-        """Look at the repository, and judge what changed since the look before."""
-        if not self._begun:
+    async def _inspect(self) -> None:
+        """Inspect the repository, and judge changes since the last inspection."""
+        if not self._active:
             return
-        quiet = not (self._ran or self._running or self._left)
+        quiet = not (self._command_ran or self._running or self._left_running)
         try:
-            # First who is alive: whatever such a process did before it ended is in the look after that.
+            # Processes first, so that the snapshot includes everything they did before they ended.
             left: frozenset[MarkedProcess] = frozenset()
-            if self._known is not None:
-                left = await asyncio.to_thread(self._left_running)
-            before, self._known = self._known, await asyncio.to_thread(self._watch.snapshot)
-            self._ran, self._left = bool(self._running), left
-            change = compare(before, self._known, quiet=quiet)
+            if self._snapshot is not None:
+                left = await asyncio.to_thread(self._find_left_running)
+            before, self._snapshot = self._snapshot, await asyncio.to_thread(self._watch.snapshot)
+            self._command_ran, self._left_running = bool(self._running), left
+            change = compare(before, self._snapshot, quiet=quiet)
             if change is not None:
                 await self._judge(change, before)
         except RalphError as error:
-            self._end = self._end or failed_end(error)
+            self._pending_end = self._pending_end or failed_end(error)
         except OSError as error:
-            self._end = self._end or out_of_resources(error)
-        if self._left and not self._running and self._again is None:
-            self._again = asyncio.create_task(self._look_again(), name="ralph-look-again")
+            self._pending_end = self._pending_end or out_of_resources(error)
+        if self._left_running and not self._running and self._reinspection is None:
+            self._reinspection = asyncio.create_task(self._reinspect(), name="ralph-reinspect")
 
-    async def _look_again(self) -> None:
-        """Look until nothing of the agent is left running: from then on a change is the person's."""
-        while self._left:
-            await asyncio.sleep(_AGAIN_SECONDS)
-            async with self._looking:
+    async def _reinspect(self) -> None:
+        """Inspect repeatedly until no process of the agent is left; later changes are the person's."""
+        while self._left_running:
+            await asyncio.sleep(_REINSPECT_SECONDS)
+            async with self._lock:
                 if not self._running:
-                    await self._look()
-        self._again = None
+                    await self._inspect()
+        self._reinspection = None
 
-    def _left_running(self) -> frozenset[MarkedProcess]:
-        """Return what commands of the agent left running. Blocks, longer for what was not there at the last look."""
-        left = frozenset(filter(self._is_of_a_command, self._alive()))
+    def _find_left_running(self) -> frozenset[MarkedProcess]:
+        """Return the processes that commands left running. Blocks, longer if some are new since the last inspection."""
+        left = frozenset(filter(self._may_come_from_command, self._alive()))
         for _ in range(_SCANS - 1):
-            if left <= self._left:
+            if left <= self._left_running:
                 break
             time.sleep(_SCAN_PAUSE_SECONDS)
-            left = frozenset(filter(self._is_of_a_command, self._alive()))
+            left = frozenset(filter(self._may_come_from_command, self._alive()))
         return left
 
-    def _is_of_a_command(self, process: MarkedProcess) -> bool:
-        """Return whether a command may have started a process; a session without any command started none."""
+    def _may_come_from_command(self, process: MarkedProcess) -> bool:
+        """Return whether a command may have started the process, rather than the CLI."""
         if not process.session:
             return True
-        return process not in self._before_work.get(process.session, {process})
+        return process not in self._helpers.get(process.session, {process})
 
     async def _judge(self, change: Change, before: Snapshot | None) -> None:
         if before is None or not change.by_person:
-            self._stop(change, _end(change))
+            self._stop(change, _end_by_change(change))
             return
-        disturbed = await asyncio.to_thread(disturbing, change, before, self._watch.follows)
+        disturbed = await asyncio.to_thread(disruptive_items, change, before, self._watch.follows)
         if disturbed:
             self._stop(change, _end_by_person(disturbed))
             return
-        self._emit(await asyncio.to_thread(self._told, change, before))
+        self._emit(await asyncio.to_thread(self._event_of, change, before))
 
     def _stop(self, change: Change, end: End) -> None:
-        self._end = self._end or end
+        self._pending_end = self._pending_end or end
         for item in change.items:
-            back = f" Put it back: {item.restore}" if item.restore else ""
+            back = f" To restore it: {item.restore}" if item.restore else ""
             self._emit(ev.Notice(level="error", text=f"In the repository, {item.text}.{back}"))
 
-    def _told(self, change: Change, before: Snapshot) -> ev.RepositoryChanged:
-        """Return what the person did, as an event. Blocks."""
+    def _event_of(self, change: Change, before: Snapshot) -> ev.RepositoryChanged:
+        """Return the event for a change by the person. Blocks."""
         moved = next((item for item in change.items if item.part in (before.head, "HEAD")), None)
         if moved is None:
             return ev.RepositoryChanged(summary=change.summary)
-        # What a commit does to the index needs no words.
+        # A commit always changes the index, so that is not reported.
         others = tuple(i for i in change.items if i is not moved and i.part != "index")
         return ev.RepositoryChanged(
             branch=before.head.removeprefix("refs/heads/") if moved.part != "HEAD" else "",
@@ -226,21 +226,21 @@ class RepositoryGuard:
         )
 
 
-def _end(change: Change) -> End:
+def _end_by_change(change: Change) -> End:
     back = change.restore
     if not back or len(back) > HINT_LIMIT:
-        back = "the notices above say how."
+        back = "see the notices above."
     who = "" if change.by_agent else "If you did this yourself, run again. If not, "
     return stopped_end(
         f"the repository changed while the agent worked: {change.summary}",
-        f"{who}{'put' if who else 'Put'} it back: {back}",
+        f"{who}{'restore' if who else 'Restore'} the repository: {back}",
     )
 
 
 def _end_by_person(disturbed: tuple[Item, ...]) -> End:
-    """Return the end for what the person changed under the agent: a commit is fine, a switch or reset is not."""
+    """Return the end for changes by the person that disturb the agent, such as a branch switch or a reset."""
     return stopped_end(
-        f"you changed what the agent builds on: {Change(disturbed).summary}",
-        "Run again to continue from here. While a run works, commits are fine;"
-        " pause it before you switch the branch, reset or stash.",
+        f"you changed what the agent is working on: {Change(disturbed).summary}",
+        "Run again to continue from here. During a run, you can commit."
+        " Pause the run before you switch branches, reset or stash.",
     )

@@ -1,7 +1,8 @@
-"""Write the hand-off: MEMORY.md, from the model's summary and what Python knows.
+"""Write the hand-off to MEMORY.md, from the model's summary and the facts of the session.
 
-The summary comes through `ralph_update_memory`, whose input has a schema: an output format can be set
-for a whole session only, and made each of its turns some 25 times as dear in lost cache.
+The model submits its summary with the tool `ralph_update_memory`, whose input has a schema. An output
+format would apply to the whole session and, by invalidating the cache, made each turn some 25 times as
+expensive.
 """
 
 import asyncio
@@ -20,14 +21,14 @@ async def write_handoff(
     meter: UsageMeter,
     dependencies: tuple[str, ...],
 ) -> str:
-    """Write MEMORY.md and the session memory; returns the path of MEMORY.md, relative to the project.
+    """Write MEMORY.md and the session memory; return the name of MEMORY.md.
 
     Args:
-        run: The parts of the run.
-        supervisor: Knows the task, its files and the model's summary.
+        run: The run's context.
+        supervisor: Holds the task, its files and the model's summary.
         iteration: The iteration's number.
-        meter: What the session has used.
-        dependencies: The commands that add what the session declared.
+        meter: Holds the session's usage.
+        dependencies: The commands that add the dependencies that the session declared.
     """
     docs = run.docs
     task, result = supervisor.task.task, supervisor.tools.gate_result

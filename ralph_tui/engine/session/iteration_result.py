@@ -1,4 +1,4 @@
-"""Begin and record an iteration: what it came to, and what it leaves in the documents and the journal."""
+"""Begin an iteration, and record its result in the documents, the memory and the journal."""
 
 import asyncio
 from collections.abc import Callable
@@ -8,13 +8,13 @@ from pathlib import PurePath
 from ralph_tui.config.settings import Settings
 from ralph_tui.domain.base import Amount, Count, Model
 from ralph_tui.domain.costs import Money, minus, plus
-from ralph_tui.domain.documents.memory import MemoryNote, said_sections
+from ralph_tui.domain.documents.memory import MemoryNote, note_sections
 from ralph_tui.domain.documents.progress_log import Progress
 from ralph_tui.domain.events import Event, FailureClass, IterationFinished, IterationOutcome
 from ralph_tui.domain.plan.attempts import TaskLimits, after_iteration
 from ralph_tui.domain.plan.plan import ImplementationPlan, TaskStatus
 from ralph_tui.domain.project_state import Phase, SessionRecord
-from ralph_tui.domain.run.breaker import NOBODYS, IterationVerdict
+from ralph_tui.domain.run.breaker import NO_TASK, IterationVerdict
 from ralph_tui.domain.run.failure_fingerprint import fingerprint
 from ralph_tui.domain.run.oscillation import Files
 from ralph_tui.domain.sanitize import one_line
@@ -43,16 +43,16 @@ NOT_THE_TASKS_FAULT = frozenset(
         FailureClass.SETUP,
     }
 )
-"""Failures that say nothing about the task, so they cost it no attempt."""
+"""Failures that are not caused by the task, so they do not count as an attempt."""
 
 
-def is_the_tasks(failure: Failure | None) -> bool:
-    """Return whether an iteration with this failure says something about its task."""
+def counts_against_task(failure: Failure | None) -> bool:
+    """Return whether an iteration with this failure counts against its task."""
     return failure is None or failure.kind not in NOT_THE_TASKS_FAULT
 
 
 class IterationResult(Model):
-    """What the loop records of an iteration."""
+    """The result of an iteration, as the loop records it."""
 
     outcome: IterationOutcome
     reason: str
@@ -60,6 +60,8 @@ class IterationResult(Model):
     failure: Failure | None = None
     counts_as_retry: bool = False
     handed_off: bool = False
+    context_full: bool = False
+    """Whether the session was handed off because its context was full, and not because of the allowance."""
     cost_usd: Money = 0.0
     tokens: Count = 0
     context_tokens: Count = 0
@@ -68,17 +70,17 @@ class IterationResult(Model):
     output_tokens: Count = 0
     denied: str = ""
     note: MemoryNote | None = None
-    """What the model wrote down for later sessions."""
+    """The model's note for later sessions."""
     dependencies: tuple[str, ...] = ()
-    """Commands that add what was declared since the session began."""
+    """Commands that add the dependencies declared since the session began."""
     tests_only: bool = False
     refused_claim: bool = False
     failed_checks: str = ""
-    """What the refused claim failed at, for the next attempt."""
+    """Report on the failed checks of the refused claim, for the next attempt."""
     fingerprint: str = ""
-    """What represents that failure, whatever its numbers and paths."""
+    """Identifies that failure regardless of its numbers and paths."""
     contents: Files = Files()
-    """The project's files before the iteration and after it."""
+    """Fingerprints of the project's files before and after the iteration."""
 
 
 _FAILURES = (IterationOutcome.FAILED, IterationOutcome.INCOMPLETE)
@@ -86,8 +88,8 @@ _BLOCKED = TaskStatus.BLOCKED
 _NOT_COUNTED = (IterationOutcome.INTERRUPTED, IterationOutcome.SKIPPED)
 
 
-def waited_out(result: IterationResult) -> bool:
-    """Return whether only waiting helps; the breaker does not count that."""
+def passes_with_time(result: IterationResult) -> bool:
+    """Return whether the failure passes with time; the breaker does not count such iterations."""
     return result.failure is not None and result.failure.kind.passes
 
 
@@ -109,7 +111,7 @@ def iteration_events(number: int, task_id: str, result: IterationResult) -> tupl
 
 
 def with_phase_iteration(docs: Documents, phase: Phase, result: IterationResult) -> Documents:
-    """Return the documents after a session of a phase without tasks."""
+    """Return the documents updated with the result of a session in a phase without tasks."""
     complete = result.outcome in (IterationOutcome.COMPLETE, IterationOutcome.SENT_BACK)
     verdict = IterationVerdict(
         is_failure=not complete,
@@ -118,64 +120,64 @@ def with_phase_iteration(docs: Documents, phase: Phase, result: IterationResult)
         evidence=f"{phase.value}: {result.reason}",
         error="" if complete else fingerprint(result.reason),
     )
-    return _counted(docs, phase.value, result, verdict)
+    return _with_iteration_counted(docs, phase.value, result, verdict)
 
 
 def with_task_iteration(
     docs: Documents, task_id: str, result: IterationResult, limits: TaskLimits
 ) -> Documents:
-    """Return the documents after an iteration on a task.
+    """Return the documents updated with the result of an iteration on a task.
 
     Args:
-        docs: The documents as they are.
+        docs: The current documents.
         task_id: The task of the iteration.
-        result: What the iteration came to.
-        limits: When the task is given up.
+        result: The iteration's result.
+        limits: The attempts and iterations after which the task is blocked.
     """
     complete = result.outcome is IterationOutcome.COMPLETE
     verdict = IterationVerdict(
         is_failure=result.outcome in _FAILURES,
-        task=task_id if is_the_tasks(result.failure) else NOBODYS,
+        task=task_id if counts_against_task(result.failure) else NO_TASK,
         tasks_completed=int(complete),
         cost_usd=result.cost_usd,
         evidence=f"{task_id}: {result.reason}",
-        error=_error_of(result),
+        error=_failure_fingerprint(result),
         denied=result.denied,
         output_tokens=result.output_tokens,
         tests_only=result.tests_only,
         refused_claim=result.refused_claim and not complete,
         files=result.contents,
     )
-    counted = _counted(docs, task_id, result, verdict)
+    counted = _with_iteration_counted(docs, task_id, result, verdict)
     done = counted.state.tasks_completed_this_session + complete
-    given_up = counted.breaker.given_up()
-    cause = given_up.cause_of_one if given_up else ""
+    task_signal = counted.breaker.task_signal()
+    cause = task_signal.cause_of_one if task_signal else ""
     plan = _plan_after(docs.plan, task_id, result, cause, limits)
     breaker = counted.breaker
-    if _blocked_now(docs.plan, plan, task_id):
+    if _just_blocked(docs.plan, plan, task_id):
         breaker = breaker.without_blocked()
     return counted.with_state(tasks_completed_this_session=done).replacing(
         plan=plan, breaker=breaker
     )
 
 
-def _error_of(result: IterationResult) -> str:
-    """Return what represents the failure; a claim that was never made failed at nothing that can repeat."""
+def _failure_fingerprint(result: IterationResult) -> str:
+    """Return the failure's fingerprint; empty for an attempt without a claim, as it has no failure to compare."""
     if result.outcome is IterationOutcome.FAILED:
         return result.fingerprint or fingerprint(result.reason)
     return result.fingerprint if result.outcome is IterationOutcome.INCOMPLETE else ""
 
 
-def _blocked_now(before: ImplementationPlan, after: ImplementationPlan, task_id: str) -> bool:
-    """Return whether ralph has just given the task up; a task the agent blocked was blocked before."""
+def _just_blocked(before: ImplementationPlan, after: ImplementationPlan, task_id: str) -> bool:
+    """Return whether ralph has just blocked the task; one that the agent blocked was blocked `before`."""
     was, task = before.task(task_id), after.task(task_id)
     return was is not None and task is not None and was.status is not task.status is _BLOCKED
 
 
-def blocked_told(before: ImplementationPlan, after: ImplementationPlan, task_id: str) -> str:
-    """Say that ralph has given the task up; empty when it has not."""
+def blocked_notice(before: ImplementationPlan, after: ImplementationPlan, task_id: str) -> str:
+    """Return a notice that ralph has just blocked the task; empty if it has not."""
     task = after.task(task_id)
-    if task is None or not _blocked_now(before, after, task_id):
+    if task is None or not _just_blocked(before, after, task_id):
         return ""
     following = after.get_next_task()
     then = f" Continuing with {following.id}." if following else ""
@@ -183,20 +185,20 @@ def blocked_told(before: ImplementationPlan, after: ImplementationPlan, task_id:
 
 
 def task_limits(settings: Settings) -> TaskLimits:
-    """Return what the settings let the loop put into one task."""
+    """Return the limits on attempts and iterations for each task."""
     limits = settings.limits
     return TaskLimits(
         max_attempts=limits.max_attempts_per_task, max_iterations=limits.max_iterations_per_task
     )
 
 
-def _counted(
+def _with_iteration_counted(
     docs: Documents, name: str, result: IterationResult, verdict: IterationVerdict
 ) -> Documents:
-    """Count the iteration in the breaker, use up its guidance and keep the context's use."""
+    """Return the documents with the iteration counted in the breaker, its context recorded and its guidance used."""
     breaker = docs.breaker
-    if result.outcome not in _NOT_COUNTED and not waited_out(result):
-        # One meter counts the project's money; the breaker shows what it says.
+    if result.outcome not in _NOT_COUNTED and not passes_with_time(result):
+        # The project's meter is the authority on costs; the breaker's total follows it.
         before = max(breaker.total_cost, minus(docs.project_cost, verdict.cost_usd))
         breaker = breaker.model_copy(update={"total_cost": before}).record_iteration(verdict)
     heard = result.failure is None and result.outcome is not IterationOutcome.INTERRUPTED
@@ -209,7 +211,7 @@ def _plan_after(
     plan: ImplementationPlan,
     task_id: str,
     result: IterationResult,
-    given_up: str,
+    task_signal: str,
     limits: TaskLimits,
 ) -> ImplementationPlan:
     task = plan.task(task_id)
@@ -224,13 +226,13 @@ def _plan_after(
         changes["last_failure"] = result.failed_checks
     if task.status is TaskStatus.IN_PROGRESS:
         changes["status"] = TaskStatus.PENDING
-        its_own = result.outcome not in _NOT_COUNTED and is_the_tasks(result.failure)
+        its_own = result.outcome not in _NOT_COUNTED and counts_against_task(result.failure)
         failed = result.counts_as_retry or (its_own and result.outcome in _FAILURES)
         if its_own or failed:
             counted = not result.counts_as_retry
             changes |= after_iteration(task, result.reason, limits, failed=failed, counted=counted)
-        if given_up and changes["status"] is not _BLOCKED:
-            changes |= {"status": _BLOCKED, "blockers": (*task.blockers, given_up)}
+        if task_signal and changes["status"] is not _BLOCKED:
+            changes |= {"status": _BLOCKED, "blockers": (*task.blockers, task_signal)}
     return plan.with_task(task_id, **changes)
 
 
@@ -239,15 +241,15 @@ async def begin_iteration(
     start: Callable[[Documents], Documents | None] = lambda docs: docs,
     why: str = "",
 ) -> tuple[Documents, Injections | None]:
-    """Count an iteration and take the guidance that waits, in one change of the documents.
+    """Count an iteration and take the pending guidance, in one transaction.
 
     Args:
-        run: The parts of the run.
-        start: What else changes as the iteration begins; None calls it off, and nothing changes.
-        why: Why tasks change with it, for the person.
+        run: The run's context.
+        start: Applies further changes; if it returns None, the iteration is canceled and nothing changes.
+        why: The reason for changed tasks, for the person.
 
     Returns:
-        The documents, and the guidance that was taken; None instead when the iteration was called off.
+        The documents, and the guidance that was taken, or None if the iteration was canceled.
     """
 
     def change(docs: Documents) -> Outcome[Injections | None]:
@@ -262,7 +264,7 @@ async def begin_iteration(
 
 
 def with_iteration_begun(docs: Documents) -> Documents:
-    """Return the documents with one more iteration, an empty context and the guidance taken."""
+    """Return the documents with the iteration counted, an empty context and the guidance taken."""
     counted = docs.with_state(iteration_count=docs.state.iteration_count + 1)
     return with_guidance_taken(counted.replacing(budget=docs.budget.using(0)))
 
@@ -276,18 +278,18 @@ async def record_iteration(
     phase: Phase,
     title: str = "",
 ) -> Documents:
-    """Write down how an iteration ended, in the documents, the memory and the archive, and report it.
+    """Record an iteration in the documents, the memory and the archive, and emit its events.
 
     Args:
-        run: The parts of the run.
+        run: The run's context.
         number: The iteration's number.
         task_id: The task of the iteration, or the name of a phase without tasks.
-        result: What the iteration came to.
-        phase: The phase at work.
+        result: The iteration's result.
+        phase: The current phase.
         title: The task's title; empty in a phase without tasks.
 
     Returns:
-        The documents as they are now.
+        The updated documents.
     """
 
     def change(docs: Documents) -> Documents:
@@ -316,14 +318,14 @@ async def record_iteration(
 def iteration_memory(
     number: int, task_id: str, title: str, result: IterationResult, phase: Phase, now: datetime
 ) -> str:
-    """Return what is written down of an iteration (seeds, "What Gets Captured"), with the model's own notes.
+    """Return the text of an iteration's memory: its facts, and the model's own notes.
 
     Args:
         number: The iteration's number.
         task_id: The task of the iteration.
         title: The task's title.
-        result: What the iteration came to.
-        phase: The phase at work; only building has a task.
+        result: The iteration's result.
+        phase: The current phase; only building has a task.
         now: When the iteration ended, in UTC.
     """
     progress = "yes" if result.outcome.value == "complete" else "no"
@@ -340,19 +342,19 @@ def iteration_memory(
         f"- Cost: ${result.cost_usd:.4f}\n"
         f"- Ended: {now:%Y-%m-%d %H:%M:%S} UTC\n"
     )
-    return facts + said_sections(result.note, result.dependencies)
+    return facts + note_sections(result.note, result.dependencies)
 
 
 def iteration_progress(
     number: int, task_id: str, title: str, result: IterationResult, now: datetime
 ) -> Progress:
-    """Return what the progress log says of an iteration.
+    """Return an iteration's entry in the progress log.
 
     Args:
         number: The iteration's number.
         task_id: The task of the iteration.
         title: The task's title.
-        result: What the iteration came to.
+        result: The iteration's result.
         now: When the iteration ended, in UTC.
     """
     complete = result.outcome is IterationOutcome.COMPLETE
@@ -369,18 +371,18 @@ def iteration_progress(
 def session_record(
     number: int, task_id: str, result: IterationResult, phase: Phase = Phase.BUILDING
 ) -> SessionRecord:
-    """Return the archive's line for the session of an iteration; only building completes tasks.
+    """Return the archive record for the session of an iteration.
 
     Args:
         number: The iteration's number.
         task_id: The task of the iteration, or the name of a phase.
-        result: What the iteration came to.
-        phase: The phase at work.
+        result: The iteration's result.
+        phase: The current phase; only building completes tasks.
     """
     building = phase is Phase.BUILDING
     done = "task_complete" if building else "phase_complete"
-    full = result.reason.startswith("context ")
-    reasons = {"complete": done, "handed_off": "context_budget" if full else "allowance"}
+    why = "context_budget" if result.context_full else "allowance"
+    reasons = {"complete": done, "handed_off": why}
     outcome = result.outcome.value
     return SessionRecord(
         session_id=result.session_id or f"iteration-{number}",

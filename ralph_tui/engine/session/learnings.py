@@ -1,17 +1,17 @@
-"""Record what a model learned; what recurs is offered to AGENTS.md, which every prompt has."""
+"""Record a model's learnings, and suggest recurring ones for AGENTS.md, which is part of every prompt."""
 
 import asyncio
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.agents_md import LEARNED, MAX_LINES
-from ralph_tui.domain.documents.learning_selection import RECURS, times_learned
+from ralph_tui.domain.documents.memory import RECURS, times_learned
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.tool_calls import ToolAnswer
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.prompts import tool_schemas as rt
 
-LOOKED_AT = 2_000
-"""The latest learnings, among which the same is looked for."""
+MAX_COMPARED = 2_000
+"""How many recent learnings are searched for the same one."""
 
 OFFER = (
     f"This has been learned before. If it holds for the whole project, add it to AGENTS.md under "
@@ -20,18 +20,18 @@ OFFER = (
 
 
 async def record_learning(run: RunContext, given: rt.Learning, *, may_edit: bool) -> ToolAnswer:
-    """Append a learning to progress.txt; tell the person, and a model that `may_edit`, when it recurs."""
+    """Append a learning to progress.txt; if it recurs, tell the person and, with `may_edit`, the model."""
     category = given.category.upper()
     project = run.project
-    known = await asyncio.to_thread(project.read_learnings, LOOKED_AT)
+    known = await asyncio.to_thread(project.read_learnings, MAX_COMPARED)
     times = times_learned(known, given.learning) + 1
     await run.project_state.learn(category, given.learning)
     run.emit(ev.LearningRecorded(category=category, text=given.learning))
-    answered: dict[str, object] = {"recorded": True, "category": category}
+    answer: dict[str, object] = {"recorded": True, "category": category}
     if times == RECURS:
-        told = f"Learned {times} times: {one_line(given.learning, 200)}"
-        hint = "`ralph memory --recurring` lists what may go into AGENTS.md."
-        run.emit(ev.Notice(text=f"{told} {hint}"))
+        notice = f"Learned {times} times: {one_line(given.learning, 200)}"
+        hint = "To list candidates for AGENTS.md, run `ralph memory --recurring`."
+        run.emit(ev.Notice(text=f"{notice} {hint}"))
     if times >= RECURS:
-        answered |= {"times": times, **({"next": OFFER} if may_edit else {})}
-    return rt.answer(answered)
+        answer |= {"times": times, **({"next": OFFER} if may_edit else {})}
+    return rt.answer(answer)

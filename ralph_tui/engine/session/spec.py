@@ -1,4 +1,4 @@
-"""Specify an agent session of a phase: what it is given, and what the guard allows it."""
+"""Build the spec of an agent session and the guard's policy for a phase."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -32,12 +32,12 @@ from ralph_tui.guard.sandbox.os_sandbox import Sandbox
 from ralph_tui.store.backup.mirror import state_home
 from ralph_tui.store.project import Project
 
-_LONGEST = 1000
-"""Characters of a command line that patterns are compared with."""
+_MAX_COMMAND_LINE = 1000
+"""Characters of a command line that the guard compares with patterns."""
 
 
-def shielding_own(policy: Policy) -> Policy:
-    """Return the policy with the pids and command lines of this process and its parents, which no agent may signal."""
+def with_own_processes(policy: Policy) -> Policy:
+    """Return the policy with the pids and command lines of this process and its parents, so that no agent may signal them."""
     import psutil
 
     pids, lines = [], []
@@ -50,31 +50,31 @@ def shielding_own(policy: Policy) -> Policy:
         pids.append(process.pid)
         try:
             line = " ".join(process.cmdline()) or process.name()
-            lines += [line[:_LONGEST], process.name()]
-        except psutil.Error:  # another user's, or gone; its number is kept all the same
+            lines += [line[:_MAX_COMMAND_LINE], process.name()]
+        except psutil.Error:  # another user's process, or one that has ended; its pid is kept
             continue
-    held = dict.fromkeys((*policy.own_processes, *lines))
-    return policy.model_copy(update={"own_pids": tuple(pids), "own_processes": tuple(held)})
+    names = dict.fromkeys((*policy.own_processes, *lines))
+    return policy.model_copy(update={"own_pids": tuple(pids), "own_processes": tuple(names)})
 
 
 CLAUDE_MD_LIMIT = 40_000
-"""Characters of CLAUDE.md in the system prompt; it travels by argv, which is bounded."""
+"""Characters of CLAUDE.md in the system prompt, which is passed as an argument of limited length."""
 
 
 NOTEBOOK_TOOL = "NotebookEdit"
-"""Its description is a twentieth of a request, so it is left out where there is no notebook."""
+"""Left out of projects without notebooks, since its description is a twentieth of a request."""
 
-MOST_FILES = 20_000
-"""How many files are looked through for a notebook."""
+MAX_FILES_SEARCHED = 20_000
+"""How many files are searched for a notebook."""
 
 
 def guard_policy(project: Project, settings: Settings, phase: Phase) -> Policy:
-    """Return the policy that the guard holds an agent of a phase to."""
+    """Return the policy that the guard enforces in a phase."""
     extras = extras_of(settings, phase)
     checks = checks_of(project.root, settings)
-    # The CLI is given its system prompt as an argument, so `pkill -f` finds the prompt's words there.
+    # The system prompt is an argument of the CLI, so `pkill -f` also matches the prompt's words.
     prompt = _system_prompt(project, settings, phase, checks)
-    # A directory with nothing in it becomes a uv project.
+    # An empty directory becomes a uv project.
     through_uv = PYTHON_TOOLS if checks.uses_uv or checks == NO_CHECKS else tuple(checks.tool_runs)
     return Policy(
         root=project.root,
@@ -101,10 +101,10 @@ def _system_prompt(
     claude_md = ""
     if settings.agent.include_claude_md:
         claude_md = project.read_text(project.root / "CLAUDE.md", CLAUDE_MD_LIMIT)
-    given = builtin_template(rules) if rules else ""
+    template = builtin_template(rules) if rules else ""
     specs = project.layout.specs.relative_to(project.root).as_posix()
     allowed = settings.git.allowed_operations
-    return system_prompt(phase, claude_md, allowed, checks, rules=given, specs=specs)
+    return system_prompt(phase, claude_md, allowed, checks, rules=template, specs=specs)
 
 
 def spec_maker(
@@ -115,16 +115,16 @@ def spec_maker(
     *,
     sandbox: Sandbox | None,
 ) -> SpecFor:
-    """Return what makes specs that are equal from one iteration to the next, so that standby sessions fit.
+    """Return a function that makes session specs; they stay equal between iterations, so that a standby session fits.
 
-    Models and limits are asked for each time: a person may change them while the loop runs.
+    The model and the budget are read for each spec, because a person may change them while the loop runs.
 
     Args:
         project: The project on disk.
-        settings_now: The settings with what the person changed for this run.
-        environment: Added to the environment of the CLI.
-        phase: The phase whose sessions are made.
-        sandbox: What holds the agent's commands; None where nothing does.
+        settings_now: Returns the settings with the person's changes for this run.
+        environment: Variables added to the CLI's environment.
+        phase: The phase of the sessions.
+        sandbox: Confines the agent's commands; None for no sandbox.
     """
     settings = settings_now()
     checks = checks_of(project.root, settings)
@@ -153,30 +153,30 @@ def spec_maker(
     def spec_for(remaining_usd: float) -> SessionSpec:
         now = settings_now()
         budget = min(now.safety.cost_limits.per_iteration or remaining_usd, remaining_usd)
-        most = budget if math.isfinite(budget) else None
-        return spec.model_copy(update={"max_budget_usd": most, "model": model_of(phase, now)})
+        limit = budget if math.isfinite(budget) else None
+        return spec.model_copy(update={"max_budget_usd": limit, "model": model_of(phase, now)})
 
     return spec_for
 
 
 def model_of(phase: Phase, settings: Settings) -> str:
-    """Return the model that works in a phase."""
-    thinks = phase in (Phase.DISCOVERY, Phase.PLANNING)
-    return settings.models.planning if thinks else settings.models.primary
+    """Return the model that is used in a phase."""
+    plans = phase in (Phase.DISCOVERY, Phase.PLANNING)
+    return settings.models.planning if plans else settings.models.primary
 
 
 def _has_notebooks(root: Path) -> bool:
-    return any(file.name.endswith(".ipynb") for file in islice(files_of(root), MOST_FILES))
+    return any(file.name.endswith(".ipynb") for file in islice(files_of(root), MAX_FILES_SEARCHED))
 
 
 def step_spec(spec: SessionSpec, project: Project, settings: Settings, model: str) -> SessionSpec:
-    """Return the spec of a step's session: building's, with its own rules and without the tools of a task.
+    """Return the spec of a step's session: a building session with other rules and without task tools.
 
     Args:
-        spec: The spec of a session that builds.
+        spec: The spec of a building session.
         project: The project on disk.
         settings: The project's settings.
-        model: The step's own model; empty: the one that builds.
+        model: The step's model; empty for the model of `spec`.
     """
     checks = checks_of(project.root, settings)
     prompt = _system_prompt(project, settings, spec.phase, checks, rules="step_system.md")
@@ -190,7 +190,7 @@ def step_spec(spec: SessionSpec, project: Project, settings: Settings, model: st
 
 
 def compaction_spec(spec: SessionSpec) -> SessionSpec:
-    """Return the spec of a session that shortens the learnings: it has what it needs in its prompt."""
+    """Return the spec of a session that shortens the learnings; it has no tools but the one to submit them."""
     return spec.model_copy(
         update={
             "system_prompt": builtin_template("compact_system.md"),
@@ -206,7 +206,7 @@ def compaction_spec(spec: SessionSpec) -> SessionSpec:
 
 
 def review_spec(spec: SessionSpec, directory: Path, settings: Settings) -> SessionSpec:
-    """Return the spec of a reviewer's session, which only reads in `directory`."""
+    """Return the spec of a reviewer's session, which reads files in `directory` and changes nothing."""
     return spec.model_copy(
         update={
             "cwd": directory,

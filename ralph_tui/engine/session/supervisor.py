@@ -1,24 +1,28 @@
-"""Supervise an agent session: the guard, permissions, the end of a turn and what the model is reminded of."""
+"""Supervise an agent session: judge its tool calls, decide when a turn ends, and remind the model."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from pydantic import JsonValue
 
+from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.extensions import ToolOutput
 from ralph_tui.domain.documents.questions import Permission, Question
+from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.permissions import NETWORK, Ruling
 from ralph_tui.domain.plan.plan import Task, TaskStatus
+from ralph_tui.domain.project_state import StopMode
+from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.tool_calls import ToolAnswer, ToolCall, Verdict
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.ports import AfterTool, QuestionReply, Supervisor
+from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.core.usage_meter import UsageMeter
 from ralph_tui.engine.decisions.permission_questions import CallPermissions
 from ralph_tui.engine.limits.rate_limiter import RateLimiter
 from ralph_tui.engine.prompts.prompts import reminder
 from ralph_tui.engine.prompts.subagents import SubAgentRules
 from ralph_tui.engine.safety.agents_md_guard import AgentsMdGuard
-from ralph_tui.engine.safety.symlink_check import stop_if_astray
 from ralph_tui.engine.session.task_tools import TaskTools
 from ralph_tui.engine.session.task_tracker import TaskTracker
 from ralph_tui.engine.verification.gate import receipt_text
@@ -31,16 +35,16 @@ TEST_FILE = re.compile(r"(?:^|/)(?:tests?/|test_[^/]*$|[^/]*_test\.py$|conftest\
 
 
 class SessionSupervisor(Supervisor):
-    """What the supervisors of all sessions share; a phase adds its tools and its end by overriding.
+    """Base of all session supervisors; a subclass adds its tools and decides when a turn ends.
 
     Attributes:
-        wrap_up: The request to wrap up, said with the next tool's result; then empty.
-        ending: Why the turn is to end after the tool in use; empty while it may continue.
-        handing_off: Whether the session is being summed up.
+        wrap_up: A request to wrap up, sent once with the next tool's result; empty otherwise.
+        ending: Why the turn must end after the current tool; empty while it may continue.
+        handing_off: Whether the session is writing its hand-off.
     """
 
     def __init__(self, run: RunContext, task_id: str = "") -> None:
-        """Supervise a session of `run`; permissions are asked for the task, where there is one."""
+        """Supervise a session of `run`; questions about permissions name the task, if there is one."""
         self.wrap_up = ""
         self.ending = ""
         self.handing_off = False
@@ -49,84 +53,86 @@ class SessionSupervisor(Supervisor):
         self._sub_agents = SubAgentRules()
         self._rate_limiter = RateLimiter(run)
 
-    # What a session has by default.
+    # Defaults that a subclass may override.
 
     @property
     def working(self) -> bool:
-        """Whether there is still something to do in this session."""
+        """Whether this session still has work to do."""
         return True
 
     @property
-    def taken_away(self) -> str:
-        """Why the person's edit ends the work; empty while it continues."""
+    def withdrawn_reason(self) -> str:
+        """Why the person's edit ends the work on the task; empty while the work continues."""
         return ""
 
     @property
     def unanswered(self) -> bool:
-        """Whether the session cannot continue without an answer that nobody is there to give."""
+        """Whether the session needs an answer that no one is there to give."""
         return False
 
-    def mind_edits(self) -> None:
-        """Tell what the person's edits lead to."""
+    def report_edits(self) -> None:
+        """Report the effect of the person's edits."""
 
-    def own_rules(self, call: ToolCall) -> Verdict | None:
-        """Judge a call before the guard does."""
+    def session_verdict(self, call: ToolCall) -> Verdict | None:
+        """Judge a call by the session's rules; None leaves the verdict to the guard."""
         return self._sub_agents.review(call)
 
-    def allowed(self, call: ToolCall) -> None:
-        """Note a call that is about to run."""
+    def record_allowed(self, call: ToolCall) -> None:
+        """Record a call that is about to run."""
 
-    def denied_call(self, what: str) -> None:
-        """Note `what` was denied, by the guard or by the person."""
+    def record_denied(self, what: str) -> None:
+        """Record that the guard or the person denied `what`."""
 
-    async def turn_end(self, call: ToolCall, output: ToolOutput) -> str:
-        """Say why the turn ends after this call; empty when it continues."""
+    async def turn_end_reason(self, call: ToolCall, output: ToolOutput) -> str:
+        """Return why the turn ends after this call, or an empty string to continue it."""
         del call, output
         return ""
 
     def notes(self, call: ToolCall) -> tuple[str, ...]:
-        """Return what the model is told with the result of a call."""
+        """Return the notes that the model receives with the result of a call."""
         del call
         return ()
 
-    # The port.
+    # Implementation of the port.
 
     @property
     def waiting_for_person(self) -> bool:
-        """Whether permission is awaited, or the hour's requests are used up."""
+        """Whether the session waits for a permission or for the hourly request limit."""
         return self._permissions.waiting or self._rate_limiter.holding
 
     async def review_tool(self, call: ToolCall) -> Verdict:
-        """Judge a call by the session's own rules, then by the guard and earlier rulings."""
-        own = self.own_rules(call)
+        """Judge a call by the session's rules, then by the guard and the person's earlier rulings."""
+        own = self.session_verdict(call)
         verdict = own or self._permissions.known(await self._run.review(call))
         if verdict.decision == "deny":
             self._sub_agents.ended(call)
-            self.denied_call(verdict.part or call.name)
+            self.record_denied(verdict.part or call.name)
         elif verdict.decision != "ask":
-            await self._run.about_to_run(call)
-            self.allowed(call)
+            await self._run.before_call(call)
+            self.record_allowed(call)
         return verdict
 
     async def permit(self, call: ToolCall, wanted: Permission) -> Ruling:
-        """Ask the person about a call; their denial counts as one of the guard's does."""
+        """Ask the person about a call; their denial counts like one by the guard."""
         ruling = await self._permissions.permit(wanted)
         if ruling.allowed:
-            if wanted.tool != NETWORK:  # that command runs already
-                await self._run.about_to_run(call)
-            self.allowed(call)
+            if wanted.tool != NETWORK:  # a command that asks for network access is running already
+                await self._run.before_call(call)
+            self.record_allowed(call)
         else:
             self._sub_agents.ended(call)
-            if wanted.tool != NETWORK:  # the command ran, and says itself what it lacked
-                self.denied_call(", ".join(wanted.patterns) or wanted.tool)
+            if wanted.tool != NETWORK:  # the command ran, and its output reports the missing access
+                self.record_denied(", ".join(wanted.patterns) or wanted.tool)
         return ruling
 
     async def after_tool(self, call: ToolCall, output: ToolOutput) -> AfterTool:
-        """End the turn where there is a reason to; else pass on the wrap-up request, once, and the notes."""
+        """End the turn if there is a reason to; otherwise return the wrap-up request and the notes."""
         self._sub_agents.ended(call)
         run = self._run
-        why = await stop_if_astray(run.project_state, run.emit, call, run.landed(call))
-        why = why or await self.turn_end(call, output)
+        why = await stop_on_forbidden_write(
+            run.project_state, run.emit, call, run.review_written(call)
+        )
+        why = why or await self.turn_end_reason(call, output)
         if not why and call.agent_id is None and not self.handing_off:
             why = self.ending
         if why:
@@ -137,12 +143,10 @@ class SessionSupervisor(Supervisor):
 
 
 class TaskSupervisor(SessionSupervisor):
-    """Answers the agent while it works on one task."""
+    """Supervises the agent while it works on one task."""
 
-    def __init__(
-        self, task: Task, run: RunContext, *, meter: UsageMeter, on_work: Callable[[], None]
-    ) -> None:
-        """Supervise work on `task`; `on_work` is called whenever the model uses a tool."""
+    def __init__(self, task: Task, run: RunContext, *, meter: UsageMeter) -> None:
+        """Supervise work on `task`; `meter` counts what its session uses."""
         super().__init__(run, task.id)
         self.task = TaskTracker(task, run.project_state, run.emit)
         self.tools = TaskTools(
@@ -151,13 +155,12 @@ class TaskSupervisor(SessionSupervisor):
         self.files: list[str] = []
         self.denied = ""
         self._ran_tests = False
-        self._on_work = on_work
         self._reminded = False
         self._agents_file = AgentsMdGuard(run.project.layout.agents_md)
 
     @property
     def tests_only(self) -> bool:
-        """Whether the session ran tests and wrote nothing but tests."""
+        """Whether the session ran tests and wrote only test files."""
         return self._ran_tests and all(TEST_FILE.search(path) for path in self.files)
 
     @property
@@ -166,18 +169,17 @@ class TaskSupervisor(SessionSupervisor):
         return self.task.working
 
     @property
-    def taken_away(self) -> str:
-        """Why the person's edit ends the work; empty while it continues."""
-        return self.task.taken_away
+    def withdrawn_reason(self) -> str:
+        """Why the person's edit ends the work on the task; empty while the work continues."""
+        return self.task.withdrawn_reason
 
-    def mind_edits(self) -> None:
-        """Tell what an edit of the task leads to."""
-        self.task.mind_edits()
+    def report_edits(self) -> None:
+        """Report the effect of the person's edits of the task."""
+        self.task.report_edits()
 
-    def own_rules(self, call: ToolCall) -> Verdict | None:
-        """Deny everything but the summary during a hand-off, and edits that make AGENTS.md too long."""
-        self._on_work()
-        self.tools.note_work()
+    def session_verdict(self, call: ToolCall) -> Verdict | None:
+        """Deny all calls but the summary during a hand-off, and edits that make AGENTS.md too long."""
+        self.tools.record_tool_use()
         if self.handing_off and call.name != HANDOFF_TOOL:
             return Verdict(
                 decision="deny",
@@ -185,22 +187,22 @@ class TaskSupervisor(SessionSupervisor):
                 reason="This session is being handed off",
                 instead="Call ralph_update_memory with the summary, then stop.",
             )
-        return super().own_rules(call) or self._agents_file.review(call)
+        return super().session_verdict(call) or self._agents_file.review(call)
 
-    def allowed(self, call: ToolCall) -> None:
-        """Remember which file a call writes, and whether it runs tests."""
+    def record_allowed(self, call: ToolCall) -> None:
+        """Record the file that a call writes, and whether it runs tests."""
         if call.name in WRITING_TOOLS:
-            self._note_file(call)
+            self._record_file(call)
         elif call.name == "Bash":
             command = str(call.input.get("command", ""))
             self._ran_tests = self._ran_tests or bool(TEST_COMMAND.search(command))
 
-    def denied_call(self, what: str) -> None:
-        """Remember the last denial; the breaker counts it."""
+    def record_denied(self, what: str) -> None:
+        """Record the last denial; the breaker counts it."""
         self.denied = what
 
-    async def turn_end(self, call: ToolCall, output: ToolOutput) -> str:
-        """End the turn when the task is settled, or the summary of a hand-off is written."""
+    async def turn_end_reason(self, call: ToolCall, output: ToolOutput) -> str:
+        """End the turn when the task is settled or the hand-off's summary is written."""
         del output
         if call.agent_id is not None:
             return ""
@@ -211,18 +213,23 @@ class TaskSupervisor(SessionSupervisor):
         return "The task is settled." if done else ""
 
     def notes(self, call: ToolCall) -> tuple[str, ...]:
-        """Return what changed of the task, and a warning when AGENTS.md is too long."""
+        """Return how the person changed the task, and a warning if AGENTS.md is too long."""
         news = "" if call.agent_id is not None or self.handing_off else self.task.news()
         return news, self._agents_file.note(call)
 
     async def ask(self, questions: tuple[Question, ...]) -> QuestionReply:
-        """Refuse: building asks nobody; what is unclear blocks the task."""
+        """Refuse the questions: building asks no one, and an unclear task is blocked."""
         del questions
-        text = "Nobody is asked while building. Decide, or block the task with the reason."
+        text = (
+            "Questions are not possible while building. Decide, or block the task with the reason."
+        )
         return QuestionReply(refused=text)
 
     async def on_stop(self, last_message: str) -> str | None:
-        """Judge the claim that its final words make, if any; tell a model that stops without one, once."""
+        """Judge the claim in the model's final message, or return what keeps the model from stopping.
+
+        A model that stops without a claim is reminded once.
+        """
         if self.handing_off or not self.working:
             return None
         missing = await self.tools.claim_by_promise(last_message)
@@ -243,9 +250,32 @@ class TaskSupervisor(SessionSupervisor):
         """Answer a `ralph_*` tool."""
         return await self.tools.answer(name, arguments)
 
-    def _note_file(self, call: ToolCall) -> None:
+    def _record_file(self, call: ToolCall) -> None:
         path = str(call.input.get("file_path") or call.input.get("notebook_path") or "")
         root = str(self._run.project.root.resolve())
-        shown = path.removeprefix(root).lstrip("/")
-        if shown and shown not in self.files:
-            self.files.append(shown)
+        relative = path.removeprefix(root).lstrip("/")
+        if relative and relative not in self.files:
+            self.files.append(relative)
+
+
+async def stop_on_forbidden_write(
+    project_state: ProjectState, emit: EventSink, call: ToolCall, verdict: Verdict
+) -> str:
+    """Stop the loop if a file was written to a forbidden place; return the reason, or an empty string.
+
+    Args:
+        project_state: The project's documents, which hold the request to stop.
+        emit: Receives the notice for the person.
+        call: The call that wrote the file.
+        verdict: The guard's verdict on the path, made again after the write.
+    """
+    if verdict.decision != "deny":
+        return ""
+    why = (
+        f"{call.name} was allowed to write {one_line(verdict.part, 120)}, but the path now leads elsewhere "
+        f"({verdict.reason[:1].lower()}{verdict.reason[1:]})"
+    )
+    text = f"{why}. A link was changed in between. Check what was written there, then run again."
+    emit(ev.Notice(level="error", text=text))
+    await project_state.transact(lambda docs: docs.with_state(stop=StopMode.NOW, stop_why=why))
+    return why

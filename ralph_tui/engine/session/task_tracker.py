@@ -1,40 +1,43 @@
-"""Track a session's task while others edit the plan: its state, what is reported of an edit, what may change it."""
+"""Track a session's task while others edit the plan, and change the task on the agent's behalf."""
 
 from collections.abc import Callable, Mapping
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import EventSink
-from ralph_tui.domain.plan import task_matching
+from ralph_tui.domain.plan import task_map
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.store.project import Documents, Outcome
 
 
 class TaskTracker:
-    """Knows the task under every name; the person's edit wins over what the agent does to it."""
+    """Follows the task through renames; the person's edits win over the agent's changes."""
 
     def __init__(self, task: Task, project_state: ProjectState, emit: EventSink) -> None:
-        """Follow `task`, in progress and in the words that the agent was given."""
-        self._began = task
+        """Track `task`, which is in progress and which the agent knows in this version."""
+        self._initial = task
+        """The task when the session began, with its current id."""
         self._names = {task.id}
-        self._said = task
-        self._untold = ""
-        self._made: TaskStatus | None = None
-        """What the agent made of it: known before it is written, so that nobody takes it for an edit."""
+        self._known_to_agent = task
+        """The version of the task that the agent knows, or is about to learn."""
+        self._unread_edit = ""
+        """The person's edit, until the agent has read it."""
+        self._final_status: TaskStatus | None = None
+        """The status the agent gave the task. Set before it is written, lest it is taken for an edit."""
         self._project_state = project_state
         self._emit = emit
 
-    # Its state.
+    # The task's state.
 
     @property
     def task_id(self) -> str:
-        """What the task is called now."""
-        return self.task.id if self.task else self._began.id
+        """The task's current id."""
+        return self.task.id if self.task else self._initial.id
 
     @property
     def task(self) -> Task | None:
-        """The task as last seen; None when it was taken out of the plan."""
-        return task_matching.found(self._project_state.docs.plan, self._began)
+        """The task as last seen; None if it was removed from the plan."""
+        return task_map.found(self._project_state.docs.plan, self._initial)
 
     @property
     def status(self) -> TaskStatus | None:
@@ -47,80 +50,83 @@ class TaskTracker:
         return self.status is TaskStatus.IN_PROGRESS
 
     @property
+    def blockers(self) -> tuple[str, ...]:
+        """The reasons that the task is or was blocked."""
+        return self.task.blockers if self.task else ()
+
+    @property
     def retries(self) -> int:
-        """Failed attempts so far."""
+        """The number of failed attempts."""
         return self.task.retry_count if self.task else 0
 
     @property
     def settled(self) -> TaskStatus | None:
-        """What the agent made of the task: complete or blocked; None when it did not, or somebody undid it."""
-        return self._made if self._made is not None and self.status is self._made else None
+        """The final status that the agent gave the task; None if there is none, or someone changed it since."""
+        return self._final_status if self.status is self._final_status else None
 
     def is_called(self, name: str) -> bool:
-        """Return whether this is the task's name, or was when the agent got it."""
+        """Return whether this is the task's current or an earlier id."""
         return name in self._names
 
-    # What the person does to it.
+    # The person's edits.
 
     @property
-    def taken_away(self) -> str:
-        """Why the person's edit ends the work on it; empty while it continues, and once it is settled."""
-        taken = "" if self.settled is not None else self._why_taken(self._project_state.docs)
-        return f"the person took the task away: {taken}" if taken else ""
+    def withdrawn_reason(self) -> str:
+        """Why the person's edit ends the work on the task; empty while it continues, and once it is settled."""
+        taken = "" if self.settled is not None else self._withdrawal(self._project_state.docs)
+        return f"the task was withdrawn: {taken}" if taken else ""
 
-    def _why_taken(self, docs: Documents) -> str:
-        return task_matching.why_taken(docs.plan, self._began)
+    def _withdrawal(self, docs: Documents) -> str:
+        return task_map.withdrawal_reason(docs.plan, self._initial)
 
-    def mind_edits(self) -> None:
-        """Tell the person what their edit of the task leads to; the agent is told by `news`."""
+    def report_edits(self) -> None:
+        """Report the effect of an edit to the person, and keep the edit for the agent, which gets it from `news`."""
         task = self.task
-        if task is None or self.settled is not None or self.taken_away:
+        if task is None or self.settled is not None or self.withdrawn_reason:
             return
-        if task.id != self._began.id:
-            self._tell(f"{self._began.id} is called {task.id} now; its iteration continues.")
+        if task.id != self._initial.id:
+            self._notify(f"{self._initial.id} was renamed to {task.id}. Its iteration continues.")
             self._rename(task.id)
-        if what := task_matching.reworded(self._said, task):
-            self._tell(
-                f"{task.id} was changed while it is worked on ({what}): the agent knows, and its claim "
-                "is checked against the plan as it is now."
+        if what := task_map.reworded(self._known_to_agent, task):
+            self._notify(
+                f"{task.id} was changed while the agent works on it ({what}). The agent was informed, and its "
+                "claim is checked against the changed task."
             )
-            self._said = task
-            self._untold = task_matching.in_its_words(task)
+            self._known_to_agent = task
+            self._unread_edit = task_map.task_text(task)
 
     def news(self) -> str:
-        """Return what the agent must know of an edit, once; empty when it knows the task as it is."""
-        self.mind_edits()
-        words, self._untold = self._untold, ""
-        return (
-            f"The person changed your task meanwhile. What counts is now:\n{words}" if words else ""
-        )
+        """Return the person's edit for the agent, once; empty if the agent knows the current task."""
+        self.report_edits()
+        words, self._unread_edit = self._unread_edit, ""
+        return f"The person changed your task. It now reads:\n{words}" if words else ""
 
     def _rename(self, name: str) -> None:
-        """Know the task by its new name; the agent may continue using the old one."""
+        """Follow the task under its new id; the agent may continue to use the old one."""
         self._names.add(name)
-        self._began = self._began.model_copy(update={"id": name})
+        self._initial = self._initial.model_copy(update={"id": name})
 
-    def _tell(self, text: str) -> None:
+    def _notify(self, text: str) -> None:
         self._emit(ev.Notice(text=text))
 
-    # What the agent does to it.
+    # The agent's changes.
 
     async def settle(
         self, reason: str, status: TaskStatus, *, judged: Task | None = None, **changes: object
     ) -> bool:
-        """Complete or block the task; returns whether it is settled, now or before."""
-        before, is_mine = self._made, False
+        """Complete or block the task, unless it differs from `judged`; return whether it is settled."""
+        before, is_mine = self._final_status, False
 
-        def note(changed: str) -> None:
+        def remember(changed: str) -> None:
             nonlocal is_mine
-            if changed or is_mine:  # tried again, it may not be changed any more
-                self._made, is_mine = (status if changed else before), bool(changed)
+            if changed or is_mine:  # a retried transaction may find the task no longer changeable
+                self._final_status, is_mine = (status if changed else before), bool(changed)
 
-        await self._change(reason, judged, {**changes, "status": status}, note)
+        await self._change(reason, judged, {**changes, "status": status}, remember)
         return self.settled is not None
 
     async def change(self, reason: str, **changes: object) -> bool:
-        """Change the task while it is ours; returns whether that was done."""
+        """Change the task unless the person has withdrawn it; return whether it was changed."""
         return await self._change(reason, None, changes)
 
     async def _change(
@@ -128,16 +134,23 @@ class TaskTracker:
         reason: str,
         judged: Task | None,
         changes: Mapping[str, object],
-        note: Callable[[str], None] = lambda _: None,
+        before_write: Callable[[str], None] = lambda _: None,
     ) -> bool:
-        """`judged` are the words that it must still have; `note` gets its name, or nothing, before it is written."""
+        """Change the task; return whether it was changed.
+
+        Args:
+            reason: The reason for the change, for the person.
+            judged: The version whose wording the task must still have; None for any.
+            changes: The fields to change.
+            before_write: Receives the task's id, or an empty string, before the plan is written.
+        """
 
         def change(docs: Documents) -> Outcome[str]:
-            task, changed = task_matching.found(docs.plan, self._began), ""
-            if task is not None and not self._why_taken(docs):
-                reworded = task_matching.reworded(judged, task) if judged is not None else ""
+            task, changed = task_map.found(docs.plan, self._initial), ""
+            if task is not None and not self._withdrawal(docs):
+                reworded = task_map.reworded(judged, task) if judged is not None else ""
                 changed = "" if reworded else task.id
-            note(changed)
+            before_write(changed)
             if not changed:
                 return Outcome(docs, "")
             plan = docs.plan.with_task(changed, **changes)

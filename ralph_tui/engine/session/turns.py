@@ -1,4 +1,4 @@
-"""Run the turns of one agent session: count money and context, obey the person's requests, bound the time."""
+"""Run the turns of one agent session: count usage, follow the person's requests and limit the time."""
 
 import asyncio
 import time
@@ -31,12 +31,12 @@ from ralph_tui.engine.session.iteration_result import IterationResult
 from ralph_tui.engine.session.supervisor import SessionSupervisor
 from ralph_tui.store.last_prompt import write_last_prompt
 
-STARTS = 5
-"""How often the CLI may die at its start before the run ends."""
+MAX_STARTS = 5
+"""How many failed starts of the CLI end the run."""
 
 
-class NeverOpened:
-    """A session that nobody waited for: its turn ends before it begins."""
+class UnopenedSession:
+    """Replaces a session that was interrupted before it opened; its turn ends immediately."""
 
     async def run_turn(self, prompt: str) -> AsyncIterator[AgentItem]:
         """See `AgentSession.run_turn`."""
@@ -53,11 +53,13 @@ class NeverOpened:
         """See `AgentSession.close`."""
 
 
-async def open_again(run: RunContext, spec: SessionSpec, supervisor: Supervisor) -> AgentSession:
-    """Open a session; a CLI that dies while it starts is started again, after a longer pause each time.
+async def open_with_retries(
+    run: RunContext, spec: SessionSpec, supervisor: Supervisor
+) -> AgentSession:
+    """Open a session; if the CLI dies while it starts, start it again with exponential backoff.
 
     Raises:
-        CliStartError: It keeps dying.
+        CliStartError: The CLI died at every start.
         SetupError: No session could be started, and another start would not help.
     """
     failed = 0
@@ -66,60 +68,60 @@ async def open_again(run: RunContext, spec: SessionSpec, supervisor: Supervisor)
             return await run.agent.open(spec, supervisor)
         except CliStartError as error:
             failed += 1
-            if failed == STARTS:
-                message = f"The Claude Code CLI died at each of {STARTS} starts. {error.message}"
+            if failed == MAX_STARTS:
+                message = f"The Claude Code CLI failed to start {MAX_STARTS} times. {error.message}"
                 raise CliStartError(message, error.hint) from error
             seconds = min(run.settings.limits.backoff_seconds, 2.0 ** (failed - 1))
             until = run.clock() + timedelta(seconds=seconds)
-            said = f"{error.message} Starting it again ({failed + 1} of {STARTS})"
-            await wait_until(run, until, said, ends=lambda stop: stop is StopMode.NOW)
+            reason = f"{error.message} Starting again ({failed + 1} of {MAX_STARTS})"
+            await wait_until(run, until, reason, ends=lambda stop: stop is StopMode.NOW)
 
 
-async def open_unless(
-    opening: "asyncio.Task[AgentSession]", asked: Awaitable[object]
+async def open_unless_interrupted(
+    opening: "asyncio.Task[AgentSession]", request: Awaitable[object]
 ) -> AgentSession:
-    """Return the session, or `NeverOpened` when `asked` was done first; a session nobody gets is closed.
+    """Return the session, or `UnopenedSession` if `request` completes first; an unused session is closed.
 
     Raises:
         SetupError: No session could be started.
     """
-    asking = asyncio.ensure_future(asked)
-    taken = False
+    interrupting = asyncio.ensure_future(request)
+    returned = False
     try:
-        await asyncio.wait([opening, asking], return_when=asyncio.FIRST_COMPLETED)
-        taken = opening.done()
-        return opening.result() if taken else NeverOpened()
+        await asyncio.wait([opening, interrupting], return_when=asyncio.FIRST_COMPLETED)
+        returned = opening.done()
+        return opening.result() if returned else UnopenedSession()
     finally:
-        asking.cancel()
+        interrupting.cancel()
         opening.cancel()
-        await asyncio.wait([opening, asking])
-        if not (taken or opening.cancelled() or opening.exception()):
+        await asyncio.wait([opening, interrupting])
+        if not (returned or opening.cancelled() or opening.exception()):
             await opening.result().close()
 
 
-STOP_SECONDS = 1.0
-"""How long an interrupted turn may take to end, and to say what it cost, when the person stops at once; then its CLI is ended."""
+STOP_GRACE_SECONDS = 1.0
+"""How long an interrupted turn may take to end and report its cost after an immediate stop, before its CLI is closed."""
 
 
 class InterruptReason(StrEnum):
     """Why a running turn was interrupted."""
 
     NONE = ""
-    STOP = "stopped at once"
-    PAUSE = "paused at once"
-    TASK_TAKEN = "the person took the task away"
+    STOP = "stopped immediately"
+    PAUSE = "paused immediately"
+    TASK_WITHDRAWN = "the task was withdrawn"
     COST = "a cost limit was reached"
     CONTEXT = "the context was full"
     TIME = "the iteration took too long"
-    UNANSWERED = "a question waits for the person"
+    UNANSWERED = "a question is waiting for an answer"
 
 
-def interrupt_told(interrupted: InterruptReason, meter: UsageMeter, seconds: float) -> str:
-    """Say why a turn was interrupted, with the limit that it reached, as a clause."""
+def describe_interrupt(interrupted: InterruptReason, meter: UsageMeter, seconds: float) -> str:
+    """Return why a turn was interrupted, with the limit that it reached, as a clause."""
     match interrupted:
         case InterruptReason.COST:
             spent = cost_limit_reached(meter.costs, meter.limits)
-            return spent.told if spent is not None else interrupted.value
+            return spent.reason if spent is not None else interrupted.value
         case InterruptReason.TIME:
             return f"the iteration took longer than {duration(seconds)}"
         case _:
@@ -127,7 +129,10 @@ def interrupt_told(interrupted: InterruptReason, meter: UsageMeter, seconds: flo
 
 
 class Conversation:
-    """Turns of one session; use it as an async context manager, the caller closes the session."""
+    """Runs the turns of one session.
+
+    Use it as an async context manager. The caller closes the session after a normal exit.
+    """
 
     def __init__(
         self,
@@ -141,11 +146,11 @@ class Conversation:
         """Prepare a conversation; entering the context opens its session.
 
         Args:
-            run: The parts of the run.
+            run: The run's context.
             supervisor: Answers the agent's hooks and tools.
-            spec: What the session is made to.
-            meter: Counts what the session uses.
-            seconds: How long the conversation may take, the person's time to answer left out.
+            spec: The spec of the session.
+            meter: Counts the session's usage.
+            seconds: How long the conversation may take, without the time the person needs to answer.
         """
         self.interrupted = InterruptReason.NONE
         self.session_id = ""
@@ -159,10 +164,10 @@ class Conversation:
         self._helpers: list[asyncio.Task[None]] = []
         self._interrupts: set[asyncio.Task[None]] = set()
         self._reported: ev.UsageReported | None = None
-        self._talking = False
-        self._kept = False
+        self._turn_running = False
+        self._prompt_saved = False
         self._steered: set[str] = set()
-        self._hurried = False
+        self._closing = False
 
     @property
     def session(self) -> AgentSession:
@@ -173,10 +178,10 @@ class Conversation:
         return self._session
 
     async def __aenter__(self) -> Self:
-        opening = asyncio.create_task(open_again(self._run, self._spec, self._supervisor))
-        self._session = await open_unless(opening, self._asked())
-        if isinstance(self._session, NeverOpened):
-            self.interrupted = self._wish
+        opening = asyncio.create_task(open_with_retries(self._run, self._spec, self._supervisor))
+        self._session = await open_unless_interrupted(opening, self._wait_for_interrupt_request())
+        if isinstance(self._session, UnopenedSession):
+            self.interrupted = self._requested_interrupt
         self._helpers = [
             asyncio.create_task(self._watch_requests(), name="ralph-requests"),
             asyncio.create_task(self._watch_time(), name="ralph-time"),
@@ -191,13 +196,13 @@ class Conversation:
         if kind is not None or broken is not None:
             await self.session.close()
         if kind is None and broken is not None:
-            raise broken  # who watches the person's requests must not end in silence
+            raise broken  # a task that watches the person's requests must not fail silently
 
-    async def say(self, prompt: str) -> TurnEnded:
-        """Run one turn: emit events, count usage; returns how it ended."""
+    async def run_turn(self, prompt: str) -> TurnEnded:
+        """Run one turn, emit its events and count its usage; return how it ended."""
         ended = TurnEnded()
-        await self._keep(prompt)
-        self._talking = True
+        await self._save_first_prompt(prompt)
+        self._turn_running = True
         async for item in self.session.run_turn(prompt):
             match item:
                 case TurnUsage():
@@ -206,13 +211,13 @@ class Conversation:
                     ended = item
                 case _:
                     self._run.emit(item)
-                    self._mind(item)
-        self._talking = False
+                    self._react_to(item)
+        self._turn_running = False
         self.session_id = self.session_id or ended.session_id
         return ended
 
-    def measured(self, result: IterationResult) -> IterationResult:
-        """Return the result with what the session has used and how long it took."""
+    def with_usage(self, result: IterationResult) -> IterationResult:
+        """Return the result with the session's usage and duration."""
         return result.model_copy(
             update={
                 "session_id": self.session_id,
@@ -224,7 +229,7 @@ class Conversation:
             }
         )
 
-    def _mind(self, item: ev.Event) -> None:
+    def _react_to(self, item: ev.Event) -> None:
         if isinstance(item, ev.SessionStarted):
             self.session_id = item.session_id
         elif isinstance(item, ev.AllowanceReported):
@@ -233,29 +238,29 @@ class Conversation:
         elif isinstance(item, ev.ToolFinished) and self._supervisor.unanswered:
             self.interrupt(InterruptReason.UNANSWERED)
 
-    async def _keep(self, prompt: str) -> None:
-        """Keep the first prompt of a session, for a person to read exactly what the model was given."""
-        if not self._kept:
-            self._kept = True
+    async def _save_first_prompt(self, prompt: str) -> None:
+        """Save the first prompt of the session, so that a person can read exactly what the model received."""
+        if not self._prompt_saved:
+            self._prompt_saved = True
             layout = self._run.project.layout
             await asyncio.to_thread(write_last_prompt, layout, self._spec.system_prompt, prompt)
 
     async def _count(self, usage: TurnUsage) -> None:
-        """Write money and tokens down as they are spent, so that a kill -9 forgets none of it.
+        """Write costs and tokens to disk as they are spent, so that a `kill -9` loses none.
 
         Raises:
-            StoreError: It, or the journal, cannot be written; then nothing more may be spent.
+            StoreError: The usage or the journal cannot be written, so nothing more may be spent.
         """
-        unwritten = await self._run.unwritten()
-        if unwritten is not None:
-            raise unwritten
+        journal_error = await self._run.journal_error()
+        if journal_error is not None:
+            raise journal_error
         self._meter.limits = self._run.settings.safety.cost_limits  # a person may change them
         now = self._run.clock()
         requests = usage.session_requests - self._meter.requests
         tokens = usage.session_tokens - self._meter.tokens
         counted = self._run.docs.requests.counting(requests, now).in_hour(now)
         report = self._meter.count(usage).model_copy(update={"requests": counted})
-        if report == self._reported and not tokens:  # a turn's end repeats the last response's
+        if report == self._reported and not tokens:  # the end of a turn repeats the last report
             return
         self._reported = report
         self._run.emit(report)
@@ -269,9 +274,9 @@ class Conversation:
                 self._run.emit(spent.event)
             self.interrupt(InterruptReason.COST)
         elif not self._supervisor.handing_off:
-            self._mind_the_budget()
+            self._check_context_budget()
 
-    def _mind_the_budget(self) -> None:
+    def _check_context_budget(self) -> None:
         budget = self._meter.budget
         match budget.mid_turn():
             case BudgetDecision.INTERRUPT:
@@ -283,7 +288,7 @@ class Conversation:
                 pass
 
     def interrupt(self, interrupted: InterruptReason) -> None:
-        """Interrupt the turn for the first reason that came up; stopping at once goes before all others."""
+        """Interrupt the turn and keep the first reason; only an immediate stop replaces an earlier one."""
         if self.interrupted is interrupted or (
             self.interrupted is not InterruptReason.NONE and interrupted is not InterruptReason.STOP
         ):
@@ -294,40 +299,47 @@ class Conversation:
         task.add_done_callback(self._interrupts.discard)
 
     @property
-    def _wish(self) -> InterruptReason:
-        """What the person wants instead of the running turn."""
+    def _requested_interrupt(self) -> InterruptReason:
+        """The person's reason to interrupt the running turn; NONE if there is none."""
         state = self._run.docs.state
         if state.stop is StopMode.NOW:
             return InterruptReason.STOP
         if state.pause is StopMode.NOW:
             return InterruptReason.PAUSE
-        return InterruptReason.TASK_TAKEN if self._supervisor.taken_away else InterruptReason.NONE
+        return (
+            InterruptReason.TASK_WITHDRAWN
+            if self._supervisor.withdrawn_reason
+            else InterruptReason.NONE
+        )
 
-    async def _asked(self) -> None:
-        while self._wish is InterruptReason.NONE:
+    async def _wait_for_interrupt_request(self) -> None:
+        """Wait until the person asks for an interrupt."""
+        while self._requested_interrupt is InterruptReason.NONE:
             await self._run.project_state.wait_changed()
 
     async def _watch_requests(self) -> None:
-        """Obey what the person asks of the running turn."""
+        """Apply the person's stop, pause, edits and guidance to the running turn."""
         while True:
-            if (wish := self._wish) is not InterruptReason.NONE:
-                self.interrupt(wish)
-            if wish is InterruptReason.STOP and not self._hurried:
-                self._hurried = True
-                self._helpers.append(asyncio.create_task(self._hurry(), name="ralph-hurry"))
-            self._supervisor.mind_edits()
+            if (reason := self._requested_interrupt) is not InterruptReason.NONE:
+                self.interrupt(reason)
+            if reason is InterruptReason.STOP and not self._closing:
+                self._closing = True
+                self._helpers.append(
+                    asyncio.create_task(self._close_after_grace_period(), name="ralph-hurry")
+                )
+            self._supervisor.report_edits()
             await self._steer()
             await self._run.project_state.wait_changed()
 
-    async def _hurry(self) -> None:
-        """End the session when its CLI ignores an interrupt: stopping at once does not wait for it."""
-        await asyncio.sleep(STOP_SECONDS)
+    async def _close_after_grace_period(self) -> None:
+        """Close the session after a moment, so that a CLI that ignores the interrupt cannot delay a stop."""
+        await asyncio.sleep(STOP_GRACE_SECONDS)
         await self.session.close()
 
     async def _steer(self) -> None:
-        """Say guidance marked "now" to the running turn, once."""
+        """Send guidance marked "now" to the running turn, once."""
         waiting = [i for i in self._run.docs.pending if i.now and i.id not in self._steered]
-        if not waiting or not self._talking or self.interrupted is not InterruptReason.NONE:
+        if not waiting or not self._turn_running or self.interrupted is not InterruptReason.NONE:
             return
         ids = tuple(injection.id for injection in waiting)
         self._steered.update(ids)
@@ -336,14 +348,14 @@ class Conversation:
 
         try:
             docs = await self._run.project_state.transact(partial(with_guidance_taken, ids=ids))
-        except StoreError as error:  # it was heard; only the next iteration will hear it again
+        except StoreError as error:  # it was sent; the next iteration will only get it again
             self._run.emit(ev.Notice(level="error", text=str(error)))
             return
         iteration = docs.state.iteration_count
         self._run.emit(ev.InjectionConsumed(ids=ids, iteration=iteration))
 
     async def _watch_time(self) -> None:
-        """Interrupt a session that takes too long; a person may take as long as they like."""
+        """Interrupt a session that takes too long, not counting the time it waits for the person."""
         left = self._seconds
         while left > 0:
             step = min(left, 1.0)

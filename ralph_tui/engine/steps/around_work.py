@@ -1,4 +1,4 @@
-"""Run the steps in their order: before the work of an iteration, after it, at the end of a run, and after a crash."""
+"""Run the steps in order: before and after the work of an iteration, at the end of a run, and after a crash."""
 
 from ralph_tui.config.settings import Settings
 from ralph_tui.config.step_settings import (
@@ -21,24 +21,24 @@ from ralph_tui.engine.steps.step_types import step_types
 from ralph_tui.store.project import Documents, Project
 from ralph_tui.store.text_files import inside
 
-_WITHOUT_END_STEPS = frozenset({LoopStatus.ERROR, LoopStatus.WAITING})
-"""Ends after which the steps of a run's end do not run: something must be fixed or decided first."""
+_NO_END_STEPS = frozenset({LoopStatus.ERROR, LoopStatus.WAITING})
+"""Statuses of a run whose end steps do not run, because something must be fixed or decided first."""
 
 
 def check_steps(project: Project, settings: Settings, log: StepLog) -> None:
-    """Refuse steps that would be found broken only when they begin. Blocks while it reads a few files.
+    """Refuse steps that would fail only when they start. Blocks while it reads a few files.
 
     Raises:
-        ConfigError: There is no such type of step, the instructions of an agent are not there, or commits are
-            wanted and switched off.
+        ConfigError: A step type is unknown, the instructions of an agent step are missing, or commits are
+            wanted but the commit step is disabled.
     """
     steps = settings.steps
     step_types(steps)
     off = next((n for n, s in steps.items() if s.type == COMMIT and not s.enabled), None)
     if off is not None and settings.git.commit == "task":
         raise ConfigError(
-            f"steps.{off} is switched off, but git.commit is task.",
-            "Set git.commit to off, or the step's enabled to true.",
+            f"steps.{off} is disabled, but git.commit is task.",
+            f"Set git.commit to off, or steps.{off}.enabled to true.",
         )
     for name, step in steps.items():
         is_done = step.once and log.of(name).done_at is not None
@@ -46,19 +46,19 @@ def check_steps(project: Project, settings: Settings, log: StepLog) -> None:
             continue
         path = inside(project.root, project.root / step.prompt)
         if path is None or not path.is_file():
-            where = "outside of the project" if path is None else "not a file in the project"
+            where = "outside the project" if path is None else "not a file in the project"
             raise ConfigError(
                 f"steps.{name}: its prompt {step.prompt} is {where}.",
-                "Write the instructions there, or take the step out of the settings.",
+                "Write the instructions there, or remove the step from the settings.",
             )
 
 
 def due_steps(settings: Settings, names: tuple[str, ...], *whens: StepWhen) -> tuple[str, ...]:
-    """Return the steps among `names` that may run at such a moment.
+    """Return the steps among `names` that may run at one of these moments.
 
     Args:
         settings: The project's settings.
-        names: The steps in question.
+        names: The names of the steps to consider.
         whens: The moments.
     """
     steps = settings.steps_in_order
@@ -88,32 +88,28 @@ def steps_at_end(settings: Settings) -> tuple[str, ...]:
 
 
 class StepsAroundWork:
-    """The steps of one run."""
+    """Runs the steps of one run."""
 
     def __init__(self, run: RunContext, run_limits: RunLimits, spec_for: SpecFor) -> None:
-        """Make the types of all steps.
+        """Load the types of all steps.
 
         Args:
-            run: The parts of the run.
+            run: The run's context.
             run_limits: The limits of the run.
-            spec_for: Makes the specs of sessions that build.
+            spec_for: Returns the specs of building sessions.
 
         Raises:
-            ConfigError: There is no such type of step, or it cannot be loaded.
+            ConfigError: A step type is unknown or cannot be loaded.
         """
         self._run = run
         self._run_limits = run_limits
         self._steps = run.configured.steps_in_order
         commit = run.configured.git.commit
-        self._tells_commits_off = bool(run.configured.steps) and commit == "off"
+        self._warns_commits_off = bool(run.configured.steps) and commit == "off"
         self._runner = StepRunner(run, run_limits, spec_for, step_types(self._steps))
 
-    def _due(self, names: tuple[str, ...], *whens: StepWhen) -> tuple[str, ...]:
-        """Return the steps among `names` that may run at such a moment."""
-        return due_steps(self._run.configured, names, *whens)
-
-    def under_way(self, docs: Documents, iteration: int, task_id: str) -> StepLog:
-        """Return the log as the work of an iteration begins: which steps are to follow it, even after a crash."""
+    def with_pending_steps(self, docs: Documents, iteration: int, task_id: str) -> StepLog:
+        """Return the log at the start of an iteration's work, with the steps to run after it, even after a crash."""
         following = steps_after(self._run.configured)
         if not following:
             return docs.steps
@@ -121,8 +117,8 @@ class StepsAroundWork:
         return docs.steps.model_copy(update={"under_way": left})
 
     async def before(self, task: Task) -> End | None:
-        """Run the steps before the work of the next iteration; returns an end where it may not begin."""
-        self._tell_commits_off()
+        """Run the steps before the work of the next iteration; return an end if the iteration may not begin."""
+        self._warn_commits_off()
         number = self._run.docs.state.iteration_count + 1
         for name in steps_before(self._run.configured):
             end = await self._runner.run(
@@ -132,38 +128,38 @@ class StepsAroundWork:
                 return end
         return None
 
-    def _tell_commits_off(self) -> None:
-        """Say once that a commit step is in the settings and does nothing."""
+    def _warn_commits_off(self) -> None:
+        """Report once that the settings have a commit step that does nothing."""
         named = [n for n, s in self._steps.items() if s.type == COMMIT and s.enabled]
-        if self._tells_commits_off and named:
-            self._tells_commits_off = False
+        if self._warns_commits_off and named:
+            self._warns_commits_off = False
             text = f"The step {named[0]} does nothing: {COMMITS_OFF}."
             self._run.emit(Notice(level="warning", text=text))
 
     async def after(self, *, complete: bool) -> End | None:
-        """Run the steps after the work of an iteration; returns an end where the run may not continue."""
+        """Run the steps after the work of an iteration; return an end if the run may not continue."""
         if self._run.docs.steps.under_way is None:
             return None
 
-        def note(docs: Documents) -> Documents:
+        def change(docs: Documents) -> Documents:
             left = docs.steps.under_way
             if left is None:
                 return docs
-            known = left.model_copy(update={"complete": complete})
-            return docs.replacing(steps=docs.steps.model_copy(update={"under_way": known}))
+            updated = left.model_copy(update={"complete": complete})
+            return docs.replacing(steps=docs.steps.model_copy(update={"under_way": updated}))
 
-        await self._run.project_state.transact(note)
-        return await self._finish()
+        await self._run.project_state.transact(change)
+        return await self._run_in_order()
 
-    async def forget(self) -> None:
-        """Let go of the steps after a work that did not come to an end."""
+    async def drop_pending(self) -> None:
+        """Drop the pending steps of an iteration whose work was not finished."""
         if self._run.docs.steps.under_way is not None:
             await self._run.project_state.transact(
                 lambda docs: docs.replacing(steps=docs.steps.model_copy(update={"under_way": None}))
             )
 
-    async def finish_left(self) -> End | None:
-        """Run the steps that a run which was killed or stopped still owed a finished iteration."""
+    async def run_pending(self) -> End | None:
+        """Run the pending steps of a finished iteration, if the last run was killed or stopped before them."""
         left = self._run.docs.steps.under_way
         if left is None:
             return None
@@ -171,12 +167,13 @@ class StepsAroundWork:
         if complete is None:
             task = self._run.docs.plan.task(left.task_id)
             if task is None or task.status is not TaskStatus.COMPLETE:
-                await self.forget()  # its work did not end, so nothing follows it
+                await self.drop_pending()  # the work was not finished, so no step follows it
                 return None
             complete = True
         whens = _whens(complete=complete)
         following = steps_after(self._run.configured)
-        names = [name for name in left.left if name in self._due(following, *whens)]
+        due = due_steps(self._run.configured, following, *whens)
+        names = [name for name in left.left if name in due]
         if names:
             text = (
                 f"The last run ended before these steps of iteration {left.iteration}: "
@@ -185,20 +182,20 @@ class StepsAroundWork:
             self._run.emit(Notice(text=text))
         return await self.after(complete=complete)
 
-    async def _finish(self) -> End | None:
-        """Run what is left after the work, in order; each step that is over is no longer due."""
+    async def _run_in_order(self) -> End | None:
+        """Run the pending steps in order, and remove each from the log when it has ended."""
         changed = await self._run_limits.repository_changed()
         if changed is not None:
             return changed
         while (left := self._run.docs.steps.under_way) is not None:
             if not left.left:
-                await self.forget()
+                await self.drop_pending()
                 return None
             name = left.left[0]
-            due = self._due((name,), *_whens(complete=bool(left.complete)))
-            if due:
+            whens = _whens(complete=bool(left.complete))
+            if due_steps(self._run.configured, (name,), *whens):
                 task = self._run.docs.plan.task(left.task_id)
-                place = StepPlace(iteration=left.iteration, task=task, counts=False)
+                place = StepPlace(iteration=left.iteration, task=task, stoppable=False)
                 end = await self._runner.run(name, self._steps[name], place)
                 if end is not None:
                     return end
@@ -208,12 +205,12 @@ class StepsAroundWork:
         return None
 
     async def at_end(self, end: End) -> End:
-        """Run the steps of the run's end; returns the end, or a failed step's where all else went well."""
+        """Run the steps at the end of a run; return the end, or that of a failed step if the run was complete."""
         state = self._run.docs.state
-        if end.status in _WITHOUT_END_STEPS or state.stop is StopMode.NOW:
+        if end.status in _NO_END_STEPS or state.stop is StopMode.NOW:
             return end
         for name in steps_at_end(self._run.configured):
-            place = StepPlace(iteration=state.iteration_count, counts=False)
+            place = StepPlace(iteration=state.iteration_count, stoppable=False)
             failed = await self._runner.run(name, self._steps[name], place)
             if failed is not None:
                 return failed if end.exit_code is ExitCode.COMPLETE else end

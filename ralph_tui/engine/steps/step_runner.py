@@ -1,4 +1,4 @@
-"""Run one step: its attempts, its time, its breaker, its record, and the person's stop and pause meanwhile."""
+"""Run one step, with its attempts, time limit and breaker, and the person's stops and pauses."""
 
 import asyncio
 import time
@@ -21,7 +21,7 @@ from ralph_tui.engine.limits.run_limits import RunLimits
 from ralph_tui.engine.steps.step_type import StepJob, StepResult, StepType, failed
 
 GRACE_SECONDS = 10.0
-"""How much longer than its own time limit a step may take to end what it started."""
+"""How long after its own time limit a step may take to clean up."""
 
 _SHOWN_TAIL = 300
 _RUNS_NOTHING = frozenset({COMMIT, README, NOOP})
@@ -29,16 +29,16 @@ _RUNS_NOTHING = frozenset({COMMIT, README, NOOP})
 
 
 class StepPlace(Model):
-    """Where in a run a step is."""
+    """Where in a run a step runs."""
 
     iteration: int
     task: Task | None = None
-    counts: bool = True
-    """Whether a stop after the iteration keeps the step from running: before the work it does."""
+    stoppable: bool = True
+    """Whether a requested stop or pause after the iteration also applies to the step, as it does before the work."""
 
 
-def at_once(state: RalphState) -> bool:
-    """Return whether the person stops or pauses the loop at once."""
+def immediate_stop_requested(state: RalphState) -> bool:
+    """Return whether the person requests an immediate stop or pause."""
     return StopMode.NOW in (state.stop, state.pause)
 
 
@@ -52,46 +52,48 @@ class StepRunner:
         spec_for: SpecFor,
         types: Mapping[str, StepType],
     ) -> None:
-        """Run steps within the limits of the run.
+        """Prepare to run steps within the limits of the run.
 
         Args:
-            run: The parts of the run.
+            run: The run's context.
             run_limits: The limits of the run.
-            spec_for: Makes the specs of sessions.
-            types: What does the work of each step, by the step's name.
+            spec_for: Returns the specs of sessions.
+            types: The type of each step, by the step's name.
         """
         self._run = run
         self._run_limits = run_limits
         self._spec_for = spec_for
         self._types = types
-        self._told_changed: set[str] = set()
+        self._warned_changed: set[str] = set()
 
     async def run(self, name: str, step: StepSettings, place: StepPlace) -> End | None:
-        """Run one step; returns an end when it was stopped, or failed and the run may not continue.
+        """Run one step; return an end if it was stopped, or failed so that the run may not continue.
 
         Args:
             name: The step's name.
-            step: Its settings.
-            place: Where in the run it is.
+            step: The step's settings.
+            place: Where in the run the step runs.
 
         Raises:
-            StoreError: What happened could not be written down.
-            SetupError: The machine lacks what the step needs.
+            StoreError: The result could not be written.
+            SetupError: The machine lacks something that the step needs.
         """
         record = self._log.of(name)
         if step.once and record.done_at is not None:
-            await self._tell_changed(name, step, record)
+            await self._warn_changed(name, step, record)
             return None
         now = self._run.clock()
         if record.open_until is not None and record.is_open(now):
             left = duration((record.open_until - now).total_seconds())
             times = plural(record.failures, "failure")
             row = " in a row" if record.failures > 1 else ""
-            reason = f"breaker open after {times}{row}; trying again in {left}"
-            self._tell(name, step, place, StepResult(outcome=StepOutcome.SKIPPED, reason=reason))
+            reason = f"breaker open after {times}{row}, retrying in {left}"
+            self._emit_finished(
+                name, step, place, StepResult(outcome=StepOutcome.SKIPPED, reason=reason)
+            )
             return None
-        tries = 1 if record.open_until is not None else 1 + step.retries
-        result = await self._attempts(name, step, place, tries)
+        attempts = 1 if record.open_until is not None else 1 + step.retries
+        result = await self._attempts(name, step, place, attempts)
         if isinstance(result, End):
             return result
         if result.outcome is not StepOutcome.FAILED:
@@ -100,15 +102,15 @@ class StepRunner:
             return result.end
         return None if step.continue_on_error else _failed_end(name, step, result)
 
-    async def _tell_changed(self, name: str, step: StepSettings, record: StepRecord) -> None:
-        """Say once that a step that ran once has other instructions since: whether it runs again is the person's."""
-        if name in self._told_changed:
+    async def _warn_changed(self, name: str, step: StepSettings, record: StepRecord) -> None:
+        """Report once that a one-time step has changed since it ran, so that the person can reset it."""
+        if name in self._warned_changed:
             return
-        self._told_changed.add(name)
+        self._warned_changed.add(name)
         if await asyncio.to_thread(has_changed, self._run.project, step, record):
             text = (
-                f"The step {name} was changed since it ran. "
-                f"`ralph steps --reset {name} --reason TEXT` runs it again."
+                f"The step {name} has changed since it ran. "
+                f"To run it again, use `ralph steps --reset {name} --reason TEXT`."
             )
             self._run.emit(ev.Notice(level="warning", text=text))
 
@@ -117,26 +119,28 @@ class StepRunner:
         return self._run.docs.steps
 
     async def _attempts(
-        self, name: str, step: StepSettings, place: StepPlace, tries: int
+        self, name: str, step: StepSettings, place: StepPlace, attempts: int
     ) -> StepResult | End:
-        """Try the step as often as it may be tried; a stop ends it, a pause makes it begin again afterwards."""
+        """Make up to `attempts` attempts; a stop ends them, and a paused attempt starts again after the pause."""
         attempt = 1
         while True:
-            end = await self._asked_to_stop(place)
+            end = await self._end_if_stopped(place)
             if end is not None:
                 return end
             result = await self._attempt(name, step, place, attempt)
             if result.outcome is StepOutcome.INTERRUPTED:
                 await self._record(name, step, result)
-                self._tell(name, step, place, result, attempt=attempt)
+                self._emit_finished(name, step, place, result, attempt=attempt)
                 continue
-            waits = result.failure is not None and result.failure.kind.passes
-            again = result.outcome is StepOutcome.FAILED and attempt < tries and result.end is None
-            delay = step.retry_delay_seconds if again and not waits else None
-            self._tell(name, step, place, result, attempt=attempt, again_in=delay)
+            passes = result.failure is not None and result.failure.kind.passes
+            again = (
+                result.outcome is StepOutcome.FAILED and attempt < attempts and result.end is None
+            )
+            delay = step.retry_delay_seconds if again and not passes else None
+            self._emit_finished(name, step, place, result, attempt=attempt, again_in=delay)
             if result.failure is not None:
-                if await self._run_limits.outlast(result.failure):
-                    continue  # only waiting helped: that was no attempt
+                if await self._run_limits.wait_out(result.failure):
+                    continue  # the failure passed with time, so it does not count as an attempt
                 end = self._run_limits.fatal(result.failure) or result.end
                 result = result.model_copy(update={"end": end})
             if not again or result.end is not None:
@@ -145,22 +149,24 @@ class StepRunner:
             attempt += 1
             await self._pause(step.retry_delay_seconds, place)
 
-    async def _asked_to_stop(self, place: StepPlace) -> End | None:
-        """Wait while paused; then return the end that the person asked for.
+    async def _end_if_stopped(self, place: StepPlace) -> End | None:
+        """Wait while the loop is paused, then return an end if the person asked to stop.
 
-        The steps after the work belong to the iteration, so a stop or pause after it lets them run.
+        The steps after the work belong to the iteration, so a stop or pause after the iteration lets them run.
         """
         state = self._run.docs.state
-        if place.counts or state.pause is StopMode.NOW:
+        if place.stoppable or state.pause is StopMode.NOW:
             await self._run_limits.wait_while_paused()
         state = self._run.docs.state
-        stopping = state.stop is not StopMode.NONE if place.counts else state.stop is StopMode.NOW
+        stopping = (
+            state.stop is not StopMode.NONE if place.stoppable else state.stop is StopMode.NOW
+        )
         return interrupted_end(state) if stopping else None
 
     async def _attempt(
         self, name: str, step: StepSettings, place: StepPlace, attempt: int
     ) -> StepResult:
-        """Begin, run and time one attempt."""
+        """Run and time one attempt."""
         job = StepJob(
             name=name,
             settings=step,
@@ -183,36 +189,36 @@ class StepRunner:
         )
         began = time.monotonic()
         work = guarded(self._types[name], job)
-        if step.type == AGENT:  # its session obeys the person and the clock, and says what it cost
+        if step.type == AGENT:  # its session handles stops, pauses and the time limit
             result: StepResult | None = await work
         else:
-            result = await self._watched(step, work)
+            result = await self._run_interruptible(step, work)
         if result is None:
             word = "stopped" if self._run.docs.state.stop is StopMode.NOW else "paused"
-            result = StepResult(outcome=StepOutcome.INTERRUPTED, reason=f"{word} at once")
+            result = StepResult(outcome=StepOutcome.INTERRUPTED, reason=f"{word} immediately")
         if step.once and result.outcome is StepOutcome.DONE:
             digest = digest_of(await asyncio.to_thread(step_text, self._run.project, step))
             await self._change(lambda log: log.done_once(name, digest, self._run.clock()))
         return result.model_copy(update={"seconds": time.monotonic() - began})
 
-    async def _watched(
+    async def _run_interruptible(
         self, step: StepSettings, work: Coroutine[None, None, StepResult]
     ) -> StepResult | None:
-        """Run a step that is no session; None when the person stopped or paused the loop at once.
+        """Run a step that is not a session; return None if the person stops or pauses the loop immediately.
 
-        A command may run what an agent wrote, so check files that change meanwhile are no change of the person's.
+        A command may run code that an agent wrote, so changes of check files meanwhile are not the person's.
         """
         gate, state = self._run.gate, self._run.project_state
         if step.type in _RUNS_NOTHING:
-            return await unless(state, work, at_once)
+            return await unless(state, work, immediate_stop_requested)
         await gate.begin("", self._run.docs.plan.tasks)
         try:
-            return await unless(state, work, at_once)
+            return await unless(state, work, immediate_stop_requested)
         finally:
             await gate.end(self._run.docs.plan.tasks)
 
     async def _record(self, name: str, step: StepSettings, result: StepResult) -> None:
-        """Write down how a step ended."""
+        """Record how a step ended."""
         now, breaker = self._run.clock(), step.breaker
         await self._change(
             lambda log: log.ended(
@@ -230,7 +236,7 @@ class StepRunner:
             lambda docs: docs.replacing(steps=change(docs.steps))
         )
 
-    def _tell(
+    def _emit_finished(
         self,
         name: str,
         step: StepSettings,
@@ -240,15 +246,15 @@ class StepRunner:
         attempt: int = 1,
         again_in: float | None = None,
     ) -> None:
-        """Emit how an attempt ended.
+        """Emit the event that an attempt has ended.
 
         Args:
-            name: The step.
-            step: Its settings.
-            place: Where in the run it is.
+            name: The step's name.
+            step: The step's settings.
+            place: Where in the run the step runs.
             result: How the attempt ended.
-            attempt: Which one it was.
-            again_in: Seconds until the next; None: there is none.
+            attempt: The number of the attempt.
+            again_in: Seconds until the next attempt; None if there is none.
         """
         self._run.emit(
             ev.StepFinished(
@@ -271,48 +277,48 @@ class StepRunner:
         )
 
     async def _pause(self, seconds: float, place: StepPlace) -> None:
-        """Wait before the next attempt, unless the person stops or pauses the loop."""
+        """Wait before the next attempt, or until the person stops or pauses the loop."""
 
         def ends(state: RalphState) -> bool:
             is_asked = {state.stop, state.pause} != {StopMode.NONE}
-            return is_asked if place.counts else at_once(state)
+            return is_asked if place.stoppable else immediate_stop_requested(state)
 
         if seconds > 0:
             await unless(self._run.project_state, asyncio.sleep(seconds), ends)
 
 
 async def guarded(kind: StepType, job: StepJob) -> StepResult:
-    """Run one attempt; whatever a type raises is a failed step, but for what keeps ralph itself from working.
+    """Run one attempt; an error in the step type fails the step, except errors that prevent ralph itself from working.
 
     Raises:
         StoreError: The documents or the journal cannot be written.
-        SetupError: The machine lacks what sessions and the sandbox need.
+        SetupError: The machine lacks something that sessions or the sandbox need.
     """
     seconds = job.settings.timeout_seconds
     bound = None if job.settings.type == AGENT else seconds + GRACE_SECONDS
     try:
         async with asyncio.timeout(bound):
-            result: object = await _left_behind_if_stubborn(kind, job)
+            result: object = await _run_or_abandon(kind, job)
     except (StoreError, SetupError):
         raise
     except RalphError as error:
         return failed(str(error))
     except TimeoutError:
-        return failed(f"no end after {duration(seconds)}")
+        return failed(f"timed out after {duration(seconds)}")
     except Exception as error:  # noqa: BLE001  (a package's code may raise anything)
         return failed(one_line(f"{type(error).__name__}: {error}", 300))
     if not isinstance(result, StepResult):
-        return failed(f"its type returned {type(result).__name__} instead of a StepResult")
+        return failed(f"the step type returned {type(result).__name__} instead of a StepResult")
     return result
 
 
-async def _left_behind_if_stubborn(kind: StepType, job: StepJob) -> object:
-    """Run a type's code; code that ignores its cancellation is waited for a moment, then left alone."""
+async def _run_or_abandon(kind: StepType, job: StepJob) -> object:
+    """Run the code of a step type; if it ignores its cancellation, wait a moment, then abandon it."""
 
     async def work() -> object:
         try:
             return await kind.run(job)
-        except SystemExit as error:  # it would end the event loop
+        except SystemExit as error:  # would end the event loop
             raise RuntimeError(f"it called exit({error})") from error
 
     task = asyncio.create_task(work(), name=f"ralph-step-{job.name}")
@@ -326,11 +332,11 @@ async def _left_behind_if_stubborn(kind: StepType, job: StepJob) -> object:
 
 
 def _failed_end(name: str, step: StepSettings, result: StepResult) -> End:
-    """Return the end of a run by a step that failed, with the end of what it printed."""
+    """Return the end of a run whose step failed, with the last line that the step printed."""
     last = one_line(result.tail.strip().rpartition("\n")[2], _SHOWN_TAIL) if result.tail else ""
-    said = f"; it printed last: {last}" if last else ""
+    output = f" (last output: {last})" if last else ""
     what = f" ({one_line(step.what, 80)})" if step.what != name else ""
     return stopped_end(
-        f"the step {name}{what} failed: {result.reason}{said}",
+        f"the step {name}{what} failed: {result.reason}{output}",
         f"Fix the cause and run again, or set steps.{name}.continue_on_error to true.",
     )

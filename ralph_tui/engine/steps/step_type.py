@@ -1,6 +1,6 @@
-"""What a type of step is: the door for ralph's own types and for those of installed packages.
+"""Define the interface of a step type, for ralph's own types and those of installed packages.
 
-A package registers a class under the entry point group `ralph_tui.steps`; its name there is the step's `type`.
+A package registers a class in the entry point group `ralph_tui.steps`; its name there is the step's `type`.
 """
 
 from collections.abc import Mapping
@@ -26,27 +26,27 @@ class StepResult(Model):
 
     outcome: StepOutcome
     reason: str = ""
-    """Why, as a clause; of a step that is done, what it did."""
+    """The reason for the outcome, as a clause; for a successful step, what it did."""
     exit_code: int | None = None
     tail: str = ""
-    """The end of what it printed."""
+    """The end of the step's output."""
     sandboxed: bool = False
     cost_usd: Money = 0.0
     tokens: Count = 0
     seconds: Amount = 0.0
     failure: Failure | None = None
-    """What the model, the network or the CLI failed at, where waiting may help."""
+    """A failure of the model, the network or the CLI, if there was one."""
     end: End | None = None
-    """Why the run ends, where it is not only this step that cannot continue."""
+    """Why the run must end, if more than this step cannot continue."""
 
 
 def done(reason: str = "") -> StepResult:
-    """Return the result of a step that did its work."""
+    """Return the result of a successful step."""
     return StepResult(outcome=StepOutcome.DONE, reason=reason)
 
 
 def failed(reason: str, *, tail: str = "") -> StepResult:
-    """Return the result of a step that failed, with the end of what it printed."""
+    """Return the result of a failed step, with the end of its output."""
     return StepResult(outcome=StepOutcome.FAILED, reason=reason, tail=tail)
 
 
@@ -62,11 +62,11 @@ class StepJob:
     Attributes:
         name: The step's name in the settings.
         settings: The step's settings.
-        iteration: The number of the iteration that it is before or after.
+        iteration: The number of the iteration around which the step runs.
         task: The task of that iteration; None at the end of a run.
-        run: The parts of the run, for ralph's own types.
+        run: The run's context, for ralph's own types.
         run_limits: The limits of the run, for ralph's own types.
-        spec_for: Makes the spec of a session, for ralph's own types.
+        spec_for: Returns the spec of a session, for ralph's own types.
     """
 
     name: str
@@ -84,32 +84,32 @@ class StepJob:
 
     @property
     def options(self) -> Mapping[str, object]:
-        """What the settings give the step under `options`; every value is text, a list or a mapping."""
+        """The step's `options` in the settings; every value is text, a list or a mapping."""
         return self.settings.options
 
     def say(self, text: str, level: Literal["info", "warning", "error"] = "info") -> None:
-        """Tell the person something, in one sentence."""
+        """Send the person a notice of one sentence."""
         self.run.emit(Notice(level=level, text=text))
 
     async def command(self, text: str) -> StepResult:
-        """Run a shell command in the project, in the sandbox and within the step's time."""
+        """Run a shell command in the project, in the sandbox and with the step's time limit."""
         seconds = self.settings.timeout_seconds
-        result, sandboxed = await self.run.gate.run_beside(text, seconds=seconds)
+        result, sandboxed = await self.run.gate.run_step_command(text, seconds=seconds)
         ended = {"exit_code": result.exit_code, "tail": result.tail, "sandboxed": sandboxed}
         if result.exit_code == 0:
             return done().model_copy(update=ended)
         code = result.exit_code
-        reason = f"no end after {duration(seconds)}" if code is None else f"exit status {code}"
+        reason = f"timed out after {duration(seconds)}" if code is None else f"exit status {code}"
         return failed(reason).model_copy(update=ended)
 
 
 class StepType(Protocol):
-    """A type of step. A new one is made for each run, without arguments."""
+    """A type of step. Each run creates a new instance, without arguments."""
 
     async def run(self, job: StepJob) -> StepResult:
-        """Do the step's work; what is raised here fails the step.
+        """Do the step's work; an exception fails the step.
 
-        Await whatever takes long (`asyncio.to_thread`), because the loop and the screen wait meanwhile. The
-        call is cancelled when the person stops or pauses the loop at once, and when its time is up.
+        Await slow work (`asyncio.to_thread`), because it blocks the loop and the screen otherwise. The call is
+        canceled if the person stops or pauses the loop immediately, and when its time limit is reached.
         """
         ...

@@ -1,4 +1,4 @@
-"""Which types of steps there are; a type of an installed package is loaded only when a step names it."""
+"""Provide the types of steps; a type of an installed package is loaded only if a step uses it."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -40,7 +40,7 @@ class CommandStep:
 
 
 class CommitStep:
-    """Has ralph commit what the completed task changed."""
+    """Has ralph commit the changes of the completed task."""
 
     async def run(self, job: StepJob) -> StepResult:
         """See `StepType.run`."""
@@ -53,19 +53,19 @@ class CommitStep:
 
 
 class ReadmeStep:
-    """Wants a README that says something."""
+    """Fails if the README is missing or empty."""
 
     async def run(self, job: StepJob) -> StepResult:
         """See `StepType.run`."""
         name = job.settings.path or README_FILE
         path = await asyncio.to_thread(inside, job.root, job.root / name)
         if path is None:
-            return failed(f"{name} is outside of the project")
+            return failed(f"{name} is outside the project")
         if not await asyncio.to_thread(path.is_file):
-            return failed(f"{name} is not there")
+            return failed(f"{name} does not exist")
         if not (await asyncio.to_thread(job.run.project.read_text, path, 10_000)).strip():
             return failed(f"{name} is empty")
-        return done(f"{name} is there")
+        return done(f"{name} exists")
 
 
 class NoopStep:
@@ -77,10 +77,10 @@ class NoopStep:
         return done()
 
 
-GROUP = "ralph_tui.steps"
-"""The entry points of packages that bring types of steps."""
+ENTRY_POINT_GROUP = "ralph_tui.steps"
+"""The entry point group of packages that add step types."""
 
-_OWN: Mapping[str, Callable[[], StepType]] = {
+_BUILT_IN_TYPES: Mapping[str, Callable[[], StepType]] = {
     COMMIT: CommitStep,
     AGENT: AgentStep,
     COMMAND: CommandStep,
@@ -90,51 +90,51 @@ _OWN: Mapping[str, Callable[[], StepType]] = {
 
 
 def step_types(steps: Mapping[str, StepSettings]) -> Mapping[str, StepType]:
-    """Make the type of every step that may run, by the step's name.
+    """Create the type of each enabled step, by the step's name.
 
     Raises:
-        ConfigError: There is no such type, or its package cannot be loaded.
+        ConfigError: A type is unknown, or its package cannot be loaded.
     """
     return {
-        name: _made(name, step.type)
+        name: _create(name, step.type)
         for name, step in steps.items()
         if step.enabled and step.type != WORK
     }
 
 
-def _made(step: str, kind: str) -> StepType:
-    if kind in _OWN:
-        return _OWN[kind]()
-    found = tuple(entry_points(group=GROUP, name=kind))
+def _create(step: str, kind: str) -> StepType:
+    if kind in _BUILT_IN_TYPES:
+        return _BUILT_IN_TYPES[kind]()
+    found = tuple(entry_points(group=ENTRY_POINT_GROUP, name=kind))
     if not found:
-        others = sorted({point.name for point in entry_points(group=GROUP)})
+        others = sorted({point.name for point in entry_points(group=ENTRY_POINT_GROUP)})
         known = ", ".join((*(name for name in BUILT_IN if name != WORK), *others))
         raise ConfigError(
-            f"steps.{step}: there is no type of step {one_line(kind, 60)!r}.",
-            f"Known: {known}. Others come with packages that are installed beside ralph (docs/steps.md).",
+            f"steps.{step}: there is no step type {one_line(kind, 60)!r}.",
+            f"Known: {known}. Packages can add others (see docs/steps.md).",
         )
     return _loaded(step, found[0])
 
 
 def _loaded(step: str, point: EntryPoint) -> StepType:
-    """Load the type of a package and make one.
+    """Load the step type of a package and create an instance.
 
     Raises:
-        ConfigError: It cannot be imported or made, or is no type of step.
+        ConfigError: The type cannot be imported or created, or is not a step type.
     """
     package = point.dist.name if point.dist is not None else point.value
     hint = f"Repair or remove the package {package}, or set steps.{step}.enabled to false."
     try:
-        made = point.load()()
+        instance = point.load()()
     except (Exception, SystemExit) as error:
         why = one_line(f"{type(error).__name__}: {error}", 200)
         raise ConfigError(
             f"steps.{step}: the type {point.name} of {package} cannot be loaded: {why}.", hint
         ) from error
-    if not iscoroutinefunction(getattr(made, "run", None)):
+    if not iscoroutinefunction(getattr(instance, "run", None)):
         raise ConfigError(
             f"steps.{step}: the type {point.name} of {package} has no `async def run(self, job)`.",
             hint,
         )
-    found: StepType = made
-    return found
+    step_type: StepType = instance
+    return step_type

@@ -1,4 +1,4 @@
-"""The baseline: checks that failed before a run do not count against a task unless they got worse."""
+"""Keep the baseline: checks that failed before a run count against a task only if they got worse."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,15 +15,15 @@ from ralph_tui.engine.verification.evidence.reports import TestReport
 from ralph_tui.store.backup.check_store import CheckStore
 
 _NO_TESTS = 5
-"""The exit status of pytest without any test, which is no failure."""
+"""The exit status of pytest without any test, which is not a failure."""
 
 _NAMED = 3
 _COUNTED = re.compile(r"(\d+)\s+(?:errors?|problems?|issues?|warnings?)\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
-class RedBefore(Model):
-    """A check that failed before the run."""
+class BaselineFailure(Model):
+    """The failure of a check before the run."""
 
     exit_code: int
     outcomes: dict[str, str] = Field(default_factory=dict)
@@ -31,8 +31,8 @@ class RedBefore(Model):
     tail: str = ""
 
     @property
-    def told(self) -> str:
-        """What failed, in a few words."""
+    def summary(self) -> str:
+        """A short text about what failed."""
         failing = TestReport(outcomes=self.outcomes).failing
         if not failing:
             return f"exit status {self.exit_code}"
@@ -40,9 +40,9 @@ class RedBefore(Model):
         return f"{plural(len(failing), 'test')} failed: {names}"
 
     def excuses(self, now: Examined, inspection: Inspection) -> bool:
-        """Return whether the check, failing again, got no worse; anything unclear counts as worse."""
+        """Return whether the check failed again without getting worse; an unclear result counts as worse."""
         code = now.result.exit_code
-        if not code or inspection.open or now.run_faults:
+        if not code or inspection.not_allowed or now.run_faults:
             return False
         if self.outcomes or now.outcomes:
             return self._tests_no_worse(now)
@@ -52,23 +52,25 @@ class RedBefore(Model):
         report = TestReport(outcomes=now.outcomes)
         failed_before = {*TestReport(outcomes=self.outcomes).failing}
         same = bool(report.failing) and failed_before.issuperset(report.failing)
-        return same and not report_judge.weaker(self.outcomes, report)
+        return same and not report_judge.weaknesses(self.outcomes, report)
 
 
 class BaselineRecord(Model):
-    """The results of all checks at one moment."""
+    """The results of all checks at one time."""
 
     contents: str = ""
-    """The fingerprint of the checked files; empty when there are too many."""
+    """The fingerprint of the checked files; empty if there are too many."""
     commands: tuple[str, ...] = ()
-    red: dict[str, RedBefore] = Field(default_factory=dict)
+    red: dict[str, BaselineFailure] = Field(default_factory=dict)
+    outcomes: dict[str, dict[str, str]] = Field(default_factory=dict)
+    """The outcome of each test by command, for the commands whose runners reported them."""
 
 
 class Baseline:
-    """The stored baseline of one project, kept where no agent writes."""
+    """The baseline of one project, stored where no agent can write."""
 
     def __init__(self, root: Path, *, used: bool = True) -> None:
-        """Start empty until `load`; without `used` it stays empty."""
+        """Start empty until `load`; stay empty unless `used`."""
         self.used = used
         self._store = CheckStore(root)
         self._record = BaselineRecord()
@@ -84,49 +86,56 @@ class Baseline:
         return True
 
     def holds(self, contents: str, commands: Sequence[str]) -> bool:
-        """Return whether the baseline is of exactly these files and commands."""
+        """Return whether the baseline was recorded for exactly these files and commands."""
         known = self._record
         return bool(contents) and (known.contents, known.commands) == (contents, tuple(commands))
 
     def take(self, contents: str, examined: Mapping[str, Examined]) -> None:
-        """Store what the checks showed. Blocks."""
-        red = {command: _red(one) for command, one in examined.items() if _is_red(one)}
-        self._keep(BaselineRecord(contents=contents, commands=tuple(examined), red=red))
+        """Store the results of the checks. Blocks."""
+        red = {command: _failure_of(one) for command, one in examined.items() if _failed(one)}
+        outcomes = {command: one.outcomes for command, one in examined.items() if one.outcomes}
+        self._save(
+            BaselineRecord(contents=contents, commands=tuple(examined), red=red, outcomes=outcomes)
+        )
 
     def accept(self, examined: Mapping[str, Examined]) -> None:
-        """Stop excusing what an accepted claim has repaired. Blocks."""
+        """Remove the failures that an accepted claim has fixed. Blocks."""
         red = {
-            command: _red(examined[command]) if command in examined else before
+            command: _failure_of(examined[command]) if command in examined else before
             for command, before in self._record.red.items()
-            if command not in examined or _is_red(examined[command])
+            if command not in examined or _failed(examined[command])
         }
         if red != self._record.red:
-            self._keep(self._record.model_copy(update={"red": red}))
+            self._save(self._record.model_copy(update={"red": red}))
+
+    def outcomes(self, command: str) -> Mapping[str, str] | None:
+        """Return the outcome of each test before the run, or None if they are not known."""
+        return self._record.outcomes.get(command)
 
     def excuse(self, command: str, now: Examined, inspection: Inspection) -> str:
-        """Return why a failed check does not count against a task, or an empty string when it does."""
+        """Return why a failed check does not count against a task, or an empty string if it counts."""
         before = self._record.red.get(command)
         if before is None or not before.excuses(now, inspection):
             return ""
-        return f"before this run {before.told}; nothing is worse"
+        return f"already failed before this run ({before.summary}), and nothing got worse"
 
-    def told(self) -> Iterator[tuple[str, str]]:
-        """Yield each command that failed before the run, and what failed."""
+    def failures(self) -> Iterator[tuple[str, str]]:
+        """Yield each command that failed before the run, with a text about what failed."""
         for command, before in self._record.red.items():
-            yield command, before.told
+            yield command, before.summary
 
-    def _keep(self, record: BaselineRecord) -> None:
+    def _save(self, record: BaselineRecord) -> None:
         self._record = record
         self._store.save_baseline(record.model_dump_json().encode())
 
 
-def _is_red(examined: Examined) -> bool:
+def _failed(examined: Examined) -> bool:
     code = examined.result.exit_code
     return bool(code) and not (code == _NO_TESTS and not examined.outcomes)
 
 
-def _red(examined: Examined) -> RedBefore:
-    return RedBefore(
+def _failure_of(examined: Examined) -> BaselineFailure:
+    return BaselineFailure(
         exit_code=examined.result.exit_code or 0,
         outcomes=examined.outcomes,
         tail=examined.result.tail,
@@ -134,7 +143,7 @@ def _red(examined: Examined) -> RedBefore:
 
 
 def _output_no_worse(before: str, now: str) -> bool:
-    """Return whether a tool without a report prints nothing that it did not print before."""
+    """Return whether a tool without a report printed no new lines and no higher counts."""
     counted = [sum(map(int, _COUNTED.findall(text))) for text in (before, now)]
     return counted[1] <= counted[0] and {*_lines(now)} <= {*_lines(before)}
 

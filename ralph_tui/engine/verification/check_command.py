@@ -1,4 +1,4 @@
-"""Run one command of the gate: in a process group of its own, with bounded time and output."""
+"""Run one shell command in its own process group, with limits on time and output."""
 
 import asyncio
 import contextlib
@@ -14,20 +14,20 @@ from ralph_tui.domain.base import Amount, Model
 from ralph_tui.domain.sanitize import tail
 
 KEPT_BYTES = 64 * 1024
-"""Bytes at the end of the output that are kept while a command runs."""
+"""The number of bytes kept from the end of a command's output."""
 
 GRACE_SECONDS = 2.0
 
 
 class CommandResult(Model):
-    """How a command ended."""
+    """The result of a command."""
 
     exit_code: int | None
     """None after a timeout."""
     seconds: Amount
     tail: str
     output: str = ""
-    """More of the output, if the caller asked for it."""
+    """A longer end of the output, if the caller asked for it."""
 
 
 async def run_command(
@@ -42,22 +42,22 @@ async def run_command(
 ) -> CommandResult:
     """Run a shell command and keep the end of its output.
 
-    Whatever the command started in its process group ends with it, also on cancellation.
+    Every process in the command's process group is ended with it, also on cancellation.
 
     Args:
         command: The command, for `bash -c`.
-        cwd: Where it runs.
-        environment: Its whole environment.
-        limit_seconds: After this time it is ended.
-        prefix: The program and arguments that hold it, such as a sandbox.
-        keep: Bytes of output to return as `output`, beside the tail.
-        given: What it reads on standard input.
+        cwd: The working directory.
+        environment: The complete environment.
+        limit_seconds: The timeout.
+        prefix: The program and arguments that start it, such as a sandbox.
+        keep: The number of bytes to return as `output`, in addition to the tail.
+        given: The standard input.
     """
     started = time.monotonic()
-    # A pipe of our own: from Python 3.12 on, asyncio's wait() also waits for whoever still holds the
-    # pipe it made, such as a background child that never ends.
+    # We create the pipe: from Python 3.12 on, asyncio's wait() also waits for every process that has
+    # asyncio's own pipe open, such as a background child that never ends.
     reader, writer = os.pipe()
-    stdin = _file_of(given)
+    stdin = _stdin_file(given)
     try:
         process = await asyncio.create_subprocess_exec(
             *prefix,
@@ -85,19 +85,19 @@ async def run_command(
         async with asyncio.timeout(limit_seconds):
             exit_code = await process.wait()
     except TimeoutError:
-        pass  # the missing exit code shows it
+        pass  # reported by the missing exit code
     finally:
         await asyncio.shield(_end_group(process, reading))
     return CommandResult(
         exit_code=exit_code,
         seconds=max(0.0, time.monotonic() - started),
-        tail=tail(kept[-KEPT_BYTES:].decode("utf-8", "replace")),
+        tail=tail(kept[-KEPT_BYTES:].decode("utf-8", "replace"), is_cut=len(kept) >= KEPT_BYTES),
         output=kept.decode("utf-8", "replace") if keep else "",
     )
 
 
-def _file_of(given: bytes) -> IO[bytes] | int:
-    """Return what a command reads from; a file, because a command need not read a pipe to its end."""
+def _stdin_file(given: bytes) -> IO[bytes] | int:
+    """Return the standard input as a file, because a command may not read a pipe to its end."""
     if not given:
         return asyncio.subprocess.DEVNULL
     file = tempfile.TemporaryFile()  # noqa: SIM115  (the caller closes it)
@@ -107,7 +107,7 @@ def _file_of(given: bytes) -> IO[bytes] | int:
 
 
 async def _keep_tail(descriptor: int, kept: bytearray, number: int) -> None:
-    """Read to the end of file and keep the last bytes; closes the descriptor."""
+    """Read to the end of file, keep the last bytes and close the descriptor."""
     stream = asyncio.StreamReader()
     protocol = asyncio.StreamReaderProtocol(stream)
     loop = asyncio.get_running_loop()
@@ -121,7 +121,7 @@ async def _keep_tail(descriptor: int, kept: bytearray, number: int) -> None:
 
 
 async def _end_group(process: asyncio.subprocess.Process, reading: "asyncio.Task[None]") -> None:
-    """End the rest of the process group; a background child that holds the pipe must not block us."""
+    """End the process group, without waiting for a background child that keeps the pipe open."""
     for sig in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, sig)

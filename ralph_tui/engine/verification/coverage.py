@@ -1,4 +1,4 @@
-"""Find the tasks that no check can verify, and whether the person allows them anyway."""
+"""Find the tasks that no check can verify, and those that the person allows anyway."""
 
 from collections.abc import Sequence
 
@@ -12,10 +12,10 @@ from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.engine.verification.gate import plan_checks, prose_criteria
 
 SHOWN_TASKS = 8
-"""How many task ids one sentence names."""
+"""The most task ids that a sentence names."""
 
-NO_CHECK = "No check can run for it"
-"""The beginning of the blocker of a task that was not started for this reason."""
+NO_CHECK = "It has no check that can run"
+"""The beginning of the blocker of a task that was not started because no check can run."""
 
 
 def uncovered(
@@ -39,13 +39,13 @@ def uncovered(
 
 
 NO_CRITERIA = "The task does what its description asks for."
-"""What a reviewer judges if a task has no criterion."""
+"""The criterion that a reviewer judges if a task has none."""
 
 
 def criteria_to_review(
     task: Task, building: BuildingSettings, checks: ProjectChecks
 ) -> tuple[str, ...]:
-    """Return the criteria of a task that a reviewer judges, or none without a review."""
+    """Return the criteria of a task that a reviewer judges; empty without a review."""
     if building.review == "off":
         return ()
     if building.review == "prose":
@@ -60,12 +60,12 @@ def can_complete(task: Task, building: BuildingSettings, rules: GateRules) -> bo
 
 
 def may_be_unverified(task: Task, building: BuildingSettings) -> bool:
-    """Return whether the person allows this task to complete without any check."""
+    """Return whether the person allows this task to be completed without any check."""
     return building.allow_unverified or task.may_be_unverified
 
 
 def may_start(task: Task, building: BuildingSettings, rules: GateRules) -> bool:
-    """Return whether an iteration of a task may end in a verified claim, or the person allows that none is."""
+    """Return whether a claim on a task can be verified, or the person allows an unverified one."""
     return may_be_unverified(task, building) or can_complete(task, building, rules)
 
 
@@ -79,16 +79,16 @@ def uncovered_notice(tasks: Sequence[Task]) -> str:
 def coverage_hint(tasks: Sequence[Task]) -> str:
     """Return a sentence on how to give these tasks a check."""
     return (
-        f"Give each a command: `ralph edit {tasks[0].id} --criterion '$ ./check.sh'`, or set "
+        f"Add a command to each with `ralph edit {tasks[0].id} --criterion '$ ./check.sh'`, or set "
         "build.test_command for all of them."
     )
 
 
 def require_checks(tasks: Sequence[Task]) -> None:
-    """Refuse to build tasks that nothing can verify.
+    """Refuse to build tasks that no check can verify.
 
     Raises:
-        PlanError: There are such tasks; names them and what to do.
+        PlanError: There are such tasks.
     """
     if tasks:
         instead = "To build them unverified, run again with --allow-unverified."
@@ -105,7 +105,7 @@ def allowing_unverified(plan: ImplementationPlan, tasks: Sequence[Task]) -> Impl
 def blocked_without_check(plan: ImplementationPlan, task: Task) -> ImplementationPlan:
     """Return the plan with a task blocked because it was added during the run and has no check."""
     blocker = (
-        f"{NO_CHECK}. Give it one: `ralph edit {task.id} --criterion '$ ./check.sh'`, then "
+        f"{NO_CHECK}. Add one with `ralph edit {task.id} --criterion '$ ./check.sh'`, then "
         f"`ralph retry {task.id}`."
     )
     return plan.with_task(task.id, status=TaskStatus.BLOCKED, blockers=(*task.blockers, blocker))

@@ -30,7 +30,7 @@ _FAILED_TEST = re.compile(
     r")",
     re.MULTILINE,
 )
-"""How common runners name a test that failed."""
+"""The lines in which common runners name a failed test."""
 
 
 def failing_tests(receipt: Receipt) -> tuple[str, ...]:
@@ -47,22 +47,22 @@ def failure_report(receipts: Iterable[Receipt]) -> str:
     """Return the failed checks for the next attempt: bounded, inert, without secrets."""
     failed = [receipt for receipt in receipts if not receipt.ok]
     room = MOST_CHARS // max(1, min(len(failed), MOST_CHECKS))
-    parts = ["\n".join(_told(receipt, room)) for receipt in failed[:MOST_CHECKS]]
+    parts = ["\n".join(_report_lines(receipt, room)) for receipt in failed[:MOST_CHECKS]]
     if len(failed) > MOST_CHECKS:
         parts.append(f"{len(failed) - MOST_CHECKS} more checks failed.")
     return "\n".join(parts)
 
 
 def failure_fingerprint(receipts: Iterable[Receipt]) -> str:
-    """Return what represents the failed checks, the same when they fail in the same way again.
+    """Return a fingerprint of the failed checks, which is the same when they fail again in the same way.
 
-    What counts is which tests failed and what the output says about it. The command counts only where
-    nothing else is known, because many failures share one command.
+    It covers the failing tests and the error lines of the output. The command is included only if nothing
+    else is known, because many failures share one command.
     """
-    return fingerprint_of(sorted(_stands_for(receipt) for receipt in receipts if not receipt.ok))
+    return fingerprint_of(sorted(_signature(receipt) for receipt in receipts if not receipt.ok))
 
 
-def _stands_for(receipt: Receipt) -> str:
+def _signature(receipt: Receipt) -> str:
     tests = sorted(steady_name(name) for name in failing_tests(receipt))
     known = [*tests, *reasons(receipt.tail)]
     if not tests and receipt.reason:
@@ -72,20 +72,20 @@ def _stands_for(receipt: Receipt) -> str:
     return "; ".join([*known, receipt.status.value])
 
 
-def _told(receipt: Receipt, room: int) -> Iterator[str]:
+def _report_lines(receipt: Receipt, room: int) -> Iterator[str]:
     what = one_line(receipt.command, 200)
     reason = f": {one_line(receipt.reason, 200)}" if receipt.reason else ""
     yield f"- `{what}` {receipt.status.value.replace('_', ' ')}{reason}"
     tests = failing_tests(receipt)
     if tests:
         yield f"  Failing tests: {shortlist(tests, MOST_TESTS)}"
-    lines = _useful_end(inert(receipt.tail).splitlines(), room)
+    lines = _last_lines(inert(receipt.tail).splitlines(), room)
     if lines:
-        yield "  The end of its output:"
+        yield "  End of its output:"
         yield from (f"    {line}" for line in lines)
 
 
-def _useful_end(lines: Sequence[str], room: int) -> list[str]:
+def _last_lines(lines: Sequence[str], room: int) -> list[str]:
     """Return the last non-empty lines that fit into `room` characters."""
     kept: list[str] = []
     for line in reversed([one_line(line, 240) for line in lines if line.strip()]):

@@ -1,4 +1,4 @@
-"""A fingerprint of the project's contents, independent of when and by whom they were written."""
+"""Compute a fingerprint of the project's contents, independent of times and owners."""
 
 import hashlib
 import os
@@ -18,29 +18,29 @@ _Signature = tuple[int, int, int]
 
 
 class Fingerprinter:
-    """Digests a project's files, and reads a file again only after it was written."""
+    """Digests a project's files; reads a file again only after it has changed."""
 
     def __init__(self, root: Path) -> None:
-        """Read nothing yet."""
+        """Prepare to digest the files below `root`."""
         self._root = root
         self._known: dict[str, tuple[_Signature, bytes]] = {}
-        self._too_much = False
+        self._too_large = False
 
     def digest(self) -> str:
-        """Return a digest of all contents, or an empty string when they are too many. Blocks."""
-        if self._too_much:
+        """Return a digest of all contents, or an empty string if the project is too large. Blocks."""
+        if self._too_large:
             return ""
         total, size = hashlib.sha256(), 0
         known: dict[str, tuple[_Signature, bytes]] = {}
         for number, entry in enumerate(files_of(self._root)):
             try:
                 info = entry.stat(follow_symlinks=False)
-                found = self._one(entry, info)
+                found = self._file_digest(entry, info)
             except OSError:
-                continue  # gone meanwhile, or not ours to read
+                continue  # deleted meanwhile, or unreadable
             size += min(info.st_size, LARGE)
             if number >= MOST_FILES or size > MOST_BYTES:
-                self._too_much = True
+                self._too_large = True
                 return ""
             known[entry.path] = (_signature(info), found)
             name = os.path.relpath(entry.path, self._root)
@@ -49,7 +49,7 @@ class Fingerprinter:
         self._known = known
         return total.hexdigest()[:16]
 
-    def _one(self, entry: "os.DirEntry[str]", info: os.stat_result) -> bytes:
+    def _file_digest(self, entry: "os.DirEntry[str]", info: os.stat_result) -> bytes:
         before = self._known.get(entry.path)
         if before is not None and before[0] == _signature(info):
             return before[1]

@@ -1,4 +1,4 @@
-"""The gate: accept a claim only if the commands that Python runs pass (DESIGN law 3)."""
+"""Run the gate: accept a claim only if the commands that ralph runs itself pass."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -14,6 +14,7 @@ from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.tool_calls import ToolCall, Verdict
 from ralph_tui.domain.verification.check_commands import NO_CHECKS, ProjectChecks, runnable_command
 from ralph_tui.domain.verification.verification import (
+    AllowedCheckChange,
     GateResult,
     Inputs,
     Receipt,
@@ -21,18 +22,22 @@ from ralph_tui.domain.verification.verification import (
     criterion_text,
 )
 from ralph_tui.engine.core.ports import CommandWatch
-from ralph_tui.engine.safety.command_sandbox import NOT_HELD, Prefix, require_held, unconfined
+from ralph_tui.engine.safety.command_sandbox import (
+    SANDBOX_FAILED,
+    Prefix,
+    require_sandbox,
+    unconfined,
+)
 from ralph_tui.engine.verification.baseline import Baseline
 from ralph_tui.engine.verification.check_command import CommandResult, run_command
 from ralph_tui.engine.verification.detection.project_checks import GateRules
-from ralph_tui.engine.verification.evidence.allowed_changes import diff_of
+from ralph_tui.engine.verification.evidence.allowed_changes import shown_changes
 from ralph_tui.engine.verification.evidence.check_files import CheckChanges, CheckFiles
 from ralph_tui.engine.verification.evidence.examine import (
     CommandRun,
     Examined,
     Examiner,
     Inspection,
-    task_words,
 )
 from ralph_tui.engine.verification.work_done import look, objections
 from ralph_tui.guard.sandbox.environ_block import without_keys
@@ -45,8 +50,8 @@ Permit = Callable[[str, Verdict], Awaitable[Ruling]]
 """Asks for the person's ruling on a command that needs permission."""
 
 
-async def unasked(command: str, verdict: Verdict) -> Ruling:
-    """Refuse, because there is nobody to ask."""
+async def deny_unattended(command: str, verdict: Verdict) -> Ruling:
+    """Refuse permission, because nobody can be asked."""
     del command, verdict
     return Ruling(allowed=False, reason=UNASKED, by=NOBODY)
 
@@ -57,11 +62,11 @@ class Check(Model):
     command: str
     source: Literal["backpressure", "criterion"]
     own: bool = False
-    """Whether it is in the task's own criteria."""
+    """Whether the command is among the task's own criteria."""
 
 
 def plan_checks(task: Task, rules: GateRules) -> tuple[Check, ...]:
-    """Return the checks of every task first, then the task's own commands; each command once."""
+    """Return the project's checks, then the task's own commands, without duplicates."""
     checks = {command: Check(command=command, source="backpressure") for command in rules.commands}
     for criterion in task.verification_criteria:
         command = runnable_command(criterion, rules.checks)
@@ -72,53 +77,53 @@ def plan_checks(task: Task, rules: GateRules) -> tuple[Check, ...]:
 
 
 def prose_criteria(task: Task, checks: ProjectChecks = NO_CHECKS) -> tuple[str, ...]:
-    """Return the criteria that no command represents."""
+    """Return the criteria that no command can check."""
     criteria = task.verification_criteria
     return tuple(criterion_text(c) for c in criteria if not runnable_command(c, checks))
 
 
 def gate_environment(base: Mapping[str, str], marks: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of the gate's commands: the project's, without keys and ralph's own Python."""
-    kept = {n: v for n, v in without_keys(base).items() if n not in _NOT_THE_PROJECTS}
+    """Return the environment for the gate's commands: `base` without keys and ralph's own Python, plus `marks`."""
+    kept = {n: v for n, v in without_keys(base).items() if n not in _RALPHS_OWN_VARIABLES}
     return kept | dict(marks)
 
 
-_NOT_THE_PROJECTS = frozenset(
+_RALPHS_OWN_VARIABLES = frozenset(
     {"VIRTUAL_ENV", "UV_RUN_RECURSION_DEPTH", "PYTHONHOME", "ANTHROPIC_CUSTOM_HEADERS"}
 )
 
 
-NOTHING_RAN = Receipt(
+NO_CHECK_RAN = Receipt(
     command="a check ran",
     source="evidence",
     status=ReceiptStatus.FAILED,
     reason="no check could run for this task",
-    tail="A claim counts only when a check has passed. Bring back what the checks need, or block the task "
-    "with the reason.",
+    tail="A claim counts only when a check has passed. Restore what the checks need, or block the task with "
+    "the reason.",
 )
 """The objection to a claim without any check, unless the person allowed it."""
 
 
-PUT_BACK = (
-    "Tests, check scripts and test settings that existed before this task count as they were. Put them "
-    "back, and put new tests into new files. If the task is right and they are wrong, ask with "
+RESTORE_CHECK_FILES = (
+    "Tests, check scripts and test settings that existed before this task must stay unchanged. Restore "
+    "them, and put new tests into new files. If the task requires changing them, ask with "
     "ralph_request_check_change."
 )
-"""What the model is told to do about changed check files."""
+"""What the model reads when check files changed."""
 
 
-NOTHING_SHOWN = NOTHING_RAN.model_copy(
+NO_CHECK_PASSED = NO_CHECK_RAN.model_copy(
     update={
         "command": "a check shows that it is done",
-        "reason": "a check of the project was red before this run and still is, and the task has no check of its own",
-        "tail": "Put that check right if it is what the task is about, or block the task with the reason.",
+        "reason": "a check of the project failed before this run and still fails, and the task has no check of its own",
+        "tail": "Fix that check if the task is about it, or block the task with the reason.",
     }
 )
-"""The objection to a claim whose only checks had failed before the run."""
+"""The objection to a claim whose only checks already failed before the run."""
 
 
 class Gate:
-    """Checks claims for one project."""
+    """Verifies the claims of one project."""
 
     def __init__(
         self,
@@ -131,23 +136,23 @@ class Gate:
         emit: EventSink,
         prefix: Prefix = unconfined,
     ) -> None:
-        """Check claims in the project at `root`.
+        """Verify claims in the project at `root`.
 
         Args:
-            root: The project.
+            root: The project directory.
             rules: Returns the current rules; called for each claim, since an agent may have added the first test.
             timeout: Seconds after which a command is ended.
             environment: The commands' environment.
-            review: The guard, which judges the commands that come from a plan.
-            emit: Takes the gate's events.
-            prefix: Returns what holds a command, such as a sandbox.
+            review: The guard's review of commands that come from a plan.
+            emit: Receives the gate's events.
+            prefix: Returns the words that start a command in its sandbox.
         """
         self.activity: ActivityLog | None = None
         """Records when unsandboxed commands run, because they may execute what the agent wrote."""
         self.watch: CommandWatch | None = None
-        """Looks at the repository around every command."""
+        """Compares the repository before and after every command."""
         self.baseline = Baseline(root, used=False)
-        """What failed before the run; empty until a run sets its own."""
+        """The checks that failed before the run; empty until a run sets it."""
         self._prefix = prefix
         self._root = root
         self.rules = rules
@@ -156,56 +161,68 @@ class Gate:
         self._review = review
         self._emit = emit
         self.files = CheckFiles(root, feature=layout_of(root).feature)
-        self._examiner = Examiner(root, self.files, self._start, environment)
+        self._examiner = Examiner(
+            root,
+            self.files,
+            self._start,
+            environment,
+            self._outcomes_before_run,
+        )
         self._examined: dict[str, Examined] = {}
         self._sandboxed = False
-        self._told_trouble = False
+        self._warned_of_store = False
+
+    def _outcomes_before_run(self, command: str) -> Mapping[str, str] | None:
+        return self.baseline.outcomes(command)
 
     def checks(self, task: Task) -> tuple[Check, ...]:
-        """Return the checks for a claim on `task`. Blocks while it reads a few files."""
+        """Return the checks for a claim on `task`. Blocks on reading a few files."""
         return plan_checks(task, self.rules())
 
-    async def check_changes(self, task: Task) -> tuple[CheckChanges, str]:
-        """Return the changes of check files that nobody has allowed for a task, with their diff."""
+    async def check_changes(
+        self, task: Task
+    ) -> tuple[CheckChanges, str, tuple[AllowedCheckChange, ...]]:
+        """Return the check-file changes that nobody has allowed for a task, their diff, and a permission for it."""
         commands = tuple(check.command for check in await asyncio.to_thread(self.checks, task))
-        changes = (await self._examiner.inspect(commands, task)).open
-        return changes, await asyncio.to_thread(diff_of, changes, self.files, self._root)
+        changes = (await self._examiner.inspect(commands, task)).not_allowed
+        shown = await asyncio.to_thread(shown_changes, changes, self.files, self._root)
+        return changes, *shown
 
     def own_checks(self, task: Task) -> tuple[Check, ...]:
-        """Return the checks from the task's own criteria. Blocks while it reads a few files."""
+        """Return the checks from the task's own criteria. Blocks on reading a few files."""
         rules = self.rules().model_copy(update={"commands": ()})
         return plan_checks(task, rules)
 
     async def examine_all(self) -> dict[str, Examined]:
-        """Run the project's checks without a task, and return the result of each command."""
+        """Run the project's checks outside any task; return the result of each command."""
         rules = await asyncio.to_thread(self.rules)
         return {
             command: await self._examiner.examine(command, Inspection())
             for command in rules.commands
         }
 
-    async def run_alone(self, check: Check) -> Receipt:
-        """Run one check outside a claim, without asking anybody and without events."""
+    async def run_check(self, check: Check) -> Receipt:
+        """Run one check outside a claim, without asking for permission and without events."""
         inspection = await self._examiner.inspect((check.command,))
-        return await self._receipt(check, unasked, inspection)
+        return await self._run_check(check, deny_unattended, inspection)
 
     async def run(
         self,
         task: Task,
         notes: str,
-        permit: Permit = unasked,
+        permit: Permit = deny_unattended,
         *,
         must_verify: bool = False,
         reviewed: bool = False,
     ) -> GateResult:
-        """Run every check, one after the other, and emit each receipt.
+        """Verify a claim: run every check in turn and emit each receipt.
 
         Args:
-            task: What the claim is about.
-            notes: What the model says it did.
-            permit: Asks the person about commands that need it.
-            must_verify: A gate in which no command ran is a refusal.
-            reviewed: A reviewer judges next what no command checks.
+            task: The claimed task.
+            notes: The model's summary of its work.
+            permit: Asks the person about commands that need permission.
+            must_verify: Whether to reject a claim that no command has verified.
+            reviewed: Whether a reviewer judges the unchecked criteria next.
         """
         rules = await asyncio.to_thread(self.rules)
         checks = plan_checks(task, rules)
@@ -213,16 +230,18 @@ class Gate:
         self._emit(ev.GateStarted(task_id=task.id, notes=notes, commands=commands))
         self._examined.clear()
         inspection = await self._examiner.inspect(commands, task)
-        receipts = []
-        for check in checks:
-            receipt = await self._receipt(check, permit, inspection)
+        receipts: list[Receipt] = []
+
+        def add(receipt: Receipt) -> None:
             receipts.append(receipt)
             self._emit(ev.GateChecked(task_id=task.id, receipt=receipt))
+
+        for check in checks:
+            add(await self._run_check(check, permit, inspection))
         if task.begun is not None and all(receipt.ok for receipt in receipts):
             now = await asyncio.to_thread(look, self._root)
-            for receipt in objections(task, now, tuple(receipts)):
-                receipts.append(receipt)
-                self._emit(ev.GateChecked(task_id=task.id, receipt=receipt))
+            for objection in objections(task, now, tuple(receipts)):
+                add(objection)
         own = {check.command for check in checks if check.own}
         result = GateResult(
             task_id=task.id,
@@ -231,9 +250,8 @@ class Gate:
             unchecked=prose_criteria(task, rules.checks),
         )
         if must_verify and result.passed and not result.verified:
-            nothing = NOTHING_SHOWN if receipts else NOTHING_RAN
-            result = result.model_copy(update={"receipts": (*result.receipts, nothing)})
-            self._emit(ev.GateChecked(task_id=task.id, receipt=nothing))
+            add(NO_CHECK_PASSED if receipts else NO_CHECK_RAN)
+            result = result.model_copy(update={"receipts": tuple(receipts)})
         self._emit(
             ev.GateFinished(
                 task_id=task.id,
@@ -246,12 +264,12 @@ class Gate:
         )
         return result
 
-    async def _receipt(self, check: Check, permit: Permit, inspection: Inspection) -> Receipt:
+    async def _run_check(self, check: Check, permit: Permit, inspection: Inspection) -> Receipt:
         command = check.command
         if check.source != "backpressure":
             call = ToolCall(tool_id="gate", name="Bash", input={"command": command})
             verdict = await self._review(call)
-            if refused := await _refused(command, verdict, permit):
+            if refused := await _refusal(command, verdict, permit):
                 return Receipt(
                     command=command,
                     source=check.source,
@@ -259,12 +277,12 @@ class Gate:
                     reason=refused,
                 )
             command = verdict.command or command
-        return await self._run(check, command, inspection)
+        return await self._run_permitted(check, command, inspection)
 
-    async def _run(self, check: Check, command: str, inspection: Inspection) -> Receipt:
+    async def _run_permitted(self, check: Check, command: str, inspection: Inspection) -> Receipt:
         examined = await self._examiner.examine(command, inspection)
         self._examined[command] = examined
-        status, reason = _outcome(examined, self._timeout)
+        status, reason = _status_of(examined, self._timeout)
         if status is ReceiptStatus.FAILED and not check.own:
             excuse = self.baseline.excuse(command, examined, inspection)
             status, reason = (ReceiptStatus.RED_BEFORE, excuse) if excuse else (status, reason)
@@ -285,15 +303,15 @@ class Gate:
             sandboxed=self._sandboxed,
         )
 
-    async def run_beside(self, command: str, *, seconds: float) -> tuple[CommandResult, bool]:
-        """Run a command that is no check, such as a step's, held like the checks.
+    async def run_step_command(self, command: str, *, seconds: float) -> tuple[CommandResult, bool]:
+        """Run a command that is not a check, such as a step's, in the same sandbox as the checks.
 
         Args:
-            command: The command, for a shell in the project.
-            seconds: After this time it is ended.
+            command: A shell command, run in the project.
+            seconds: The timeout.
 
         Returns:
-            How it ended, and whether a sandbox held it.
+            The result, and whether the command ran in a sandbox.
         """
         run = CommandRun(
             command=command, check=command, cwd=self._root, environment=dict(self._environment)
@@ -302,11 +320,13 @@ class Gate:
         return result, self._sandboxed
 
     async def _start(self, run: CommandRun, seconds: float | None = None) -> CommandResult:
-        """Run one command of a check, held like all of them."""
+        """Run one command of a check in the sandbox."""
         result = await self._start_once(run, seconds)
-        if self._sandboxed and result.exit_code and result.tail.startswith(NOT_HELD):
-            await require_held()
-            result = await self._start_once(run, seconds)  # a socket to cover vanished meanwhile
+        if self._sandboxed and result.exit_code and result.tail.startswith(SANDBOX_FAILED):
+            await require_sandbox()
+            result = await self._start_once(
+                run, seconds
+            )  # bwrap fails when a socket it covers has just vanished
         return result
 
     async def _start_once(self, run: CommandRun, seconds: float | None) -> CommandResult:
@@ -336,22 +356,20 @@ class Gate:
 
     async def begin(self, task_id: str, tasks: Iterable[Task]) -> None:
         """Record the check files of all `tasks` before an agent session on `task_id`."""
-        await asyncio.to_thread(self._begin, task_id, tuple(tasks))
-        if self.files.store.trouble and not self._told_trouble:
-            self._told_trouble = True
+        listed = tuple(tasks)
+        await asyncio.to_thread(lambda: self.files.begin(task_id, *self._scope(listed)))
+        if self.files.store.trouble and not self._warned_of_store:
+            self._warned_of_store = True
             text = (
                 f"The original check files cannot be kept outside the project ({self.files.store.trouble}): "
-                "they are known until this run ends."
+                "ralph knows them only until this run ends."
             )
             self._emit(ev.Notice(level="warning", text=text))
 
-    def _begin(self, task_id: str, tasks: tuple[Task, ...]) -> None:
-        self.files.begin(task_id, *self._scope(tasks))
-
     async def end(self, tasks: Iterable[Task]) -> None:
-        """Record the check files after an agent session: later changes are the person's."""
-        given = tuple(tasks)
-        await asyncio.to_thread(lambda: self.files.end(*self._scope(given)))
+        """Record the check files after an agent session; later changes are the person's."""
+        listed = tuple(tasks)
+        await asyncio.to_thread(lambda: self.files.end(*self._scope(listed)))
 
     async def accept(self, task: Task) -> None:
         """Trust the current check files, because the claim on `task` was accepted."""
@@ -365,25 +383,25 @@ class Gate:
                 self.files.store.save_outcomes(command, examined.outcomes)
 
     def _scope(self, tasks: tuple[Task, ...]) -> tuple[tuple[str, ...], str]:
-        """Return the commands that check tasks, and the tasks' words."""
+        """Return the commands that check the tasks, and the tasks' texts."""
         rules = self.rules()
         commands = {check.command: None for task in tasks for check in plan_checks(task, rules)}
-        return tuple(commands), "\n".join(map(task_words, tasks))
+        return tuple(commands), "\n".join(task.full_text for task in tasks)
 
 
-def _outcome(examined: Examined, limit: float) -> tuple[ReceiptStatus, str]:
+def _status_of(examined: Examined, limit: float) -> tuple[ReceiptStatus, str]:
     exit_code = examined.result.exit_code
     if examined.faults:
         return ReceiptStatus.FAILED, "; ".join(examined.faults)
     if exit_code is None:
-        return ReceiptStatus.TIMED_OUT, f"no end after {duration(limit)}"
+        return ReceiptStatus.TIMED_OUT, f"timed out after {duration(limit)}"
     if exit_code == 0:
         return ReceiptStatus.PASSED, ""
     return ReceiptStatus.FAILED, f"exit status {exit_code}"
 
 
-async def _refused(command: str, verdict: Verdict, permit: Permit) -> str:
-    """Return why a check from the plan does not run, or an empty string."""
+async def _refusal(command: str, verdict: Verdict, permit: Permit) -> str:
+    """Return why a check from the plan may not run, or an empty string."""
     if verdict.decision == "deny":
         return verdict.message
     if verdict.decision != "ask":
@@ -393,30 +411,30 @@ async def _refused(command: str, verdict: Verdict, permit: Permit) -> str:
         return ""
     if ruling.by in ("", NOBODY):
         return f"{verdict.reason} in `{verdict.part}`: {ruling.reason}"
-    return f"the person denies it{f': {ruling.reason}' if ruling.reason else ''}"
+    return f"the person denied it{f': {ruling.reason}' if ruling.reason else ''}"
 
 
 def receipt_text(result: GateResult) -> str:
-    """Return the receipt in the words that the model reads, with what failed at the end, which a screen shows."""
-    lines = [_verdict(result)]
+    """Return the result as the model reads it; failed checks come last, where a screen shows them."""
+    lines = [_headline(result)]
     for receipt in sorted(result.receipts, key=lambda one: not one.ok):
         shown = receipt.reason or (receipt.counts.text if receipt.counts else "")
         reason = f" ({shown})" if shown else ""
         lines.append(f"- {receipt.status.value}: `{receipt.command}`{reason}")
         if not receipt.ok and receipt.tail:
-            lines.append(_quoted(receipt.tail))
+            lines.append(_indented(receipt.tail))
         if not receipt.ok and receipt.inputs is Inputs.ORIGINALS:
-            lines.append(PUT_BACK)
+            lines.append(RESTORE_CHECK_FILES)
     return "\n".join(lines)
 
 
-def _verdict(result: GateResult) -> str:
+def _headline(result: GateResult) -> str:
     if not result.passed:
         return "NOT YET: these checks failed."
     if result.verified:
         return f"ACCEPTED: {result.basis}."
-    return f"ACCEPTED as unverified: {result.basis}. Nothing was checked; your notes are the only evidence."
+    return f"ACCEPTED as unverified: {result.basis}. Nothing was checked. Your notes are the only evidence."
 
 
-def _quoted(text: str) -> str:
+def _indented(text: str) -> str:
     return "\n".join(f"    {line}" for line in text.strip().splitlines()[-60:])

@@ -1,4 +1,4 @@
-"""Walks through what was read and asks the rules about every program that would start.
+"""Walks the parsed script and asks the rules about every program that would start.
 
 May not: hold a rule for a single program.
 Callers: `guard.worker` and `guard.batch_check`.

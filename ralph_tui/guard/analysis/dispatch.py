@@ -1,4 +1,4 @@
-"""Chooses the rules that judge a program, from every module of rules."""
+"""Chooses the rules for a program from all rule modules."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -24,13 +24,13 @@ from ralph_tui.guard.rules import (
     shells,
     signals,
 )
-from ralph_tui.guard.rules.assignments import judge_just, judge_removal, judge_subscript
-from ralph_tui.guard.rules.copy_move import no_copies
-from ralph_tui.guard.rules.destructive import destroyer
+from ralph_tui.guard.rules.assignments import judge_go, judge_just, judge_removal, judge_subscript
+from ralph_tui.guard.rules.copy_move import refuse_program_copies
+from ralph_tui.guard.rules.destructive import destructive_rule
 from ralph_tui.guard.rules.git import GIT_COMMANDS, MUTATING, judge_git
 from ralph_tui.guard.rules.git import RULE as GIT_RULE
 from ralph_tui.guard.rules.inline_code import COMMAND_TEXT
-from ralph_tui.guard.rules.interpreters import interpreter
+from ralph_tui.guard.rules.interpreters import interpreter_rule
 from ralph_tui.guard.rules.package_managers import (
     PYTHON,
     is_manager,
@@ -38,7 +38,7 @@ from ralph_tui.guard.rules.package_managers import (
     refuse_manager,
 )
 from ralph_tui.guard.rules.ralph_cli import AGENTS, RALPH, judge_agent, judge_ralph
-from ralph_tui.guard.rules.read_only import READERS, check_named, judge_other
+from ralph_tui.guard.rules.read_only import READERS, check_named_files, check_unless_reader
 from ralph_tui.guard.rules.repository_tools import FORGES, judge_forge
 from ralph_tui.guard.rules.secrets import judge_key_printer, judge_ps
 from ralph_tui.guard.rules.shells import SHELLS
@@ -53,21 +53,21 @@ _TEXT_OPTION = (
     r"|grep|pattern|query|search|filter|match|expect|name)"
 )
 _PROSE = re.compile(f"(?:-m|{_TEXT_OPTION})$")
-_PROSE_IS = re.compile(f"{_TEXT_OPTION}=")
-"""Options whose value is a text for people, or one to look for."""
+_PROSE_ASSIGNED = re.compile(f"{_TEXT_OPTION}=")
+"""Options whose value is prose or a search text."""
 
 
 _GIT_GLOBALS = ("-C", "-c", "-P", "--git-dir", "--work-tree", "--no-pager")
 _CONTAINERS = names("docker podman nerdctl docker-compose")
 
 
-def judge_unknown(given: Invocation) -> None:
-    """Judge a program that no rule knows by the commands that its arguments may hold."""
-    if given.program in _TEXT_PROGRAMS:
+def judge_unknown(call: Invocation) -> None:
+    """Judge a program without a rule by the commands that its arguments may contain."""
+    if call.program in _TEXT_PROGRAMS:
         return
-    words = given.arguments
+    words = call.arguments
     for at, word in enumerate(words):
-        if _PROSE.match(words[at - 1].text if at else "") or _PROSE_IS.match(word.text):
+        if _PROSE.match(words[at - 1].text if at else "") or _PROSE_ASSIGNED.match(word.text):
             continue
         name = word.text.rpartition("/")[2]
         after = words[at + 1].text if at + 1 < len(words) else ""
@@ -79,57 +79,57 @@ def judge_unknown(given: Invocation) -> None:
             or (name == "rm" and re.match(r"-\w*[rRf]|--(?:rec|for)", after))
             or (name in _CONTAINERS and after)
         ):
-            given.walker.run(words[at:], given)
+            call.walker.run(words[at:], call)
         else:
             for text in COMMAND_TEXT.finditer(word.text):
                 if text[1] != "git" or text[2] in MUTATING:
-                    given.walker.shell(literal(word.text[text.start(1) :]), given)
+                    call.walker.shell(literal(word.text[text.start(1) :]), call)
 
 
-def judge_blocked(given: Invocation) -> None:
-    """Refuse what the project's settings block.
+def judge_blocked(call: Invocation) -> None:
+    """Refuse a command that the project's settings block.
 
     Raises:
-        DeniedError: They block it.
+        DeniedError: The command is blocked.
     """
-    for blocked in _listed(given, given.policy.blocked_commands):
+    for blocked in _matching_entries(call, call.policy.blocked_commands):
         if blocked not in RULED:
             deny(
                 "blocked-command",
-                given.shown,
-                f"`{blocked}` is blocked in this project's settings",
-                "Ask the person, or do without it.",
+                call.shown,
+                f"`{blocked}` is blocked in the project's settings",
+                "Ask the person, or continue without it.",
             )
 
 
-def asked_first(given: Invocation) -> tuple[str, ...]:
-    """List the entries of the person's ask list that this command matches."""
-    return tuple(_listed(given, given.policy.ask_commands))
+def matching_ask_entries(call: Invocation) -> tuple[str, ...]:
+    """Return the entries of the person's ask list that this command matches."""
+    return tuple(_matching_entries(call, call.policy.ask_commands))
 
 
-def _listed(given: Invocation, commands: Sequence[str]) -> Iterator[str]:
-    """List the entries that this command matches: the same program, and words that all occur."""
+def _matching_entries(call: Invocation, commands: Sequence[str]) -> Iterator[str]:
+    """Yield the entries that this command matches: the same program, and all words occur."""
     for listed in commands:
         wanted = listed.split()
-        program = bool(wanted) and given.program == wanted[0].casefold()
-        if program and _holds(given.arguments, wanted[1:]):
+        program = bool(wanted) and call.program == wanted[0].casefold()
+        if program and _contains_words(call.arguments, wanted[1:]):
             yield listed
 
 
-def _git_words(given: Invocation) -> tuple[Word, ...] | None:
-    """Return the words after `git`, also for `git-branch` and the programs in git's own directory."""
-    program = given.program
+def _git_words(call: Invocation) -> tuple[Word, ...] | None:
+    """Return the words after `git`, also for `git-branch` and the like, or None for another program."""
+    program = call.program
     if program == "git":
-        return given.arguments
+        return call.arguments
     if program.startswith("git-") and program[4:] in GIT_COMMANDS:
-        return (literal(program[4:]), *given.arguments)
-    other = program.startswith("git-") and program not in _GIT_LOOKS
-    if program in _FRONT_ENDS or (other and "/" not in given.words[0].text):
+        return (literal(program[4:]), *call.arguments)
+    other = program.startswith("git-") and program not in _GIT_READERS
+    if program in _FRONT_ENDS or (other and "/" not in call.words[0].text):
         deny(
             GIT_RULE,
-            given.shown,
+            call.shown,
             "This program changes the repository",
-            "Use git status and git log.",
+            "Use git status or git log.",
         )
     return None
 
@@ -138,15 +138,15 @@ _FRONT_ENDS = names(
     "gitk gitui tig lazygit hub jj scalar stg guilt topgit ungit gitkraken smartgit smerge"
     " sublime_merge myrepos"
 )
-_GIT_LOOKS = names(
+_GIT_READERS = names(
     "git-cliff git-sizer git-quick-stats git-standup git-who git-summary git-effort git-graph"
     " git-secrets git-delta git-split-diffs git-stats"
 )
 """Third-party git commands that only read. Any other `git-NAME` is refused."""
 
 
-def _holds(arguments: Sequence[Word], wanted: Sequence[str]) -> bool:
-    """Tell whether the wanted words occur in this order; short options in any cluster and place."""
+def _contains_words(arguments: Sequence[Word], wanted: Sequence[str]) -> bool:
+    """Return whether the wanted words occur in this order; short options may be clustered anywhere."""
     letters = {c for w in arguments if re.match(r"-[^-]", w.text) for c in w.text[1:]}
     at = 0
     for want in wanted:
@@ -159,11 +159,11 @@ def _holds(arguments: Sequence[Word], wanted: Sequence[str]) -> bool:
 
 
 def refuse_endless(function: Compound) -> None:
-    """Refuse a function that starts itself in a pipe, the background or a subshell: it never ends."""
-    if _becomes_another(function):
-        return  # which is judged in its turn
+    """Refuse a fork bomb: a function that calls itself in a pipe, the background or a subshell."""
+    if _redefines_itself(function):
+        return  # the new definition is judged on its own
     if _only_starts_itself(function):
-        _endless(function)
+        _deny_endless(function)
     stack = list(function.bodies)
     while stack:
         for pipeline in stack.pop().pipelines:
@@ -172,11 +172,11 @@ def refuse_endless(function: Compound) -> None:
                 if isinstance(stage, Compound):
                     stack.extend(stage.bodies)
                 elif spreads and stage.words and stage.words[0].text == function.name:
-                    _endless(function)
+                    _deny_endless(function)
 
 
-def _becomes_another(function: Compound) -> bool:
-    """Tell whether the function first redefines its own name."""
+def _redefines_itself(function: Compound) -> bool:
+    """Return whether the function first redefines its own name."""
     first = next(function.bodies[0].commands(), None)
     if isinstance(first, Compound) and first.kind == "group":
         first = next(first.bodies[0].commands(), None)
@@ -184,7 +184,7 @@ def _becomes_another(function: Compound) -> bool:
 
 
 def _only_starts_itself(function: Compound) -> bool:
-    """Tell whether its body is a subshell that starts it again at once."""
+    """Return whether the body is a subshell that calls the function first."""
     body = next(function.bodies[0].commands(), None)
     if not isinstance(body, Compound) or body.kind != "subshell" or not body.bodies[0].pipelines:
         return False
@@ -192,12 +192,12 @@ def _only_starts_itself(function: Compound) -> bool:
     return isinstance(first, Simple) and first.values[:1] == (function.name,)
 
 
-def _endless(function: Compound) -> NoReturn:
-    reason = "This function starts itself without end"
-    deny("destructive", function.name, reason, "Leave it out.")
+def _deny_endless(function: Compound) -> NoReturn:
+    reason = "This function calls itself endlessly"
+    deny("destructive", function.name, reason, "Remove the function.")
 
 
-_ALONE: Rules = MappingProxyType(
+_OWN_RULES: Rules = MappingProxyType(
     {
         **package_managers.RULES,
         **dict.fromkeys(FORGES, judge_forge),
@@ -205,33 +205,34 @@ _ALONE: Rules = MappingProxyType(
         **dict.fromkeys(AGENTS, judge_agent),
     }
 )
-_BESIDES: Rules = MappingProxyType(
+_EXTRA_RULES: Rules = MappingProxyType(
     {
         **infrastructure.CLOUD_RULES,
         **signals.RULES,
         "ps": judge_ps,
+        "go": judge_go,
         "just": judge_just,
         **dict.fromkeys(names("gpg security"), judge_key_printer),
         **dict.fromkeys(
             names("cat head tail tac base64 xxd dd gzip xz zstd rsync scp tar bsdtar tee zip 7z"),
-            no_copies,
+            refuse_program_copies,
         ),
     }
 )
-"""Rules for one harm a program may do, beside those for what it starts and writes."""
+"""Additional rules for one harm a program may do, besides what it starts and writes."""
 _STARTS: Rules = MappingProxyType({**package_runners.RULES, **shells.RULES, **launchers.RULES})
 _RUNS_CODE: Rules = MappingProxyType({**inline_code.RULES, **sed_awk.RULES, **interpreters.RULES})
 _DESTROYS: Rules = MappingProxyType({**destructive.RULES, **infrastructure.CONTAINER_RULES})
 _WRITES: Rules = MappingProxyType({**copy_move.RULES, **file_writers.RULES})
-_NAMING = names(
+_CHECKS_OPERANDS = names(
     "curl wget aria2c psql mysql mariadb sqlite3 docker podman nerdctl npm pnpm yarn bun"
 )
-"""Programs with a rule of their own for which no operand may be a guarded file either."""
+"""Programs with their own rules whose operands must not be guarded files either."""
 _ARITHMETIC = frozenset({"let", "test", "[", "unset", "read", "printf", "wait", "mapfile"})
 
 
-def judged_alone(given: Invocation) -> bool:
-    """Judge git, the forges, uv and other managers, for each of which one rule says all.
+def judged_by_own_rule(call: Invocation) -> bool:
+    """Judge git, forge CLIs, uv, other package managers and agents, each of which has a single rule.
 
     Returns:
         Whether the program is one of them.
@@ -239,62 +240,62 @@ def judged_alone(given: Invocation) -> bool:
     Raises:
         DeniedError: The rule refuses it.
     """
-    program = given.program
-    if (git := _git_words(given)) is not None:
-        if given.places.configured:
+    program = call.program
+    if (git := _git_words(call)) is not None:
+        if call.dirs.settings_moved:
             reason = "Git would read its settings from another home directory"
-            deny("environment", given.shown, reason, "Leave HOME and XDG_CONFIG_HOME as they are.")
-        for written in judge_git(git, given.policy):
-            given.places.check_write(written, given.shown)
+            deny("environment", call.shown, reason, "Do not change HOME or XDG_CONFIG_HOME.")
+        for written in judge_git(git, call.policy):
+            call.dirs.check_write(written, call.shown)
     elif is_manager(program):
-        if not judge_own_manager(given):
-            refuse_manager(program, given.arguments, given.shown)
-    elif program in _ALONE:
-        _ALONE[program](given)
+        if not judge_own_manager(call):
+            refuse_manager(program, call.arguments, call.shown)
+    elif program in _OWN_RULES:
+        _OWN_RULES[program](call)
     else:
         return False
     return True
 
 
 def _rules_for(program: str) -> Sequence[Rule]:
-    """List the rules for what a program starts, runs as code, destroys and writes, in this order."""
+    """Return the rules for what a program starts, runs as code, destroys and writes, in this order."""
     found = (
         _STARTS.get(program),
-        interpreter(program) or _RUNS_CODE.get(program),
-        destroyer(program) or _DESTROYS.get(program),
+        interpreter_rule(program) or _RUNS_CODE.get(program),
+        destructive_rule(program) or _DESTROYS.get(program),
         _WRITES.get(program),
     )
     return [rule for rule in found if rule is not None]
 
 
-def judged_by_rules(given: Invocation) -> bool:
-    """Judge a program by every rule for what it does: starting, running code, destroying, writing.
+def judged_by_rules(call: Invocation) -> bool:
+    """Judge a program by all rules for what it starts, runs as code, destroys and writes.
 
     Returns:
-        Whether there is one; otherwise only its operands have been looked at.
+        Whether there is such a rule; without one, only the operands are judged.
 
     Raises:
         DeniedError: A rule refuses it.
     """
-    program = given.program
+    program = call.program
     if program == "unset":
-        for word in given.arguments:
-            judge_removal(word.text, given.shown)
-    # Without an option printf's first word is its pattern, and none of the others is a variable.
-    first = given.arguments[0].text[:1] if given.arguments else ""
+        for word in call.arguments:
+            judge_removal(word.text, call.shown)
+    # Unless printf begins with an option, its first word is the format and none is a variable.
+    first = call.arguments[0].text[:1] if call.arguments else ""
     prints = program == "printf" and first not in ("", "-", UNKNOWN)
     if program in _ARITHMETIC and not prints:
-        for word in given.arguments:
-            judge_subscript(word, given.shown)
-    if (beside := _BESIDES.get(program)) is not None:
-        beside(given)  # what else it starts, as `kubectl exec` does, is judged as for any program
+        for word in call.arguments:
+            judge_subscript(word, call.shown)
+    if (beside := _EXTRA_RULES.get(program)) is not None:
+        beside(call)  # the rules below still judge what it starts, as with `kubectl exec`
     rules = _rules_for(program)
     for rule in rules:
-        rule(given)
-    if program in _NAMING:
-        spelled = [w for w in given.arguments if w.text[:1] == "-" or names_guarded(w.text)]
-        check_named(spelled, given)
+        rule(call)
+    if program in _CHECKS_OPERANDS:
+        spelled = [w for w in call.arguments if w.text[:1] == "-" or names_guarded(w.text)]
+        check_named_files(spelled, call)
     if rules:
         return True
-    judge_other(given)
+    check_unless_reader(call)
     return False

@@ -1,20 +1,21 @@
-"""Judges a shell command: reads it as bash would, judges every command in it, sends tools to uv."""
+"""Judges a shell command: parses it as bash would, judges every part, and rewrites tools to use uv."""
 
 from collections.abc import Mapping
 
 from ralph_tui.domain.tool_calls import ALLOW, Verdict
 from ralph_tui.guard.analysis.analyzer import CommandAnalyzer
 from ralph_tui.guard.core.policy import Policy
-from ralph_tui.guard.core.verdicts import SPLIT, DeniedError, asking, denial, unreadable
+from ralph_tui.guard.core.verdicts import SPLIT, DeniedError, ask_verdict, denial, unreadable
 from ralph_tui.guard.rules.package_managers import ThroughUv
 from ralph_tui.guard.shell.nodes import UnreadableError
-from ralph_tui.guard.shell.readings import read_command, second_reading
+from ralph_tui.guard.shell.parser import read_shell
+from ralph_tui.guard.shell.readings import second_reading
 
 _MAX_LENGTH = 64 * 1024
 
 
 def judge_command(command: str, policy: Policy) -> Verdict:
-    """Decide whether an agent may run `command`, and as what; deny what cannot be read. Never raises."""
+    """Decide whether an agent may run `command`, perhaps rewritten. Never raises: a failure is a denial."""
     try:
         return _judge(command, policy)
     except DeniedError as denied:
@@ -30,7 +31,7 @@ def judge_command(command: str, policy: Policy) -> Verdict:
 
 def _judge(command: str, policy: Policy) -> Verdict:
     if "\0" in command:
-        return unreadable(command, "The command holds a NUL character")
+        return unreadable(command, "The command contains a NUL character")
     try:
         size = len(command.encode())
     except UnicodeEncodeError:
@@ -39,37 +40,39 @@ def _judge(command: str, policy: Policy) -> Verdict:
         return unreadable(command, "The command is longer than 64 KiB")
     walker = _walk(command, policy)
     verdict = _rewritten(command, walker, policy) if walker.tools else ALLOW
-    return asking(verdict, walker.asks) if walker.asks and verdict.decision != "deny" else verdict
+    return (
+        ask_verdict(verdict, walker.asks) if walker.asks and verdict.decision != "deny" else verdict
+    )
 
 
 def _rewritten(command: str, walker: CommandAnalyzer, policy: Policy) -> Verdict:
-    rewritten = _through_uv(command, walker.tools)
+    rewritten = _insert_runners(command, walker.tools)
     if _walk(rewritten, policy).tools:
-        return unreadable(command, "The command cannot be sent through uv run")
+        return unreadable(command, "The command cannot be run through uv run")
     found = sorted(set(walker.tools.values()))
     return Verdict(
         decision="rewrite",
         rule="uv-run",
         part=", ".join(one.tool for one in found),
         reason="The project's tools run in uv's environment",
-        instead=f"Say {', '.join(f'`{one}`' for one in found)} next time.",
+        instead=f"Use {', '.join(f'`{one}`' for one in found)} next time.",
         command=rewritten,
     )
 
 
 def _walk(command: str, policy: Policy) -> CommandAnalyzer:
-    """Judge a text by both readers; a command must be harmless to each."""
+    """Judge a text as read by both parsers; it must be harmless in each reading."""
     walker = CommandAnalyzer(command, policy)
-    walker.script(read_command(command), walker.outermost)
+    walker.judge_script(read_shell(command), walker.outermost)
     other = CommandAnalyzer(command, policy, rewrites=False)
     for simple in second_reading(command):
-        if simple.values not in walker.seen:  # else judged already, knowing what surrounds it
-            other.simple(simple, other.outermost)
+        if simple.values not in walker.seen:  # otherwise judged already, in context
+            other.judge_simple(simple, other.outermost)
     walker.asks = {**other.asks, **walker.asks}
     return walker
 
 
-def _through_uv(command: str, tools: Mapping[int, ThroughUv]) -> str:
+def _insert_runners(command: str, tools: Mapping[int, ThroughUv]) -> str:
     for place in sorted(tools, reverse=True):
         command = f"{command[:place]}{tools[place].run} {command[place:]}"
     return command

@@ -1,4 +1,4 @@
-"""Follows what commands print and write, as far as their text says, because the next one may run it."""
+"""Predicts from the text what commands print and write, because the next command may run it."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -18,8 +18,8 @@ from ralph_tui.guard.shell.nodes import (
 )
 
 
-def fed_by(redirects: Sequence[Redirect], feed: Word | None) -> Word | None:
-    """Return what is read from standard input behind these redirections."""
+def stdin_after(redirects: Sequence[Redirect], feed: Word | None) -> Word | None:
+    """Return the standard input after these redirections."""
     for redirect in redirects:
         target = redirect.target
         if redirect.descriptor not in ("", "0"):
@@ -39,27 +39,27 @@ def fed_by(redirects: Sequence[Redirect], feed: Word | None) -> Word | None:
 
 
 def output_of(command: Command, feed: Word | None) -> Word:
-    """Return what a command writes to standard output, as far as its text says."""
+    """Return what a command prints, as far as its text shows."""
     if isinstance(command, Compound) or not command.words or not command.words[0].known:
         return anything()
     program = command.words[0].text
     arguments = command.words[1:]
     if any(r.operator == "<<<" or r.body is not None for r in command.redirects):
-        feed = fed_by(command.redirects, feed)
+        feed = stdin_after(command.redirects, feed)
     if program == "echo":
-        return _echoed(arguments)
+        return _echo_output(arguments)
     if program == "printf" and arguments:
-        return _printed(arguments)
+        return _printf_output(arguments)
     if program == "cat" and not [w for w in arguments if w.text != "-"]:
         return feed if feed is not None else literal("")
     if program == "tee" and feed is not None:
         return feed
     if program == "find":
-        return _found(arguments)
+        return _find_output(arguments)
     return anything()
 
 
-def _echoed(arguments: Sequence[Word]) -> Word:
+def _echo_output(arguments: Sequence[Word]) -> Word:
     words = list(arguments)
     escapes = False
     while words and re.fullmatch(r"-[neE]+", words[0].text):
@@ -70,54 +70,55 @@ def _echoed(arguments: Sequence[Word]) -> Word:
     if escapes and _OCTAL.search(text):
         return anything(text)
     plain = _unescaped(text) if escapes else text
-    return _flow(plain + "\n")
+    return _text_word(plain + "\n")
 
 
-def _printed(arguments: Sequence[Word]) -> Word:
+def _printf_output(arguments: Sequence[Word]) -> Word:
     words = arguments[1:] if arguments[0].text == "--" else arguments
     if not words or words[0].text.startswith("-") or not all(word.known for word in words):
         return anything()
     pattern, values = words[0].text, [word.text for word in words[1:]]
     text, *following = re.split(r"%([sbd%])", _unescaped(pattern))
-    places, pieces = following[::2], following[1::2]
-    filled = len(places) - places.count("%")
+    conversions, pieces = following[::2], following[1::2]
+    filled = len(conversions) - conversions.count("%")
     if _NUL.search(pattern) or any("%" in piece for piece in (text, *pieces)):
-        return anything()  # a place that cuts, pads or quotes its value
-    if filled and filled != len(values):  # printf would go round again, or leave places empty
+        return anything()  # a conversion that cuts, pads or quotes its value
+    # Otherwise printf would repeat the format, or leave conversions empty.
+    if filled and filled != len(values):
         return anything()
-    for place, piece in zip(places, pieces, strict=True):
+    for place, piece in zip(conversions, pieces, strict=True):
         value = "%" if place == "%" else values.pop(0)
         if place == "b" and _OCTAL.search(value):
             return anything()
         text += (_unescaped(value) if place == "b" else value) + piece
-    return _flow(text)
+    return _text_word(text)
 
 
 _OCTAL = re.compile(r"\\[0-7c]")
-"""`echo -e` and `%b` read these in a way of their own."""
+"""Escapes that `echo -e` and `%b` read differently."""
 _NUL = re.compile(r"\\(?:0{1,3}(?![0-7])|x0{1,2}(?![0-9A-Fa-f])|[uU]0+(?![0-9A-Fa-f]))")
-"""Divides words for `xargs -0`; a shell passes over it."""
+"""Separates words for `xargs -0`, but is ignored by a shell."""
 
 
 def _unescaped(text: str) -> str:
     return UNKNOWN.join(unescape_ansi(part) for part in text.split(UNKNOWN))
 
 
-def _flow(text: str) -> Word:
+def _text_word(text: str) -> Word:
     return Word(text, "".join("x" if c == UNKNOWN else "q" for c in text), text)
 
 
-def _found(arguments: Sequence[Word]) -> Word:
-    """Return what `find` prints, as one path for each place it looks in."""
+def _find_output(arguments: Sequence[Word]) -> Word:
+    """Return what `find` prints, as one path for each starting directory."""
     tests = next(
         (i for i, w in enumerate(arguments) if w.text.startswith(("-", "(", "!"))), len(arguments)
     )
     paths = found_paths(arguments[:tests] or [literal(".")], arguments[tests:])
-    return _flow("\n".join(path.text for path in paths))
+    return _text_word("\n".join(path.text for path in paths))
 
 
 Content = Word | None
-"""What is in such a file; None for what came from the network."""
+"""The contents of a written file; None if downloaded."""
 
 _WRITING = names("> >> >| &> &>>")
 _CURL = Spec(
@@ -127,8 +128,8 @@ _WGET = Spec("OPaotTUQ", long=names("--output-document --directory-prefix --head
 _FETCHED = {"curl": (_CURL, "-o", "--output"), "wget": (_WGET, "-O", "--output-document")}
 
 
-def written_by(command: Simple, printed: Word) -> Iterator[tuple[Word, Content]]:
-    """List the files a command writes, with what it has `printed`, or fetched."""
+def files_written(command: Simple, printed: Word) -> Iterator[tuple[Word, Content]]:
+    """Yield the files a command writes, with their contents."""
     program = command.words[0].text.rpartition("/")[2] if command.words else ""
     fetched = None if program in _FETCHED else printed
     for redirect in command.redirects:
@@ -142,7 +143,7 @@ def written_by(command: Simple, printed: Word) -> Iterator[tuple[Word, Content]]
 
 
 def as_script(content: Word) -> Word | None:
-    """Return the content as a text that a shell runs, at no place in the agent's text; None for other languages."""
+    """Return the content as shell text without a source position; None if it is in another language."""
     first = content.text.partition("\n")[0]
     if first.startswith("#!") and not first.rstrip().endswith("sh") and "sh -" not in first:
         return None

@@ -1,4 +1,4 @@
-"""Reads arguments as programs do: which words are options, and which are the values of options."""
+"""Parses arguments as programs do, into options with their values and operands."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from ralph_tui.guard.shell.nodes import UNKNOWN, Word
 
 
 def names(text: str) -> frozenset[str]:
-    """Return the words of a text as a set."""
+    """Return the words of `text` as a set."""
     return frozenset(text.split())
 
 
@@ -16,7 +16,7 @@ class Spec:
     """The options of a program that take a value.
 
     Attributes:
-        short: Letters whose value follows, attached or as the next word.
+        short: Letters whose value is attached or the next word.
         attached: Letters whose value can only be attached (`-U3`).
         digits: Letters that may be followed by digits, then by more letters (perl's `-0777ne`).
         long: Long options, with dashes, whose value may be the next word.
@@ -33,7 +33,7 @@ NO_VALUES = Spec()
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option as given: `-n`, `--output`; its value if it has one."""
+    """An option such as `-n` or `--output`, with its value if any, and the word it came from."""
 
     name: str
     value: Word | None
@@ -42,22 +42,22 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """Options and the rest."""
+    """The options and operands of a command."""
 
     options: tuple[Option, ...]
     operands: tuple[Word, ...]
 
     def has(self, *names: str) -> bool:
-        """Tell whether one of these options is given."""
+        """Return whether any of these options is present."""
         return any(option.name in names for option in self.options)
 
     def values(self, *names: str) -> list[Word]:
-        """List the values given to these options."""
+        """Return the values of these options."""
         return [o.value for o in self.options if o.name in names and o.value is not None]
 
 
 def parse(words: Sequence[Word], spec: Spec = NO_VALUES, *, stop: bool = False) -> Arguments:
-    """Read the words after the program's name; with `stop`, the first operand ends the options."""
+    """Parse the words after the program's name; with `stop`, the first operand ends the options."""
     options: list[Option] = []
     operands: list[Word] = []
     at = 0
@@ -110,5 +110,5 @@ def _short(word: Word, spec: Spec) -> tuple[list[Option], bool]:
 
 
 def abbreviates(name: str, options: frozenset[str]) -> set[str]:
-    """List the long options that `name` may stand for, by the rule of git and GNU: any prefix."""
+    """Return the long options that `name` may abbreviate: as in git and GNU tools, any prefix counts."""
     return {name} if name in options else {o for o in options if o.startswith(name)}

@@ -1,4 +1,4 @@
-"""Finds what a variable certainly holds: a plain text of the same command that nothing else can change."""
+"""Determines the certain values of variables: plain text from the same command that nothing else can change."""
 
 import itertools
 import re
@@ -11,98 +11,100 @@ from ralph_tui.guard.shell.nodes import UNKNOWN, Compound, Script, Simple, Word
 from ralph_tui.guard.shell.parser import read_shell, read_word
 
 Values = Mapping[str, tuple[str, ...]]
-"""Variables and what each may hold."""
+"""The possible values of each variable."""
 
 _ASSIGNERS = names(
     "eval source read mapfile readarray getopts export readonly declare typeset local unset"
 )
 _QUOTING = re.compile(r"['\"\\]")
-_BETWEEN = "\x01"
-_SHOWS = re.compile(
-    rf"eval[ {_BETWEEN}]+(?:echo|ls|cat|wc|head|tail|grep)(?:[ {_BETWEEN}]+[\w./@+*?:,{UNKNOWN}-]*)*"
+_SEPARATOR = "\x01"
+_HARMLESS_EVAL = re.compile(
+    rf"eval[ {_SEPARATOR}]+(?:echo|ls|cat|wc|head|tail|grep)(?:[ {_SEPARATOR}]+[\w./@+*?:,{UNKNOWN}-]*)*"
 )
-"""What is not known in it is refused, or plain as well."""
-_DOT = re.compile(rf"(?:^|[;&|({{\n]|^(?:command|builtin){_BETWEEN})\s*\.[\s{_BETWEEN}]")
-"""The builtin that reads a script, not the directory."""
+"""An `eval` of a command that only prints; its unknown parts are refused elsewhere or are plain text."""
+_DOT_BUILTIN = re.compile(
+    rf"(?:^|[;&|({{\n]|^(?:command|builtin){_SEPARATOR})\s*\.[\s{_SEPARATOR}]"
+)
+"""The builtin `.` that runs a script, not the directory."""
 _PLAIN = re.compile(r"(?!.*(?:^|/)\.[^/]*[*?])[\w./@+*?][\w./@+*?-]*", re.ASCII)
-"""Neither split nor changed by the shell, but for file names in the place of a pattern."""
+"""Text that the shell neither splits nor changes, except to expand a pattern to file names."""
 _EXPANSION = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})", re.ASCII)
 _NOT_PLAIN = re.compile(r"['\\`]|\$[({\[$](?![A-Za-z_]\w*\})", re.ASCII)
-_MOST = 32
-_HERE = re.compile(r"\$\(\s*pwd(?:\s+-[LP])?\s*\)|`\s*pwd(?:\s+-[LP])?\s*`")
-_LONGEST = 4096
-"""Characters of a source that is searched once for each variable in it."""
+_MAX_VALUES = 32
+_PWD_SUBSTITUTION = re.compile(r"\$\(\s*pwd(?:\s+-[LP])?\s*\)|`\s*pwd(?:\s+-[LP])?\s*`")
+_MAX_SOURCE = 4096
+"""The most characters of a source, which is searched once for each of its variables."""
 
 
 def plain_values(words: Sequence[Word]) -> tuple[str, ...]:
-    """Return the texts of words, none if one of them is not plain."""
+    """Return the texts of the words, or none unless all are plain."""
     texts = tuple(word.text for word in words)
     plain = all(
         _PLAIN.fullmatch(text) and not word.home for text, word in zip(texts, words, strict=True)
     )
-    return texts if plain and len(texts) <= _MOST else ()
+    return texts if plain and len(texts) <= _MAX_VALUES else ()
 
 
 @lru_cache(maxsize=64)
-def only_given(name: str, source: str, definition: str) -> bool:
-    """Tell whether a variable's only value is the one from the only text that matches `definition`.
+def only_defined_by(name: str, source: str, definition: str) -> bool:
+    """Return whether only the text that matches `definition` can give the variable a value.
 
-    Its name must occur nowhere else in the source but as a plain expansion, and nothing may put it
-    together from parts.
+    It may match once at most. Otherwise the name must occur in the source only as a plain expansion, and
+    nothing may assemble the name from parts.
     """
-    if len(source) > _LONGEST:
+    if len(source) > _MAX_SOURCE:
         return False
     rest, found = re.subn(definition, "", source)
     rest = re.sub(rf"\$(?:{name}\b|\{{{name}\}})", "", rest)
     if found > 1 or re.search(rf"(?<![\w./-]){name}\b|\$'|\$\{{!", rest):
         return False
-    return not _assigns_unseen(source)
+    return not _assigns_any_variable(source)
 
 
 @lru_cache(maxsize=8)
-def _assigns_unseen(source: str) -> bool:
-    """Tell whether a command in the source may give any variable a value."""
-    return any(_may_assign(words) for words in _words(read_shell(source)))
+def _assigns_any_variable(source: str) -> bool:
+    """Return whether a command in the source may assign a variable indirectly."""
+    return any(_may_assign(words) for words in _all_words(read_shell(source)))
 
 
 @lru_cache(maxsize=8)
 def keeps_parameters(source: str) -> bool:
-    """Tell whether `"$@"` in a function is what it was called with, or the end of it."""
-    if len(source) > _LONGEST or "command_not_found_handle" in source:
+    """Return whether `"$@"` in a function always holds its arguments, or the last of them."""
+    if len(source) > _MAX_SOURCE or "command_not_found_handle" in source:
         return False
-    return not any(_may_set(words) for words in _words(read_shell(source)))
+    return not any(_may_set_parameters(words) for words in _all_words(read_shell(source)))
 
 
 @lru_cache(maxsize=8)
 def shifts_parameters(source: str) -> bool:
-    """Tell whether a function may take away some of its parameters."""
-    return any("shift" in word.text for words in _words(read_shell(source)) for word in words)
+    """Return whether a function may drop some of its parameters with `shift`."""
+    return any("shift" in word.text for words in _all_words(read_shell(source)) for word in words)
 
 
-_OPTIONS_ONLY = re.compile(rf"set(?:{_BETWEEN}[-+][a-zA-Z]+(?:{_BETWEEN}pipefail)?)*")
+_SET_OPTIONS = re.compile(rf"set(?:{_SEPARATOR}[-+][a-zA-Z]+(?:{_SEPARATOR}pipefail)?)*")
 
 
-def _may_set(words: Sequence[Word]) -> bool:
-    """Tell whether a command, or a text among its words, gives a function other parameters."""
-    text = _BETWEEN.join(_QUOTING.sub("", word.text) for word in words)
+def _may_set_parameters(words: Sequence[Word]) -> bool:
+    """Return whether a command, or code in its words, may replace a function's parameters."""
+    text = _SEPARATOR.join(_QUOTING.sub("", word.text) for word in words)
     found = set(re.findall(r"(?<![\w./])[\w-]+", text))
-    if found & {"eval", "source"} or _DOT.search(text):
+    if found & {"eval", "source"} or _DOT_BUILTIN.search(text):
         return True
-    return "set" in found and not _OPTIONS_ONLY.fullmatch(text)
+    return "set" in found and not _SET_OPTIONS.fullmatch(text)
 
 
 @lru_cache(maxsize=8)
-def asks_where(source: str) -> bool:
-    """Tell whether `$(pwd)` in a text is certainly the shell's own directory."""
-    if len(source) > _LONGEST or not _HERE.search(source):
+def pwd_is_reliable(source: str) -> bool:
+    """Return whether `$(pwd)` in the source is certainly the shell's current directory."""
+    if len(source) > _MAX_SOURCE or not _PWD_SUBSTITUTION.search(source):
         return False
     redefined = re.search(r"\bpwd\s*\(|\bfunction\s+pwd\b|\balias\b|\bPWD=", source)
-    return redefined is None and not _assigns_unseen(source)
+    return redefined is None and not _assigns_any_variable(source)
 
 
-def forms(word: Word, values: Values) -> tuple[Word, ...]:
-    """List what a word may be when its variables hold these values; none if that is not certain."""
-    raw = _HERE.sub("${PWD}", word.raw) if "PWD" in values else word.raw
+def possible_words(word: Word, values: Values) -> tuple[Word, ...]:
+    """Return the words that `word` may expand to with these values, or none unless that is certain."""
+    raw = _PWD_SUBSTITUTION.sub("${PWD}", word.raw) if "PWD" in values else word.raw
     if word.start < 0 or UNKNOWN not in word.text or _NOT_PLAIN.search(raw):
         return ()
     used = dict.fromkeys(match[1] or match[2] for match in _EXPANSION.finditer(raw))
@@ -110,14 +112,14 @@ def forms(word: Word, values: Values) -> tuple[Word, ...]:
     if not all(_PLAIN.fullmatch(text) for texts in held for text in texts):
         return ()
     found = [
-        read_word(_with(dict(zip(used, texts, strict=True)), raw))
-        for texts in itertools.islice(itertools.product(*held), _MOST + 1)
-    ]  # none, if one of the variables is not known
-    certain = len(found) <= _MOST and not any(UNKNOWN in form.text for form in found)
+        read_word(_substitute(dict(zip(used, texts, strict=True)), raw))
+        for texts in itertools.islice(itertools.product(*held), _MAX_VALUES + 1)
+    ]  # empty if a variable is unknown
+    certain = len(found) <= _MAX_VALUES and not any(UNKNOWN in form.text for form in found)
     return tuple(found) if certain else ()
 
 
-_SETTERS: Mapping[str, frozenset[str]] = MappingProxyType(
+_SHELL_SETUP: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "ssh-agent": names("-s"),
         "direnv": names("hook export"),
@@ -131,11 +133,11 @@ _SETTERS: Mapping[str, frozenset[str]] = MappingProxyType(
         "kubectl": names("completion"),
     }
 )
-"""Programs that print what sets up a shell, and how they are called for it."""
+"""Programs that print shell setup code, and the first argument that makes them do so."""
 
 
 def sets_up_shell(text: Word, functions: Container[str]) -> bool:
-    """Tell whether a text that a shell runs is nothing but what such a program prints."""
+    """Return whether `text` is nothing but the output of one of the shell setup programs."""
     if text.text != UNKNOWN or len(text.scripts) != 1:
         return False
     commands = list(text.scripts[0].commands())
@@ -143,78 +145,77 @@ def sets_up_shell(text: Word, functions: Container[str]) -> bool:
         return False
     program, *words = commands[0].values or ("",)
     plain = not commands[0].assignments and program not in functions
-    return plain and bool(words) and words[0] in _SETTERS.get(program, ())
+    return plain and bool(words) and words[0] in _SHELL_SETUP.get(program, ())
 
 
-def _with(given: Mapping[str, str], raw: str) -> str:
-    return _EXPANSION.sub(lambda match: given[match[1] or match[2]], raw)
+def _substitute(expansions: Mapping[str, str], raw: str) -> str:
+    return _EXPANSION.sub(lambda match: expansions[match[1] or match[2]], raw)
 
 
 def _may_assign(words: Sequence[Word]) -> bool:
-    """Tell whether a command, or a text among its words that a shell may run, gives a variable a value."""
-    text = _BETWEEN.join(_QUOTING.sub("", word.text) for word in words)
+    """Return whether a command, or code in its words, may assign a variable."""
+    text = _SEPARATOR.join(_QUOTING.sub("", word.text) for word in words)
     found = set(re.findall(r"(?<![\w./])[\w-]+", text))
-    if _SHOWS.fullmatch(text):
+    if _HARMLESS_EVAL.fullmatch(text):
         return False
     sets = "printf" in found and any(name.startswith("-v") for name in found)
-    return sets or bool(found & _ASSIGNERS) or bool(_DOT.search(text))
+    return sets or bool(found & _ASSIGNERS) or bool(_DOT_BUILTIN.search(text))
 
 
-def _words(script: Script) -> Iterator[Sequence[Word]]:
-    """Yield the words of every command, however deep, and what its redirections hold."""
+def _all_words(script: Script) -> Iterator[Sequence[Word]]:
+    """Yield the words of every command at any depth, and the targets and bodies of its redirections."""
     for command in script.commands():
         held = [word for r in command.redirects for word in (r.target, r.body) if word is not None]
         yield command.words
         yield from ((word,) for word in held)
         inner = [s for word in (*command.words, *held) for s in word.scripts]
         for nested in (*inner, *(command.bodies if isinstance(command, Compound) else ())):
-            yield from _words(nested)
+            yield from _all_words(nested)
 
 
-_BY_PATH = re.compile(r"\$\{?(HOME|PWD)\}?/", re.ASCII)
-_HIDING = re.compile(
+_FROM_HOME_OR_PWD = re.compile(r"\$\{?(HOME|PWD)\}?/", re.ASCII)
+_SUSPICIOUS = re.compile(
     r"git|pip|conda|poetry|venv|\brm\b|docker|eval|\.ralph|base64|\brev\b|xxd|printf|\btr\b|\\x"
 )
 
 
-def says_what_starts(head: Word, source: str) -> bool:
-    """Tell whether the word is a program's name, or a path whose last part is, wherever it leads."""
-    if head.text.startswith("=") and head.kinds.startswith("u"):  # a program's path, to zsh
+def names_known_program(head: Word, source: str) -> bool:
+    """Return whether the word names a program, or is a path with a known last component."""
+    # Zsh expands `=name` to a program's path.
+    if head.text.startswith("=") and head.kinds.startswith("u"):
         return False
     if head.known:
         return "{" not in head.raw.partition("/")[0]
     path, _, name = head.text.rpartition("/")
     if not name or UNKNOWN in name or head.has_glob or "{" in path + name:
         return False
-    begins = _BY_PATH.match(head.raw)
+    begins = _FROM_HOME_OR_PWD.match(head.raw)
     return "s" not in head.kinds or (
-        begins is not None and head.kinds.count("s") == 1 and only_given(begins[1], source, r"(?!)")
+        begins is not None
+        and head.kinds.count("s") == 1
+        and only_defined_by(begins[1], source, r"(?!)")
     )
 
 
-def may_hide(text: Word, source: str) -> bool:
-    """Tell whether what is not known of a text for a shell may be what the guard refuses."""
+def may_hide_command(text: Word, source: str) -> bool:
+    """Return whether the unknown part of a text that a shell runs may hide a refused command."""
     pairs = zip(text.text, text.kinds, strict=True)
     if not any(char == UNKNOWN and kind in "xs" for char, kind in pairs):
         return False
-    return text.text.strip() == UNKNOWN or bool(_HIDING.search(source))
+    return text.text.strip() == UNKNOWN or bool(_SUSPICIOUS.search(source))
 
 
-_MADE = re.compile(
+_MKTEMP = re.compile(
     r"\s*(?:set -[a-zA-Z]+(?: pipefail)?\s*(?:;|&&|\n)\s*)*"
     r"(\w*(?:tmp|temp|scratch|work)\w*|d|dir)=\"?\$\(mktemp -d\)\"?[ \t]*(?:;(?!;)|&&|\n)",
     re.IGNORECASE | re.ASCII,
 )
-"""At the very beginning, so that nothing can keep it from being assigned or give `mktemp` a meaning."""
+"""Matches only at the very start, where the assignment cannot be skipped nor `mktemp` redefined."""
 
 
-def just_made(word: Word, source: str) -> bool:
-    """Tell whether `word` is the quoted variable that holds a directory fresh from `mktemp -d`.
-
-    The name must occur nowhere else in the source but as a plain expansion, and nothing may put it
-    together from parts.
-    """
-    made = _MADE.match(source)
+def is_fresh_temp_directory(word: Word, source: str) -> bool:
+    """Return whether `word` is a quoted variable that certainly holds a directory new from `mktemp -d`."""
+    made = _MKTEMP.match(source)
     if made is None or word.raw not in (f'"${made[1]}"', f'"${{{made[1]}}}"'):
         return False
-    return only_given(made[1], source, rf"^{re.escape(made[0])}")
+    return only_defined_by(made[1], source, rf"^{re.escape(made[0])}")

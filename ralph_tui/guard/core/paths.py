@@ -1,4 +1,4 @@
-"""Names the paths an agent may not write, and finds them in a path, a pattern or a command."""
+"""Defines the paths an agent may not write, and detects them in paths, patterns and commands."""
 
 import fnmatch
 import os
@@ -25,11 +25,11 @@ _IGNORED_BY_HFS = dict.fromkeys(
 
 
 def guarded_part(parts: tuple[str, ...]) -> str | None:
-    """Return the guarded directory these path components go through, as any file system may spell it."""
+    """Return the guarded directory among these path components, in any spelling a file system accepts."""
     for part in parts:
         plain = unicodedata.normalize("NFKC", part.translate(_IGNORED_BY_HFS)).casefold()
         name = plain.rstrip(". ") or plain
-        if name.startswith("git~"):  # the short name Windows gives to .git
+        if name.startswith("git~"):  # the short name of .git on Windows
             return ".git"
         if name in GUARDED:
             return name
@@ -37,11 +37,11 @@ def guarded_part(parts: tuple[str, ...]) -> str | None:
 
 
 def judge_path(tool: str, raw: str, policy: Policy) -> Verdict:
-    """Decide whether `tool` may touch the path `raw`; reading is free, writing is not."""
+    """Decide whether `tool` may use the path `raw`; tools that only read always may."""
     if tool not in WRITE_TOOLS:
         return ALLOW
     if not raw or "\0" in raw:
-        return _deny("bad-path", raw, "The path is empty or holds a NUL", "Give a plain path.")
+        return _deny("bad-path", raw, "The path is empty or contains a NUL", "Give a plain path.")
     try:
         return _judge_write(raw, policy)
     except (OSError, ValueError, RuntimeError) as error:
@@ -58,22 +58,22 @@ def _judge_write(raw: str, policy: Policy) -> Verdict:
             return _guarded(guarded, raw)
     if any(target.is_relative_to(os.path.realpath(own)) for own in policy.own_directories):
         return _deny(
-            "ralph-files", raw, "The file is ralph's own data", "Leave ralph's data to ralph."
+            "ralph-files", raw, "The file is ralph's own data", "Do not change ralph's data."
         )
     if not target.is_relative_to(root) or target == root:
         return _deny(
             "outside-project", raw, "The file is outside the project", f"Write below {root}."
         )
-    if (linked := _linked_state(target, root)) is not None:
+    if (linked := _hard_linked_directory(target, root)) is not None:
         return _guarded(linked, raw)
     return _judge_phase(target.relative_to(root), raw, policy.phase)
 
 
 def absolute(raw: str, policy: Policy) -> str:
-    """Return the path as the tool would open it; a leading `~` is taken at its word."""
+    """Return the absolute path that the tool would open; a leading `~` always means a home directory."""
     if raw.startswith("~"):
         rest = raw[1:].lstrip("/")
-        return os.path.join(policy.home, rest) if policy.home else "/~" + rest  # noqa: PTH118 - must not normalise
+        return os.path.join(policy.home, rest) if policy.home else "/~" + rest  # noqa: PTH118 - must not normalize
     return os.path.join(policy.root, raw)  # noqa: PTH118 - pathlib would fold what realpath must see
 
 
@@ -84,18 +84,18 @@ def _judge_phase(relative: PurePath, raw: str, phase: Phase) -> Verdict:
         if relative.parts[0] == "specs" and relative.suffix == ".md":
             return ALLOW
         return _deny(
-            "phase-files", raw, "Discovery writes specifications only", "Write specs/NAME.md."
+            "phase-files", raw, "Discovery may write only specifications", "Write specs/NAME.md."
         )
     return _deny(
         "phase-files",
         raw,
-        f"The {phase} phase writes no files",
+        f"The {phase} phase does not allow writing files",
         "Use the ralph_* tools to record what you found.",
     )
 
 
-def _linked_state(target: Path, root: Path) -> str | None:
-    """Return the guarded directory a hard link leads into, or what the target is if not a plain file."""
+def _hard_linked_directory(target: Path, root: Path) -> str | None:
+    """Return the guarded directory that holds another hard link to the target, or None."""
     try:
         found = target.stat()
     except FileNotFoundError:
@@ -118,9 +118,9 @@ def _files_below(directory: Path) -> Iterator[os.stat_result]:
 def _guarded(part: str, raw: str) -> Verdict:
     rule, instead = {
         ".ralph": ("ralph-files", "Change the plan and the state through the ralph_* tools."),
-        ".git": ("git-files", "Leave git to the person; edit the working files."),
-    }.get(part, ("cli-files", "Leave the CLI's own settings to the person."))
-    return _deny(rule, raw, f"Nothing may be written to {part}/", instead)
+        ".git": ("git-files", "Edit the working files. The person uses git."),
+    }.get(part, ("cli-files", "Do not change the CLI's settings."))
+    return _deny(rule, raw, f"Writing to {part}/ is not allowed", instead)
 
 
 def _deny(rule: str, part: str, reason: str, instead: str) -> Verdict:
@@ -129,31 +129,31 @@ def _deny(rule: str, part: str, reason: str, instead: str) -> Verdict:
 
 _GUARDED_NAME = re.compile(r"\.(?:ralph|git|claude)(?![\w-])", re.IGNORECASE)
 _PRINTS_CONTENT = names("cat jq yq git wc")
-"""What is printed of these files is what is in them, not their names."""
+"""Programs that print the contents of files, not their names."""
 _FILTERS = names("grep egrep fgrep rg")
 _PATH_TESTS = names("-path -ipath -wholename -name -iname -regex")
 EXCLUDES = ("exclude", "ignore", "omit", "skip", "not", "prune", "filter")
-"""Parts of the names of options that say what is left alone."""
-_GIT_PLACES = names("--git-dir --git-common-dir --absolute-git-dir --git-path")
+"""Parts of the names of options that exclude files."""
+_GIT_PATH_OPTIONS = names("--git-dir --git-common-dir --absolute-git-dir --git-path")
 
 
 def names_guarded(text: str) -> bool:
-    """Tell whether a text names a guarded directory."""
+    """Return whether a text names a guarded directory."""
     return bool(_GUARDED_NAME.search(text))
 
 
 def asks_for_git_directory(word: Word) -> bool:
-    """Tell whether the word is `$(git rev-parse --git-dir)` or the like."""
+    """Return whether the word contains `$(git rev-parse --git-dir)` or the like."""
     simples = (c for s in word.scripts for c in s.commands() if isinstance(c, Simple))
-    return any(v in _GIT_PLACES for c in simples for v in c.values)
+    return any(v in _GIT_PATH_OPTIONS for c in simples for v in c.values)
 
 
 def printed_names(command: Simple) -> Iterator[Word]:
-    """List the words of a command that may be, or lead to, the names it prints."""
+    """Yield the words of a command that may be the file names it prints, or lead to them."""
     program = command.words[0].text.rpartition("/")[2] if command.words else ""
     words = command.words[1:]
     leaves_out = program in _FILTERS and any(_INVERTS.fullmatch(w.text) for w in words)
-    if leaves_out or (program in _PRINTS_CONTENT and not any(map(_asks, words))):
+    if leaves_out or (program in _PRINTS_CONTENT and not any(map(_is_git_path_option, words))):
         return
     for at, word in enumerate(words):
         before = [w.text for w in words[max(0, at - 2) : at]]
@@ -168,12 +168,12 @@ def printed_names(command: Simple) -> Iterator[Word]:
 _INVERTS = re.compile(r"-[a-zA-Z]*v[a-zA-Z]*|--invert-match")
 
 
-def _asks(word: Word) -> bool:
-    return word.text in _GIT_PLACES
+def _is_git_path_option(word: Word) -> bool:
+    return word.text in _GIT_PATH_OPTIONS
 
 
 def matched_guarded(parts: tuple[str, ...], *, hidden: bool) -> str | None:
-    """Return the guarded name that a pattern such as `.g*` matches; `*` only if it matches `hidden` files."""
+    """Return the guarded name that a pattern such as `.g*` matches; `*` counts only with `hidden`."""
     for at, part in enumerate(parts):
         if (part.startswith(".") or (hidden and at == 0)) and any(char in part for char in "*?["):
             for name in sorted(GUARDED):

@@ -1,4 +1,4 @@
-"""Holds what an agent may do: the project, the phase, and the lists a person may change."""
+"""Defines what an agent may do: the project, the phase, and the lists in the settings."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -14,7 +14,7 @@ PYTHON_TOOLS = (
     "pytest", "py.test", "mypy", "ruff", "black", "isort", "flake8", "pylint", "pyright",
     "basedpyright", "coverage",
 )  # fmt: skip
-"""Tools of the project's environment: run through `uv run`, whoever forgets it."""
+"""Tools of the project's environment, sent through `uv run` when the agent forgets it."""
 
 PHASE_TOOLS: Mapping[Phase, tuple[str, ...]] = MappingProxyType(
     {
@@ -29,7 +29,7 @@ PHASE_TOOLS: Mapping[Phase, tuple[str, ...]] = MappingProxyType(
         Phase.VALIDATION: ("Read", "Glob", "Grep", "Bash", "Task", "WebFetch"),
     }
 )  # fmt: skip
-"""The built-in tools of each phase, under the names this CLI has (SDK-FACTS section 1)."""
+"""The built-in tools of each phase, by the CLI's names."""
 
 SKILL_TOOL = "Skill"
 
@@ -37,16 +37,16 @@ SECRETS = (
     ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".config/gcloud", ".config/gh", ".docker/config.json",
     ".git-credentials", ".config/git/credentials", ".pypirc", ".claude.json",
 )  # fmt: skip
-"""Below the home directory; what package managers log in with (.netrc) stays readable for uv."""
+"""Paths below the home directory; .netrc is not among them because uv logs in with it."""
 
 
 RULED = frozenset({"rm -rf", "docker rm", "pip install", "python -m venv"})
-"""Blocked commands that a rule of the guard knows better than their words do: `rm -rf build` inside the
-project and `docker inspect rm` are no harm. They are what the settings block from the start."""
+"""The commands blocked by default, which rules judge more precisely than their words could: `rm -rf build`
+inside the project and `docker inspect rm` are harmless."""
 
 
 OWN_PROCESSES = ("ralph run", "python -I -X utf8 -m ralph_tui.guard.worker", "claude")
-"""The loop, the process that reads the agent's commands, and the agent's own."""
+"""The command lines of the loop, of the process that judges commands, and of the agent."""
 
 
 class Policy(Model):
@@ -55,39 +55,39 @@ class Policy(Model):
     root: Path
     phase: Phase = Phase.BUILDING
     blocked_commands: tuple[str, ...] = ()
-    """Commands a person forbids, such as `npm publish`: program and words that must all occur."""
+    """Commands a person forbids, such as `npm publish`: a program, and words that must all occur."""
     ask_commands: tuple[str, ...] = ()
-    """Commands in the same form, and names of tools, that run only when the person allows it."""
+    """Commands in the same form, and tool names, that need the person's permission."""
     git_allowed: tuple[str, ...] = GIT_READ_ONLY
     python_tools: tuple[str, ...] = PYTHON_TOOLS
     tool_runs: Mapping[str, str] = Field(default_factory=dict)
-    """What runs a tool where plain `uv run` would not find the project's own: `uv run --extra test`."""
+    """The command that runs a tool where plain `uv run` would not find it, such as `uv run --extra test`."""
     scripts_through_uv: bool = False
     """Whether `python x.py` runs in uv's environment, as in a uv project."""
     own_manager: str = ""
-    """The package manager that owns the project where uv does not: poetry, pdm or hatch."""
+    """The project's package manager if it is not uv: poetry, pdm or hatch."""
     mcp_servers: tuple[str, ...] = ()
-    """Extra MCP servers of this phase; the tools of others are refused."""
+    """Extra MCP servers of this phase; tools of other servers are refused."""
     skills: tuple[str, ...] = ()
-    """Skills of this phase, under the names the model uses."""
+    """Skills of this phase, by the names the model uses."""
     without_tools: tuple[str, ...] = ()
-    """Built-in tools that the person takes from the phase."""
+    """Built-in tools that the person removed from the phase."""
     home: Path | None = None
-    """What `~` means; unknown is outside the project."""
+    """What `~` means; None counts as a place outside the project."""
     own_directories: tuple[Path, ...] = ()
-    """Where ralph keeps its own data, outside the work tree: nobody else writes there."""
+    """Directories of ralph's own data outside the work tree, which only ralph may write."""
     own_pids: tuple[int, ...] = ()
-    """Ralph's process and those it runs under: they take no signal from an agent."""
+    """Ralph's process and its ancestors, which an agent must not signal."""
     own_processes: tuple[str, ...] = OWN_PROCESSES
-    """Their command lines, and the agent's own, for the patterns of `pkill` and the like."""
+    """Command lines that patterns of `pkill` and the like must not match."""
 
     @property
     def tools(self) -> tuple[str, ...]:
-        """The built-in tools of the phase, with the one that skills need."""
+        """The built-in tools of the phase, plus the Skill tool if there are skills."""
         return phase_tools(self.phase, skills=bool(self.skills), without=self.without_tools)
 
 
 def phase_tools(phase: Phase, *, skills: bool, without: Collection[str] = ()) -> tuple[str, ...]:
-    """List the built-in tools of a phase, `without` those that the person takes from it."""
+    """Return the built-in tools of a phase, without those the person removed."""
     tools = (*PHASE_TOOLS[phase], SKILL_TOOL) if skills else PHASE_TOOLS[phase]
     return tuple(tool for tool in tools if tool not in without)

@@ -1,4 +1,4 @@
-"""Gives a rule the invocation at hand, its scope, and a walker that judges what it starts."""
+"""Defines what a rule receives: the invocation, its scope, and a walker that judges what it starts."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,11 +14,11 @@ from ralph_tui.guard.core.working_dirs import WorkingDirs
 from ralph_tui.guard.shell.nodes import UNKNOWN, UnreadableError, Word
 
 MAX_DEPTH = 25
-"""Levels of commands that start commands, beyond which a text counts as unreadable."""
+"""The most levels of commands that start commands; deeper text counts as unreadable."""
 
 
 class Walker(Protocol):
-    """Judges what a command leads to; every method raises `DeniedError` on a refusal."""
+    """Judges what a command starts in turn; every method raises `DeniedError` to refuse."""
 
     @property
     def source(self) -> str:
@@ -27,40 +27,40 @@ class Walker(Protocol):
 
     @property
     def looked_for_ralph(self) -> bool:
-        """Whether a command so far looked for ralph's processes."""
+        """Whether an earlier command looked up ralph's processes."""
         ...
 
-    def run(self, words: Sequence[Word], given: "Invocation", *, under_uv: bool = False) -> None:
-        """Judge words that are executed as a command."""
+    def run(self, words: Sequence[Word], call: "Invocation", *, under_uv: bool = False) -> None:
+        """Judge words that run as a command."""
         ...
 
-    def assign(self, word: Word, given: "Invocation") -> None:
-        """Judge `NAME=value` put into a command's environment."""
+    def assign(self, word: Word, call: "Invocation") -> None:
+        """Judge `NAME=value` in a command's environment."""
         ...
 
-    def shell(self, text: Word, given: "Invocation", feed: Word | None = None) -> None:
-        """Judge a text that a shell executes."""
+    def shell(self, text: Word, call: "Invocation", feed: Word | None = None) -> None:
+        """Judge a text that a shell runs; `feed` is its standard input."""
         ...
 
-    def written(self, file: Word, given: "Invocation") -> None:
-        """Judge a script that the same command has just written, if it has."""
+    def judge_written_file(self, file: Word, call: "Invocation") -> None:
+        """Judge the script in `file` if the same text has just written it."""
         ...
 
 
 @dataclass(frozen=True)
 class Scope:
-    """Where a command is, and what holds there for everything that it starts.
+    """The context of a command, inherited by everything it starts.
 
     Attributes:
-        places: The directories and variables of the shell that runs it.
-        parameters: What `"$@"` represents in the function that runs it, None where that is not known.
-        defining: Whether it is in the definition of a function, which is not called yet.
+        dirs: The working directories and variables of its shell.
+        parameters: The value of `"$@"` in the enclosing function; None if unknown.
+        defining: Whether it is in a function that is only being defined.
         under_uv: Whether `uv run` starts it.
-        rewrites: Whether the project's tools are sent through uv.
-        depth: How deep it is nested in commands that start others.
+        rewrites: Whether the project's tools are rewritten to run through uv.
+        depth: The number of commands it is nested in.
     """
 
-    places: WorkingDirs
+    dirs: WorkingDirs
     parameters: tuple[Word, ...] | None = None
     defining: bool = False
     under_uv: bool = False
@@ -68,14 +68,14 @@ class Scope:
     depth: int = 0
 
     def fork(self) -> "Scope":
-        """Return the scope of a subshell, whose directory and variables do not last."""
-        return replace(self, places=self.places.fork())
+        """Return the scope of a subshell, whose changes to directory and variables are discarded."""
+        return replace(self, dirs=self.dirs.fork())
 
     def deeper(self) -> "Scope":
-        """Return the scope of what a command in this one starts.
+        """Return the scope for what a command in this one starts.
 
         Raises:
-            UnreadableError: That is nested too deeply.
+            UnreadableError: The nesting is too deep.
         """
         if self.depth >= MAX_DEPTH:
             raise UnreadableError("nested too deeply")
@@ -84,13 +84,13 @@ class Scope:
 
 @dataclass(frozen=True)
 class Invocation:
-    """One program about to start.
+    """A program about to start.
 
     Attributes:
         words: The program and its arguments.
-        scope: Where it is.
+        scope: Its context.
         walker: Judges what it starts in turn.
-        feed: What it reads from standard input, None if nothing is given to it.
+        feed: Its standard input; None if nothing is fed to it.
     """
 
     words: tuple[Word, ...]
@@ -99,23 +99,23 @@ class Invocation:
     feed: Word | None = None
 
     @property
-    def places(self) -> WorkingDirs:
-        """Where it runs."""
-        return self.scope.places
+    def dirs(self) -> WorkingDirs:
+        """The working directories it may run in."""
+        return self.scope.dirs
 
     @property
     def policy(self) -> Policy:
-        """What it is held to."""
-        return self.scope.places.policy
+        """The policy to judge it by."""
+        return self.scope.dirs.policy
 
     @property
     def under_uv(self) -> bool:
-        """Whether `uv run` starts it."""
+        """Whether `uv run` starts the program."""
         return self.scope.under_uv
 
-    def at(self, places: WorkingDirs) -> "Invocation":
+    def at(self, dirs: WorkingDirs) -> "Invocation":
         """Return the same program in other directories."""
-        return replace(self, scope=replace(self.scope, places=places))
+        return replace(self, scope=replace(self.scope, dirs=dirs))
 
     def in_uv(self) -> "Invocation":
         """Return the same program as `uv run` starts it."""
@@ -128,24 +128,24 @@ class Invocation:
 
     @cached_property
     def program(self) -> str:
-        """The program's plain name, in lower case: some file systems do not tell `GIT` from `git`."""
+        """The program's base name in lower case, because some file systems ignore case."""
         name = self.words[0].text.rstrip("/").rpartition("/")[2].casefold().strip()
         return name.removesuffix(".exe")
 
     @cached_property
     def shown(self) -> str:
-        """The command in one line, for a denial."""
+        """The command as shown in a denial."""
         return " ".join(word.raw or word.text for word in self.words[:50]).replace(UNKNOWN, "…")
 
 
 Rule = Callable[[Invocation], None]
-"""Judges one kind of program; raises `DeniedError` on a refusal."""
+"""Judges one kind of program; raises `DeniedError` to refuse."""
 
 Rules = Mapping[str, Rule]
-"""Rules by the names of programs."""
+"""Rules by program name."""
 
 
-def unreadable_part(shown: str, why: str) -> NoReturn:
+def refuse_unreadable(shown: str, why: str) -> NoReturn:
     """Refuse what cannot be read with certainty.
 
     Raises:
@@ -154,8 +154,8 @@ def unreadable_part(shown: str, why: str) -> NoReturn:
     deny("unreadable-command", shown, why, SPLIT)
 
 
-def base_of(word: Word) -> int:
-    """Return the index of the word's value in what the agent sent, -1 unless it is there verbatim."""
+def source_index(word: Word) -> int:
+    """Return the index of the word's value in the agent's text, or -1 unless it occurs there verbatim."""
     if word.start < 0:
         return -1
     if word.raw == word.text:
@@ -167,26 +167,26 @@ def base_of(word: Word) -> int:
     return word.start + 1 if quoted and word.raw[:1] == word.raw[-1:] else -1
 
 
-def check_all(words: Sequence[Word], given: Invocation, *, into: bool = False) -> None:
-    """Refuse to write any of these; with `into` they may be directories that something is put into.
+def check_writes(words: Sequence[Word], call: Invocation, *, into: bool = False) -> None:
+    """Check writes to these files; with `into`, to files below them if they are directories.
 
     Raises:
         DeniedError: One of them is guarded or outside the project.
     """
     for word in words:
         if word.text:  # as in BSD's `sed -i ''`
-            given.places.check_write(word, given.shown, into=into)
+            call.dirs.check_write(word, call.shown, into=into)
 
 
 def last_operand(operands: Sequence[Word]) -> list[Word]:
-    """Return the last operand; one that may vanish leaves its place to the one before it."""
+    """Return the possible last operands: one that may expand to nothing comes with the one before it."""
     at = max(len(operands) - 1, 0)
     while at > 0 and operands[at].text == UNKNOWN and operands[at].may_split:
         at -= 1
     return list(operands[at:])
 
 
-_OPTIONS: Mapping[str, frozenset[str]] = MappingProxyType(
+_DIRECTORY_OPTIONS: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         **dict.fromkeys(names("uv uvx"), names("--directory")),
         **dict.fromkeys(names("make gmake"), names("-C --directory")),
@@ -205,31 +205,31 @@ _OPTIONS: Mapping[str, frozenset[str]] = MappingProxyType(
 )
 
 
-def directed(given: Invocation) -> Invocation:
-    """Move the invocation to the directory that the program's options name.
+def in_named_directory(call: Invocation) -> Invocation:
+    """Return the invocation in the directory that the program's options choose.
 
     Raises:
         DeniedError: The directory is ralph's, git's or the CLI's own.
     """
-    options = _OPTIONS.get(given.program)
-    chosen = list(_chosen(given.arguments, options)) if options else []
+    options = _DIRECTORY_OPTIONS.get(call.program)
+    chosen = list(_option_values(call.arguments, options)) if options else []
     for directory in chosen:
-        given.places.check_guarded(directory, given.shown)
-    return moved(given, chosen)
+        call.dirs.check_guarded(directory, call.shown)
+    return in_directories(call, chosen)
 
 
-def moved(given: Invocation, directories: Sequence[Word]) -> Invocation:
-    """Move the invocation to these directories, one after the other."""
+def in_directories(call: Invocation, directories: Sequence[Word]) -> Invocation:
+    """Return the invocation after changing to these directories, one after the other."""
     if not directories:
-        return given
-    places = given.places.fork()
+        return call
+    dirs = call.dirs.fork()
     for directory in directories:
-        places.move(directory, certain=True)
-    return given.at(places)
+        dirs.move(directory, certain=True)
+    return call.at(dirs)
 
 
-def _chosen(words: Sequence[Word], options: frozenset[str]) -> Iterator[Word]:
-    """List the values of these options. Words after `--` belong to another program."""
+def _option_values(words: Sequence[Word], options: frozenset[str]) -> Iterator[Word]:
+    """Yield the values of these options. Words after `--` belong to another program."""
     for at, word in enumerate(words):
         name, equals, _ = word.text.partition("=")
         if word.text == "--":

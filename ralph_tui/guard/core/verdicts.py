@@ -1,4 +1,4 @@
-"""Makes denials, and the exception with which a rule ends the reading at once."""
+"""Creates verdicts, and the exception by which a rule stops the analysis."""
 
 from collections.abc import Mapping
 from typing import NoReturn
@@ -14,48 +14,50 @@ class DeniedError(Exception):
     """A rule forbids the command."""
 
     def __init__(self, verdict: Verdict) -> None:
-        """Carry the verdict up to `judge_command`."""
+        """Keep the verdict for `judge_command`."""
         super().__init__(verdict.message)
         self.verdict = verdict
 
 
 def denial(rule: str, part: str, reason: str, instead: str) -> Verdict:
-    """Make a denial.
+    """Return a denial.
 
     Args:
         rule: The rule's name, such as `git-read-only`.
-        part: The part of the command that is refused; cut to what a line can show.
+        part: The refused part of the command; shortened to fit on a line.
         reason: Why, as a sentence without a full stop.
         instead: What to do instead, as a sentence.
     """
-    return Verdict(decision="deny", rule=rule, part=_shown(part), reason=reason, instead=instead)
+    return Verdict(
+        decision="deny", rule=rule, part=_shortened(part), reason=reason, instead=instead
+    )
 
 
-def _shown(part: str) -> str:
-    # Half a character cannot be sent on.
+def _shortened(part: str) -> str:
+    # A lone surrogate cannot be encoded.
     part = part[: _PART_LIMIT + 1].encode("utf-8", "replace").decode()
     return part if len(part) <= _PART_LIMIT else part[: _PART_LIMIT - 1] + "…"
 
 
-def asking(verdict: Verdict, asks: Mapping[str, str]) -> Verdict:
-    """Make the verdict on a harmless call that the person wants to be asked about.
+def ask_verdict(verdict: Verdict, asks: Mapping[str, str]) -> Verdict:
+    """Return the verdict on a harmless call that needs the person's permission.
 
-    `asks` maps each entry of the person's list to the command that matches it.
+    `asks` maps each matching entry of the person's list to the command it matches.
     """
     listed = " and ".join(f"`{entry}`" for entry in asks)
     return Verdict(
         decision="ask",
         rule=ASK_FIRST,
-        part=_shown("; ".join(dict.fromkeys(asks.values()))),
-        reason=f"The person wants to be asked about {listed}",
-        instead="Where nobody can be asked, it is denied.",
+        part=_shortened("; ".join(dict.fromkeys(asks.values()))),
+        reason=f"The person must be asked about {listed}",
+        instead="If nobody can be asked, it is denied.",
         command=verdict.command,
         asks=tuple(asks),
     )
 
 
 def deny(rule: str, part: str, reason: str, instead: str) -> NoReturn:
-    """Raise a denial, whose arguments are those of `denial`.
+    """Raise a denial; see `denial` for the arguments.
 
     Raises:
         DeniedError: Always.
@@ -64,11 +66,11 @@ def deny(rule: str, part: str, reason: str, instead: str) -> NoReturn:
 
 
 def unreadable(part: str, reason: str = "The command cannot be read with certainty") -> Verdict:
-    """Make the denial for what cannot be understood: fail closed."""
+    """Return the denial of a command that cannot be read."""
     return denial("unreadable-command", part, reason, SPLIT)
 
 
 EMPTY = denial(
-    "unreadable-command", "", "The command is empty or not a text", "Say which command to run."
+    "unreadable-command", "", "The command is empty or is not text", "Give a command to run."
 )
-"""Nothing to run is a mistake of the caller, and no reason to start a shell."""
+"""The denial of an empty command, which is a mistake of the caller."""

@@ -1,8 +1,8 @@
-"""Compares two looks at a repository: what changed, who did it, and what puts it back. Pure.
+"""Compares two snapshots of a repository: what changed, who did it, and how to restore it. Pure.
 
-Who made a change cannot be read from a repository: its times and names can be forged. So it is known from
-when the looks were taken. What changed while nothing of an agent ran is the person's, unless it carries the
-mark that git writes into the reflog for what agents start; everything else is in doubt, and doubt is said.
+Times and names in a repository can be forged, so they do not show who made a change. Instead the author
+follows from when the snapshots were taken. A change while no agent process ran is the person's, unless it has
+the mark that agent processes leave in the reflog. The author of any other change is unknown.
 """
 
 import shlex
@@ -14,7 +14,7 @@ from ralph_tui.domain.formatting import shortlist
 from ralph_tui.domain.sanitize import one_line
 
 STAGE = " (stage "
-"""Marks the entries of a path in conflict."""
+"""Follows the path in the key of a conflicted index entry."""
 
 
 @dataclass(frozen=True)
@@ -22,30 +22,30 @@ class Snapshot:
     """A repository at one moment."""
 
     head: str
-    """The branch HEAD represents, or a commit when it is detached."""
+    """The branch that HEAD points to, or a commit if HEAD is detached."""
     above: str = ""
-    """The top of the work tree, when the project is a directory below it; all paths are from there."""
+    """The top of the work tree if the project is below it; all paths are relative to it."""
     refs: Mapping[str, str] = field(default_factory=dict)
     index: Mapping[str, str] = field(default_factory=dict)
-    """`MODE,OBJECT` of each path, with what git was told about it."""
+    """`TAG MODE,OBJECT` of each path; a lower-case tag marks a path whose changes git ignores."""
     stash: tuple[str, ...] = ()
     config: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     hooks: Mapping[str, str] = field(default_factory=dict)
     worktrees: tuple[str, ...] = ()
     submodules: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    """Of each that is checked out: what its HEAD represents, empty when detached, and the commit."""
+    """For each one checked out: the branch of its HEAD, empty if detached, and the commit."""
     marked: frozenset[str] = frozenset()
-    """Commits that HEAD's reflog says an agent's process moved to."""
+    """Commits that an agent's process moved HEAD to, according to the reflog."""
 
 
 @dataclass(frozen=True)
 class OwnCommit:
-    """A commit that ralph itself made on the checked out branch.
+    """A commit that ralph itself made on the checked-out branch.
 
     Attributes:
         branch: The branch's name, without `refs/heads/`.
         commit: The new commit.
-        entries: `MODE,OBJECT` of each path that it changed, from the top of the work tree; empty when deleted.
+        entries: `MODE,OBJECT` of each changed path, relative to the top of the work tree; empty if deleted.
     """
 
     branch: str
@@ -54,7 +54,7 @@ class OwnCommit:
 
 
 def with_commit(before: Snapshot, made: OwnCommit) -> Snapshot:
-    """Return the snapshot as it must be after ralph's own commit: nothing else may have changed."""
+    """Return the snapshot to expect after ralph's own commit, if nothing else changes."""
     index = dict(before.index)
     for path, entry in made.entries.items():
         if entry:
@@ -66,12 +66,12 @@ def with_commit(before: Snapshot, made: OwnCommit) -> Snapshot:
     return replace(before, refs=refs, index=index)
 
 
-SHOWN = 20
-"""Paths of the index that are put back one by one; more are put back together."""
+_MAX_LISTED_PATHS = 20
+"""The most index paths to restore one by one; with more, the whole index is restored."""
 
 
 class Author(StrEnum):
-    """Who made a change, as far as it can be known."""
+    """Who made a change, as far as it is known."""
 
     AGENT = "agent"
     PERSON = "person"
@@ -80,56 +80,56 @@ class Author(StrEnum):
 
 @dataclass(frozen=True)
 class Item:
-    """One thing that changed, who did it, and the command that puts it back."""
+    """A single change, its author, and the command that undoes it."""
 
     text: str
     restore: str = ""
     part: str = ""
-    """What changed: HEAD, the full name of a reference, index, stash, config, hooks, worktrees or submodule."""
+    """HEAD, the full name of a reference, index, stash, config, hooks, worktrees or submodule."""
     old: str = ""
     new: str = ""
-    """Before and after, where the part represents a commit."""
+    """The values before and after, for HEAD, references and the stash."""
     author: Author = Author.UNKNOWN
 
 
 @dataclass(frozen=True)
 class Change:
-    """What changed between two snapshots."""
+    """The changes between two snapshots."""
 
     items: tuple[Item, ...]
 
     @property
     def by_person(self) -> bool:
-        """Whether all of it was surely not done by an agent."""
+        """Whether the person certainly made every change."""
         return all(item.author is Author.PERSON for item in self.items)
 
     @property
     def by_agent(self) -> bool:
-        """Whether some of it surely was."""
+        """Whether an agent certainly made some of the changes."""
         return any(item.author is Author.AGENT for item in self.items)
 
     @property
     def summary(self) -> str:
-        """What changed, in one sentence."""
+        """A sentence that lists the changes."""
         texts = [item.text for item in self.items]
         more = f" and {len(texts) - 3} more" if len(texts) > 3 else ""
         return "; ".join(texts[:3]) + more
 
     @property
     def restore(self) -> str:
-        """A command line that puts everything back that can be put back."""
+        """A command line that undoes everything that can be undone."""
         return " && ".join(item.restore for item in self.items if item.restore)
 
 
 def compare(
     before: Snapshot | None, after: Snapshot | None, *, quiet: bool = False
 ) -> Change | None:
-    """Return what changed between two looks, or None.
+    """Return the changes between two snapshots, or None.
 
     Args:
-        before: The earlier look; None when there was no repository.
-        after: The later look.
-        quiet: Whether nothing of an agent ran between them.
+        before: The earlier snapshot; None if there was no repository.
+        after: The later snapshot.
+        quiet: Whether no agent process ran between them.
     """
     if before is None or after is None:
         return _appeared_or_gone(before, after)
@@ -147,15 +147,15 @@ def compare(
     return Change(items) if items else None
 
 
-def disturbing(
+def disruptive_items(
     change: Change, before: Snapshot, follows: Callable[[str, str], bool]
 ) -> tuple[Item, ...]:
-    """Return what a person must not do under an agent that works: it takes the work it builds on away.
+    """Return the changes by a person that remove what a running agent builds on.
 
     Args:
         change: What the person changed.
-        before: The look before that.
-        follows: Whether the second commit is built on the first.
+        before: The snapshot before the change.
+        follows: Returns whether the second commit descends from the first.
     """
     return tuple(item for item in change.items if _disturbs(item, before, follows))
 
@@ -166,7 +166,7 @@ def _disturbs(item: Item, before: Snapshot, follows: Callable[[str, str], bool])
             detached = not item.old.startswith("refs/") and not item.new.startswith("refs/")
             return not (detached and follows(item.old, item.new))
         case "stash":
-            return bool(item.new)  # a stash takes the files away, a dropped one does not
+            return bool(item.new)  # only making a stash changes the files
         case "submodule" | "":
             return True
         case part if part == before.head:
@@ -178,7 +178,7 @@ def _disturbs(item: Item, before: Snapshot, follows: Callable[[str, str], bool])
 def _appeared_or_gone(before: Snapshot | None, after: Snapshot | None) -> Change | None:
     if before is after:
         return None
-    text = "the repository is gone" if before else "a repository was made where there was none"
+    text = "the repository was deleted" if before else "a repository was created"
     return Change((Item(text),))
 
 
@@ -208,7 +208,7 @@ def _refs(before: Snapshot, after: Snapshot) -> Iterator[Item]:
             continue
         name = shlex.quote(ref)
         if old is None:
-            text, restore = f"{_short(ref)} was made", f"git update-ref -d {name} {new}"
+            text, restore = f"{_short(ref)} was created", f"git update-ref -d {name} {new}"
         elif new is None:
             text, restore = f"{_short(ref)} was deleted", f"git update-ref {name} {old}"
         else:
@@ -225,14 +225,14 @@ def _index(before: Snapshot, after: Snapshot) -> Iterator[Item]:
     names = shortlist([one_line(path, 60) for path in changed], 3)
     git = f"git -C {shlex.quote(before.above)}" if before.above else "git"
     restore = f"{git} read-tree HEAD"
-    if len(changed) <= SHOWN and not any(STAGE in path for path in changed):
+    if len(changed) <= _MAX_LISTED_PATHS and not any(STAGE in path for path in changed):
         restore = f"{git} update-index" + "".join(
-            _put_back(p, before.index.get(p)) for p in changed
+            _restore_option(p, before.index.get(p)) for p in changed
         )
     yield Item(f"the index was changed ({names})", restore, "index")
 
 
-def _put_back(path: str, entry: str | None) -> str:
+def _restore_option(path: str, entry: str | None) -> str:
     if entry is None:
         return f" --force-remove {shlex.quote(path)}"
     mode_and_object = entry.partition(" ")[2]
@@ -249,7 +249,7 @@ def _stash(before: Snapshot, after: Snapshot) -> Iterator[Item]:
             # `stash@{0}` is the newest, which is last in the file.
             number = len(after.stash) - 1 - after.stash.index(commit)
             restore = f"git stash drop 'stash@{{{number}}}'"
-            yield Item(f"a stash {_short(commit)} was made", restore, "stash", new=commit)
+            yield Item(f"a stash {_short(commit)} was created", restore, "stash", new=commit)
 
 
 def _config(before: Snapshot, after: Snapshot) -> Iterator[Item]:
@@ -271,7 +271,7 @@ def _hooks(before: Snapshot, after: Snapshot) -> Iterator[Item]:
         if old == new:
             continue
         path = f'"$(git rev-parse --git-path hooks)"/{shlex.quote(name)}'
-        done = "made" if old is None else "deleted" if new is None else "changed"
+        done = "created" if old is None else "deleted" if new is None else "changed"
         restore = f"rm {path}" if old is None else ""
         yield Item(f"the hook {one_line(name, 60)} was {done}", restore, "hooks")
 
@@ -281,7 +281,7 @@ def _worktrees(before: Snapshot, after: Snapshot) -> Iterator[Item]:
         made = path in after.worktrees
         verb = "remove --force" if made else "repair"
         restore = f"git worktree {verb} {shlex.quote(path)}"
-        text = f"the worktree {one_line(path)} was {'made' if made else 'removed'}"
+        text = f"the worktree {one_line(path)} was {'created' if made else 'removed'}"
         yield Item(text, restore, "worktrees")
 
 
@@ -293,7 +293,7 @@ def _submodules(before: Snapshot, after: Snapshot) -> Iterator[Item]:
         place = f"{before.above}/{path}" if before.above else path
         shown, git = one_line(path, 60), f"git -C {shlex.quote(place)}"
         if old is None or new is None:
-            text, restore = f"the submodule {shown} was {'made' if new else 'removed'}", ""
+            text, restore = f"the submodule {shown} was {'created' if new else 'removed'}", ""
         else:
             text = f"the submodule {shown} was moved from {_short(old[1])} to {_short(new[1])}"
             restore = f"{git} update-ref --no-deref HEAD {old[1]}"

@@ -1,4 +1,4 @@
-"""Looks at the repository before and after each session, so that no change goes unseen."""
+"""Takes snapshots of the repository, so that no change around a session goes unnoticed."""
 
 import hashlib
 import os
@@ -19,7 +19,7 @@ from ralph_tui.guard.repository.changes import (
     OwnCommit,
     Snapshot,
     compare,
-    disturbing,
+    disruptive_items,
     with_commit,
 )
 from ralph_tui.guard.sandbox.environment import REFLOG_MARK
@@ -32,7 +32,7 @@ __all__ = [
     "RepositoryWatcher",
     "Snapshot",
     "compare",
-    "disturbing",
+    "disruptive_items",
     "with_commit",
 ]
 
@@ -40,25 +40,25 @@ _TIMEOUT_SECONDS = 60.0
 _GITLINK = "160000"
 """The mode of a submodule in the index."""
 
-_MOST_COMMITS = 20
+_MAX_COMMITS = 20
 
-_WHERE = ("--absolute-git-dir", "--git-common-dir", "--is-inside-git-dir")
+_DIRECTORY_QUERIES = ("--absolute-git-dir", "--git-common-dir", "--is-inside-git-dir")
 
 
 _SETTLED_SECONDS = 2.0
-"""How long a file must have been left alone before its times tell that it is the same."""
+"""Seconds since the last change of a file from which its times prove that it is unchanged."""
 
 Stamp = tuple[int, ...] | None
-"""What `lstat` says of a file, None where there is none. Of a directory, whose files are stamped, less."""
+"""The metadata of a file, or None if there is none. A directory has less, because its files have stamps."""
 
 
 @dataclass(frozen=True)
-class _Look:
-    """What git said of the repository, and the stamps of every file it read to say so."""
+class _Observation:
+    """What git reports about the repository, and the stamps of the files it read."""
 
-    own: Path
-    """Git's directory of this work tree; `common` is the one that all work trees share."""
-    common: Path
+    git_dir: Path
+    """Git's directory for this work tree; `common_dir` is shared by all work trees."""
+    common_dir: Path
     top: Path
     head: str
     refs: Mapping[str, str]
@@ -69,118 +69,121 @@ class _Look:
 
 
 class RepositoryWatcher:
-    """Looks at the repository of a project; every call blocks.
+    """Observes the repository of a project. Every call blocks.
 
-    A look starts git only when a file that git would read has changed since the last look. The times of
-    a file that was written a moment ago do not prove that it is the same, so git is asked again.
+    Git runs only if a file that it would read has changed since the last observation. The times of a file
+    written a moment ago do not prove that it is unchanged, so then git runs again.
     """
 
     def __init__(self, root: Path, *, clock: Callable[[], float] = time.time) -> None:
-        """Look at the repository that `root` is in; the clock is the one of its files, in seconds."""
+        """Observe the repository that contains `root`; `clock` returns the file system's time in seconds."""
         self._root = root
         self._clock = clock
-        self._last: _Look | None = None
+        self._last: _Observation | None = None
 
     def snapshot(self) -> Snapshot | None:
-        """Return the repository as it is now, or None when there is none or no git.
+        """Return the current state of the repository, or None if there is no repository or no git.
 
         Raises:
-            SetupError: There is a repository, but git cannot read it.
+            SetupError: Git cannot read the repository.
         """
-        look = self._look()
-        if look is None:
+        observed = self._observe()
+        if observed is None:
             return None
         return Snapshot(
-            head=look.head,
-            above="" if look.top == self._root.resolve() else str(look.top),
-            refs=look.refs,
-            index=look.index,
-            stash=_stashed(look.common),
-            config=look.config,
-            hooks=_hook_files(look.common),
-            worktrees=look.worktrees,
-            submodules=self._submodules(look.index, look.top),
-            marked=_marked(look.own / "logs" / "HEAD"),
+            head=observed.head,
+            above="" if observed.top == self._root.resolve() else str(observed.top),
+            refs=observed.refs,
+            index=observed.index,
+            stash=_stashed_commits(observed.common_dir),
+            config=observed.config,
+            hooks=_hook_files(observed.common_dir),
+            worktrees=observed.worktrees,
+            submodules=self._submodules(observed.index, observed.top),
+            marked=_agent_commits(observed.git_dir / "logs" / "HEAD"),
         )
 
     def follows(self, old: str, new: str) -> bool:
-        """Return whether the commit `new` is built on `old`; False also where git cannot tell."""
-        return self._ask("merge-base", "--is-ancestor", old, new).returncode == 0
+        """Return whether commit `new` descends from `old`; False if git cannot tell."""
+        return self._run_git("merge-base", "--is-ancestor", old, new).returncode == 0
 
     def commits(self, old: str, new: str) -> tuple[str, ...]:
-        """Return the commits after `old` up to `new`, the newest first: the short hash and the subject."""
+        """Return the short hash and subject of each commit after `old` up to `new`, newest first."""
         span = f"{old}..{new}" if old else new
-        said = self._git("log", "--format=%h %s", f"--max-count={_MOST_COMMITS}", span, "--")
-        return tuple(one_line(line) for line in said.decode(errors="replace").splitlines())
+        output = self._git("log", "--format=%h %s", f"--max-count={_MAX_COMMITS}", span, "--")
+        return tuple(one_line(line) for line in output.decode(errors="replace").splitlines())
 
-    def _look(self) -> _Look | None:
-        """Return what git says of the repository, without asking it again where nothing changed."""
+    def _observe(self) -> _Observation | None:
+        """Return what git reports about the repository, from the last observation if nothing changed."""
         last, self._last = self._last, None
-        if last is not None and self._stamps(last.own, last.common, last.top) == last.stamps:
+        if (
+            last is not None
+            and self._stamps(last.git_dir, last.common_dir, last.top) == last.stamps
+        ):
             self._last = last
             return last
         if not _may_be_inside(self._root.resolve()):
             return None
         began = self._clock()
         try:
-            found = self._ask("rev-parse", *_WHERE)
+            found = self._run_git("rev-parse", *_DIRECTORY_QUERIES)
         except FileNotFoundError:
             return None
         if found.returncode:
-            self._require_none(one_line(found.stderr.decode(errors="replace")))
+            self._require_no_repository(one_line(found.stderr.decode(errors="replace")))
             return None
         lines = found.stdout.decode(errors="surrogateescape").splitlines()
-        own, common = (self._root / line for line in lines[:2])
+        git_dir, common_dir = (self._root / line for line in lines[:2])
         if lines[2] == "true":
             raise SetupError(
-                f"{self._root} is inside of git's own directory {own}, or a bare repository.",
-                "Run in a work tree: `git clone` or `git worktree add` makes one.",
+                f"{self._root} is inside git's own directory {git_dir} or is a bare repository.",
+                "Run in a work tree. Create one with `git clone` or `git worktree add`.",
             )
         top = Path(
             os.fsdecode(self._git("rev-parse", "--show-toplevel").removesuffix(b"\n")) or self._root
         )
-        stamps = self._stamps(own, common, top)
-        look = _Look(
-            own=own,
-            common=common,
+        stamps = self._stamps(git_dir, common_dir, top)
+        observed = _Observation(
+            git_dir=git_dir,
+            common_dir=common_dir,
             top=top,
             head=self._head(),
             refs=self._refs(),
             index=self._index(top),
-            config=self._config(common, own),
+            config=self._config(common_dir, git_dir),
             worktrees=self._worktree_paths(),
             stamps=stamps,
         )
         if stamps and _settled(stamps, began):
-            self._last = look
-        return look
+            self._last = observed
+        return observed
 
-    def _stamps(self, own: Path, common: Path, top: Path) -> Mapping[Path, Stamp]:
-        """Stamp every file that git reads for a look; empty where they cannot all be known."""
+    def _stamps(self, git_dir: Path, common_dir: Path, top: Path) -> Mapping[Path, Stamp]:
+        """Stamp every file that git reads for an observation; return none if they cannot all be known."""
         root = self._root.resolve()
         above = [d for d in (root, *root.parents) if d == top or top in d.parents]
         if not above or any(os.path.lexists(d / ".git") for d in above if d != top):
             return {}  # another directory may become the repository at any time
         paths = {top, *(d / ".git" for d in above)}
         for name in ("HEAD", "index", "commondir", "config.worktree"):
-            paths.add(own / name)
-        paths |= {common / "config", common / "packed-refs", common / "HEAD"}
-        for directory in {own, common}:
+            paths.add(git_dir / name)
+        paths |= {common_dir / "config", common_dir / "packed-refs", common_dir / "HEAD"}
+        for directory in {git_dir, common_dir}:
             for folder in ("refs", "reftable"):
                 paths |= {p for p in (directory / folder).rglob("*") if not p.is_dir()}
-        paths |= {p / "gitdir" for p in (common / "worktrees").glob("*")}
+        paths |= {p / "gitdir" for p in (common_dir / "worktrees").glob("*")}
         return {path: _stamp(path) for path in paths}
 
-    def _require_none(self, said: str) -> None:
-        """Accept that git finds no repository; any other reason is trouble.
+    def _require_no_repository(self, error: str) -> None:
+        """Accept only the absence of a repository as the reason for git's failure.
 
         Raises:
-            SetupError: There is one that git cannot read, such as another user's.
+            SetupError: There is a repository that git cannot read, such as another user's.
         """
-        if "not a git repository (or any" not in said or (self._root / ".git").exists():
+        if "not a git repository (or any" not in error or (self._root / ".git").exists():
             raise SetupError(
-                f"git cannot read the repository of {self._root}: {said.removeprefix('fatal: ')}",
-                "Run `git status` there; it says why.",
+                f"git cannot read the repository of {self._root}: {error.removeprefix('fatal: ')}",
+                "Run `git status` there to see why.",
             )
 
     def _head(self) -> str:
@@ -195,9 +198,9 @@ class RepositoryWatcher:
         return {name: commit for commit, _, name in pairs}
 
     def _index(self, top: Path) -> dict[str, str]:
-        """Return tag, mode and object by path; a lower-case tag is a file git was told not to look at."""
+        """Return tag, mode and object by path; a lower-case tag marks a path whose changes git ignores."""
         found: dict[str, str] = {}
-        listed = self._git("ls-files", "-s", "-v", "-z", place=top)
+        listed = self._git("ls-files", "-s", "-v", "-z", directory=top)
         text = listed.decode(errors="surrogateescape")
         for line in text.split("\0"):
             about, _, path = line.partition("\t")
@@ -209,23 +212,23 @@ class RepositoryWatcher:
         return found
 
     def _submodules(self, index: Mapping[str, str], top: Path) -> dict[str, tuple[str, str]]:
-        """Return the HEAD of each submodule that is checked out."""
+        """Return branch and commit of the HEAD of each checked-out submodule."""
         heads: dict[str, tuple[str, str]] = {}
         for path, entry in index.items():
-            place = top / path
-            if f" {_GITLINK}," not in entry or not os.path.lexists(place / ".git"):
+            directory = top / path
+            if f" {_GITLINK}," not in entry or not os.path.lexists(directory / ".git"):
                 continue
-            asked = self._git("rev-parse", "HEAD", check=False, place=place)
+            asked = self._git("rev-parse", "HEAD", check=False, directory=directory)
             if not asked:
                 continue
             commit = asked.decode(errors="surrogateescape").strip()
-            branch = self._git("symbolic-ref", "-q", "HEAD", check=False, place=place)
+            branch = self._git("symbolic-ref", "-q", "HEAD", check=False, directory=directory)
             heads[path] = (branch.decode(errors="surrogateescape").strip(), commit)
         return heads
 
-    def _config(self, common: Path, own: Path) -> dict[str, tuple[str, ...]]:
+    def _config(self, common_dir: Path, git_dir: Path) -> dict[str, tuple[str, ...]]:
         found: dict[str, tuple[str, ...]] = {}
-        for file in (common / "config", own / "config.worktree"):
+        for file in (common_dir / "config", git_dir / "config.worktree"):
             if not file.is_file():
                 continue
             text = self._git("config", "--file", str(file), "--list", "-z")
@@ -242,23 +245,23 @@ class RepositoryWatcher:
             line.removeprefix(prefix) for line in lines.splitlines() if line.startswith(prefix)
         )
 
-    def _git(self, *arguments: str, check: bool = True, place: Path | None = None) -> bytes:
-        done = self._ask(*arguments, place=place)
+    def _git(self, *arguments: str, check: bool = True, directory: Path | None = None) -> bytes:
+        done = self._run_git(*arguments, directory=directory)
         if done.returncode and check:
-            said = one_line(done.stderr.decode(errors="replace"))
-            raise SetupError(f"`git {arguments[0]}` failed: {said}", "Run `git status` there.")
+            error = one_line(done.stderr.decode(errors="replace"))
+            raise SetupError(f"`git {arguments[0]}` failed: {error}", "Run `git status` there.")
         return b"" if done.returncode else done.stdout
 
-    def _ask(
-        self, *arguments: str, place: Path | None = None
+    def _run_git(
+        self, *arguments: str, directory: Path | None = None
     ) -> "subprocess.CompletedProcess[bytes]":
-        # Settings of the repository may name programs to run; reading must start none of them.
+        # The repository's settings may name programs, which must not run here.
         quiet = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
         kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
         try:
             return subprocess.run(
                 ["git", *quiet, *arguments],
-                cwd=place or self._root,
+                cwd=directory or self._root,
                 env=kept | {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"},
                 capture_output=True,
                 stdin=subprocess.DEVNULL,
@@ -267,13 +270,13 @@ class RepositoryWatcher:
             )
         except subprocess.TimeoutExpired as error:
             raise SetupError(
-                f"`git {arguments[0]}` did not end within {_TIMEOUT_SECONDS:.0f} seconds.",
+                f"`git {arguments[0]}` timed out after {_TIMEOUT_SECONDS:.0f} seconds.",
                 "Run it in the project to see why.",
             ) from error
 
 
 def _may_be_inside(directory: Path) -> bool:
-    """Tell whether git could find a repository from here: a `.git`, or a bare one, here or above."""
+    """Return whether there is a repository, possibly a bare one, in a directory or above it."""
     return any(
         os.path.lexists(d / ".git")
         or (os.path.lexists(d / "HEAD") and os.path.lexists(d / "objects"))
@@ -290,38 +293,39 @@ def _stamp(path: Path) -> Stamp:
         return None
     if stat.S_ISDIR(info.st_mode):
         return (info.st_mode, info.st_dev, info.st_ino, info.st_uid)
-    # Nobody can set the time of the last change of a file's data and attributes back, unlike the others.
+    # Unlike the other times, ctime cannot be set back.
     times = (info.st_mtime_ns, info.st_ctime_ns)
     return (info.st_mode, info.st_dev, info.st_ino, info.st_uid, info.st_size, *times)
 
 
 def _settled(stamps: Mapping[Path, Stamp], began: float) -> bool:
-    """Tell whether all these files were left alone for a while before the look began."""
+    """Return whether no file changed shortly before the observation began."""
     before = int((began - _SETTLED_SECONDS) * 1e9)
     return all(max(s[-2:]) < before for s in stamps.values() if s is not None and len(s) > 4)
 
 
-def _stashed(common: Path) -> tuple[str, ...]:
-    """List the stashed commits, oldest first; a stash is nothing but the reflog of one reference."""
+def _stashed_commits(common_dir: Path) -> tuple[str, ...]:
+    """Return the stashed commits, oldest first; git stores the stash as the reflog of one reference."""
     return tuple(
-        line.split(b" ")[1].decode() for line in _reflog(common / "logs" / "refs" / "stash")
+        line.split(b" ")[1].decode()
+        for line in _reflog_lines(common_dir / "logs" / "refs" / "stash")
     )
 
 
-def _marked(log: Path) -> frozenset[str]:
+def _agent_commits(log: Path) -> frozenset[str]:
     mark = f"\t{REFLOG_MARK}".encode()
-    return frozenset(line.split(b" ")[1].decode() for line in _reflog(log) if mark in line)
+    return frozenset(line.split(b" ")[1].decode() for line in _reflog_lines(log) if mark in line)
 
 
-def _reflog(path: Path) -> list[bytes]:
+def _reflog_lines(path: Path) -> list[bytes]:
     try:
         return [line for line in path.read_bytes().splitlines() if line.count(b" ") > 1]
-    except OSError:  # no such log, or none at all in this repository
+    except OSError:  # there is no such log
         return []
 
 
-def _hook_files(common: Path) -> dict[str, str]:
-    directory = common / "hooks"
+def _hook_files(common_dir: Path) -> dict[str, str]:
+    directory = common_dir / "hooks"
     found: dict[str, str] = {}
     for path in sorted(directory.iterdir()) if directory.is_dir() else ():
         info = path.lstat()

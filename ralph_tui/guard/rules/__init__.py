@@ -1,5 +1,5 @@
 """The rules, one module for each kind of program.
 
-May not: walk a script; a rule judges one invocation and asks its walker about what that starts.
+May not: walk a script. A rule judges one invocation and has its walker judge what that starts.
 Callers: `guard.analysis`, and the git shim for git's rule.
 """

@@ -1,4 +1,4 @@
-"""Judges programs that move, copy and link: what arrives where, and which programs get another name."""
+"""Judges programs that move, copy and link: where files arrive, and whether a program gets another name."""
 
 import re
 from collections.abc import Sequence
@@ -9,9 +9,9 @@ from ralph_tui.guard.core.arguments import Arguments, Spec, names, parse
 from ralph_tui.guard.core.rule_context import (
     Invocation,
     Rules,
-    check_all,
+    check_writes,
     last_operand,
-    unreadable_part,
+    refuse_unreadable,
 )
 from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.shell.nodes import Simple, Word
@@ -22,102 +22,110 @@ _COPIES_IN_CODE = re.compile(
     r"(?:git|pip3?|poetry|conda|docker)['\"]",
     re.IGNORECASE,
 )
-_MOST_PAIRS = 4000
-"""Of things copied and places they may arrive at."""
+_MAX_PAIRS = 4000
+"""The most pairs of a source and a target that are compared."""
 
 
-def _move(given: Invocation) -> None:
-    read = parse(given.arguments, _TARGET_DIRECTORY)
-    sources, targets = _sources_and_targets(read)
-    check_all(sources, given)
-    check_all(targets, given, into=True)
+def _move(call: Invocation) -> None:
+    args = parse(call.arguments, _TARGET_DIRECTORY)
+    sources, targets = _sources_and_targets(args)
+    check_writes(sources, call)
+    check_writes(targets, call, into=True)
 
 
-def _copy(given: Invocation) -> None:
-    read = parse(given.arguments, _TARGET_DIRECTORY)
-    sources, targets = _sources_and_targets(read)
-    check_all(targets, given, into=True)
-    if read.has("-l", "--link", "-s", "--symbolic-link"):  # what is then written is the source
+def _copy(call: Invocation) -> None:
+    args = parse(call.arguments, _TARGET_DIRECTORY)
+    sources, targets = _sources_and_targets(args)
+    check_writes(targets, call, into=True)
+    # A later write to the link changes the source.
+    if args.has("-l", "--link", "-s", "--symbolic-link"):
         for source in sources:
-            given.places.check_guarded(source, given.shown)
-    _no_copies_of_programs(sources, given)
-    if len(sources) * len(targets) > _MOST_PAIRS:
-        unreadable_part(given.shown, "It is not known what is copied where")
+            call.dirs.check_guarded(source, call.shown)
+    _refuse_copies_of(sources, call)
+    if len(sources) * len(targets) > _MAX_PAIRS:
+        refuse_unreadable(call.shown, "The source or the target of the copy is not known")
     for target in targets:
-        _into_directory(target, sources, given)
+        _judge_arrival(target, sources, call)
 
 
-def _sources_and_targets(read: Arguments) -> tuple[Sequence[Word], Sequence[Word]]:
-    targets = read.values("-t", "--target-directory")
+def _sources_and_targets(args: Arguments) -> tuple[Sequence[Word], Sequence[Word]]:
+    targets = args.values("-t", "--target-directory")
     if targets:
-        return read.operands, targets
-    return read.operands[:-1], last_operand(read.operands)
+        return args.operands, targets
+    return args.operands[:-1], last_operand(args.operands)
 
 
-def _into_directory(target: Word, sources: Sequence[Word], given: Invocation) -> None:
-    """Judge `cp -r other/.git .`, which arrives as `./.git`; below a directory of its own a copy does no harm."""
-    places = given.places.resolve(target)
-    if places is not None and given.places.root not in places:
+def _judge_arrival(target: Word, sources: Sequence[Word], call: Invocation) -> None:
+    """Judge where a copy arrives, as `cp -r other/.git .` does at `./.git`; only the root matters."""
+    targets = call.dirs.resolve(target)
+    if targets is not None and call.dirs.root not in targets:
         return
     for source in sources:
         if source.text.rstrip("/").endswith("/.") and not all(
-            map(given.places.may_write, given.places.resolve(source) or ())
+            map(call.dirs.may_write, call.dirs.resolve(source) or ())
         ):
-            deny("git-files", given.shown, "A .git/ would be copied as well", "Name what to copy.")
+            deny(
+                "git-files",
+                call.shown,
+                "This also copies a .git/ directory",
+                "Name the files to copy.",
+            )
         name = source.text.rstrip("/").rpartition("/")[2]
         if name and not target.text.endswith(name):
             arrived = Word(f"{target.text}/{name}", "q" * (len(target.text) + 1 + len(name)))
-            given.places.check_guarded(arrived, given.shown)
+            call.dirs.check_guarded(arrived, call.shown)
 
 
-_NAMESAKES = names("git pip pip3 poetry conda pipenv virtualenv docker")
+_GUARDED_PROGRAMS = names("git pip pip3 poetry conda pipenv virtualenv docker")
 _PROGRAM = re.compile(
-    rf"(?:.*/)?(?:bin/(?:{'|'.join(sorted(_NAMESAKES))})|git-core(?:/(?!.*(?:\.sh|completion)).*)?)/?"
+    rf"(?:.*/)?(?:bin/(?:{'|'.join(sorted(_GUARDED_PROGRAMS))})|git-core(?:/(?!.*(?:\.sh|completion)).*)?)/?"
 )
 
 
 def names_program(word: Word) -> bool:
-    """Tell whether a word is a program that is judged by its name, of which a copy would have another."""
-    return bool(_PROGRAM.fullmatch(word.text) or looked_up(word))
+    """Return whether a word is a program that is judged by name, so that a copy would escape its rule."""
+    return bool(_PROGRAM.fullmatch(word.text) or looked_up_program(word))
 
 
-def no_copies(given: Invocation) -> None:
-    """Refuse to read such a program, for whatever a copy may be made by.
+def refuse_program_copies(call: Invocation) -> None:
+    """Refuse to read a program that is judged by name, because the output may be a copy of it.
 
     Raises:
-        DeniedError: One of the words is one.
+        DeniedError: One of the words is such a program.
     """
-    inputs = [word.cut(3) for word in given.arguments if word.text.startswith("if=")]
-    _no_copies_of_programs([*given.arguments, *inputs], given)
+    inputs = [word.cut(3) for word in call.arguments if word.text.startswith("if=")]
+    _refuse_copies_of([*call.arguments, *inputs], call)
 
 
-def _no_copies_of_programs(sources: Sequence[Word], given: Invocation) -> None:
+def _refuse_copies_of(sources: Sequence[Word], call: Invocation) -> None:
     for word in sources:
-        if looked_up(word) or any(map(names_program, given.places.forms(word) or (word,))):
-            refuse_copy(given.shown)
+        if looked_up_program(word) or any(
+            map(names_program, call.dirs.possible_words(word) or (word,))
+        ):
+            refuse_copy(call.shown)
 
 
 def judge_copies_in_code(code: str, shown: str) -> None:
-    """Refuse code in any language that gives such a program another name.
+    """Refuse code in any language that copies or links a program that is judged by name.
 
     Raises:
-        DeniedError: It does.
+        DeniedError: The code does this.
     """
     if ("bin/" in code or "which" in code) and _COPIES_IN_CODE.search(code):
         refuse_copy(shown)
 
 
 def refuse_copy(shown: str) -> NoReturn:
-    """Refuse to give a program another name.
+    """Refuse a command that gives a program another name.
 
     Raises:
         DeniedError: Always.
     """
-    deny("git-read-only", shown, "This gives a program another name", "Call it by its own.")
+    deny("git-read-only", shown, "This gives a program another name", "Use the program's own name.")
 
 
-def looked_up(word: Word) -> str:
-    """Return the program that a word such as `$(which git)` names; empty when it is none of these."""
+def looked_up_program(word: Word) -> str:
+    """Return the program that a word such as `$(which git)` looks up, if judged by name; else an empty string."""
     simples = (
         stage
         for script in word.scripts
@@ -125,25 +133,27 @@ def looked_up(word: Word) -> str:
         for stage in pipeline.stages
         if isinstance(stage, Simple)
     )
-    return next((s.values[-1] for s in simples if s.values[-1:] and s.values[-1] in _NAMESAKES), "")
+    return next(
+        (s.values[-1] for s in simples if s.values[-1:] and s.values[-1] in _GUARDED_PROGRAMS), ""
+    )
 
 
-def _link(given: Invocation) -> None:
-    read = parse(given.arguments, _TARGET_DIRECTORY)
-    for word in read.operands:
-        given.places.check_guarded(word, given.shown)
-    target = read.values("-t", "--target-directory") or last_operand(read.operands[1:])
-    check_all(target, given, into=True)
-    _no_copies_of_programs(read.operands, given)
+def _link(call: Invocation) -> None:
+    args = parse(call.arguments, _TARGET_DIRECTORY)
+    for word in args.operands:
+        call.dirs.check_guarded(word, call.shown)
+    target = args.values("-t", "--target-directory") or last_operand(args.operands[1:])
+    check_writes(target, call, into=True)
+    _refuse_copies_of(args.operands, call)
 
 
-def _install(given: Invocation) -> None:
+def _install(call: Invocation) -> None:
     spec = Spec("gmotSC", long=names("--group --mode --owner --target-directory --suffix"))
-    read = parse(given.arguments, spec)
-    targets = read.values("-t", "--target-directory") or last_operand(read.operands)
-    made = list(read.operands) if read.has("-d", "--directory") else targets
-    check_all(made, given, into=True)
-    _no_copies_of_programs(read.operands, given)
+    args = parse(call.arguments, spec)
+    targets = args.values("-t", "--target-directory") or last_operand(args.operands)
+    made = list(args.operands) if args.has("-d", "--directory") else targets
+    check_writes(made, call, into=True)
+    _refuse_copies_of(args.operands, call)
 
 
 RULES: Rules = MappingProxyType(

@@ -1,4 +1,4 @@
-"""Refuses what destroys more than the project's files: disks, users, the machine, and `find -delete`."""
+"""Refuses commands that damage more than project files: disks, users, the machine; judges `find -delete`."""
 
 import fnmatch
 import re
@@ -16,46 +16,46 @@ _SYSTEM = re.compile(
     r"|reboot|halt|poweroff|telinit|userdel|groupdel|deluser|swapoff|cryptsetup|lvremove|vgremove"
     r"|pvremove|zpool|badblocks|hdparm|kexec|rmmod|iptables|nft|visudo|crontab|umount|killall5"
 )
-_READING_SYSTEM = names("-l --list --version --help")
+_READING_OPTIONS = names("-l --list --version --help")
 
 
-def destroyer(program: str) -> Rule | None:
+def destructive_rule(program: str) -> Rule | None:
     """Return the rule for a program that changes disks, users or the machine, or None."""
     return _system if _SYSTEM.fullmatch(program) else None
 
 
-def _refuse(given: Invocation, reason: str) -> NoReturn:
-    deny("destructive", given.shown, reason, "Ask the person to do this, if it must be done.")
+def _refuse(call: Invocation, reason: str) -> NoReturn:
+    deny("destructive", call.shown, reason, "If this is necessary, ask the person to do it.")
 
 
-def _system(given: Invocation) -> None:
-    if given.arguments and all(w.text in _READING_SYSTEM for w in given.arguments):
+def _system(call: Invocation) -> None:
+    if call.arguments and all(w.text in _READING_OPTIONS for w in call.arguments):
         return
-    _refuse(given, "This changes disks, users or the machine itself")
+    _refuse(call, "This changes disks, users or the machine itself")
 
 
-def _init(given: Invocation) -> None:
-    if any(word.text in ("0", "6", "s", "S", "1") for word in given.arguments):
-        _refuse(given, "This stops the machine")
+def _init(call: Invocation) -> None:
+    if any(word.text in ("0", "6", "s", "S", "1") for word in call.arguments):
+        _refuse(call, "This stops the machine")
 
 
-def _systemctl(given: Invocation) -> None:
+def _systemctl(call: Invocation) -> None:
     verbs = names("poweroff reboot halt kexec suspend hibernate rescue emergency exit isolate")
-    if any(word.text in verbs for word in given.arguments):
-        _refuse(given, "This stops the machine")
+    if any(word.text in verbs for word in call.arguments):
+        _refuse(call, "This stops the machine")
 
 
-def _mount(given: Invocation) -> None:
-    if parse(given.arguments, Spec("ot", long=names("--options --types"))).operands:
-        _refuse(given, "This changes what the machine has mounted")
+def _mount(call: Invocation) -> None:
+    if parse(call.arguments, Spec("ot", long=names("--options --types"))).operands:
+        _refuse(call, "This changes the machine's mounts")
 
 
-def _sysctl(given: Invocation) -> None:
-    read = parse(given.arguments)
-    if read.has("-w", "--write", "-p", "--load", "--system") or any(
-        "=" in word.text for word in read.operands
+def _sysctl(call: Invocation) -> None:
+    args = parse(call.arguments)
+    if args.has("-w", "--write", "-p", "--load", "--system") or any(
+        "=" in word.text for word in args.operands
     ):
-        _refuse(given, "This changes the machine's kernel")
+        _refuse(call, "This changes the machine's kernel")
 
 
 # --- find -------------------------------------------------------------------------------------
@@ -69,12 +69,12 @@ _STATE_FILES = (
     "events.jsonl", "context_budget.json", "run.log", "MEMORY.md", "settings.json",
 )  # fmt: skip
 _GUARDED_DIRECTORIES = (".git", ".ralph", ".claude")
-_LONGEST_NAME = 255
-"""Longer patterns take long to compare, and mean nothing good."""
+_MAX_NAME = 255
+"""The most characters of a pattern to compare; a longer one counts as a match."""
 
 
-def _find(given: Invocation) -> None:
-    words = list(given.arguments)
+def _find(call: Invocation) -> None:
+    words = list(call.arguments)
     roots: list[Word] = []
     while words and words[0].text in ("-H", "-L", "-P"):
         words.pop(0)
@@ -84,20 +84,20 @@ def _find(given: Invocation) -> None:
     for at, word in enumerate(words):
         if word.text == "-delete":
             for path in found:
-                given.places.check_removal(path, given.shown)
+                call.dirs.check_removal(path, call.shown)
         elif word.text in _PRINTS and at + 1 < len(words):
-            given.places.check_write(words[at + 1], given.shown)
+            call.dirs.check_write(words[at + 1], call.shown)
         elif word.text in _EXECUTIONS:
-            _executed(words[at + 1 :], found, given)
+            _judge_execution(words[at + 1 :], found, call)
 
 
-def _executed(words: Sequence[Word], found: Sequence[Word], given: Invocation) -> None:
+def _judge_execution(words: Sequence[Word], found: Sequence[Word], call: Invocation) -> None:
     end = next((i for i, w in enumerate(words) if w.text in (";", "+")), len(words))
     command = words[:end]
     for path in found:
         filled = tuple(_filled(word, path) for word in command)
         if filled:
-            given.walker.run(filled, given)
+            call.walker.run(filled, call)
 
 
 def _filled(word: Word, path: Word) -> Word:
@@ -110,9 +110,9 @@ def _filled(word: Word, path: Word) -> Word:
 
 
 def found_paths(roots: Sequence[Word], tests: Sequence[Word]) -> list[Word]:
-    """List a path for each root that represents all that `find` may find there.
+    """Return one path for each root that represents everything `find` may find there.
 
-    One without a name test, or whose test may match ralph's or git's own files, can be anything.
+    Where `find` may find a guarded file, the path is a guarded one.
     """
     pattern = _pattern(tests)
     excluded = all(any(name in w.text for w in tests) for name in (".git", ".ralph"))
@@ -128,7 +128,7 @@ def found_paths(roots: Sequence[Word], tests: Sequence[Word]) -> list[Word]:
             text = f"{root.text}/{pattern.rpartition('/')[2] or 'found'}"
         if not known:
             last = (pattern or "*").rpartition("/")[2]
-            whole = len(last) > _LONGEST_NAME or any(
+            whole = len(last) > _MAX_NAME or any(
                 fnmatch.fnmatchcase(name, last) for name in _GUARDED_DIRECTORIES
             )
             text = f"{root.text}/.git" if whole else f"{root.text}/.ralph/{last}"
@@ -137,10 +137,10 @@ def found_paths(roots: Sequence[Word], tests: Sequence[Word]) -> list[Word]:
 
 
 def _pattern(tests: Sequence[Word]) -> str | None:
-    """Return the pattern of the first name test that is not negated."""
+    """Return the pattern of the first name test that is not negated, or None."""
     for at, word in enumerate(tests[:-1]):
         negated = at > 0 and tests[at - 1].text in ("!", "-not")
-        if word.text in _PATH_TESTS and _below_a_name(tests[at + 1].text):
+        if word.text in _PATH_TESTS and _below_plain_directory(tests[at + 1].text):
             return "found"
         if word.text in _NAME_TESTS and not negated and tests[at + 1].known:
             return tests[at + 1].text
@@ -152,8 +152,8 @@ def _pattern(tests: Sequence[Word]) -> str | None:
 _PATH_TESTS = names("-path -ipath -wholename -iwholename")
 
 
-def _below_a_name(pattern: str) -> bool:
-    """Tell whether a pattern for a whole path goes through a plain directory that is not guarded."""
+def _below_plain_directory(pattern: str) -> bool:
+    """Return whether a path pattern requires a plain directory that is not guarded."""
     parts = pattern.split("/")[:-1]
     return not any(name in pattern for name in _GUARDED_DIRECTORIES) and any(
         part.strip(".") and not any(c in part for c in "*?[") for part in parts
@@ -162,10 +162,10 @@ def _below_a_name(pattern: str) -> bool:
 
 def _may_match_guarded(pattern: str) -> bool:
     last = pattern.rpartition("/")[2].casefold()
-    if len(last) > _LONGEST_NAME:
+    if len(last) > _MAX_NAME:
         return True
-    names_of_all = (*_STATE_FILES, *_GUARDED_DIRECTORIES)
-    if any(fnmatch.fnmatchcase(name.casefold(), last) for name in names_of_all):
+    guarded_names = (*_STATE_FILES, *_GUARDED_DIRECTORIES)
+    if any(fnmatch.fnmatchcase(name.casefold(), last) for name in guarded_names):
         return True
     return any(name in pattern for name in _GUARDED_DIRECTORIES)
 

@@ -1,87 +1,87 @@
-"""Judges programs that write, move, remove, pack or transfer files, by the words that name those files."""
+"""Judges programs that write, remove, pack or transfer files, by the file names among their arguments."""
 
 import re
 from itertools import pairwise
 from types import MappingProxyType
 
 from ralph_tui.guard.core.arguments import NO_VALUES, Spec, names, parse
-from ralph_tui.guard.core.constants import just_made
+from ralph_tui.guard.core.constants import is_fresh_temp_directory
 from ralph_tui.guard.core.paths import names_guarded
-from ralph_tui.guard.core.rule_context import Invocation, Rule, Rules, check_all, last_operand
+from ralph_tui.guard.core.rule_context import Invocation, Rule, Rules, check_writes, last_operand
 from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.shell.nodes import UNKNOWN, Word, literal
 
 
-def _scp(given: Invocation) -> None:
-    read = parse(given.arguments, Spec("cDFiJloPSX"))
-    for text in read.values("-S"):
-        given.walker.shell(text, given)
-    for word in read.values("-o"):
+def _scp(call: Invocation) -> None:
+    args = parse(call.arguments, Spec("cDFiJloPSX"))
+    for text in args.values("-S"):
+        call.walker.shell(text, call)
+    for word in args.values("-o"):
         started = re.fullmatch(r"\w+command\s*[= ]\s*(.+)", word.text, re.IGNORECASE | re.DOTALL)
         if started is not None:
-            given.walker.shell(literal(started[1]), given)
-    check_all([w for w in last_operand(read.operands) if ":" not in w.text], given, into=True)
+            call.walker.shell(literal(started[1]), call)
+    check_writes([w for w in last_operand(args.operands) if ":" not in w.text], call, into=True)
 
 
-def _zip(given: Invocation) -> None:
-    for option, value in pairwise(given.arguments):
+def _zip(call: Invocation) -> None:
+    for option, value in pairwise(call.arguments):
         if option.text in ("-TT", "--unzip-command"):
-            given.walker.shell(value, given)
-    read = parse(given.arguments)
-    check_all(read.operands if read.has("-m", "--move") else read.operands[:1], given)
+            call.walker.shell(value, call)
+    args = parse(call.arguments)
+    check_writes(args.operands if args.has("-m", "--move") else args.operands[:1], call)
 
 
-def _rsync(given: Invocation) -> None:
+def _rsync(call: Invocation) -> None:
     spec = Spec("efT", long=names("--rsh --exclude --include --filter --exclude-from --files-from"))
-    read = parse(given.arguments, spec)
-    for text in read.values("-e", "--rsh"):
-        given.walker.shell(text, given)
-    clears = any(option.name.startswith("--del") for option in read.options)
-    target = [w for w in last_operand(read.operands) if ":" not in w.text]
-    check_all(target, given, into=not clears)
-    if read.has("--remove-source-files"):
-        check_all([w for w in read.operands[:-1] if ":" not in w.text], given)
+    args = parse(call.arguments, spec)
+    for text in args.values("-e", "--rsh"):
+        call.walker.shell(text, call)
+    clears = any(option.name.startswith("--del") for option in args.options)
+    target = [w for w in last_operand(args.operands) if ":" not in w.text]
+    check_writes(target, call, into=not clears)
+    if args.has("--remove-source-files"):
+        check_writes([w for w in args.operands[:-1] if ":" not in w.text], call)
 
 
-def _download(given: Invocation) -> None:
+def _download(call: Invocation) -> None:
     spec = Spec("oOPdHXFuAebcmTwUxQ", long=names("--output --output-document --directory-prefix"))
-    if given.program == "curl":
+    if call.program == "curl":
         spec = Spec("odHXFuAebcmTwUxK", long=names("--output --output-dir --data --header"))
     names_of_files = (
         "-o", "-P", "--output", "--output-document", "--directory-prefix", "--output-dir",
     )  # fmt: skip
-    wget = given.program == "wget"
-    read = parse(given.arguments, spec)
-    values = read.values(*names_of_files, *(("-O",) if wget else ()))
-    check_all([v for v in values if v.text != "-"], given, into=True)
-    if not values and (wget or read.has("-O", "--remote-name", "--remote-name-all")):
-        given.places.check_here(given.shown, certain=False)
-    for text in read.values("--use-askpass"):
-        given.walker.shell(text, given)
+    wget = call.program == "wget"
+    args = parse(call.arguments, spec)
+    values = args.values(*names_of_files, *(("-O",) if wget else ()))
+    check_writes([v for v in values if v.text != "-"], call, into=True)
+    if not values and (wget or args.has("-O", "--remote-name", "--remote-name-all")):
+        call.dirs.check_current_directory(call.shown, certain=False)
+    for text in args.values("--use-askpass"):
+        call.walker.shell(text, call)
 
 
-def _tar(given: Invocation) -> None:
-    words = list(given.arguments)
+def _tar(call: Invocation) -> None:
+    words = list(call.arguments)
     if words and not words[0].text.startswith("-") and words[0].bare:
         words[0] = Word("-" + words[0].text, "u" + words[0].kinds, words[0].raw)
     spec = Spec("fCTXbgHIKLNV", long=names("--file --directory --exclude --files-from"))
-    read = parse(words, spec)
-    for option in read.options:
+    args = parse(words, spec)
+    for option in args.options:
         if option.value is not None and option.name in _TAR_PROGRAMS:
             text = option.value.text.removeprefix("exec=")
-            given.walker.shell(Word(text, "q" * len(text), text), given)
-    if read.has("-x", "--extract", "--get"):
-        directories = read.values("-C", "--directory")
-        check_all(directories, given, into=True)
-        check_all([word for word in read.operands if names_guarded(word.text)], given)
-        if not directories and not read.has("-O", "--to-stdout"):
-            given.places.check_here(given.shown, certain=False)
-    elif read.has("-c", "-r", "-u", "--create", "--append", "--update"):
-        archives = read.values("-f", "--file")
-        check_all([v for v in archives if v.text != "-"], given)
-        if read.has("--remove-files"):
-            for word in read.operands:
-                given.places.check_removal(word, given.shown)
+            call.walker.shell(Word(text, "q" * len(text), text), call)
+    if args.has("-x", "--extract", "--get"):
+        directories = args.values("-C", "--directory")
+        check_writes(directories, call, into=True)
+        check_writes([word for word in args.operands if names_guarded(word.text)], call)
+        if not directories and not args.has("-O", "--to-stdout"):
+            call.dirs.check_current_directory(call.shown, certain=False)
+    elif args.has("-c", "-r", "-u", "--create", "--append", "--update"):
+        archives = args.values("-f", "--file")
+        check_writes([v for v in archives if v.text != "-"], call)
+        if args.has("--remove-files"):
+            for word in args.operands:
+                call.dirs.check_removal(word, call.shown)
 
 
 _TAR_PROGRAMS = (
@@ -90,150 +90,150 @@ _TAR_PROGRAMS = (
 )  # fmt: skip
 
 
-def _unzip(given: Invocation) -> None:
-    read = parse(given.arguments, Spec("dxP"))
-    check_all(read.values("-d"), given, into=True)
-    if not read.has("-d", "-l", "-p", "-t", "-v", "-Z"):
-        given.places.check_here(given.shown, certain=False)
+def _unzip(call: Invocation) -> None:
+    args = parse(call.arguments, Spec("dxP"))
+    check_writes(args.values("-d"), call, into=True)
+    if not args.has("-d", "-l", "-p", "-t", "-v", "-Z"):
+        call.dirs.check_current_directory(call.shown, certain=False)
 
 
 _DELETES = re.compile(r"-sdel|-d[frw]\d?")
 _MOVES = names("m mf")
 
 
-def _archiver(given: Invocation) -> None:
-    """Judge 7z, rar and their like: a verb, an archive, files, which some options and verbs delete."""
-    places = [word.cut(2) for word in given.arguments if word.text.startswith("-o")]
-    check_all(places, given, into=True)
-    verb, *files = [w for w in given.arguments if not w.text.startswith("-")] or [literal("")]
-    if verb.text in _MOVES or any(_DELETES.fullmatch(word.text) for word in given.arguments):
+def _archiver(call: Invocation) -> None:
+    """Judge 7z, rar and the like: a verb, an archive, and files, which some options and verbs delete."""
+    outputs = [word.cut(2) for word in call.arguments if word.text.startswith("-o")]
+    check_writes(outputs, call, into=True)
+    verb, *files = [w for w in call.arguments if not w.text.startswith("-")] or [literal("")]
+    if verb.text in _MOVES or any(_DELETES.fullmatch(word.text) for word in call.arguments):
         for word in files[1:]:
-            given.places.check_removal(word, given.shown)
+            call.dirs.check_removal(word, call.shown)
 
 
-def _aria(given: Invocation) -> None:
+def _aria(call: Invocation) -> None:
     spec = Spec("doijsxk", long=names("--dir --out --input-file --split"))
-    check_all(parse(given.arguments, spec).values("-d", "--dir", "-o", "--out"), given, into=True)
+    check_writes(parse(call.arguments, spec).values("-d", "--dir", "-o", "--out"), call, into=True)
 
 
-def _compressor(given: Invocation) -> None:
-    check_all(parse(given.arguments).operands, given)
+def _compressor(call: Invocation) -> None:
+    check_writes(parse(call.arguments).operands, call)
 
 
-def _keeping_compressor(given: Invocation) -> None:
-    """Judge a compressor that leaves its source alone unless it is told to remove it."""
-    read = parse(given.arguments)
-    check_all(read.operands if read.has("--rm", "-j") else read.operands[1:], given)
+def _keeping_compressor(call: Invocation) -> None:
+    """Judge a compressor that keeps its source file unless an option removes it."""
+    args = parse(call.arguments)
+    check_writes(args.operands if args.has("--rm", "-j") else args.operands[1:], call)
 
 
 _MODES = Spec(long=names("--reference --from"))
 
 
-def _remove(given: Invocation) -> None:
-    read = parse(given.arguments, Spec(long=names("--interactive")))
-    recursive = read.has("-r", "-R") or any(
-        "--recursive".startswith(o.name) and len(o.name) > 3 for o in read.options
+def _remove(call: Invocation) -> None:
+    args = parse(call.arguments, Spec(long=names("--interactive")))
+    recursive = args.has("-r", "-R") or any(
+        "--recursive".startswith(o.name) and len(o.name) > 3 for o in args.options
     )
-    if any(UNKNOWN in o.name for o in read.options):
+    if any(UNKNOWN in o.name for o in args.options):
         recursive = True
-    for word in read.operands:
-        if just_made(word, given.walker.source):
+    for word in args.operands:
+        if is_fresh_temp_directory(word, call.walker.source):
             continue
         if recursive:
-            given.places.check_removal(word, given.shown)
+            call.dirs.check_removal(word, call.shown)
         else:
-            given.places.check_write(word, given.shown)
+            call.dirs.check_write(word, call.shown)
 
 
-def _remove_trees(given: Invocation) -> None:
-    for word in parse(given.arguments).operands:
-        given.places.check_removal(word, given.shown)
+def _remove_trees(call: Invocation) -> None:
+    for word in parse(call.arguments).operands:
+        call.dirs.check_removal(word, call.shown)
 
 
-def _output(given: Invocation) -> None:
-    read = parse(given.arguments, Spec("oLPIHTin", long=names("--output")))
-    check_all(read.values("-o", "--output"), given)
+def _output(call: Invocation) -> None:
+    args = parse(call.arguments, Spec("oLPIHTin", long=names("--output")))
+    check_writes(args.values("-o", "--output"), call)
 
 
-def _everything(given: Invocation) -> None:
-    check_all(parse(given.arguments, Spec("srmdt", attached="")).operands, given)
+def _everything(call: Invocation) -> None:
+    check_writes(parse(call.arguments, Spec("srmdt", attached="")).operands, call)
 
 
 def _operands(spec: Spec = NO_VALUES, skip: int = 0, *, into: bool = False) -> Rule:
-    def rule(given: Invocation) -> None:
-        check_all(parse(given.arguments, spec).operands[skip:], given, into=into)
+    def rule(call: Invocation) -> None:
+        check_writes(parse(call.arguments, spec).operands[skip:], call, into=into)
 
     return rule
 
 
-def _chmod(given: Invocation) -> None:
-    operands = parse(given.arguments, _MODES).operands
-    check_all(operands[1:] if len(operands) > 1 else operands, given, into=True)
+def _chmod(call: Invocation) -> None:
+    operands = parse(call.arguments, _MODES).operands
+    check_writes(operands[1:] if len(operands) > 1 else operands, call, into=True)
     for word in operands[1:]:
-        if any(path == given.places.root for path in given.places.resolve(word) or ()):
-            _whole_project(given)
+        if any(path == call.dirs.root for path in call.dirs.resolve(word) or ()):
+            _whole_project(call)
 
 
-def _whole_project(given: Invocation) -> None:
-    recursive = any(o.name in ("-R", "--recursive") for o in parse(given.arguments).options)
+def _whole_project(call: Invocation) -> None:
+    recursive = any(o.name in ("-R", "--recursive") for o in parse(call.arguments).options)
     if recursive:
-        deny("git-files", given.shown, "This changes .git/ as well", "Name the files to change.")
+        deny("git-files", call.shown, "This also changes .git/", "Name the files to change.")
 
 
-def _dd(given: Invocation) -> None:
-    for word in given.arguments:
+def _dd(call: Invocation) -> None:
+    for word in call.arguments:
         if word.text.startswith("of="):
-            given.places.check_write(word.cut(3), given.shown)
+            call.dirs.check_write(word.cut(3), call.shown)
 
 
-def _sort(given: Invocation) -> None:
-    read = parse(given.arguments, Spec("oktST", long=names("--output --key --field-separator")))
-    check_all(read.values("-o", "--output"), given)
-    for text in read.values("--compress-program"):
-        given.walker.shell(text, given)
+def _sort(call: Invocation) -> None:
+    args = parse(call.arguments, Spec("oktST", long=names("--output --key --field-separator")))
+    check_writes(args.values("-o", "--output"), call)
+    for text in args.values("--compress-program"):
+        call.walker.shell(text, call)
 
 
-def _split(given: Invocation) -> None:
-    read = parse(given.arguments, Spec("abClnt", long=names("--filter --bytes --lines")))
-    for text in read.values("--filter"):
-        given.walker.shell(text, given)
-    check_all(read.operands[1:], given)
-    if len(read.operands) < 2 and not read.has("--filter"):
-        given.places.check_here(given.shown, certain=False)
+def _split(call: Invocation) -> None:
+    args = parse(call.arguments, Spec("abClnt", long=names("--filter --bytes --lines")))
+    for text in args.values("--filter"):
+        call.walker.shell(text, call)
+    check_writes(args.operands[1:], call)
+    if len(args.operands) < 2 and not args.has("--filter"):
+        call.dirs.check_current_directory(call.shown, certain=False)
 
 
-def _in_place(given: Invocation) -> None:
-    read = parse(given.arguments, Spec("opIn"))
-    if read.has("-i", "--inplace", "--in-place"):
-        check_all(read.operands[1:] or read.operands, given)
+def _in_place(call: Invocation) -> None:
+    args = parse(call.arguments, Spec("opIn"))
+    if args.has("-i", "--inplace", "--in-place"):
+        check_writes(args.operands[1:] or args.operands, call)
 
 
-def _first_operand(given: Invocation) -> None:
-    check_all(parse(given.arguments).operands[:1], given)
+def _first_operand(call: Invocation) -> None:
+    check_writes(parse(call.arguments).operands[:1], call)
 
 
-def _last_of_two(given: Invocation) -> None:
-    check_all(parse(given.arguments, Spec("fsw")).operands[1:], given)
+def _last_of_two(call: Invocation) -> None:
+    check_writes(parse(call.arguments, Spec("fsw")).operands[1:], call)
 
 
-def _patch(given: Invocation) -> None:
-    read = parse(given.arguments, Spec("dDioprBFgVYz", long=names("--directory --output --input")))
-    values = read.values("-d", "-o", "--directory", "--output")
-    check_all([*values, *read.operands[:1]], given, into=True)
-    if not values and not read.operands:
-        given.places.check_here(given.shown, certain=False)
+def _patch(call: Invocation) -> None:
+    args = parse(call.arguments, Spec("dDioprBFgVYz", long=names("--directory --output --input")))
+    values = args.values("-d", "-o", "--directory", "--output")
+    check_writes([*values, *args.operands[:1]], call, into=True)
+    if not values and not args.operands:
+        call.dirs.check_current_directory(call.shown, certain=False)
 
 
-def _xxd(given: Invocation) -> None:
-    read = parse(given.arguments, Spec("cgloRs", long=names("-cols -len -offset -seek")))
-    check_all(read.operands[1:], given)
+def _xxd(call: Invocation) -> None:
+    args = parse(call.arguments, Spec("cgloRs", long=names("-cols -len -offset -seek")))
+    check_writes(args.operands[1:], call)
 
 
-def _csplit(given: Invocation) -> None:
-    read = parse(given.arguments, Spec("bfn", long=names("--prefix --suffix-format --digits")))
-    check_all(read.values("-f", "--prefix"), given)
-    if not read.has("-f", "--prefix"):
-        given.places.check_here(given.shown, certain=False)
+def _csplit(call: Invocation) -> None:
+    args = parse(call.arguments, Spec("bfn", long=names("--prefix --suffix-format --digits")))
+    check_writes(args.values("-f", "--prefix"), call)
+    if not args.has("-f", "--prefix"):
+        call.dirs.check_current_directory(call.shown, certain=False)
 
 
 RULES: Rules = MappingProxyType(

@@ -1,4 +1,4 @@
-"""Allows git to read: an allow-list of subcommands, of their options and of their forms."""
+"""Allows git to read only: an allow-list of subcommands, their options and their forms."""
 
 import re
 import tomllib
@@ -34,13 +34,13 @@ GIT_COMMANDS = MUTATING | frozenset(GIT_READ_ONLY)
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """The options with which a subcommand only reads; `long` None when none of its options writes."""
+    """The options with which a subcommand only reads; `long` is None if no long option writes."""
 
     long: frozenset[str] | None = None
     spec: Spec = NO_VALUES
-    no_short: str = ""
+    refused_short: str = ""
     writes: tuple[str, ...] = ()
-    """Options whose value is a file to write, for the path rules to judge."""
+    """Options whose value is a file to write, which the path rules judge."""
 
 
 def _long(text: str) -> frozenset[str]:
@@ -48,7 +48,7 @@ def _long(text: str) -> frozenset[str]:
 
 
 def _families() -> Iterator[tuple[str, Family]]:
-    """Yield every subcommand of the table with its family."""
+    """Yield every subcommand in the table with its family."""
     for entry in _DATA["families"]:
         values = entry.get("values", {})
         if isinstance(values, str):
@@ -75,26 +75,26 @@ _SELECTS = (
 )  # fmt: skip
 
 
-def _branch(read: Arguments, words: Sequence[Word]) -> str:
+def _branch(args: Arguments, words: Sequence[Word]) -> str:
     if any(word.may_split for word in words):
         return "An expansion may add options to this command"
-    listing = read.has(*_LISTS, *_SELECTS)
-    return "" if listing or not read.operands else "With a name alone this creates a branch"
+    listing = args.has(*_LISTS, *_SELECTS)
+    return "" if listing or not args.operands else "With only a name, this creates a branch"
 
 
-def _tag(read: Arguments, words: Sequence[Word]) -> str:
+def _tag(args: Arguments, words: Sequence[Word]) -> str:
     if any(word.may_split for word in words):
         return "An expansion may add options to this command"
-    listing = read.has(*_LISTS, *_SELECTS, "-n", "-v", "--verify")
-    return "" if listing or not read.operands else "With a name alone this creates a tag"
+    listing = args.has(*_LISTS, *_SELECTS, "-n", "-v", "--verify")
+    return "" if listing or not args.operands else "With only a name, this creates a tag"
 
 
-def _config(read: Arguments, words: Sequence[Word]) -> str:
+def _config(args: Arguments, words: Sequence[Word]) -> str:
     if any(word.may_split for word in words):
         return "An expansion may add options to this command"
-    if read.has("--list", "-l") or any(o.name.startswith("--get") for o in read.options):
+    if args.has("--list", "-l") or any(o.name.startswith("--get") for o in args.options):
         return ""
-    operands = [word.text for word in read.operands]
+    operands = [word.text for word in args.operands]
     if operands[:1] in (["get"], ["list"]):
         return ""
     return "" if len(operands) == 1 and operands[0] not in _CONFIG_VERBS else "This writes settings"
@@ -104,27 +104,29 @@ _CONFIG_VERBS = ("set", "unset", "rename-section", "remove-section", "edit")
 
 
 def _first(*allowed: str, bare: bool = False) -> Form:
-    """Make a form whose first operand must be one of these subcommands; `bare` allows none at all."""
+    """Return a form whose first operand must be one of these; `bare` also allows no operand."""
 
-    def form(read: Arguments, words: Sequence[Word]) -> str:
-        # The subcommand comes first; before it only flags can stand, and those are judged.
-        operands = [word.text for word in read.operands]
+    def form(args: Arguments, words: Sequence[Word]) -> str:
+        # Only flags can precede the subcommand, and flags are judged elsewhere.
+        operands = [word.text for word in args.operands]
         if any(word.may_split for word in words):
             return "An expansion may add words to this command"
         if not operands:
-            return "" if bare else "In this form it writes"
-        return "" if operands[0] in allowed else "In this form it writes"
+            return "" if bare else "This form writes"
+        return "" if operands[0] in allowed else "This form writes"
 
     return form
 
 
-def _stash(read: Arguments, words: Sequence[Word]) -> str:
+def _stash(args: Arguments, words: Sequence[Word]) -> str:
     verb = words[0].text if words else ""
     if verb not in ("list", "show"):
         return "This hides or drops uncommitted work"
-    # What follows are options of log and diff; `--output` is the one that writes.
-    writing = any("--output".startswith(o.name) and len(o.name) > 3 for o in read.options)
-    return "Write with a redirection instead" if writing or read.has("--ext-diff") else ""
+    # The rest are options of log and diff, of which only `--output` writes.
+    writing = any("--output".startswith(o.name) and len(o.name) > 3 for o in args.options)
+    return (
+        "This option writes a file or starts a program" if writing or args.has("--ext-diff") else ""
+    )
 
 
 def _reflog(_: Arguments, words: Sequence[Word]) -> str:
@@ -134,68 +136,68 @@ def _reflog(_: Arguments, words: Sequence[Word]) -> str:
     return ""
 
 
-def _remote(read: Arguments, words: Sequence[Word]) -> str:
+def _remote(args: Arguments, words: Sequence[Word]) -> str:
     if any(word.may_split for word in words):
         return "An expansion may add words to this command"
-    operands = [word.text for word in read.operands]
+    operands = [word.text for word in args.operands]
     return "" if not operands or operands[0] in ("show", "get-url") else "This edits remotes"
 
 
-def _symbolic_ref(read: Arguments, words: Sequence[Word]) -> str:
+def _symbolic_ref(args: Arguments, words: Sequence[Word]) -> str:
     flags = {"-q", "--quiet", "--short", "--no-recurse", "--recurse"}
-    if any(option.name not in flags for option in read.options):
+    if any(option.name not in flags for option in args.options):
         return "This option changes the reference"
-    changed = len(read.operands) != 1 or any(word.may_split for word in words)
-    return "With a second name this moves the reference" if changed else ""
+    changed = len(args.operands) != 1 or any(word.may_split for word in words)
+    return "With a second name, this moves the reference" if changed else ""
 
 
-def _replace(read: Arguments, _: Sequence[Word]) -> str:
-    if any(option.name not in ("-l", "--list", "--format") for option in read.options):
+def _replace(args: Arguments, _: Sequence[Word]) -> str:
+    if any(option.name not in ("-l", "--list", "--format") for option in args.options):
         return "This replaces objects"
-    return "" if read.has(*_LISTS) or not read.operands else "This replaces objects"
+    return "" if args.has(*_LISTS) or not args.operands else "This replaces objects"
 
 
-def _apply(read: Arguments, _: Sequence[Word]) -> str:
-    if read.has("--stat", "--numstat", "--summary", "--check"):
+def _apply(args: Arguments, _: Sequence[Word]) -> str:
+    if args.has("--stat", "--numstat", "--summary", "--check"):
         return ""
-    return "This changes files; make the edits with Edit"
+    return "This changes files without the Edit tool"
 
 
-def _format_patch(read: Arguments, _: Sequence[Word]) -> str:
-    return "" if read.has("--stdout") else "Without --stdout this writes files"
+def _format_patch(args: Arguments, _: Sequence[Word]) -> str:
+    return "" if args.has("--stdout") else "Without --stdout, this writes files"
 
 
-def _clean(read: Arguments, words: Sequence[Word]) -> str:
-    if any(word.may_split for word in words) or read.has("--no-dry-run"):
+def _clean(args: Arguments, words: Sequence[Word]) -> str:
+    if any(word.may_split for word in words) or args.has("--no-dry-run"):
         return "This may remove files"
-    return "" if read.has("-n", "--dry-run") else "This removes files"
+    return "" if args.has("-n", "--dry-run") else "This removes files"
 
 
-def _trailers(read: Arguments, _: Sequence[Word]) -> str:
-    in_place = any(len(o.name) > 3 and "--in-place".startswith(o.name) for o in read.options)
+def _trailers(args: Arguments, _: Sequence[Word]) -> str:
+    in_place = any(len(o.name) > 3 and "--in-place".startswith(o.name) for o in args.options)
     return "This writes the file" if in_place else ""
 
 
-def _merge_tree(read: Arguments, _: Sequence[Word]) -> str:
-    if any(option.name != "--trivial-merge" for option in read.options):
+def _merge_tree(args: Arguments, _: Sequence[Word]) -> str:
+    if any(option.name != "--trivial-merge" for option in args.options):
         return "This writes objects"
-    return "" if len(read.operands) == 3 else "This writes objects"
+    return "" if len(args.operands) == 3 else "This writes objects"
 
 
-def _merge_file(read: Arguments, _: Sequence[Word]) -> str:
-    return "" if read.has("-p", "--stdout") else "Without -p this writes the file"
+def _merge_file(args: Arguments, _: Sequence[Word]) -> str:
+    return "" if args.has("-p", "--stdout") else "Without -p, this writes the file"
 
 
-def _ls_remote(read: Arguments, _: Sequence[Word]) -> str:
-    helper = any("::" in word.text or word.text.startswith("-") for word in read.operands)
+def _ls_remote(args: Arguments, _: Sequence[Word]) -> str:
+    helper = any("::" in word.text or word.text.startswith("-") for word in args.operands)
     return "This address starts a program" if helper else ""
 
 
-def _submodule(read: Arguments, words: Sequence[Word]) -> str:
+def _submodule(args: Arguments, words: Sequence[Word]) -> str:
     flags = ("-q", "--quiet", "--cached", "--recursive", "--files")
-    if any(option.name not in flags for option in read.options):
-        return "In this form it writes"
-    return _first("status", "summary", bare=True)(read, words)
+    if any(option.name not in flags for option in args.options):
+        return "This form writes"
+    return _first("status", "summary", bare=True)(args, words)
 
 
 FORMS: Mapping[str, Form] = MappingProxyType(
@@ -229,22 +231,20 @@ FORMS: Mapping[str, Form] = MappingProxyType(
 
 
 RULE = "git-read-only"
-_INSTEAD = (
-    "Leave commits, branches and the index to the person; read with git status, git diff, git log."
-)
+_INSTEAD = "Leave commits, branches and the index to the person. To read, use git status, git diff or git log."
 _ALTERNATIVES = MappingProxyType(
     {
         "checkout": "To undo an edit, edit the file again (git show HEAD:FILE shows the old text).",
         "restore": "To undo an edit, edit the file again (git show HEAD:FILE shows the old text).",
         "reset": "To undo an edit, edit the file again (git show HEAD:FILE shows the old text).",
-        "stash": "Use git stash list or git stash show; leave the changes where they are.",
+        "stash": "Use git stash list or git stash show. Leave the changes where they are.",
         "branch": "Use git branch --list or git branch -a to look at branches.",
         "tag": "Use git tag --list to look at tags.",
         "config": "Use git config --get NAME to read a setting.",
         "remote": "Use git remote -v to look at remotes.",
         "clean": "Remove the project's own files by name with rm.",
-        "mv": "Use mv; the person stages it.",
-        "rm": "Use rm; the person stages it.",
+        "mv": "Use mv. The person stages the change.",
+        "rm": "Use rm. The person stages the change.",
     }
 )
 
@@ -266,39 +266,39 @@ _HARMLESS_CONFIG = re.compile(
     r"|tag\.sort|branch\.sort|submodule\.recurse|pretty\..*|gc\.auto|maintenance\.auto"
 )
 _LFS_READS = names("ls-files status env version")
-"""Of lfs; the others install its hooks, or move files."""
+"""Subcommands of lfs that read; the others install hooks or move files."""
 _PAGERS = re.compile(r"core\.pager|pager\..*")
 _NO_PAGER = frozenset({"", "cat", "false", "less", "more", "true"})
 
 
 def judge_git(words: Sequence[Word], policy: Policy) -> tuple[Word, ...]:
-    """Judge the words after `git`; returns the files that a reading command would write.
+    """Judge the words after `git` and return the files that the command would write.
 
     Raises:
-        DeniedError: The command may change the repository, or start a program.
+        DeniedError: The command may change the repository or start a program.
     """
-    rest = _globals(words)
+    rest = _after_global_options(words)
     if rest is None:
         return ()
     subcommand = rest[0]
     if not subcommand.known:
-        _refuse(subcommand.raw, "An expansion is where git's subcommand should be")
+        _refuse(subcommand.raw, "An expansion takes the place of git's subcommand")
     name = subcommand.text
     arguments = rest[1:]
     if name in GIT_COMMANDS and [word.text for word in arguments] == ["--help"]:
-        return ()  # git itself takes this for `git help NAME`
+        return ()  # git reads this as `git help NAME`
     if name == "lfs" and arguments and arguments[0].text in _LFS_READS:
-        name = "ls-files"  # whoever may list files may list lfs's
+        name = "ls-files"  # permission to list files covers those of lfs
         arguments = ()
     if name in GIT_READ_ONLY and name not in policy.git_allowed:
         deny(
             RULE,
             f"git {name}",
-            f"`git {name}` only reads, but is not among this project's git commands",
+            f"`git {name}` is read-only but not among this project's git commands",
             f"Use one of: {', '.join(f'git {one}' for one in policy.git_allowed)}.",
         )
     if name not in policy.git_allowed:
-        _refuse(f"git {name}", f"`git {name}` is not one of the reading commands", name)
+        _refuse(f"git {name}", f"`git {name}` is not a read-only command", name)
     if len(arguments) == 1 and arguments[0].text in ("-h", "--help"):
         return ()
     return _judge_subcommand(name, arguments)
@@ -306,29 +306,29 @@ def judge_git(words: Sequence[Word], policy: Policy) -> tuple[Word, ...]:
 
 def _judge_subcommand(name: str, arguments: Sequence[Word]) -> tuple[Word, ...]:
     family = _FAMILIES.get(name, Family())
-    read = parse(arguments, family.spec)
+    args = parse(arguments, family.spec)
     written: list[Word] = []
-    for option in read.options:
+    for option in args.options:
         full = _full_name(name, option, family)
         if full in family.writes and option.value is not None:
             written.append(option.value)
     form = FORMS.get(name)
-    if form is not None and (problem := form(read, arguments)):
+    if form is not None and (problem := form(args, arguments)):
         _refuse(_shown(name, arguments), problem, name)
     return tuple(written)
 
 
 def _full_name(name: str, option: Option, family: Family) -> str:
-    """Return the option's whole name, if with it the subcommand still only reads."""
+    """Return the full name of the option, or refuse one that does more than read."""
     shown = f"git {name} {option.word.text.replace(UNKNOWN, '…')}"
     if not option.name.startswith("--"):
-        if option.name[1:] in family.no_short or option.name[1:] == UNKNOWN:
+        if option.name[1:] in family.refused_short or option.name[1:] == UNKNOWN:
             if option.name in family.writes:
                 return option.name
-            _refuse(shown, f"The option {option.name} does not only read", name)
+            _refuse(shown, f"The option {option.name} is not read-only", name)
         return option.name
     if UNKNOWN in option.name:
-        _refuse(shown, "An expansion is where an option's name should be", name)
+        _refuse(shown, "An expansion takes the place of an option's name", name)
     if family.long is None:
         return option.name
     meant = abbreviates(
@@ -340,12 +340,12 @@ def _full_name(name: str, option: Option, family: Family) -> str:
         if meant == {full} and option.value is not None:
             return full
     if not meant or not meant <= family.long:
-        _refuse(shown, f"The option {option.name} is not one that only reads", name)
+        _refuse(shown, f"The option {option.name} is not known to be read-only", name)
     return option.name
 
 
-def _globals(words: Sequence[Word]) -> Sequence[Word] | None:
-    """Return the subcommand and what follows, or None when git only informs about itself."""
+def _after_global_options(words: Sequence[Word]) -> Sequence[Word] | None:
+    """Return the subcommand and what follows, or None if git only prints information about itself."""
     at = 0
     while at < len(words):
         word = words[at]
@@ -358,38 +358,38 @@ def _globals(words: Sequence[Word]) -> Sequence[Word] | None:
                 return [literal("help"), *words[at + 1 :]]
             return None
         if name == "-c" or text.startswith("-c"):
-            value = word.cut(2) if len(text) > 2 else _next(words, at)
+            value = word.cut(2) if len(text) > 2 else _value_after(words, at)
             at += 1 if len(text) > 2 else 2
             _judge_setting(value)
         elif name in _GLOBAL_VALUES:
-            value = word.cut(len(name) + 1) if equals else _next(words, at)
+            value = word.cut(len(name) + 1) if equals else _value_after(words, at)
             at += 1 if equals else 2
-            _judge_place(name, value)
+            _judge_repository_option(name, value)
         elif text in _GLOBAL_FLAGS:
             at += 1
         else:
-            _refuse(f"git {text.replace(UNKNOWN, '…')}", "The option is not one that only reads")
+            _refuse(f"git {text.replace(UNKNOWN, '…')}", "The option is not known to be read-only")
     return None
 
 
-def _next(words: Sequence[Word], at: int) -> Word:
+def _value_after(words: Sequence[Word], at: int) -> Word:
     if at + 1 >= len(words):
         _refuse(f"git {words[at].text}", "The option's value is missing")
     return words[at + 1]
 
 
-def _judge_place(name: str, value: Word) -> None:
-    """Judge `-C` and `--git-dir`: another repository's settings may start programs."""
+def _judge_repository_option(name: str, value: Word) -> None:
+    """Judge `-C`, `--git-dir` and the like: another repository's settings may start programs."""
     if value.may_split:
         _refuse(value.raw, "An unquoted expansion is before git's subcommand")
     if name == "--git-dir" and value.known:
         last = value.text.rstrip("/").rpartition("/")[2]
         if last != ".git" and not value.text.endswith(".git"):
-            _refuse(value.text, "This is not a repository's own .git directory")
+            _refuse(value.text, "This is not the .git directory of a repository")
 
 
 def _judge_setting(value: Word) -> None:
-    """Judge `-c name=value`: only settings that neither start programs nor open the way to."""
+    """Judge `-c name=value`: refuse settings that may start a program, directly or not."""
     name, _, setting = value.text.partition("=")
     if UNKNOWN not in name:
         key = name.casefold()

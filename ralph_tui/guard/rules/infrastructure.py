@@ -1,4 +1,4 @@
-"""Refuses what removes containers, images, clusters, buckets and other things beyond the project."""
+"""Refuses commands that remove containers, images, clusters, buckets and other things outside the project."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -25,35 +25,38 @@ _REMOVALS_IN = {
     "swarm": names("leave"),
 }
 _STARTS = names("exec run")
-_EVERYTHING = re.compile(
+_BROAD_MOUNT = re.compile(
     r"[\"']?(?:/|/(?:home|root|etc|usr|var|bin|lib|opt|srv|boot|Users)/?|~/?|\$HOME/?|\$\{HOME\}/?|\.\./?)[\"']?:"
     r"(?![^:]*:(?:ro\b|[^:]*,ro\b))"
 )
-"""The machine, a home or a part of the system, shared to be written to."""
+"""A writable mount of the whole machine, a home directory or a part of the system."""
 _INSTALLS = names("install uninstall add remove")
-_LOOKS = names("list show freeze check --version")
+_READING_WORDS = names("list show freeze check --version")
 
 
-def _docker(given: Invocation) -> None:
-    read = parse(given.arguments, _DOCKER_VALUES, stop=True)
-    _judge_docker(read.operands, given)
+def _docker(call: Invocation) -> None:
+    args = parse(call.arguments, _DOCKER_VALUES, stop=True)
+    _judge_docker(args.operands, call)
 
 
-def _compose(given: Invocation) -> None:
-    _judge_docker([literal("compose"), *given.arguments], given)
+def _compose(call: Invocation) -> None:
+    _judge_docker([literal("compose"), *call.arguments], call)
 
 
-def _judge_docker(words: Sequence[Word], given: Invocation) -> None:
+def _judge_docker(words: Sequence[Word], call: Invocation) -> None:
     if not words:
         return
     verb = words[0]
     if not verb.known:
         deny(
-            "unreadable-command", given.shown, "Which docker command runs is not known", "Name it."
+            "unreadable-command",
+            call.shown,
+            "The docker command is not known",
+            "Name the command.",
         )
     helps = any(word.text == "--help" for word in words)
     if verb.text in _DOCKER_REMOVALS and not helps:
-        _refuse_container(given, "This removes containers, images, volumes or networks")
+        _refuse_container(call, "This removes containers, images, volumes or networks")
     if verb.text in _DOCKER_GROUPS:
         spec = Spec("fp", long=names("--file --project-name --profile --project-directory"))
         rest = parse(words[1:], spec, stop=True).operands
@@ -61,56 +64,54 @@ def _judge_docker(words: Sequence[Word], given: Invocation) -> None:
             if any(w.text in ("-v", "--volumes", "--rmi") for w in rest) or any(
                 w.text.startswith("--rmi") for w in rest
             ):
-                _refuse_container(given, "This removes volumes or images")
+                _refuse_container(call, "This removes volumes or images")
         elif rest and rest[0].text in _REMOVALS_IN.get(verb.text, _DOCKER_REMOVALS) and not helps:
-            _refuse_container(given, "This removes containers, images, volumes or networks")
+            _refuse_container(call, "This removes containers, images, volumes or networks")
         elif verb.text in ("container", "compose") and rest and rest[0].text in _STARTS:
-            _judge_in_container(rest[1:], given)
+            _judge_in_container(rest[1:], call)
     elif verb.text in _STARTS:
-        _judge_in_container(words[1:], given)
+        _judge_in_container(words[1:], call)
 
 
-def _judge_in_container(words: Sequence[Word], given: Invocation) -> None:
+def _judge_in_container(words: Sequence[Word], call: Invocation) -> None:
     """Judge git, shells and installers in a container, where the project is often mounted.
 
-    What else runs in it has its own environment.
+    Other programs run in the container's own environment.
     """
-    given = given.in_uv()
+    call = call.in_uv()
     for at, word in enumerate(words):
         mounts = word.text in ("-v", "--volume") and words[at + 1 : at + 2]
         if mounts:
-            _check_mount(mounts[0], given)
+            _check_mount(mounts[0], call)
         for source in _MOUNT_SOURCE.findall(word.text):
-            given.places.check_guarded(literal(source), given.shown)
-        if mounts and _EVERYTHING.match(mounts[0].raw or mounts[0].text):
-            _refuse_container(
-                given, "This gives a container what is not the project's, to write to"
-            )
+            call.dirs.check_guarded(literal(source), call.shown)
+        if mounts and _BROAD_MOUNT.match(mounts[0].raw or mounts[0].text):
+            _refuse_container(call, "This gives a container write access outside the project")
     for at, word in enumerate(words):
         name = word.text.rpartition("/")[2]
         after = words[at + 1].text if at + 1 < len(words) else ""
         if name in ("git", "sh", "bash", "ash", "dash", "zsh"):
-            given.walker.run(words[at:], given)
+            call.walker.run(words[at:], call)
             return
         if is_manager(name) and after in _INSTALLS:
-            refuse_manager(name, words[at + 1 :], given.shown)
-        looks = any(word.text in _LOOKS for word in words[at + 3 : at + 4])
+            refuse_manager(name, words[at + 1 :], call.shown)
+        looks = any(word.text in _READING_WORDS for word in words[at + 3 : at + 4])
         if PYTHON.fullmatch(name) and after == "-m" and words[at + 2 :] and not looks:
-            judge_module(words[at + 2], words[at + 3 :], given)
+            judge_module(words[at + 2], words[at + 3 :], call)
 
 
 _MOUNT_SOURCE = re.compile(r"(?:^|,)(?:src|source)=([^,]+)(?!.*\breadonly\b|.*,ro\b)")
 
 
-def _check_mount(mount: Word, given: Invocation) -> None:
-    """Judge `SOURCE:TARGET[:ro]`, which gives a container a directory to write to."""
+def _check_mount(mount: Word, call: Invocation) -> None:
+    """Judge a mount `SOURCE:TARGET[:ro]`, which a container can write to unless it is `ro`."""
     source, _, rest = mount.raw.strip("\"'").partition(":")
     if not rest.endswith((":ro", ",ro")) and names_guarded(source):
-        given.places.check_guarded(read_word(source), given.shown)
+        call.dirs.check_guarded(read_word(source), call.shown)
 
 
-def _refuse_container(given: Invocation, reason: str) -> NoReturn:
-    deny("destructive", given.shown, reason, "Ask the person to do this, if it must be done.")
+def _refuse_container(call: Invocation, reason: str) -> NoReturn:
+    deny("destructive", call.shown, reason, "If this is necessary, ask the person to do it.")
 
 
 CONTAINER_RULES: Rules = MappingProxyType(
@@ -142,61 +143,61 @@ _FIRST: Mapping[str, frozenset[str]] = MappingProxyType(
         "firebase": _REMOVES,
     }
 )
-"""Programs whose first word says that they remove."""
+"""The first words by which these programs remove something."""
 _ANYWHERE = names("gcloud az doctl fly flyctl hcloud linode-cli ibmcloud oci terragrunt eksctl")
-"""Programs in which that word is behind what it is done to."""
+"""Programs in which such a word may follow the names of resources."""
 _COLON = names("heroku netlify")
 _AWS = ("delete-", "terminate-", "deregister-", "purge-", "remove-")
 
 
-def _refuse_remote(given: Invocation) -> None:
-    options = [word.text for word in given.arguments if word.text != "--dry-run=none"]
+def _refuse_remote(call: Invocation) -> None:
+    options = [word.text for word in call.arguments if word.text != "--dry-run=none"]
     if any(option.startswith(("--dry-run", "--dryrun", "--help")) for option in options):
         return
-    reason = "This removes what is not the project's, on other machines"
-    deny("destructive", given.shown, reason, "Ask the person to do this, if it must be done.")
+    reason = "This removes resources on other machines"
+    deny("destructive", call.shown, reason, "If this is necessary, ask the person to do it.")
 
 
-def _operands(given: Invocation) -> Sequence[str]:
-    return [word.text for word in parse(given.arguments, _VALUES).operands]
+def _operands(call: Invocation) -> Sequence[str]:
+    return [word.text for word in parse(call.arguments, _VALUES).operands]
 
 
-def _first(given: Invocation) -> None:
-    words, options = _operands(given), {word.text for word in given.arguments}
-    removes = _FIRST[given.program]
+def _first(call: Invocation) -> None:
+    words, options = _operands(call), {word.text for word in call.arguments}
+    removes = _FIRST[call.program]
     groups = ("state", "workspace", "stack")
     within = words[:1] and words[0] in groups and words[1:2] and words[1] in _REMOVES
     forced = words[:1] == ["replace"] and options & {"--force"}
     destroys = words[:1] == ["apply"] and options & {"-destroy", "--destroy"}
     if words and (words[0] in removes or within or forced or destroys):
-        _refuse_remote(given)
+        _refuse_remote(call)
 
 
-def _anywhere(given: Invocation) -> None:
-    if _REMOVES.intersection(_operands(given)[:5]):
-        _refuse_remote(given)
+def _anywhere(call: Invocation) -> None:
+    if _REMOVES.intersection(_operands(call)[:5]):
+        _refuse_remote(call)
 
 
-def _aws(given: Invocation) -> None:
-    words, options = _operands(given), {word.text for word in given.arguments}
+def _aws(call: Invocation) -> None:
+    words, options = _operands(call), {word.text for word in call.arguments}
     storage = words[:1] == ["s3"] and words[1:2]
     removes = storage and (
         words[1] in ("rm", "rb") or (words[1] in ("sync", "mv") and "--delete" in options)
     )
     if removes or (words[1:2] and words[1].startswith(_AWS)):
-        _refuse_remote(given)
+        _refuse_remote(call)
 
 
-def _colon(given: Invocation) -> None:
+def _colon(call: Invocation) -> None:
     if any(
-        word.endswith((":destroy", ":delete", ":reset", ":remove")) for word in _operands(given)[:1]
+        word.endswith((":destroy", ":delete", ":reset", ":remove")) for word in _operands(call)[:1]
     ):
-        _refuse_remote(given)
+        _refuse_remote(call)
 
 
-def _k3s(given: Invocation) -> None:
-    if given.arguments:
-        given.walker.run(given.arguments, given)
+def _k3s(call: Invocation) -> None:
+    if call.arguments:
+        call.walker.run(call.arguments, call)
 
 
 CLOUD_RULES: Rules = MappingProxyType(

@@ -1,11 +1,11 @@
-"""Judges code in a language that is not parsed here: every text in it is judged as what it might run."""
+"""Judges code in languages that are not parsed here: every string in it is judged as a possible command."""
 
 import itertools
 import re
 from types import MappingProxyType
 
 from ralph_tui.guard.core.arguments import Spec, names, parse
-from ralph_tui.guard.core.rule_context import Invocation, Rules, unreadable_part
+from ralph_tui.guard.core.rule_context import Invocation, Rules, refuse_unreadable
 from ralph_tui.guard.core.verdicts import DeniedError, deny
 from ralph_tui.guard.rules.copy_move import judge_copies_in_code
 from ralph_tui.guard.rules.git import MUTATING
@@ -27,7 +27,7 @@ _JS_STARTS = re.compile(
     r"child_process|\bBun\b|\bDeno\b|execa|shelljs|\bzx\b|process\.binding"
     r"|\b(?:require|import)\s*\(\s*(?:[^'\"`\s]|['\"`][^)]*(?:\+|\$\{))"
 )
-"""What gives JavaScript a way to start programs, or may hide that it does."""
+"""JavaScript that can start programs, or may hide that it does."""
 _GIT_LIBRARY = re.compile(
     r"\b(?:simple-git|isomorphic-git|nodegit|rugged|libgit2)\b", re.IGNORECASE
 )
@@ -45,7 +45,7 @@ _STARTS_UNKNOWN = re.compile(
     r"|\b(?:system|exec|popen|passthru|shell_exec)\b\s*\(?\s*[$@]\w",
     re.DOTALL,
 )
-"""Starting what a variable says."""
+"""Starts a program named by a variable."""
 _LIST = re.compile(r"(['\"])([^'\"]*)\1((?:\s*,\s*(?:\{\s*\w+\s*:\s*)?\[?\s*(['\"])[^'\"]*\4)+)")
 _ITEM = re.compile(r"(['\"])([^'\"]*)\1")
 _WRITES = re.compile(
@@ -58,79 +58,79 @@ _REMOVES = re.compile(r"rmtree|remove_tree|rm_rf|rm_r\b|rmSync|rmdirSync|rimraf"
 _REMOVED = re.compile(
     r"(?:rmtree|remove_tree|rm_rf|rm_r|rmSync|rmdirSync|rimraf(?:\.sync)?)\W{1,4}['\"]([.*/]+)['\"]"
 )
-"""The removal of a whole directory: `.`, `..`, `*`."""
+"""Removes a whole directory: `.`, `..`, `*`."""
 _GUARDED_NAME = re.compile(r"\.(ralph|git|claude)(?![\w-])", re.IGNORECASE)
 STDIN = re.compile(r"/dev/stdin|/dev/fd/\d+|/proc/(?:self|\$\$|\d+)/fd/\d+|-")
-"""The names of standard input."""
+"""Names of standard input."""
 _READING_OPEN = re.compile(
     r"(?:(?<!\.)|(?<=io\.))open\(\s*[^,()]*(?:,\s*['\"]r[bt]?['\"])?\s*(?:,\s*encoding=[^()]*)?\)"
     r"|(?<!io)\.open\(\s*(?:['\"]r[bt]?['\"])?,?\s*(?:encoding=[^()]*)?\)"
 )
 
 
-def judge_code(code: str, given: Invocation) -> None:
-    """Judge code in a language that is not parsed here, by the texts it holds."""
+def judge_code(code: str, call: Invocation) -> None:
+    """Judge code in a language that is not parsed here, by the strings in it."""
     if code.strip() == UNKNOWN:
-        unreadable_part(given.shown, "The interpreter would run code that cannot be read here")
-    judge_any_code(code, given)
+        refuse_unreadable(call.shown, "The interpreter would run code that the guard cannot read")
+    judge_any_code(code, call)
     for match in _REMOVED.finditer(code):
-        given.places.check_removal(read_word(match[1]), given.shown)
+        call.dirs.check_removal(read_word(match[1]), call.shown)
     if _REMOVES.search(code):
         for match in _STRINGS.finditer(code):
             path = next((g for g in match.groups() if g), "")
             if path.startswith(("/", "~", "..")):
-                given.places.check_removal(literal(path), given.shown)
+                call.dirs.check_removal(literal(path), call.shown)
     if _GIT_LIBRARY.search(code) and (verb := _LIBRARY_WRITES.search(code)):
         reason = f"`{verb[1]}` changes the repository"
-        deny("git-read-only", given.shown, reason, "Read with git status, git diff, git log.")
-    script = given.program.rstrip("0123456789.-") in _JAVASCRIPT
+        deny("git-read-only", call.shown, reason, "To read, use git status, git diff or git log.")
+    script = call.program.rstrip("0123456789.-") in _JAVASCRIPT
     starts = _JS_STARTS if script else _STARTS_PROGRAMS
     if starts.search(code):
-        _judge_starts(code, given)
+        _judge_starts(code, call)
 
 
-def _judge_starts(code: str, given: Invocation) -> None:
-    """Judge every text, and list of texts, in code that starts programs as what it may start."""
+def _judge_starts(code: str, call: Invocation) -> None:
+    """Judge every string and list of strings in code that starts programs as a possible command."""
     if _STARTS_UNKNOWN.search(code):
-        unreadable_part(given.shown, "The code would start a program that is not known")
+        refuse_unreadable(call.shown, "The code would start an unknown program")
     for match in _BARE_START.finditer(code):
-        judge_possible_command(match[1], given)
+        judge_possible_command(match[1], call)
     for match in _LIST.finditer(code):
         rest = " ".join(item[1] for item in _ITEM.findall(match[3]))
-        judge_possible_command(f"{match[2]} {rest}", given)
+        judge_possible_command(f"{match[2]} {rest}", call)
     texts = [next(g for g in m.groups() if g is not None) for m in _STRINGS.finditer(code)]
     for text in texts:
-        judge_possible_command(text, given)
-    if "git" in texts:  # its arguments may come by a variable
+        judge_possible_command(text, call)
+    if "git" in texts:  # its arguments may come from a variable
         for verb in MUTATING.intersection(texts):
-            judge_possible_command(f"git {verb}", given)
+            judge_possible_command(f"git {verb}", call)
 
 
-def judge_possible_command(text: str, given: Invocation) -> None:
-    """Refuse a text that would be refused as a command; what is no command is no matter."""
+def judge_possible_command(text: str, call: Invocation) -> None:
+    """Refuse a text that would be refused as a command; ignore one that is not readable as a command."""
     plain = text.replace("\\n", "\n").replace("\\t", "\t").strip().strip("!|").strip()
     if not plain or UNKNOWN in plain:
         return
     try:
-        given.walker.shell(literal(plain), given)
+        call.walker.shell(literal(plain), call)
     except DeniedError as error:
         if error.verdict.rule != "unreadable-command":
             raise
 
 
-def judge_any_code(code: str, given: Invocation) -> None:
-    """Refuse what no code may do, whatever its language.
+def judge_any_code(code: str, call: Invocation) -> None:
+    """Refuse what code may not do in any language.
 
     Raises:
-        DeniedError: It changes guarded or the person's files, copies a program that is judged by its
-            name, signals its parents, reads keys or another process's memory.
+        DeniedError: The code changes guarded files or files outside the project, copies a program that
+            is judged by name, signals its parents, or reads keys or another process's memory.
     """
-    judge_signals_in_code(code, given)
-    judge_memory_in_code(code, given.shown)
-    judge_secrets_in_code(code, given.shown)
-    judge_copies_in_code(code, given.shown)
-    _judge_home_in_code(code, given)
-    _judge_guarded_mention(code, given)
+    judge_signals_in_code(code, call)
+    judge_memory_in_code(code, call.shown)
+    judge_secrets_in_code(code, call.shown)
+    judge_copies_in_code(code, call.shown)
+    _judge_home_in_code(code, call)
+    _judge_guarded_mention(code, call)
 
 
 _AT_HOME = re.compile(
@@ -145,37 +145,37 @@ _WRITTEN = re.compile(
 )
 
 
-def _judge_home_in_code(code: str, given: Invocation) -> None:
-    """Refuse code that writes outside the project, by a full path or from the home directory.
+def _judge_home_in_code(code: str, call: Invocation) -> None:
+    """Refuse code that writes outside the project, by a full path or relative to the home directory.
 
     Raises:
-        DeniedError: It does.
+        DeniedError: The code does this.
     """
     for match in _WRITTEN.finditer(code):
-        given.places.check_write(literal(match[1] or match[2]), given.shown)
+        call.dirs.check_write(literal(match[1] or match[2]), call.shown)
     found = _AT_HOME.search(code)
     if found and _WRITES.search(code) and not _only_reads(code):
-        given.places.check_write(literal(f"~/{found[1]}"), given.shown)
+        call.dirs.check_write(literal(f"~/{found[1]}"), call.shown)
 
 
-def _judge_guarded_mention(code: str, given: Invocation) -> None:
-    """Refuse code that writes and names ralph's, git's or the CLI's own files.
+def _judge_guarded_mention(code: str, call: Invocation) -> None:
+    """Refuse code that both writes files and names ralph's, git's or the CLI's own files.
 
     Raises:
-        DeniedError: It does.
+        DeniedError: The code does this.
     """
     found = _GUARDED_NAME.search(code)
     if _WRITES.search(code) and not _only_reads(code):
         if found:
-            given.places.check_guarded(literal(found[0]), given.shown)
-        if given.places.names_own(code):
+            call.dirs.check_guarded(literal(found[0]), call.shown)
+        if call.dirs.mentions_own_data(code):
             reason = "This code may change ralph's own data"
-            deny("ralph-files", given.shown, reason, "Leave ralph's data to ralph.")
-        given.places.check_here(given.shown)
+            deny("ralph-files", call.shown, reason, "Do not change ralph's data.")
+        call.dirs.check_current_directory(call.shown)
 
 
 def _only_reads(code: str) -> bool:
-    """Tell whether every sign of writing is an `open` for reading."""
+    """Return whether the only sign of writing is an `open` for reading."""
     return not _WRITES.search(_READING_OPEN.sub("", code).replace("sys.stdout.write", ""))
 
 
@@ -185,50 +185,50 @@ _WRITES_GUARDED = re.compile(
     r"((?:[\w./~-]*/)?\.(?:ralph|git|claude)(?![\w-]))",
     re.IGNORECASE,
 )
-"""A prompt's own commands, and SQL, that write a file."""
+"""Commands of database prompts, and SQL, that write a guarded file."""
 _SHELL_ESCAPE = re.compile(r"\s*(?:\\!|\.shell\b|\.system\b|system\b|!)\s*")
 
 
-def _editor(given: Invocation) -> None:
-    read = parse(given.arguments, Spec("cS", long=names("--cmd --eval")))
-    texts = [o.value.text for o in read.options if o.value is not None]
-    texts += [w.text for w in read.operands if w.text.startswith("+")]
-    if given.feed is not None:
-        texts.append(given.feed.text)
+def _editor(call: Invocation) -> None:
+    args = parse(call.arguments, Spec("cS", long=names("--cmd --eval")))
+    texts = [o.value.text for o in args.options if o.value is not None]
+    texts += [w.text for w in args.operands if w.text.startswith("+")]
+    if call.feed is not None:
+        texts.append(call.feed.text)
     for text in texts:
         for part in re.split(r"[|\n]", text):
             if "!" in part:
-                judge_possible_command(part.partition("!")[2], given)
-    for word in read.operands:
+                judge_possible_command(part.partition("!")[2], call)
+    for word in args.operands:
         if not word.text.startswith("+"):
-            given.places.check_guarded(word, given.shown)
+            call.dirs.check_guarded(word, call.shown)
 
 
-def _debugger(given: Invocation) -> None:
-    """Judge gdb's own commands: `shell COMMAND` and `!COMMAND` start programs, `python` runs code."""
-    texts = given.feed.text.splitlines() if given.feed is not None else []
-    for option, value in itertools.pairwise(given.arguments):
+def _debugger(call: Invocation) -> None:
+    """Judge the debugger's own commands, such as `shell COMMAND`, `!COMMAND` and `python`."""
+    texts = call.feed.text.splitlines() if call.feed is not None else []
+    for option, value in itertools.pairwise(call.arguments):
         if option.text.lstrip("-") in ("ex", "iex", "eval-command", "init-eval-command", "o"):
             texts.append(value.text)
-    end = next((i for i, w in enumerate(given.arguments) if w.text in ("--args", "--")), None)
-    if end is not None and given.arguments[end + 1 :]:
-        given.walker.run(given.arguments[end + 1 :], given)
+    end = next((i for i, w in enumerate(call.arguments) if w.text in ("--args", "--")), None)
+    if end is not None and call.arguments[end + 1 :]:
+        call.walker.run(call.arguments[end + 1 :], call)
     for text in texts:
         verb, _, rest = text.strip().replace("!", "shell ", 1).partition(" ")
         if verb in ("shell", "python", "platform"):
-            judge_possible_command(rest.removeprefix("shell "), given)
-            judge_code(rest, given)
+            judge_possible_command(rest.removeprefix("shell "), call)
+            judge_code(rest, call)
 
 
-def _prompt(given: Invocation) -> None:
-    """Judge what a database's prompt reads, which takes `.shell` and the like for a shell's command."""
-    texts = [word.text for word in given.arguments]
-    texts += given.feed.text.splitlines() if given.feed is not None else []
+def _prompt(call: Invocation) -> None:
+    """Judge the input of a database prompt, which may run shell commands with `.shell` and the like."""
+    texts = [word.text for word in call.arguments]
+    texts += call.feed.text.splitlines() if call.feed is not None else []
     for text in texts:
         if (named := _WRITES_GUARDED.search(text)) is not None:
-            given.places.check_guarded(literal(named[1]), given.shown)
+            call.dirs.check_guarded(literal(named[1]), call.shown)
         if (started := _SHELL_ESCAPE.match(text)) is not None:
-            judge_possible_command(text[started.end() :], given)
+            judge_possible_command(text[started.end() :], call)
 
 
 RULES: Rules = MappingProxyType(

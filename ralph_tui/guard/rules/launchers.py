@@ -10,21 +10,27 @@ from types import MappingProxyType
 
 from ralph_tui.guard.core.arguments import NO_VALUES, Spec, names, parse
 from ralph_tui.guard.core.paths import names_guarded
-from ralph_tui.guard.core.rule_context import Invocation, Rules, check_all, moved, unreadable_part
+from ralph_tui.guard.core.rule_context import (
+    Invocation,
+    Rules,
+    check_writes,
+    in_directories,
+    refuse_unreadable,
+)
 from ralph_tui.guard.rules.assignments import judge_removal
 from ralph_tui.guard.rules.read_only import check_outputs
-from ralph_tui.guard.rules.shells import joined
+from ralph_tui.guard.rules.shells import judge_joined
 from ralph_tui.guard.shell.nodes import UNKNOWN, Word, anything, literal
 
 
 @dataclass(frozen=True, slots=True)
 class Wrapper:
-    """A program whose arguments are, after its options and `skip` operands, a command.
+    """A program whose arguments, after its options and `skip` operands, are a command.
 
     Attributes:
         spec: Its options with values.
-        skip: How many operands stand before the command.
-        assigns: Whether `NAME=value` may stand before the command.
+        skip: The number of operands before the command.
+        assigns: Whether `NAME=value` may precede the command.
     """
 
     spec: Spec = NO_VALUES
@@ -92,10 +98,10 @@ WRAPPERS: Mapping[str, Wrapper] = MappingProxyType(
 )
 
 
-def _no_hidden_options(given: Invocation, operands: Sequence[Word]) -> None:
-    """Refuse an unknown word before the command, because it could be the command."""
+def _refuse_unknown_start(call: Invocation, operands: Sequence[Word]) -> None:
+    """Refuse an expansion where the command begins, because it may be the command."""
     if operands and operands[0].text == UNKNOWN and operands[0].may_split:
-        unreadable_part(given.shown, "An expansion is where a command may begin")
+        refuse_unreadable(call.shown, "An expansion takes the place of a command")
 
 
 _XARGS = Spec(
@@ -105,216 +111,217 @@ _XARGS = Spec(
 )
 
 
-def _xargs(given: Invocation) -> None:
-    read = parse(given.arguments, _XARGS, stop=True)
-    _no_hidden_options(given, read.operands)
-    if not read.operands:
+def _xargs(call: Invocation) -> None:
+    args = parse(call.arguments, _XARGS, stop=True)
+    _refuse_unknown_start(call, args.operands)
+    if not args.operands:
         return
-    added = _fed_words(given)
-    marks = [v.text for v in read.values("-I", "-J", "-i", "--replace")]
-    if not marks and read.has("-i", "--replace", "-I"):
+    added = _stdin_words(call)
+    marks = [v.text for v in args.values("-I", "-J", "-i", "--replace")]
+    if not marks and args.has("-i", "--replace", "-I"):
         marks = ["{}"]
     if not marks:
-        given.walker.run((*read.operands, *added), given)
-        given.walker.run(read.operands, given)  # as when it reads nothing
-        delimited = read.has("-d", "-0", "--delimiter", "--null")
-        for item in _fed_items(given, quotes=not delimited):
-            given.walker.run((*read.operands, item), given)
+        call.walker.run((*args.operands, *added), call)
+        call.walker.run(args.operands, call)  # as with empty input
+        delimited = args.has("-d", "-0", "--delimiter", "--null")
+        for item in _stdin_items(call, quotes=not delimited):
+            call.walker.run((*args.operands, item), call)
         return
-    for item in _fed_items(given, quotes=True, lines=True):  # with a mark an item is a whole line
-        given.walker.run(tuple(_put(word, marks[0], item) for word in read.operands), given)
+    # With a placeholder, an item is a whole line.
+    for item in _stdin_items(call, quotes=True, lines=True):
+        call.walker.run(tuple(_fill_in(word, marks[0], item) for word in args.operands), call)
 
 
-def _fed_words(given: Invocation) -> list[Word]:
-    """List the words that standard input holds, if the text says."""
-    if given.feed is not None and UNKNOWN not in given.feed.text and len(given.feed.text) < 4096:
-        return [Word(text, "q" * len(text), text) for text in given.feed.text.split()] or [
+def _stdin_words(call: Invocation) -> list[Word]:
+    """Return the words of standard input, as far as they are known."""
+    if call.feed is not None and UNKNOWN not in call.feed.text and len(call.feed.text) < 4096:
+        return [Word(text, "q" * len(text), text) for text in call.feed.text.split()] or [
             anything()
         ]
     return [anything()]
 
 
-def _fed_items(given: Invocation, *, quotes: bool, lines: bool = False) -> list[Word]:
-    """List what xargs makes of what it reads, if the text says: lines, or words that may be quoted."""
-    words = _fed_words(given)
-    if given.feed is None or not words[0].known:
+def _stdin_items(call: Invocation, *, quotes: bool, lines: bool = False) -> list[Word]:
+    """Return the items that xargs reads, as far as they are known: lines, or words that may be quoted."""
+    words = _stdin_words(call)
+    if call.feed is None or not words[0].known:
         return words
-    texts = given.feed.text.split("\n")
-    if quotes and any(mark in given.feed.text for mark in "'\"\\"):
-        with contextlib.suppress(ValueError):  # quotes that xargs itself would refuse
-            split = shlex.split(given.feed.text)
+    texts = call.feed.text.split("\n")
+    if quotes and any(mark in call.feed.text for mark in "'\"\\"):
+        with contextlib.suppress(ValueError):  # xargs would reject such quotes
+            split = shlex.split(call.feed.text)
             texts = [" ".join(shlex.split(text)) for text in texts] if lines else split
     return [Word(text, "q" * len(text), text) for t in texts[:16] if (text := t.strip())] or words
 
 
-def _put(word: Word, mark: str, item: Word) -> Word:
-    """Replace xargs' mark in a word."""
+def _fill_in(word: Word, mark: str, item: Word) -> Word:
+    """Replace the placeholder in a word with an item."""
     if not mark or mark not in word.text:
         return word
     if item.text == UNKNOWN:
-        # One item stays one word, whatever it holds.
+        # An item stays one word, even with blanks.
         text = word.text.replace(mark, UNKNOWN)
         return Word(text, "".join("x" if c == UNKNOWN else "q" for c in text), word.raw)
     text = word.text.replace(mark, item.text)
     return Word(text, "q" * len(text), word.raw)
 
 
-def _parallel(given: Invocation) -> None:
+def _parallel(call: Invocation) -> None:
     spec = Spec("jaNnLIPS", long=names("--jobs --arg-file --max-args --delay --timeout --joblog"))
-    words = parse(given.arguments, spec, stop=True).operands
+    words = parse(call.arguments, spec, stop=True).operands
     end = next((i for i, w in enumerate(words) if w.text.startswith(":::")), len(words))
     if words[:end]:
         listed = words[end:][:1] and words[end].text == ":::"
         items = [word.text for word in words[end + 1 :]] if listed else []
         known = items and not any(i.startswith(":::") or UNKNOWN in i for i in items)
         for item in items[:16] if known else ():
-            _filled_in(given, words[:end], shlex.quote(item))
+            _judge_filled(call, words[:end], shlex.quote(item))
         if not known:
-            _filled_in(given, words[:end], '"$1"')
-    elif words:  # no command: each of the arguments is one
+            _judge_filled(call, words[:end], '"$1"')
+    elif words:  # without a command, each argument is one
         for word in words[1:]:
             if not word.text.startswith(":::"):
-                given.walker.shell(word, given)
-    elif given.feed is not None:
-        given.walker.shell(given.feed, given)
+                call.walker.shell(word, call)
+    elif call.feed is not None:
+        call.walker.shell(call.feed, call)
 
 
-def _filled_in(given: Invocation, command: Sequence[Word], item: str) -> None:
-    """Judge the command that parallel gives a shell, with the item, quoted, in its places or at its end."""
-    marked = any(_PLACE.search(word.text) for word in command)
+def _judge_filled(call: Invocation, command: Sequence[Word], item: str) -> None:
+    """Judge the shell command of `parallel`, with the quoted item at its placeholders or at its end."""
+    marked = any(_PLACEHOLDER.search(word.text) for word in command)
     pieces = []
     for word in command:
-        text = _PLACE.sub(lambda _: item, word.text)
+        text = _PLACEHOLDER.sub(lambda _: item, word.text)
         pieces.append(Word(text, "".join("x" if c == UNKNOWN else "q" for c in text), text))
-    joined(given, [*pieces, *([] if marked else [literal(item)])])
+    judge_joined(call, [*pieces, *([] if marked else [literal(item)])])
 
 
-_PLACE = re.compile(r"\{(?:/|//|\.|/\.|#|%)?\}")
+_PLACEHOLDER = re.compile(r"\{(?:/|//|\.|/\.|#|%)?\}")
 
 
-def _fd(given: Invocation) -> None:
-    for at, word in enumerate(given.arguments):
+def _fd(call: Invocation) -> None:
+    for at, word in enumerate(call.arguments):
         if word.text in ("-x", "--exec", "-X", "--exec-batch"):
-            below = [w for w in given.arguments[:at] if names_guarded(w.text)]
+            below = [w for w in call.arguments[:at] if names_guarded(w.text)]
             found = literal(f"{below[0].text}/found") if below else anything()
-            rest = [_put(w, "{}", found) for w in given.arguments[at + 1 :]]
+            rest = [_fill_in(w, "{}", found) for w in call.arguments[at + 1 :]]
             if rest:
-                if below and all("{}" not in w.text for w in given.arguments[at + 1 :]):
+                if below and all("{}" not in w.text for w in call.arguments[at + 1 :]):
                     rest.append(found)
-                given.walker.run(rest, given, under_uv=given.under_uv)
+                call.walker.run(rest, call, under_uv=call.under_uv)
             return
 
 
 _ASSIGNMENT = re.compile(r"[^=\0]+=", re.DOTALL)
 
 _ENV_BLANK = re.compile(r"\\[_tnrfv]")
-"""What separates words for `env -S`, beside blanks."""
+"""Escapes that separate words in `env -S`, as blanks do."""
 
 
-def _wrapped(given: Invocation) -> None:
-    wrapper = WRAPPERS[given.program]
-    read = parse(given.arguments, wrapper.spec, stop=True)
-    _no_hidden_options(given, read.operands)
-    if given.program in _LOGGING:
-        check_all(read.values("-o", "--output"), given)
-    check_outputs([option.word for option in read.options], given)
-    if given.program == "sudo":
-        given = moved(given, read.values("-D", "--chdir"))
-    if given.program == "sudo" and read.has("-e", "--edit"):
-        for word in read.operands:
-            given.places.check_write(word, given.shown)
+def _wrapped(call: Invocation) -> None:
+    wrapper = WRAPPERS[call.program]
+    args = parse(call.arguments, wrapper.spec, stop=True)
+    _refuse_unknown_start(call, args.operands)
+    if call.program in _LOGGING:
+        check_writes(args.values("-o", "--output"), call)
+    check_outputs([option.word for option in args.options], call)
+    if call.program == "sudo":
+        call = in_directories(call, args.values("-D", "--chdir"))
+    if call.program == "sudo" and args.has("-e", "--edit"):
+        for word in args.operands:
+            call.dirs.check_write(word, call.shown)
         return
-    _run(given, read.operands[wrapper.skip :], assigns=wrapper.assigns)
+    _run(call, args.operands[wrapper.skip :], assigns=wrapper.assigns)
 
 
 _LOGGING = names("time gtime strace ltrace perf")
 
 
-def _run(given: Invocation, words: Sequence[Word], *, assigns: bool = False) -> None:
+def _run(call: Invocation, words: Sequence[Word], *, assigns: bool = False) -> None:
     while assigns and words and _ASSIGNMENT.match(words[0].text):
-        given.walker.assign(words[0], given)
+        call.walker.assign(words[0], call)
         words = words[1:]
     if words:
-        given.walker.run(words, given, under_uv=given.under_uv)
+        call.walker.run(words, call, under_uv=call.under_uv)
 
 
-def _env(given: Invocation) -> None:
+def _env(call: Invocation) -> None:
     spec = Spec("uCS", long=names("--unset --chdir --split-string"))
-    read = parse(given.arguments, spec, stop=True)
-    _no_hidden_options(given, read.operands)
-    given = given.at(given.places.fork())  # what it sets holds for what it starts
-    given = moved(given, read.values("-C", "--chdir"))
-    for name in read.values("-u", "--unset"):
-        judge_removal(name.text, given.shown)
-    for option in read.options:
+    args = parse(call.arguments, spec, stop=True)
+    _refuse_unknown_start(call, args.operands)
+    call = call.at(call.dirs.fork())  # its settings apply only to what it starts
+    call = in_directories(call, args.values("-C", "--chdir"))
+    for name in args.values("-u", "--unset"):
+        judge_removal(name.text, call.shown)
+    for option in args.options:
         if option.name not in ("-S", "--split-string") or (value := option.value) is None:
             continue
-        at = given.arguments.index(option.word) + (2 if value in given.arguments else 1)
-        rest = "".join(" " + word.raw for word in given.arguments[at:])
+        at = call.arguments.index(option.word) + (2 if value in call.arguments else 1)
+        rest = "".join(" " + word.raw for word in call.arguments[at:])
         for text in {value.text, _ENV_BLANK.sub(" ", value.text)}:
             kinds = "".join("x" if c == UNKNOWN else "q" for c in text)
-            given.walker.shell(Word(text + rest, kinds + "q" * len(rest)), given)
+            call.walker.shell(Word(text + rest, kinds + "q" * len(rest)), call)
         return
-    _run(given, read.operands, assigns=True)
+    _run(call, args.operands, assigns=True)
 
 
-def _entr(given: Invocation) -> None:
-    read = parse(given.arguments, stop=True)
-    if read.has("-s"):
-        joined(given, read.operands)
+def _entr(call: Invocation) -> None:
+    args = parse(call.arguments, stop=True)
+    if args.has("-s"):
+        judge_joined(call, args.operands)
     else:
-        _run(given, read.operands)
+        _run(call, args.operands)
 
 
-def _daemon(given: Invocation) -> None:
-    words = given.arguments
+def _daemon(call: Invocation) -> None:
+    words = call.arguments
     end = next((i for i, word in enumerate(words) if word.text == "--"), len(words))
     for option, program in pairwise(words[:end]):
         if option.text in ("-x", "--exec", "-a", "--startas"):
-            _run(given, [program, *words[end + 1 :]])
+            _run(call, [program, *words[end + 1 :]])
 
 
-def _command(given: Invocation) -> None:
-    read = parse(given.arguments, stop=True)
-    if not read.has("-v", "-V"):
-        _run(given, read.operands)
+def _command(call: Invocation) -> None:
+    args = parse(call.arguments, stop=True)
+    if not args.has("-v", "-V"):
+        _run(call, args.operands)
 
 
-def _flock(given: Invocation) -> None:
-    read = parse(given.arguments, Spec("wEc", long=names("--wait --timeout --command")))
-    for text in read.values("-c", "--command"):
-        given.walker.shell(text, given)
-    after = parse(given.arguments, Spec("wE", long=names("--wait --timeout")), stop=True).operands
+def _flock(call: Invocation) -> None:
+    args = parse(call.arguments, Spec("wEc", long=names("--wait --timeout --command")))
+    for text in args.values("-c", "--command"):
+        call.walker.shell(text, call)
+    after = parse(call.arguments, Spec("wE", long=names("--wait --timeout")), stop=True).operands
     if len(after) > 1 and not after[1].text.startswith("-"):
-        _run(given, after[1:])
+        _run(call, after[1:])
 
 
-def _script(given: Invocation) -> None:
+def _script(call: Invocation) -> None:
     spec = Spec("cEIOBTmo", long=names("--command --echo --log-in --log-out --log-io --log-timing"))
-    read = parse(given.arguments, spec)
-    for text in read.values("-c", "--command"):
-        given.walker.shell(text, given)
-    for word in read.operands[:1]:
-        given.places.check_write(word, given.shown)
-    if len(read.operands) > 1:  # the BSD form: a file, then a command
-        _run(given, read.operands[1:])
-    elif not read.has("-c", "--command") and given.feed is not None:
-        given.walker.shell(given.feed, given)
+    args = parse(call.arguments, spec)
+    for text in args.values("-c", "--command"):
+        call.walker.shell(text, call)
+    for word in args.operands[:1]:
+        call.dirs.check_write(word, call.shown)
+    if len(args.operands) > 1:  # the BSD form: a file, then a command
+        _run(call, args.operands[1:])
+    elif not args.has("-c", "--command") and call.feed is not None:
+        call.walker.shell(call.feed, call)
 
 
-def _su(given: Invocation) -> None:
-    texts = parse(given.arguments, Spec("cgGsw", long=names("--command"))).values("-c", "--command")
+def _su(call: Invocation) -> None:
+    texts = parse(call.arguments, Spec("cgGsw", long=names("--command"))).values("-c", "--command")
     for text in texts:
-        given.walker.shell(text, given)
-    if not texts and given.feed is not None:
-        given.walker.shell(given.feed, given)
+        call.walker.shell(text, call)
+    if not texts and call.feed is not None:
+        call.walker.shell(call.feed, call)
 
 
-def _pager(given: Invocation) -> None:
+def _pager(call: Invocation) -> None:
     """Judge `less +!COMMAND`, which starts a program before it shows anything."""
-    for word in given.arguments:
+    for word in call.arguments:
         if word.text.startswith("+") and "!" in word.text:
-            given.walker.shell(literal(word.text.partition("!")[2]), given)
+            call.walker.shell(literal(word.text.partition("!")[2]), call)
 
 
 _HELPERS: Mapping[str, frozenset[str]] = MappingProxyType(
@@ -326,54 +333,54 @@ _HELPERS: Mapping[str, frozenset[str]] = MappingProxyType(
         "ack": names("--pager"),
     }
 )
-"""Options with which programs that read start another."""
+"""Options by which programs that only read start another program."""
 
 
-def _helped(given: Invocation) -> None:
-    options = _HELPERS[given.program]
-    for text in parse(given.arguments, Spec(long=options)).values(*options):
-        given.walker.shell(text, given)
+def _judge_helper_options(call: Invocation) -> None:
+    options = _HELPERS[call.program]
+    for text in parse(call.arguments, Spec(long=options)).values(*options):
+        call.walker.shell(text, call)
 
 
-def _man(given: Invocation) -> None:
+def _man(call: Invocation) -> None:
     spec = Spec("PHCLMSesEpr", long=names("--pager --html"))
-    for text in parse(given.arguments, spec).values("-P", "-H", "--pager", "--html"):
-        given.walker.shell(text, given)
+    for text in parse(call.arguments, spec).values("-P", "-H", "--pager", "--html"):
+        call.walker.shell(text, call)
 
 
-def _runuser(given: Invocation) -> None:
+def _runuser(call: Invocation) -> None:
     spec = Spec("cgGsuw", long=names("--command --user --group"))
-    for text in parse(given.arguments, spec).values("-c", "--command"):
-        given.walker.shell(text, given)
-    read = parse(given.arguments, spec, stop=True)
-    if read.has("-u", "--user"):
-        _run(given, read.operands)
+    for text in parse(call.arguments, spec).values("-c", "--command"):
+        call.walker.shell(text, call)
+    args = parse(call.arguments, spec, stop=True)
+    if args.has("-u", "--user"):
+        _run(call, args.operands)
 
 
-def _ssh(given: Invocation) -> None:
-    """Judge what runs on another machine, which may be this one; the rest is that machine's matter.
+def _ssh(call: Invocation) -> None:
+    """Judge a command for another machine, because that may be this one.
 
-    So are its tools: they do not run in this project's environment.
+    The tools there do not run in this project's environment.
     """
-    given = given.in_uv()
-    read = parse(given.arguments, Spec("BbcDEeFIiJLlmOoPpRSWw"), stop=True)
-    for word in read.values("-o"):
+    call = call.in_uv()
+    args = parse(call.arguments, Spec("BbcDEeFIiJLlmOoPpRSWw"), stop=True)
+    for word in args.values("-o"):
         started = re.fullmatch(r"\w+command\s*[= ]\s*(.+)", word.text, re.IGNORECASE | re.DOTALL)
         if started is not None:
-            given.walker.shell(literal(started[1]), given)
-    words = read.operands[1:]
+            call.walker.shell(literal(started[1]), call)
+    words = args.operands[1:]
     if words:
-        joined(given, words)
-    if given.feed is not None and given.feed.text.strip(UNKNOWN + " \n"):
-        given.walker.shell(given.feed, given)
+        judge_joined(call, words)
+    if call.feed is not None and call.feed.text.strip(UNKNOWN + " \n"):
+        call.walker.shell(call.feed, call)
 
 
-def _watch(given: Invocation) -> None:
-    read = parse(given.arguments, Spec("nqs", long=names("--interval --equexit")), stop=True)
-    _no_hidden_options(given, read.operands)
-    joined(given, read.operands)
-    if len(read.operands) > 1:
-        _run(given, read.operands)
+def _watch(call: Invocation) -> None:
+    args = parse(call.arguments, Spec("nqs", long=names("--interval --equexit")), stop=True)
+    _refuse_unknown_start(call, args.operands)
+    judge_joined(call, args.operands)
+    if len(args.operands) > 1:
+        _run(call, args.operands)
 
 
 RULES: Rules = MappingProxyType(
@@ -390,7 +397,7 @@ RULES: Rules = MappingProxyType(
         "script": _script,
         "su": _su,
         **dict.fromkeys(names("less more most pg"), _pager),
-        **dict.fromkeys(_HELPERS, _helped),
+        **dict.fromkeys(_HELPERS, _judge_helper_options),
         "man": _man,
         "ssh": _ssh,
         "runuser": _runuser,

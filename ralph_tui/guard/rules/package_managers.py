@@ -1,4 +1,4 @@
-"""Sends packages, environments and the project's tools to uv, and refuses other managers."""
+"""Redirects package management and the project's tools to uv, and refuses other package managers."""
 
 import re
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from ralph_tui.guard.core.arguments import Spec, names, parse
 from ralph_tui.guard.core.rule_context import Invocation, Rules
 from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.rules.ralph_cli import MODULE, judge_ralph
-from ralph_tui.guard.rules.read_only import check_named, check_outputs
+from ralph_tui.guard.rules.read_only import check_named_files, check_outputs
 from ralph_tui.guard.rules.repository_tools import refuse_committer
 from ralph_tui.guard.shell.nodes import Word, literal
 
@@ -42,7 +42,7 @@ _UV_RUN = Spec(
 )
 _COMMANDS = MappingProxyType(
     {
-        "install": "uv add PACKAGE, or uv sync for what the project names",
+        "install": "uv add PACKAGE, or uv sync for declared dependencies",
         "add": "uv add PACKAGE",
         "uninstall": "uv remove PACKAGE",
         "remove": "uv remove PACKAGE",
@@ -56,10 +56,10 @@ _COMMANDS = MappingProxyType(
         "sync": "uv sync",
         "run": "uv run COMMAND",
         "shell": "uv run COMMAND",
-        "create": "uv sync, which makes the environment",
-        "env": "uv sync, which makes the environment",
+        "create": "uv sync, which creates the environment",
+        "env": "uv sync, which creates the environment",
         "build": "uv build",
-        "publish": "uv publish, when the person asks for it",
+        "publish": "uv publish, if the person asks for it",
         "init": "uv init",
         "new": "uv init",
     }
@@ -67,33 +67,33 @@ _COMMANDS = MappingProxyType(
 
 
 def is_manager(program: str) -> bool:
-    """Tell whether a program installs packages or makes environments outside uv."""
+    """Return whether a program installs packages or creates environments outside uv."""
     return program in _MANAGERS or bool(_PIP.fullmatch(program))
 
 
-_OWN_VERBS = names(
+_OWN_MANAGER_VERBS = names(
     "add remove install update lock sync show list outdated check version env fmt test"
 )
 
 
-def judge_own_manager(given: Invocation) -> bool:
-    """Judge the manager that owns a project which is not uv's: its `run` and its everyday work are welcome.
+def judge_own_manager(call: Invocation) -> bool:
+    """Judge the package manager of a project that does not use uv; `run` and everyday verbs are allowed.
 
     Returns:
-        Whether it is that manager, with a verb that is judged here.
+        Whether it is that manager, with a verb that is allowed.
     """
-    if given.program != given.policy.own_manager:
+    if call.program != call.policy.own_manager:
         return False
-    operands = parse(given.arguments, _OWN_OPTIONS, stop=True).operands
+    operands = parse(call.arguments, _OWN_OPTIONS, stop=True).operands
     verb = operands[0].text if operands else "--version"
     if verb != "run":
-        return not operands or verb in _OWN_VERBS
+        return not operands or verb in _OWN_MANAGER_VERBS
     if words := operands[1:]:
         name = words[0].text.rpartition(":")[
             0
         ]  # hatch: `qa:pytest` runs pytest in the environment qa
-        first = words[0].cut(len(name) + 1) if name and given.program == "hatch" else words[0]
-        given.walker.run((first, *words[1:]), given, under_uv=True)
+        first = words[0].cut(len(name) + 1) if name and call.program == "hatch" else words[0]
+        call.walker.run((first, *words[1:]), call, under_uv=True)
     return True
 
 
@@ -101,7 +101,7 @@ _OWN_OPTIONS = Spec("ePpC", long=names("--env --project --directory"))
 
 
 def refuse_manager(name: str, arguments: Sequence[Word], shown: str) -> NoReturn:
-    """Refuse a package manager and name the uv command instead.
+    """Refuse a package manager and suggest the uv command to use instead.
 
     Raises:
         DeniedError: Always.
@@ -109,7 +109,7 @@ def refuse_manager(name: str, arguments: Sequence[Word], shown: str) -> NoReturn
     verbs = (word.text for word in arguments if word.text in _COMMANDS)
     use = _COMMANDS.get(next(verbs, ""), "uv add, uv remove, uv lock, uv sync or uv run")
     if name.rpartition(".")[2] in _MAKES_ENVIRONMENT:
-        use = "uv sync, which makes the environment"
+        use = "uv sync, which creates the environment"
     elif use.startswith("uv add") and (packages := _packages(arguments)):
         use = f"uv add {packages}"
     elif use.startswith("uv remove") and (packages := _packages(arguments)):
@@ -118,48 +118,48 @@ def refuse_manager(name: str, arguments: Sequence[Word], shown: str) -> NoReturn
     deny(RULE, shown, f"`{name}` {why}", f"Use {use}.")
 
 
-_OUTSIDE = "works outside uv, which owns this project"
+_OUTSIDE = "bypasses uv, which manages this project"
 
 
 def _packages(arguments: Sequence[Word]) -> str:
-    """List the packages named on the command line, if they are named plainly."""
+    """Return the packages named on the command line, as far as their names are plain."""
     plain = [
         w.text for w in arguments if w.known and re.fullmatch(r"[A-Za-z][\w.\[\],<>=~-]*", w.text)
     ]
     return " ".join(word for word in plain if word not in _COMMANDS)[:80]
 
 
-def judge_module(module: Word, arguments: Sequence[Word], given: Invocation) -> None:
+def judge_module(module: Word, arguments: Sequence[Word], call: Invocation) -> None:
     """Judge `python -m MODULE`.
 
     Raises:
         DeniedError: The module is a package manager, or unknown.
     """
     if not module.known:
-        deny("unreadable-command", given.shown, "Which module runs is not known", "Name it.")
+        deny("unreadable-command", call.shown, "The module is not known", "Name the module.")
     name = module.text.casefold().removesuffix(".__main__")
     if name in _MODULES or _PIP.fullmatch(name):
-        refuse_manager(name, arguments, given.shown)
+        refuse_manager(name, arguments, call.shown)
     if name.partition(".")[0] == MODULE:
-        judge_ralph(replace(given, words=(module, *arguments)))
-    refuse_committer(replace(given, words=(literal(name.replace("_", "-")), *arguments)))
-    if name in given.policy.python_tools:
-        check_named(arguments, given)
+        judge_ralph(replace(call, words=(module, *arguments)))
+    refuse_committer(replace(call, words=(literal(name.replace("_", "-")), *arguments)))
+    if name in call.policy.python_tools:
+        check_named_files(arguments, call)
     else:
-        check_outputs(arguments, given)
-    read = parse(arguments)
+        check_outputs(arguments, call)
+    args = parse(arguments)
     if name == "json.tool":
-        _check_files(read.operands[1:], given)
-    elif name in ("zipfile", "tarfile") and not read.has("-l", "--list", "-t", "--test"):
-        _check_files(read.operands, given)
+        _check_files(args.operands[1:], call)
+    elif name in ("zipfile", "tarfile") and not args.has("-l", "--list", "-t", "--test"):
+        _check_files(args.operands, call)
 
 
-def _check_files(words: Sequence[Word], given: Invocation) -> None:
+def _check_files(words: Sequence[Word], call: Invocation) -> None:
     for word in words:
-        given.places.check_guarded(word, given.shown)
+        call.dirs.check_guarded(word, call.shown)
 
 
-_SOMETIMES = MappingProxyType(
+_PARTLY_REFUSED = MappingProxyType(
     {
         "pyenv": names("install uninstall virtualenv virtualenv-delete"),
         "hatch": names("env run shell test fmt dep"),
@@ -168,136 +168,136 @@ _SOMETIMES = MappingProxyType(
 )
 
 
-def _judge_sometimes(given: Invocation) -> None:
-    """Refuse those verbs of a tool that install or make environments; its others do no harm.
+def _judge_partly_refused(call: Invocation) -> None:
+    """Refuse the verbs of a tool that install packages or create environments; allow the others.
 
     Raises:
-        DeniedError: It is one of them.
+        DeniedError: The verb is one of them.
     """
-    operands = parse(given.arguments).operands
-    if judge_own_manager(given):
+    operands = parse(call.arguments).operands
+    if judge_own_manager(call):
         return
     if operands and operands[0].text == "exec":
-        at = given.arguments.index(operands[0]) + 1
-        if given.arguments[at:]:
-            given.walker.run(given.arguments[at:], given)
-    if operands and operands[0].text in _SOMETIMES[given.program]:
-        reason = f"`{given.program}` works outside uv, which owns this project"
-        deny(RULE, given.shown, reason, "Use uv sync, uv run or uv python install.")
+        at = call.arguments.index(operands[0]) + 1
+        if call.arguments[at:]:
+            call.walker.run(call.arguments[at:], call)
+    if operands and operands[0].text in _PARTLY_REFUSED[call.program]:
+        reason = f"`{call.program}` bypasses uv, which manages this project"
+        deny(RULE, call.shown, reason, "Use uv sync, uv run or uv python install.")
 
 
-def _judge_uv(given: Invocation) -> None:
-    """Judge `uv`: its own work is welcome, what it runs is judged as if run directly."""
-    read = parse(given.arguments, _UV_RUN, stop=True)
-    if not read.operands:
+def _judge_uv(call: Invocation) -> None:
+    """Judge `uv`: most verbs are allowed; a command that it runs is judged like any other."""
+    args = parse(call.arguments, _UV_RUN, stop=True)
+    if not args.operands:
         return
-    verb, rest = read.operands[0].text, read.operands[1:]
-    if not read.operands[0].known:
-        deny("unreadable-command", given.shown, "Which uv command runs is not known", "Name it.")
+    verb, rest = args.operands[0].text, args.operands[1:]
+    if not args.operands[0].known:
+        deny("unreadable-command", call.shown, "The uv command is not known", "Name the command.")
     if verb == "tool" and rest and rest[0].text in ("run", "install"):
         verb, rest = rest[0].text, rest[1:]
     if verb == "pip":
-        _judge_uv_pip(rest, given)
+        _judge_uv_pip(rest, call)
     if verb != "run":
-        check_named(rest, given)
+        check_named_files(rest, call)
         return
     inner = parse(rest, _UV_RUN, stop=True)
     if inner.has("-m", "--module") and inner.operands:
-        judge_module(inner.operands[0], inner.operands[1:], given)
+        judge_module(inner.operands[0], inner.operands[1:], call)
     elif inner.operands and inner.operands[0].text == "-":
-        given.walker.run((literal("python"), *inner.operands), given, under_uv=True)
+        call.walker.run((literal("python"), *inner.operands), call, under_uv=True)
     elif inner.operands and not inner.has("-s", "--script", "--gui-script"):
-        given.walker.run(inner.operands, given, under_uv=True)
+        call.walker.run(inner.operands, call, under_uv=True)
 
 
-def _judge_uv_pip(words: Sequence[Word], given: Invocation) -> None:
-    """Judge `uv pip`, which may show what is installed; what it installs is in no lock file."""
+def _judge_uv_pip(words: Sequence[Word], call: Invocation) -> None:
+    """Judge `uv pip`, which may only show packages: an installed one would be missing from the lock file."""
     verb = next((word.text for word in words if word.text in _UV_PIP_CHANGES), "")
     if verb or any(not word.known for word in words[:1]):
-        refuse_manager("uv pip", words, given.shown)
+        refuse_manager("uv pip", words, call.shown)
 
 
 _UV_PIP_CHANGES = names("install uninstall sync")
 
 
-def _judge_uvx(given: Invocation) -> None:
+def _judge_uvx(call: Invocation) -> None:
     """Judge `uvx`, which is `uv tool run`."""
-    inner = parse(given.arguments, _UV_RUN, stop=True)
+    inner = parse(call.arguments, _UV_RUN, stop=True)
     if inner.operands:
-        given.walker.run(inner.operands, given, under_uv=True)
+        call.walker.run(inner.operands, call, under_uv=True)
 
 
 RULES: Rules = MappingProxyType(
-    {"uv": _judge_uv, "uvx": _judge_uvx, **dict.fromkeys(_SOMETIMES, _judge_sometimes)}
+    {"uv": _judge_uv, "uvx": _judge_uvx, **dict.fromkeys(_PARTLY_REFUSED, _judge_partly_refused)}
 )
-"""By program: what is welcome in part."""
+"""Rules for programs of which only some uses are refused."""
 
 
-def is_tool(given: Invocation) -> bool:
-    """Tell whether the program itself is one, by its name and not by a path."""
-    return given.program in given.policy.python_tools and "/" not in given.words[0].text
+def is_tool(call: Invocation) -> bool:
+    """Return whether the program is one of the project's tools, called by name rather than by path."""
+    return call.program in call.policy.python_tools and "/" not in call.words[0].text
 
 
-def tool_of(given: Invocation) -> str:
-    """Return the tool that is to run through uv, also as `python -m pytest`; empty if there is none."""
-    words = given.arguments
-    if given.under_uv or "/" in given.words[0].text:
+def tool_of(call: Invocation) -> str:
+    """Return the tool to run through uv, such as `pytest` or `python -m pytest`; otherwise an empty string."""
+    words = call.arguments
+    if call.under_uv or "/" in call.words[0].text:
         return ""
-    if is_tool(given):
-        return given.program
-    python = PYTHON.fullmatch(given.program) and given.program != "py"
+    if is_tool(call):
+        return call.program
+    python = PYTHON.fullmatch(call.program) and call.program != "py"
     if python and len(words) > 1 and words[0].text == "-m":
         module = words[1].text
-        return f"{given.program} -m {module}" if module in given.policy.python_tools else ""
+        return f"{call.program} -m {module}" if module in call.policy.python_tools else ""
     return ""
 
 
-def script_of(given: Invocation) -> str:
-    """Return the Python script or module that is to run through uv; empty if there is none.
+def script_of(call: Invocation) -> str:
+    """Return the Python script or module to run through uv; otherwise an empty string.
 
-    Code on the command line or from standard input needs nothing of the project more often than not. What
-    is nowhere in the text runs as it is.
+    Code on the command line or from standard input rarely needs the project's packages, so it runs unchanged.
+    So does a command that does not occur in the agent's text.
     """
-    head = given.words[0]
-    python = PYTHON.fullmatch(given.program) and given.program != "py" and "/" not in head.text
-    if not (python and given.policy.scripts_through_uv) or given.under_uv or head.start < 0:
+    head = call.words[0]
+    python = PYTHON.fullmatch(call.program) and call.program != "py" and "/" not in head.text
+    if not (python and call.policy.scripts_through_uv) or call.under_uv or head.start < 0:
         return ""
-    words = [word for word in given.arguments[:_MOST_OPTIONS] if word.text not in _PLAIN_OPTIONS]
+    words = [word for word in call.arguments[:_MAX_OPTIONS] if word.text not in _FLAGS]
     first = words[0].text if words else ""
     if first == "-m" and len(words) > 1:
-        return f"{given.program} -m {words[1].text}"
-    return f"{given.program} {first}" if first and first[0] not in "-<" else ""
+        return f"{call.program} -m {words[1].text}"
+    return f"{call.program} {first}" if first and first[0] not in "-<" else ""
 
 
-_MOST_OPTIONS = 8
-_PLAIN_OPTIONS = frozenset({"-u", "-B", "-E", "-I", "-O", "-OO", "-s", "-S", "-v", "-q", "-b"})
-"""Options of python that take no value."""
+_MAX_OPTIONS = 8
+_FLAGS = frozenset({"-u", "-B", "-E", "-I", "-O", "-OO", "-s", "-S", "-v", "-q", "-b"})
+"""Options of python without a value."""
 
 
 class ThroughUv(NamedTuple):
-    """A tool with the words that are put before it."""
+    """A tool, and the words to insert before it."""
 
     run: str
     tool: str
 
     def __str__(self) -> str:
-        """Return both, as the agent could have said it."""
+        """Return the command that the agent could have written."""
         return f"{self.run} {self.tool}"
 
 
-def through_uv(tool: str, given: Invocation) -> ThroughUv:
-    """Return a tool with what runs it in this project."""
-    return ThroughUv(given.policy.tool_runs.get(tool.rpartition(" ")[2], "uv run"), tool)
+def through_uv(tool: str, call: Invocation) -> ThroughUv:
+    """Return a tool with the command that runs it in this project."""
+    return ThroughUv(call.policy.tool_runs.get(tool.rpartition(" ")[2], "uv run"), tool)
 
 
-def place_of(tool: str, given: Invocation) -> int:
-    """Return the index of the tool in the text that the agent sent.
+def index_of(tool: str, call: Invocation) -> int:
+    """Return the index of the tool in the agent's text.
 
     Raises:
-        DeniedError: It is nowhere in it, so nothing can be put before it.
+        DeniedError: The tool does not occur there, so nothing can be inserted before it.
     """
-    start = given.words[0].start
+    start = call.words[0].start
     if start < 0:
         reason = "The project's tools run in uv's environment"
-        deny("uv-run", given.shown, reason, f"Use uv run {tool}.")
+        deny("uv-run", call.shown, reason, f"Use uv run {tool}.")
     return start

@@ -1,4 +1,4 @@
-"""Judges Python code on a command line: the programs it starts, the files it writes, the packages it handles."""
+"""Judges Python code on the command line: the programs it starts, its writes, and its package management."""
 
 import ast
 import re
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ralph_tui.guard.core.arguments import names
-from ralph_tui.guard.core.rule_context import Invocation, moved, unreadable_part
+from ralph_tui.guard.core.rule_context import Invocation, in_directories, refuse_unreadable
 from ralph_tui.guard.core.verdicts import DeniedError, deny
 from ralph_tui.guard.rules.git import RULE as GIT_RULE
 from ralph_tui.guard.rules.package_managers import refuse_manager
@@ -16,55 +16,55 @@ from ralph_tui.guard.rules.python_constants import (
     assigned_once,
     bindings,
     constants,
-    filled,
+    fstring_word,
     name_of,
     path_of,
-    resolved,
+    possible_values,
     text_of,
     word_of,
 )
 from ralph_tui.guard.shell.nodes import Word, anything, literal
 
-_OF_OS = names(
+_OS_WRITES = names(
     "remove unlink rmdir removedirs truncate mkdir makedirs chmod chown symlink link mkfifo"
 )
 _MOVES = names("rename renames replace move copy copy2 copyfile copytree copymode")
-_TAKES_AWAY = names("rename renames replace move")
-_OF_PATH = names("write_text write_bytes unlink rmdir touch mkdir chmod symlink_to hardlink_to")
+_REMOVES_SOURCE = names("rename renames replace move")
+_PATH_WRITES = names("write_text write_bytes unlink rmdir touch mkdir chmod symlink_to hardlink_to")
 
 
-def _judge_python_write(node: ast.Call, name: str, given: Invocation, assigned: Assigned) -> None:
-    """Judge the files that a call writes or removes.
+def _judge_python_write(node: ast.Call, name: str, call: Invocation, assigned: Assigned) -> None:
+    """Judge the files that a Python call writes or removes.
 
     Args:
-        node: The call.
-        name: The plain name of what is called.
-        given: The invocation that runs the code.
+        node: The Python call.
+        name: The plain name of the called function.
+        call: The invocation of Python that runs the code.
         assigned: The names that the code assigns once.
 
     Raises:
-        DeniedError: One of them is guarded or outside the project.
+        DeniedError: A file is guarded or outside the project.
     """
-    for path in _written(node, name, assigned):
+    for path in _written_files(node, name, assigned):
         if (text := path_of(path, assigned)) is not None:
-            given.places.check_write(literal(text), given.shown, into=True)
+            call.dirs.check_write(literal(text), call.shown, into=True)
 
 
-def _written(node: ast.Call, name: str, assigned: Assigned) -> Iterator[ast.expr]:
+def _written_files(node: ast.Call, name: str, assigned: Assigned) -> Iterator[ast.expr]:
     owner = node.func.value if isinstance(node.func, ast.Attribute) else None
     module = owner.id if isinstance(owner, ast.Name) else ""
     if name == "open":
-        yield from _opened(node, owner, assigned)
-    elif name in _OF_PATH and owner is not None and path_of(owner, assigned) is not None:
+        yield from _opened_file(node, owner, assigned)
+    elif name in _PATH_WRITES and owner is not None and path_of(owner, assigned) is not None:
         yield owner
-    elif name in _OF_OS and module == "os":
+    elif name in _OS_WRITES and module == "os":
         yield from node.args[1:2] if name in ("symlink", "link") else node.args[:1]
     elif name in _MOVES and module in ("os", "shutil"):
-        yield from node.args[0 if name in _TAKES_AWAY else 1 : 2]
+        yield from node.args[0 if name in _REMOVES_SOURCE else 1 : 2]
 
 
-def _opened(node: ast.Call, owner: ast.expr | None, assigned: Assigned) -> Iterator[ast.expr]:
-    """Yield the file of `open(path, mode)`, `io.open(…)` or `Path(path).open(mode)` that is opened for writing."""
+def _opened_file(node: ast.Call, owner: ast.expr | None, assigned: Assigned) -> Iterator[ast.expr]:
+    """Yield the file if `open(path, mode)`, `io.open(…)` or `Path(path).open(mode)` opens it for writing."""
     of_path = owner is not None and path_of(owner, assigned) is not None
     arguments = [owner, *node.args] if of_path and owner is not None else node.args
     modes = [*arguments[1:2], *(k.value for k in node.keywords if k.arg == "mode")]
@@ -89,60 +89,63 @@ _EVALUATORS = names("exec eval compile")
 _EVALUATING_METHODS = names("runsource runcode run_string run_code")
 _COMMAND_ARGUMENTS = names("args cmd command")
 _GIT_LIBRARIES = names("git pygit2 dulwich")
-_MARKS = names("os subprocess pty asyncio sh popen2 commands pexpect invoke fabric plumbum")
+_STARTING_MODULES = names(
+    "os subprocess pty asyncio sh popen2 commands pexpect invoke fabric plumbum"
+)
 _LIBRARY_VERBS = names(
     "push pull fetch commit create_commit checkout switch restore reset merge rebase revert stash"
     " cherry_pick add rm mv clean clone clone_from init create_head create_tag create_branch"
     " create_remote create_reference delete_head delete_tag set_target set_head"
 )
-"""What the git libraries of Python call their ways to write."""
-_READ_GIT = "Read with git status, git diff, git log."
-_DEPTH = 4
+"""Methods of Python's git libraries that write."""
+_READ_GIT = "To read, use git status, git diff or git log."
+_MAX_DEPTH = 4
 
 
-def judge_python_code(code: str, given: Invocation, depth: int = 0) -> None:
-    """Judge python code by what it would start.
+def judge_python_code(code: str, call: Invocation, depth: int = 0) -> None:
+    """Judge Python code.
 
     Raises:
-        DeniedError: It starts what is refused, handles packages, or hides what it does.
+        DeniedError: The code starts a refused command, manages packages, changes the repository, writes
+            where it may not, or hides what it does.
     """
     try:
         tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        # Python would not run it either, but another version might.
-        _judge_words(code, given)
+        # Another version of Python might accept it.
+        _judge_quoted_parts(code, call)
         return
-    starts = _mentions(tree, _MARKS)
+    starts = _mentions(tree, _STARTING_MODULES)
     renamed = _renamed(tree)
     known, assigned = bindings(tree, _STARTERS), assigned_once(tree)
-    if starts and _passed_on(tree):
+    if starts and _passes_on_starter(tree):
         for text in constants(tree):
-            _judge_possible(text, given)
+            _judge_possible(text, call)
     library = _mentions(tree, _GIT_LIBRARIES)
-    given = _moved(tree, given, assigned) if "chdir" in code else given
+    call = _after_chdir(tree, call, assigned) if "chdir" in code else call
     for node in ast.walk(tree):
         for module in _imports(node):
             if module.partition(".")[0] in _MANAGERS:
-                refuse_manager(module.partition(".")[0], (), given.shown)
+                refuse_manager(module.partition(".")[0], (), call.shown)
         if isinstance(node, ast.Call):
             name = name_of(node.func)
             name = renamed.get(name, name)
             if library and name in _LIBRARY_VERBS:
-                deny(GIT_RULE, given.shown, f"`{name}` changes the repository", _READ_GIT)
-            _judge_python_write(node, name, given, assigned)
-            for call in _called_with(node, known):
-                _judge_call(call, name, given, starts=starts, depth=depth)
+                deny(GIT_RULE, call.shown, f"`{name}` changes the repository", _READ_GIT)
+            _judge_python_write(node, name, call, assigned)
+            for variant in _with_each_value(node, known):
+                _judge_call(variant, name, call, starts=starts, depth=depth)
 
 
-def _moved(tree: ast.AST, given: Invocation, assigned: Assigned) -> Invocation:
-    """Return where the code runs once it has changed its directory."""
+def _after_chdir(tree: ast.AST, call: Invocation, assigned: Assigned) -> Invocation:
+    """Return the invocation in the directories that the code changes to."""
     calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and name_of(n.func) == "chdir"]
-    named = [path_of(call.args[0], assigned) for call in calls if call.args]
-    return moved(given, [anything() if path is None else literal(path) for path in named])
+    named = [path_of(node.args[0], assigned) for node in calls if node.args]
+    return in_directories(call, [anything() if path is None else literal(path) for path in named])
 
 
 def _renamed(tree: ast.AST) -> dict[str, str]:
-    """List other names that the code gives to what starts programs or runs code."""
+    """Return the aliases that the code gives to functions that start programs or run code."""
     found: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
@@ -154,30 +157,30 @@ def _renamed(tree: ast.AST) -> dict[str, str]:
     return found
 
 
-def _passed_on(tree: ast.AST) -> bool:
-    """Tell whether `os.system` or the like is handed to something else, which may call it with anything."""
+def _passes_on_starter(tree: ast.AST) -> bool:
+    """Return whether `os.system` or the like is passed on, and so may be called with anything."""
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     return any(
         isinstance(node, ast.Attribute)
         and node.attr in _STARTERS
         and isinstance(node.value, ast.Name)
-        and node.value.id in _MARKS
+        and node.value.id in _STARTING_MODULES
         and id(node) not in called
         for node in ast.walk(tree)
     )
 
 
-def _judge_words(code: str, given: Invocation) -> None:
+def _judge_quoted_parts(code: str, call: Invocation) -> None:
     for line in code.splitlines():
         for quote in ("'", '"'):
             for part in line.split(quote)[1::2]:
-                _judge_possible(part, given)
+                _judge_possible(part, call)
 
 
-def _judge_possible(text: str, given: Invocation) -> None:
-    """Refuse a text that would be refused as a command; what is no command is no matter."""
+def _judge_possible(text: str, call: Invocation) -> None:
+    """Refuse a text that would be refused as a command; ignore one that is not readable as a command."""
     try:
-        given.walker.shell(literal(text), given)
+        call.walker.shell(literal(text), call)
     except DeniedError as error:
         if error.verdict.rule != "unreadable-command":
             raise
@@ -207,65 +210,67 @@ def _imports(node: ast.AST) -> Iterator[str]:
             yield str(module.value).rpartition("/")[2]
 
 
-def _judge_call(node: ast.Call, name: str, given: Invocation, *, starts: bool, depth: int) -> None:
+def _judge_call(node: ast.Call, name: str, call: Invocation, *, starts: bool, depth: int) -> None:
     plain = isinstance(node.func, ast.Name)
     if (name in _EVALUATORS and plain) or name in _EVALUATING_METHODS:
-        _judge_evaluation(node, given, depth)
-    elif name in _SHELL_CALLS or (name in _LIST_CALLS and starts and not _an_event_loop(node.func)):
-        _judge_start(node, name, given)
+        _judge_evaluation(node, call, depth)
+    elif name in _SHELL_CALLS or (
+        name in _LIST_CALLS and starts and not _is_asyncio_run(node.func)
+    ):
+        _judge_start(node, name, call)
     elif name == "rmtree" and node.args:
         target = text_of(node.args[0])
-        given.places.check_removal(anything() if target is None else literal(target), given.shown)
+        call.dirs.check_removal(anything() if target is None else literal(target), call.shown)
     elif not name and starts:
         # `getattr(os, "sys" + "tem")(…)` and the like.
         for text in constants(node):
-            _judge_text(literal(text), given)
+            call.walker.shell(literal(text), call)
 
 
-def _judge_evaluation(node: ast.Call, given: Invocation, depth: int) -> None:
+def _judge_evaluation(node: ast.Call, call: Invocation, depth: int) -> None:
     code = text_of(node.args[0]) if node.args else ""
     if code is None:
         if isinstance(node.args[0], ast.Name | ast.Call | ast.BinOp | ast.JoinedStr):
-            unreadable_part(given.shown, "Python would run code that cannot be read here")
+            refuse_unreadable(call.shown, "Python would run code that the guard cannot read")
         return
-    if depth >= _DEPTH:
-        unreadable_part(given.shown, "Code within code within code")
-    judge_python_code(code, given, depth + 1)
+    if depth >= _MAX_DEPTH:
+        refuse_unreadable(call.shown, "The code is nested too deeply")
+    judge_python_code(code, call, depth + 1)
 
 
-def _judge_start(node: ast.Call, name: str, given: Invocation) -> None:
+def _judge_start(node: ast.Call, name: str, call: Invocation) -> None:
     first = _command_argument(node)
     if first is None:
         return
-    given = replace(given, feed=_fed(node))
+    call = replace(call, feed=_stdin_of(node))
     shell = name in _SHELL_CALLS or any(
         k.arg == "shell" and not (isinstance(k.value, ast.Constant) and not k.value.value)
         for k in node.keywords
     )
     if isinstance(first, ast.List | ast.Tuple):
-        _judge_words_started([*first.elts], given)
+        _judge_started_words([*first.elts], call)
     elif name.startswith(("exec", "spawn", "posix_spawn", "create_subprocess_exec")):
         arguments = node.args[1:] if name.startswith("spawn") and len(node.args) > 1 else node.args
         flat: list[ast.expr] = []
         for argument in arguments:
             is_list = isinstance(argument, ast.List | ast.Tuple)
             flat.extend(argument.elts if is_list else [argument])  # type: ignore[attr-defined]  # narrowed by is_list
-        # `execv(path, [name, …])` repeats the name; judge from the path and from the name.
-        _judge_words_started(flat, given)
-        _judge_words_started(flat[1:], given)
-    elif (with_gaps := filled(first)) is not None:
-        given.walker.shell(with_gaps, given)
+        # `execv(path, [name, …])` repeats the name, so judge the words from either one.
+        _judge_started_words(flat, call)
+        _judge_started_words(flat[1:], call)
+    elif (with_gaps := fstring_word(first)) is not None:
+        call.walker.shell(with_gaps, call)
     elif (text := text_of(first)) is None:
-        unreadable_part(given.shown, "Python would start a program that is not known")
+        refuse_unreadable(call.shown, "Python would start an unknown program")
     elif shell or " " not in text or name in _LIST_CALLS:
-        _judge_text(literal(text), given)
+        call.walker.shell(literal(text), call)
 
 
-def _called_with(node: ast.Call, known: Bindings) -> Iterator[ast.Call]:
-    """Yield the call, once for each value that the name it is given may have."""
+def _with_each_value(node: ast.Call, known: Bindings) -> Iterator[ast.Call]:
+    """Yield the call once for each possible value of its first argument."""
     at = [k.value for k in node.keywords if k.arg in _COMMAND_ARGUMENTS]
     first = node.args[0] if node.args else next(iter(at), None)
-    for value in resolved(first, known) if first is not None else ():
+    for value in possible_values(first, known) if first is not None else ():
         arguments = [value, *node.args[1:]] if node.args else []
         keywords = [
             ast.keyword(k.arg, value) if k.value is first and not node.args else k
@@ -276,8 +281,8 @@ def _called_with(node: ast.Call, known: Bindings) -> Iterator[ast.Call]:
         yield node
 
 
-def _fed(node: ast.Call) -> Word | None:
-    """Return what the started program reads: `input=`, or whatever is written to its pipe later."""
+def _stdin_of(node: ast.Call) -> Word | None:
+    """Return the text of `input=`, unknown text if standard input is set, or None."""
     for keyword in node.keywords:
         if keyword.arg == "input":
             text = text_of(keyword.value)
@@ -287,22 +292,18 @@ def _fed(node: ast.Call) -> Word | None:
     return None
 
 
-def _an_event_loop(function: ast.expr) -> bool:
-    """Tell whether this is `asyncio.run`, which runs a coroutine."""
+def _is_asyncio_run(function: ast.expr) -> bool:
+    """Return whether this is `asyncio.run`, which runs a coroutine rather than a program."""
     return isinstance(function, ast.Attribute) and ast.unparse(function) == "asyncio.run"
 
 
 def _command_argument(node: ast.Call) -> ast.expr | None:
-    """Return what the call starts: the first argument, or the one with that name."""
+    """Return the argument with the command: the first, or the keyword argument for it."""
     named = (k.value for k in node.keywords if k.arg in _COMMAND_ARGUMENTS)
     return node.args[0] if node.args else next(named, None)
 
 
-def _judge_words_started(elements: list[ast.expr], given: Invocation) -> None:
+def _judge_started_words(elements: list[ast.expr], call: Invocation) -> None:
     words = tuple(word_of(element) for element in elements)
     if words:
-        given.walker.run(words, given)
-
-
-def _judge_text(text: Word, given: Invocation) -> None:
-    given.walker.shell(text, given)
+        call.walker.run(words, call)

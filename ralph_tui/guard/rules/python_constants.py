@@ -1,4 +1,4 @@
-"""Evaluates expressions of Python code: constant texts, lists of words, paths."""
+"""Evaluates expressions in Python code: constant strings, lists of words, paths."""
 
 import ast
 import shlex
@@ -9,28 +9,28 @@ from ralph_tui.guard.core.arguments import names
 from ralph_tui.guard.shell.nodes import UNKNOWN, Word, anything, literal
 
 Bindings = Mapping[str, Sequence[ast.expr]]
-"""Names, with all that the code gives them."""
+"""Names, with all expressions that the code assigns to them."""
 
 
-def bindings(tree: ast.AST, takers: frozenset[str]) -> Bindings:
-    """Find the names that the code gives nothing but what is written out there.
+def bindings(tree: ast.AST, consumers: frozenset[str]) -> Bindings:
+    """Return the names that only hold values written out in the code.
 
     Args:
         tree: The code.
-        takers: What may be called with such a name; anything else might change what it holds.
+        consumers: Functions that may receive such a name; any other use might change its value.
     """
     found: dict[str, list[ast.expr]] = {}
     hidden: set[str] = set()
     read: set[int] = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and name_of(node.func) in takers | _ONLY_READ:
+        if isinstance(node, ast.Call) and name_of(node.func) in consumers | _ONLY_READ:
             read.update(map(id, (*node.args, *(k.value for k in node.keywords))))
         elif isinstance(node, ast.FormattedValue):
             read.add(id(node.value))
-        targets, values = _given(node)
+        targets, values = _assigned_values(node)
         for target in targets:
             found.setdefault(target, []).extend(values)
-        hidden.update(() if targets else _bound(node))
+        hidden.update(() if targets else _bound_names(node))
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and id(node) not in read:
             hidden.add(node.id)
@@ -42,8 +42,8 @@ _ONLY_READ = names("print join repr str len")
 _REFLECTING = names("globals locals vars setattr exec eval")
 
 
-def _given(node: ast.AST) -> tuple[Sequence[str], Sequence[ast.expr]]:
-    """Return plain names, and what a simple assignment or loop gives them."""
+def _assigned_values(node: ast.AST) -> tuple[Sequence[str], Sequence[ast.expr]]:
+    """Return the plain names in a simple assignment or loop, and the values they take."""
     if isinstance(node, ast.Assign):
         targets, values = node.targets, [node.value]
     elif isinstance(node, ast.For | ast.comprehension) and isinstance(
@@ -56,8 +56,8 @@ def _given(node: ast.AST) -> tuple[Sequence[str], Sequence[ast.expr]]:
     return (plain, values) if len(plain) == len(targets) else ((), ())
 
 
-def _bound(node: ast.AST) -> Iterator[str]:
-    """Yield the names that any other piece of code binds."""
+def _bound_names(node: ast.AST) -> Iterator[str]:
+    """Yield the names that any other kind of node binds."""
     if isinstance(node, ast.arg):
         yield node.arg
     elif isinstance(node, ast.Global | ast.Nonlocal):
@@ -75,20 +75,20 @@ def _bound(node: ast.AST) -> Iterator[str]:
                 yield from (n.id for n in ast.walk(target) if isinstance(n, ast.Name))
 
 
-def resolved(node: ast.expr, known: Bindings) -> Sequence[ast.expr]:
-    """Return what an expression may be: what its name is given, or itself."""
+def possible_values(node: ast.expr, known: Bindings) -> Sequence[ast.expr]:
+    """Return the possible values of an expression: those of its name, or the expression itself."""
     return known.get(node.id, [node]) if isinstance(node, ast.Name) else [node]
 
 
 def name_of(function: ast.expr) -> str:
-    """Return the plain name of what is called."""
+    """Return the plain name of a called function, or an empty string."""
     if isinstance(function, ast.Attribute):
         return function.attr
     return function.id if isinstance(function, ast.Name) else ""
 
 
 def word_of(element: ast.expr) -> Word:
-    """Return an element of a list of arguments as the word a program would be given."""
+    """Return an element of an argument list as the word that the program would receive."""
     text = text_of(element)
     if text is not None:
         return literal(text)
@@ -101,7 +101,7 @@ def word_of(element: ast.expr) -> Word:
 
 
 def text_of(node: ast.expr) -> str | None:
-    """Evaluate a constant text, also one put together with `+`."""
+    """Evaluate a constant string, including one joined with `+`; return None for anything else."""
     if isinstance(node, ast.Constant):
         if isinstance(node.value, bytes):
             return node.value.decode("utf-8", "replace")
@@ -110,19 +110,19 @@ def text_of(node: ast.expr) -> str | None:
         left, right = text_of(node.left), text_of(node.right)
         return None if left is None or right is None else left + right
     if isinstance(node, ast.Call) and name_of(node.func) == "split":
-        return _joined(node)
+        return _split_source(node)
     return None
 
 
-def _joined(call: ast.Call) -> str | None:
-    """Return the text that `"…".split()` and `shlex.split("…")` divide into words."""
+def _split_source(call: ast.Call) -> str | None:
+    """Return the string that `"…".split()` or `shlex.split("…")` splits into words, or None."""
     if isinstance(call.func, ast.Attribute) and not call.args and not call.keywords:
         return text_of(call.func.value)
     return text_of(call.args[0]) if ast.unparse(call.func) == "shlex.split" and call.args else None
 
 
-def filled(node: ast.expr) -> Word | None:
-    """Return the text of an f-string, with what is not known in its places."""
+def fstring_word(node: ast.expr) -> Word | None:
+    """Return the text of an f-string, with unknown text in its fields; None for other expressions."""
     if not isinstance(node, ast.JoinedStr):
         return None
     parts = [v.value if isinstance(v, ast.Constant) else UNKNOWN for v in node.values]
@@ -131,7 +131,7 @@ def filled(node: ast.expr) -> Word | None:
 
 
 def constants(node: ast.AST) -> Iterator[str]:
-    """Yield the texts in a piece of code that could be commands; a list of texts is one too."""
+    """Yield the strings in a node that could be commands, and lists of strings as joined commands."""
     for child in ast.walk(node):
         if isinstance(child, ast.Constant) and isinstance(child.value, str) and " " in child.value:
             yield child.value
@@ -140,18 +140,18 @@ def constants(node: ast.AST) -> Iterator[str]:
 
 
 Assigned = Mapping[str, ast.expr]
-"""Names that the code assigns once, and their values."""
+"""The names that the code assigns exactly once, with their values."""
 
 _HOME = ("Path.home", "pathlib.Path.home")
-_HERE = ("Path.cwd", "pathlib.Path.cwd", "os.getcwd")
+_CURRENT_DIRECTORY = ("Path.cwd", "pathlib.Path.cwd", "os.getcwd")
 _JOINS = names("join joinpath Path PosixPath PurePath PurePosixPath")
-_KEEPS = names("expanduser resolve absolute abspath realpath normpath fspath str")
+_KEEPS_PATH = names("expanduser resolve absolute abspath realpath normpath fspath str")
 _HOME_VARIABLE = names("environ getenv get")
-_DEPTH = 12
+_MAX_DEPTH = 12
 
 
 def assigned_once(tree: ast.AST) -> Assigned:
-    """Find the names that the code assigns exactly once."""
+    """Return the names that the code assigns exactly once, with their values."""
     bound = Counter(
         node.id
         for node in ast.walk(tree)
@@ -167,8 +167,8 @@ def assigned_once(tree: ast.AST) -> Assigned:
 
 
 def path_of(node: ast.expr, assigned: Assigned, depth: int = 0) -> str | None:
-    """Evaluate an expression to a path, with `~` for the home directory; None if it is not certain."""
-    if depth > _DEPTH:
+    """Evaluate an expression to a path, with `~` for the home directory; return None unless it is certain."""
+    if depth > _MAX_DEPTH:
         return None
     if isinstance(node, ast.Name):
         value = assigned.get(node.id)
@@ -177,40 +177,40 @@ def path_of(node: ast.expr, assigned: Assigned, depth: int = 0) -> str | None:
         between = {ast.Div: "/", ast.Add: ""}.get(type(node.op))
         if between is None:
             return None
-        return _joined_path([node.left, node.right], between, assigned, depth)
+        return _join_path([node.left, node.right], between, assigned, depth)
     if isinstance(node, ast.JoinedStr):
         parts = [v.value if isinstance(v, ast.FormattedValue) else v for v in node.values]
-        return _joined_path(parts, "", assigned, depth)
+        return _join_path(parts, "", assigned, depth)
     if isinstance(node, ast.Subscript):
         is_home = ast.unparse(node.value).endswith("environ") and text_of(node.slice) == "HOME"
         return "~" if is_home else None
     if isinstance(node, ast.Call):
-        return _called(node, assigned, depth)
+        return _path_of_call(node, assigned, depth)
     return text_of(node)
 
 
-def _called(node: ast.Call, assigned: Assigned, depth: int) -> str | None:
+def _path_of_call(node: ast.Call, assigned: Assigned, depth: int) -> str | None:
     name, full = name_of(node.func), ast.unparse(node.func)
     if full in _HOME:
         return "~"
-    if full in _HERE:
+    if full in _CURRENT_DIRECTORY:
         return "."
     if name in _HOME_VARIABLE and node.args and text_of(node.args[0]) == "HOME":
         return "~"
     owner = node.func.value if isinstance(node.func, ast.Attribute) else None
     if name in _JOINS and (node.args or name == "joinpath"):
         before = [owner] if name == "joinpath" and owner is not None else []
-        return _joined_path([*before, *node.args], "/", assigned, depth)
-    if name in _KEEPS:
+        return _join_path([*before, *node.args], "/", assigned, depth)
+    if name in _KEEPS_PATH:
         kept = node.args[0] if node.args else owner
         return path_of(kept, assigned, depth + 1) if kept is not None else None
     return text_of(node)
 
 
-def _joined_path(
+def _join_path(
     parts: Sequence[ast.expr], between: str, assigned: Assigned, depth: int
 ) -> str | None:
-    """Join the parts. A part that is absolute replaces the ones before it."""
+    """Join the parts of a path; an absolute part replaces those before it."""
     path = ""
     for at, part in enumerate(parts):
         text = path_of(part, assigned, depth + 1)

@@ -1,4 +1,4 @@
-"""Lets an agent look at its loop, not steer it or decide for the person."""
+"""Lets an agent inspect its loop, but not steer it or decide for the person."""
 
 from ralph_tui.guard.core.arguments import names, parse
 from ralph_tui.guard.core.rule_context import Invocation
@@ -7,61 +7,63 @@ from ralph_tui.guard.core.verdicts import deny
 RALPH = names("ralph ralph-tui ralph-agent")
 MODULE = "ralph_tui"
 
-_LOOKS = names(
+_READING_COMMANDS = names(
     "status tasks history metrics replay doctor test lint typecheck deps guard demo schema --help --version"
 )
-_BARE = names("limits breaker answer feature task")
-"""These only show something when nothing follows."""
-_SHOWS = {
+_READING_WHEN_BARE = names("limits breaker answer feature task")
+"""Commands that only show something when nothing follows."""
+_READING_FIRST_WORDS = {
     "archive": names("--list"),
     "config": names("show path"),
     "feature": names("list"),
     "memory": names("--show --stats"),
 }
-"""What follows first, when it only shows something."""
-_BESIDE = names("--json -C --project-root -f --feature")
-"""Options that may stand beside it; another, such as `memory --show --cleanup`, may change something."""
+"""The first words after a command with which it only shows something."""
+_HARMLESS_OPTIONS = names("--json -C --project-root -f --feature")
+"""Options that may follow; another, as in `memory --show --cleanup`, may change something."""
 
 
 AGENTS = names(
     "claude claude-code codex gemini gemini-cli aider aider-chat opencode cursor-agent qwen qwen-code"
     " copilot crush amp-cli"
 )
-"""Other agents, which would work without a guard."""
-_AGENT_LOOKS = names("--version -v --help -h -V version doctor")
+"""Other agents, which would run without the guard."""
+_AGENT_INFORMATION = names("--version -v --help -h -V version doctor")
 
 
-def judge_agent(given: Invocation) -> None:
+def judge_agent(call: Invocation) -> None:
     """Refuse to start another agent.
 
     Raises:
-        DeniedError: The command does more than ask for its version.
+        DeniedError: The command does more than print information about the agent.
     """
-    words = [word.text for word in given.arguments]
-    if not words or words[0] not in _AGENT_LOOKS:
+    words = [word.text for word in call.arguments]
+    if not words or words[0] not in _AGENT_INFORMATION:
         reason = "This starts another agent outside the guard"
-        deny("other-agent", given.shown, reason, "Do the work yourself, or use the Task tool.")
+        deny("other-agent", call.shown, reason, "Do the work yourself, or use the Task tool.")
 
 
-def judge_ralph(given: Invocation) -> None:
-    """Refuse what starts, steers or answers a loop.
+def judge_ralph(call: Invocation) -> None:
+    """Refuse ralph commands that start, steer or answer a loop.
 
     Raises:
-        DeniedError: It does, or may.
+        DeniedError: The command may do this.
     """
-    words = [word.text for word in given.arguments]
-    options = parse(given.arguments)
+    words = [word.text for word in call.arguments]
+    options = parse(call.arguments)
     verb, rest = (words[0], words[1:]) if words else ("", [])
-    only_shown = verb in _BARE and not rest
-    shown = verb in _SHOWS and _only_shows(rest, _SHOWS[verb])
-    strays = options.has("--end-strays")
-    if not strays and (options.has("--help") or verb in _LOOKS or only_shown or shown):
+    only_shown = verb in _READING_WHEN_BARE and not rest
+    shown = verb in _READING_FIRST_WORDS and _only_shows(rest, _READING_FIRST_WORDS[verb])
+    ends_orphans = options.has("--end-strays")
+    if not ends_orphans and (
+        options.has("--help") or verb in _READING_COMMANDS or only_shown or shown
+    ):
         return
     deny(
         "ralph-steering",
-        given.shown,
-        "This steers the loop or decides for the person",
-        "Use the ralph_* tools for your task; the person decides the rest.",
+        call.shown,
+        "This controls the loop or decides for the person",
+        "Use the ralph_* tools for your task. The person decides the rest.",
     )
 
 
@@ -69,4 +71,4 @@ def _only_shows(rest: list[str], shows: frozenset[str]) -> bool:
     if not rest:
         return True
     dashed = (word.partition("=")[0] for word in rest[1:] if word.startswith("-"))
-    return rest[0] in shows and all(word in _BESIDE or word in shows for word in dashed)
+    return rest[0] in shows and all(word in _HARMLESS_OPTIONS or word in shows for word in dashed)

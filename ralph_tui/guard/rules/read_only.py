@@ -1,4 +1,4 @@
-"""Lets programs that only read name guarded files; any other program not known here may not."""
+"""Lets programs that only read name guarded files, and refuses this to others."""
 
 import re
 from collections.abc import Sequence
@@ -21,13 +21,13 @@ READERS = names(
     " complete hash jobs kill bg fg disown umask ulimit history test source . git uv gh yes expr pgrep pkill pidof killall tldr cheat apropos"
     " whatis dpkg rpm wc tput clear banner envsubst iconv sum printenv logname tty"
 )
-"""Programs that may name guarded files, because they only read, or are judged elsewhere."""
+"""Programs that may name guarded files, because they only read or have their own rules."""
 _LEFT_OUT = re.compile(r"\.\w+")
-"""A directory's bare name, of which an option that leaves some out takes several."""
+"""A bare directory name, several of which may follow an option that excludes files."""
 _PIECES = re.compile(r"[=:,]")
 _NAMES_FILE = re.compile(r"[a-z_]*(?:out|file|dir|report|path)\w*=")
 _NAMES_FORMAT = re.compile(r"\w+:")
-"""Before the file of `--cov-report xml:FILE`."""
+"""The format before the file, as in `--cov-report xml:FILE`."""
 _INPUT = re.compile(
     r"--?(?:.*-)?(?:config|config-file|input|source|git-dir|repo|repository|from|baseline|env-file)"
 )
@@ -35,19 +35,19 @@ _INPUT = re.compile(
 _OUTPUT = re.compile(r"-[oO]|--out.*")
 
 
-def judge_other(given: Invocation) -> None:
-    """Refuse guarded files as operands of any program that is not known to only read."""
-    if given.program in READERS:
+def check_unless_reader(call: Invocation) -> None:
+    """Refuse guarded files as operands of a program, unless it is known to only read."""
+    if call.program in READERS:
         return
-    given.places.check_here(given.shown)
-    check_named(given.arguments, given)
+    call.dirs.check_current_directory(call.shown)
+    check_named_files(call.arguments, call)
 
 
-def check_named(words: Sequence[Word], given: Invocation) -> None:
-    """Refuse words, or values of options, that name a guarded file, unless to leave it out.
+def check_named_files(words: Sequence[Word], call: Invocation) -> None:
+    """Refuse operands and option values that name a guarded file, unless to exclude it.
 
     Raises:
-        DeniedError: One does.
+        DeniedError: One of them names a guarded file.
     """
     excluded = reports = False
     for word in words:
@@ -56,51 +56,51 @@ def check_named(words: Sequence[Word], given: Invocation) -> None:
             reports = "report" in text
             excluded = any(part in text.casefold() for part in EXCLUDES)
             if not excluded:
-                _check_option(word, given)
+                _check_option(word, call)
         elif excluded and names_guarded(text):
             excluded = bool(_LEFT_OUT.fullmatch(text))
         elif not excluded and "\n" not in text and " " not in text:
             named = (reports and _NAMES_FORMAT.match(text)) or _NAMES_FILE.match(text)
-            _check_path(word.cut(named.end()) if named else word, given)
+            _check_path(word.cut(named.end()) if named else word, call)
         else:
             excluded = False
 
 
-def check_outputs(words: Sequence[Word], given: Invocation) -> None:
-    """Refuse guarded files as what options such as `-o` or `--report=` name.
+def check_outputs(words: Sequence[Word], call: Invocation) -> None:
+    """Refuse guarded files as values of options such as `-o` and `--report=`.
 
     Raises:
-        DeniedError: One is.
+        DeniedError: An option names a guarded file.
     """
     for before, word in pairwise([literal(""), *words]):
         if word.text.startswith("-"):
-            _check_option(word, given)
+            _check_option(word, call)
         elif _OUTPUT.fullmatch(before.text):
-            _check_path(word, given)
+            _check_path(word, call)
 
 
-def _check_option(word: Word, given: Invocation) -> None:
-    """Judge the value of an option that is one word: `--report=xml:FILE`, `-oFILE`."""
+def _check_option(word: Word, call: Invocation) -> None:
+    """Judge the value attached to an option, as in `--report=xml:FILE` and `-oFILE`."""
     name, equals, value = word.text.partition("=")
     if equals and (_INPUT.fullmatch(name) or any(e in name.casefold() for e in EXCLUDES)):
         return
     if equals and name.startswith("--out"):
-        given.places.check_write(word.cut(len(name) + 1), given.shown)
+        call.dirs.check_write(word.cut(len(name) + 1), call.shown)
     if not equals:
         name = word.text[:2]
-        if name == "--" or "/" in given.program:
+        if name == "--" or "/" in call.program:
             return
     for piece in _PIECES.split(word.text[len(name) + len(equals) :]):
         _check_path(
-            word.cut(len(word.text) - len(piece)) if value == piece else literal(piece), given
+            word.cut(len(word.text) - len(piece)) if value == piece else literal(piece), call
         )
 
 
-def _check_path(word: Word, given: Invocation) -> None:
+def _check_path(word: Word, call: Invocation) -> None:
     if _may_be_path(word.text):
-        given.places.check_guarded(word, given.shown)
+        call.dirs.check_guarded(word, call.shown)
 
 
 def _may_be_path(text: str) -> bool:
-    """Tell whether a word could be a path rather than an address, a pattern or an assignment."""
+    """Return whether a word may be a path rather than an address, a pattern or an assignment."""
     return not any(mark in text for mark in ("://", "*", "=", ":", "!"))

@@ -1,11 +1,11 @@
-"""Refuses changes that programs other than git make to the repository: forge CLIs and release tools."""
+"""Refuses changes to the repository by programs other than git, such as forge CLIs and release tools."""
 
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
 from ralph_tui.guard.core.arguments import Arguments, Spec, names, parse
-from ralph_tui.guard.core.rule_context import Invocation, unreadable_part
+from ralph_tui.guard.core.rule_context import Invocation, refuse_unreadable
 from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.rules.git import RULE
 
@@ -57,30 +57,30 @@ _COMMITTERS: Mapping[str, frozenset[str]] = MappingProxyType(
     }
 )
 
-_LOOKING = names("npm pnpm yarn")
-"""What only prints versions when it is given none."""
+_PRINT_VERSIONS = names("npm pnpm yarn")
+"""Programs whose `version` command only prints versions when nothing follows."""
 
 
-def refuse_committer(given: Invocation) -> None:
-    """Refuse what commits, tags or installs hooks on its own.
+def refuse_committer(call: Invocation) -> None:
+    """Refuse a program that commits, tags or installs hooks on its own.
 
     Raises:
-        DeniedError: It does.
+        DeniedError: The command does this.
     """
-    verbs = _COMMITTERS.get(given.program)
+    verbs = _COMMITTERS.get(call.program)
     if verbs is None:
         return
-    read = parse(given.arguments)
-    operands = [word.text for word in read.operands]
-    if read.has("--help", "-h", "--version", "--dry-run", "--no-git-tag-version", "--run"):
+    args = parse(call.arguments)
+    operands = [word.text for word in args.operands]
+    if args.has("--help", "-h", "--version", "--dry-run", "--no-git-tag-version", "--run"):
         return
-    named = (operands and operands[0] in verbs) or read.has(*verbs)
-    bare = not operands and given.program == "semantic-release"
-    bumps = read.has("--major", "--minor", "--patch", "--new-version", "--prerelease")
-    looks = operands == ["version"] and given.program in _LOOKING and not bumps
+    named = (operands and operands[0] in verbs) or args.has(*verbs)
+    bare = not operands and call.program == "semantic-release"
+    bumps = args.has("--major", "--minor", "--patch", "--new-version", "--prerelease")
+    looks = operands == ["version"] and call.program in _PRINT_VERSIONS and not bumps
     if verbs is _ANY_USE or bare or (named and not looks):
-        reason = f"`{given.program}` commits, tags or installs hooks on its own"
-        deny("git-read-only", given.shown, reason, "Leave releases and hooks to the person.")
+        reason = f"`{call.program}` commits, tags or installs hooks on its own"
+        deny("git-read-only", call.shown, reason, "Leave releases and hooks to the person.")
 
 
 FORGES = names("gh glab")
@@ -99,35 +99,35 @@ _VERBS: Mapping[str, frozenset[str]] = MappingProxyType(
         "co": _ANY,
     }
 )
-"""What changes a repository, here or there, or has git or another program started."""
+"""Subcommands that change a local or remote repository, or start git or another program."""
 _REFERENCES = re.compile(r"/(?:git|merges?|contents|branches|releases|update-branch)(?:/|$)")
 
 
-def judge_forge(given: Invocation) -> None:
-    """Refuse what merges, checks out, tags or deletes; looking and talking do no harm.
+def judge_forge(call: Invocation) -> None:
+    """Refuse forge commands that merge, check out, tag or delete; allow reading and commenting.
 
     Raises:
         DeniedError: The command does one of these.
     """
-    read = parse(given.arguments, _SPEC)
-    if not read.operands or read.has("--help", "-h"):
+    args = parse(call.arguments, _SPEC)
+    if not args.operands or args.has("--help", "-h"):
         return
-    group, verb = read.operands[0], read.operands[1] if read.operands[1:] else None
+    group, verb = args.operands[0], args.operands[1] if args.operands[1:] else None
     verbs = _VERBS.get(group.text, frozenset())
     if not group.known or (verbs and verb is not None and not verb.known):
-        unreadable_part(given.shown, f"Which {given.program} command runs is not known")
+        refuse_unreadable(call.shown, f"The {call.program} command is not known")
     named = verbs is _ANY or (verb is not None and verb.text in verbs)
-    closes = verb is not None and verb.text == "close" and read.has("-d", "--delete-branch")
-    moves = closes or (group.text == "mr" and read.has("--push"))
-    if named or moves or (group.text == "api" and _api_changes(read)):
-        reason = f"This has {given.program} change the repository, its branches or its tags"
-        deny(RULE, given.shown, reason, "Leave merging, releases and branches to the person.")
+    closes = verb is not None and verb.text == "close" and args.has("-d", "--delete-branch")
+    moves = closes or (group.text == "mr" and args.has("--push"))
+    if named or moves or (group.text == "api" and _api_changes(args)):
+        reason = f"This makes {call.program} change the repository, its branches or its tags"
+        deny(RULE, call.shown, reason, "Leave merging, releases and branches to the person.")
 
 
-def _api_changes(read: Arguments) -> bool:
-    """Tell whether a request deletes, or writes to what is git's."""
-    methods = [word.text.upper() for word in read.values("-X", "--method")]
-    fields = read.has("-f", "-F", "--field", "--raw-field", "--input")
+def _api_changes(args: Arguments) -> bool:
+    """Return whether an API request deletes anything, or writes to the repository."""
+    methods = [word.text.upper() for word in args.values("-X", "--method")]
+    fields = args.has("-f", "-F", "--field", "--raw-field", "--input")
     method = methods[-1] if methods else "POST" if fields else "GET"
-    path = "/" + "".join(word.text for word in read.operands[1:2])
+    path = "/" + "".join(word.text for word in args.operands[1:2])
     return method == "DELETE" or (method != "GET" and bool(_REFERENCES.search(path)))

@@ -1,4 +1,4 @@
-"""Refuses to read the person's keys: in files of the home directory, and in the memory of processes."""
+"""Refuses to read the person's keys, in files of the home directory and in the memory of processes."""
 
 import fnmatch
 import os.path
@@ -14,20 +14,20 @@ from ralph_tui.guard.core.arguments import names
 from ralph_tui.guard.core.policy import SECRETS, Policy
 from ralph_tui.guard.core.rule_context import Invocation
 from ralph_tui.guard.core.verdicts import DeniedError, denial
-from ralph_tui.guard.core.working_dirs import NOWHERE, WorkingDirs
+from ralph_tui.guard.core.working_dirs import UNKNOWN_HOME, WorkingDirs
 from ralph_tui.guard.shell.nodes import UNKNOWN, Simple, Word
 
 RULE = "secret-files"
-_FILES = (*SECRETS, ".claude/.credentials.json")
-_HOMES = re.compile(rf"(?:/root|/home/[^/]+|/Users/[^/]+|{NOWHERE})/")
+_SECRET_FILES = (*SECRETS, ".claude/.credentials.json")
+_HOMES = re.compile(rf"(?:/root|/home/[^/]+|/Users/[^/]+|{UNKNOWN_HOME})/")
 _PUBLIC = re.compile(r".*\.pub|known_hosts.*|config|authorized_keys")
 """Files in .ssh that hold no private key."""
-_LOOKS = names(
+_HARMLESS_PROGRAMS = names(
     "ls ll dir stat test [ [[ du file realpath readlink dirname basename echo printf cd pushd which"
     " ssh ssh-add ssh-copy-id ssh-keygen sftp kubectl helm aws az gcloud gh docker git terraform"
     " ansible ansible-playbook export declare typeset local readonly"
 )
-"""Programs that show only names, or that log in with a key instead of printing it."""
+"""Programs that only show names, or use a key without printing it."""
 _BEFORE_PATH = re.compile(r"(?:[\w.-]*=)?@?(?:file://)?(?=[/~\0$.\w])")
 _JOINTS = re.compile(r"['\"\s,+()]+(?:/['\"\s,+()]*)?|/+")
 _HOME_IN_CODE = r"(?:[Hh]ome|HOME|~|/root|/Users)[^\n;]{0,40}?(?<![\w.])"
@@ -35,17 +35,17 @@ _READS = re.compile(r"open|read|slurp|load|File\b|copy|cat\b", re.IGNORECASE)
 
 
 @cache
-def _mentioned() -> re.Pattern[str]:
-    return re.compile("|".join(re.escape(name.partition("/")[0]) for name in _FILES))
+def _secret_names() -> re.Pattern[str]:
+    return re.compile("|".join(re.escape(name.partition("/")[0]) for name in _SECRET_FILES))
 
 
 def mentions_secrets(source: str) -> bool:
-    """Tell quickly whether a text mentions such files. Most do not."""
-    return bool(_mentioned().search(source))
+    """Return whether a text mentions a secret file; a quick test, as most texts do not."""
+    return bool(_secret_names().search(source))
 
 
 def is_secret(path: str, policy: Policy) -> bool:
-    """Tell whether a path is one of these files or directories."""
+    """Return whether a path is one of the secret files, or inside one of the directories."""
     home = _HOMES.match(path)
     if policy.home is not None and path.startswith(f"{policy.home}/"):
         below = path[len(f"{policy.home}/") :]
@@ -55,23 +55,23 @@ def is_secret(path: str, policy: Policy) -> bool:
         return False
     if below.startswith(".ssh/") and _PUBLIC.fullmatch(below[5:]):
         return False
-    return any(below == name or below.startswith(f"{name}/") for name in _FILES)
+    return any(below == name or below.startswith(f"{name}/") for name in _SECRET_FILES)
 
 
-def judge_secret_words(command: Simple, places: WorkingDirs) -> None:
-    """Refuse a command that opens such a file, unless to use it.
+def judge_secret_words(command: Simple, dirs: WorkingDirs) -> None:
+    """Refuse a command that opens a secret file, unless it only uses the key.
 
     Raises:
-        DeniedError: It does.
+        DeniedError: The command opens one.
     """
     program = command.words[0].text.rpartition("/")[2] if command.words else ""
     searches = program == "find" and not any(
         w.text.startswith(("-exec", "-ok")) for w in command.words
     )
-    words: Sequence[Word] = () if searches or program in _LOOKS else command.words[1:]
+    words: Sequence[Word] = () if searches or program in _HARMLESS_PROGRAMS else command.words[1:]
     for at, word in enumerate(words):
         if not (at and words[at - 1].text in ("-i", "--identity")):
-            judge_secret_paths([word], places, command.raw)
+            judge_secret_paths([word], dirs, command.raw)
 
 
 _PRINTS_KEYS: Mapping[str, re.Pattern[str]] = MappingProxyType(
@@ -82,33 +82,33 @@ _PRINTS_KEYS: Mapping[str, re.Pattern[str]] = MappingProxyType(
 )
 
 
-def judge_key_printer(given: Invocation) -> None:
-    """Refuse the options and verbs with which a program prints keys.
+def judge_key_printer(call: Invocation) -> None:
+    """Refuse the options and verbs by which a program prints keys.
 
     Raises:
-        DeniedError: One of them is given.
+        DeniedError: One of them is present.
     """
-    if any(_PRINTS_KEYS[given.program].fullmatch(word.text) for word in given.arguments):
-        raise DeniedError(secret_denial(given.shown))
+    if any(_PRINTS_KEYS[call.program].fullmatch(word.text) for word in call.arguments):
+        raise DeniedError(secret_denial(call.shown))
 
 
-def judge_secret_paths(words: Sequence[Word], places: WorkingDirs, shown: str) -> None:
-    """Refuse words that name such a file.
+def judge_secret_paths(words: Sequence[Word], dirs: WorkingDirs, shown: str) -> None:
+    """Refuse words that name a secret file.
 
     Raises:
-        DeniedError: One does.
+        DeniedError: A word names one.
     """
     for word in words:
         begin = _BEFORE_PATH.match(word.text)
-        # A variable may stand behind `@`, where the word's own text no longer says which.
+        # After `@` there may be a variable, whose name is missing from the word's text.
         path = word.cut(begin.end()) if begin and begin.end() else word
-        found = places.resolve(path) or places.resolve(word) or ()
-        if any(is_secret(one, places.policy) for one in (*found, *_at_home(word, places.policy))):
+        found = dirs.resolve(path) or dirs.resolve(word) or ()
+        if any(is_secret(one, dirs.policy) for one in (*found, *_home_path(word, dirs.policy))):
             raise DeniedError(secret_denial(shown))
 
 
-def _at_home(word: Word, policy: Policy) -> Sequence[str]:
-    """Find the path in a word such as `k=@$HOME/.ssh/x`."""
+def _home_path(word: Word, policy: Policy) -> Sequence[str]:
+    """Return the path in a word such as `k=@$HOME/.ssh/x`."""
     if " " in word.text:
         return ()
     _, mark, rest = word.raw.replace("${HOME}", "$HOME").partition("$HOME/")
@@ -116,54 +116,54 @@ def _at_home(word: Word, policy: Policy) -> Sequence[str]:
 
 
 def judge_secrets_in_code(code: str, shown: str) -> None:
-    """Refuse code in any language that reads such a file.
+    """Refuse code in any language that reads a secret file.
 
     Raises:
-        DeniedError: It does.
+        DeniedError: The code reads one.
     """
     if not (mentions_secrets(code) and _READS.search(code)):
         return
     plain = _JOINTS.sub("/", code)
-    for name in _FILES:
+    for name in _SECRET_FILES:
         found = re.search(rf"{_HOME_IN_CODE}{re.escape(name)}(?:/([\w.-]+))?(?![\w-])", plain)
         if found and not (name == ".ssh" and _PUBLIC.fullmatch(found[1] or "config")):
             raise DeniedError(secret_denial(shown))
 
 
 def secret_denial(shown: str) -> Verdict:
-    """Make the denial for reading such a file."""
+    """Return the denial for reading a secret file."""
     reason = "This reads the person's keys"
-    return denial(RULE, shown, reason, "Leave them to the programs that use them.")
+    return denial(RULE, shown, reason, "Let only the programs that need the keys read them.")
 
 
 _MEMORY_RULE = "process-memory"
 _MEMORY_FILES = ("environ", "mem")
 _MEMORY = re.compile(r"/proc/(?:.*/)?(?:environ|mem)|/proc/kcore")
 _PROCESS = re.compile(r"/proc(?:/(?:\d+|x|self|thread-self|[^/]*[*?\[][^/]*))?")
-"""The directory of all processes or of one. `x` represents an unknown ID."""
+"""The directory of all processes or of one; `x` represents an unknown ID."""
 _BEFORE_MEMORY_PATH = re.compile(r"(?:[\w.-]*=)?@?(?:file://)?(?=/|\0|\.|\*|\w)")
-"""What is before a path in a word: `if=`, `f=@`, `file://`."""
+"""Text before a path in a word, such as `if=`, `f=@` or `file://`."""
 _PRINTS = names("echo printf")
 _PATTERN_FIRST = names("grep egrep fgrep rg ag ack sed awk gawk mawk")
 _GREPS = names("grep egrep fgrep")
-_DEEP = names("rg ag ack tar bsdtar cp rsync zip scp 7z")
-"""Programs that read all that is below a directory."""
+_RECURSIVE_PROGRAMS = names("rg ag ack tar bsdtar cp rsync zip scp 7z")
+"""Programs that read everything below a directory."""
 _PS_VALUE = re.compile(r"-[a-zA-Z]*[oOpCgGstuUqNk]|[a-zA-Z]*[oOptUkN]")
-"""Options of `ps` that take the next word as their value, with and without a dash."""
+"""Options of `ps`, with and without a dash, whose value is the next word."""
 _PS_DARWIN = re.compile(r"-[a-zA-Z]*E[a-zA-Z]*")
-_IN_CODE = re.compile(r"/proc/[^'\"\s]{0,80}(?:environ|/mem)\b|\.environ\(\)")
+_MEMORY_IN_CODE = re.compile(r"/proc/[^'\"\s]{0,80}(?:environ|/mem)\b|\.environ\(\)")
 _DIRECTORY_IN_CODE = re.compile(r"['\"]/proc/?['\"]")
 _FILE_IN_CODE = re.compile(r"environ['\"]")
-"""The two halves of a path that code puts together."""
+"""The last part of a path that code joins; `_DIRECTORY_IN_CODE` is the first."""
 
 
 def mentions_memory(source: str) -> bool:
-    """Tell quickly whether a text mentions such files. Most do not."""
+    """Return whether a text mentions process memory; a quick test, as most texts do not."""
     return "/proc" in source or "environ" in source
 
 
 def _is_memory(path: str) -> bool:
-    """Tell whether a path or pattern leads to the environment or memory of a process."""
+    """Return whether a path or pattern leads to the environment or memory of a process."""
     directory, _, last = path.rpartition("/")
     if not path.startswith("/proc/"):
         return False
@@ -173,76 +173,76 @@ def _is_memory(path: str) -> bool:
     return bool(_MEMORY.fullmatch(path)) or (wild and directory.count("/") >= 2)
 
 
-def judge_reading(command: Simple, places: WorkingDirs, source: str) -> None:
-    """Refuse a command that opens such a file.
+def judge_memory_words(command: Simple, dirs: WorkingDirs, source: str) -> None:
+    """Refuse a command that reads the environment or memory of a process.
 
     Raises:
-        DeniedError: It does.
+        DeniedError: The command reads it.
     """
     program = command.words[0].text.rpartition("/")[2] if command.words else ""
     words: Sequence[Word] = () if program in _PRINTS else command.words[1:]
     if program in _PATTERN_FIRST:
         words = _after_pattern(words)
-    judge_paths(words, places, source, command.raw)
-    deep = program in _DEEP or (program in _GREPS and any(map(_recursive, words)))
+    judge_memory_paths(words, dirs, source, command.raw)
+    deep = program in _RECURSIVE_PROGRAMS or (program in _GREPS and any(map(_recursive, words)))
     if program == "find":
         deep = any(_is_memory(f"/proc/1/{word.text}") for word in words if word.text)
-    if deep and any(_below_proc(word, places) for word in words):
+    if deep and any(_below_proc(word, dirs) for word in words):
         _refuse(command.raw)
 
 
-def judge_paths(words: Sequence[Word], places: WorkingDirs, source: str, shown: str) -> None:
+def judge_memory_paths(words: Sequence[Word], dirs: WorkingDirs, source: str, shown: str) -> None:
     """Refuse words that name the environment or memory of a process.
 
     Args:
         words: The words.
-        places: Where they are read.
-        source: The whole text the agent sent, for what variables may hold.
+        dirs: The working directories to resolve them in.
+        source: The whole text the agent sent, which shows what variables may hold.
         shown: The command, for a denial.
 
     Raises:
-        DeniedError: One does.
+        DeniedError: A word names it.
     """
     for word in words:
         found = _BEFORE_MEMORY_PATH.match(word.text)
         path = word.cut(found.end()) if found and found.end() else word
-        if any(map(_is_memory, places.resolve(path) or ())):
+        if any(map(_is_memory, dirs.resolve(path) or ())):
             _refuse(shown)
         if path.text.startswith(UNKNOWN) and "/proc" in source and _is_memory("/proc/" + path.text):
             _refuse(shown)
 
 
-def judge_ps(given: Invocation) -> None:
+def judge_ps(call: Invocation) -> None:
     """Refuse `ps e`, which shows environments: an `e` without a dash, or `-E` on macOS.
 
     Raises:
-        DeniedError: It shows them.
+        DeniedError: The command shows environments.
     """
-    texts = [word.text for word in given.arguments]
+    texts = [word.text for word in call.arguments]
     for before, text in pairwise(["", *texts]):
         if _PS_VALUE.fullmatch(before):
             shows = "environ" in text
         else:
             shows = bool(_PS_DARWIN.fullmatch(text)) or (text.isalpha() and "e" in text)
         if shows:
-            _refuse(given.shown)
+            _refuse(call.shown)
 
 
 def judge_memory_in_code(code: str, shown: str) -> None:
-    """Refuse code in any language that reads them.
+    """Refuse code in any language that reads the environment or memory of a process.
 
     Raises:
-        DeniedError: It does.
+        DeniedError: The code reads it.
     """
     if not mentions_memory(code):
         return
     in_parts = _DIRECTORY_IN_CODE.search(code) and _FILE_IN_CODE.search(code)
-    if in_parts or _IN_CODE.search(code):
+    if in_parts or _MEMORY_IN_CODE.search(code):
         _refuse(shown)
 
 
 def _after_pattern(words: Sequence[Word]) -> Sequence[Word]:
-    """Drop the first operand, which is a pattern or a program."""
+    """Drop the first operand if it is a pattern or a program rather than a file."""
     if any(word.text in ("-e", "-f", "--regexp", "--file") for word in words):
         return words
     first = next((at for at, w in enumerate(words) if not w.text.startswith("-")), len(words))
@@ -253,19 +253,19 @@ def _recursive(word: Word) -> bool:
     return bool(re.fullmatch(r"-[a-zA-Z]*[rR][a-zA-Z]*|--(?:dereference-)?recursive", word.text))
 
 
-def _below_proc(word: Word, places: WorkingDirs) -> bool:
-    return any(_PROCESS.fullmatch(path) for path in places.resolve(word) or ())
+def _below_proc(word: Word, dirs: WorkingDirs) -> bool:
+    return any(_PROCESS.fullmatch(path) for path in dirs.resolve(word) or ())
 
 
 def reads_memory(path: str) -> bool:
-    """Tell whether a tool that opens or searches this path may read such a file."""
+    """Return whether a tool that opens or searches this path may read process memory."""
     plain = os.path.normpath(path).replace("//", "/")
     return _is_memory(plain) or bool(_PROCESS.fullmatch(plain))
 
 
 def memory_denial(shown: str) -> Verdict:
-    """Make the denial for reading such a file."""
-    reason = "This reads the environment or memory of a process, which holds keys,"
+    """Return the denial for reading process memory."""
+    reason = "This reads the environment or memory of a process, which can contain keys,"
     return denial(_MEMORY_RULE, shown, reason, "Read your own settings with printenv NAME.")
 
 

@@ -1,25 +1,25 @@
-"""Judges sed and awk scripts, which may write files, start programs, and edit files in place."""
+"""Judges sed and awk scripts, which may write files, start programs and edit files in place."""
 
 import re
 from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 
 from ralph_tui.guard.core.arguments import Spec, names, parse
-from ralph_tui.guard.core.rule_context import Invocation, Rules, unreadable_part
+from ralph_tui.guard.core.rule_context import Invocation, Rules, refuse_unreadable
 from ralph_tui.guard.rules.inline_code import STDIN, judge_possible_command
 from ralph_tui.guard.rules.signals import judge_signals_in_code
 from ralph_tui.guard.shell.nodes import UNKNOWN, Word, literal
 
 _AWK_JOIN = re.compile(r'(?<!\\)"\s*"')
-"""Between two texts that awk puts together."""
+"""The gap between two strings that awk joins."""
 _AWK_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _AWK_STARTS = re.compile(r'system\s*\(|"\s*\|&?\s*getline|\|&?\s*["a-zA-Z_$(]')
 _AWK_STARTED = re.compile(
     r'system\s*\((?:\s|"\s*")*(\$|[A-Za-z_]\w*)|(\$|\b[A-Za-z_]\w*)[\w\])]*\s*\|&?\s*getline'
     r"|\|&?\s*(?!getline)(\$|[A-Za-z_]\w*)"
 )
-"""Programs that are started by no text of the code."""
-_MOST = 20
+"""Starts a program that a field or variable names, not a string in the code."""
+_MAX_STARTED = 20
 _AWK_REGEX = re.compile(r"(?<=[~(,!{};&|\s])/(?:[^/\\\n]|\\.)*/|^/(?:[^/\\\n]|\\.)*/")
 _AWK_WRITE = re.compile(r'print[^;}\n]*>>?\s*"((?:[^"\\]|\\.)*)"')
 _AWK_WRITE_BY_NAME = re.compile(r"print[^;}\n]*>>?\s*[A-Za-z_(]")
@@ -28,16 +28,16 @@ _ADDRESS = re.compile(r"\s*(?:\d+(?:~\d+)?|\$|\+\d+|~\d+)?[\s,!;{}]*")
 
 
 def _awk_starts_programs(code: str) -> bool:
-    """Tell whether an awk program may run another: `system()`, a pipe to or from a command."""
+    """Return whether an awk program may start another, by `system()` or a pipe."""
     without = _AWK_REGEX.sub("//", code).replace("||", "")
     return bool(_AWK_STARTS.search(without))
 
 
 def _awk_starts_input(code: str) -> bool:
-    """Tell whether an awk program may run what it reads: a field, or a variable that was given one."""
+    """Return whether an awk program may run its input: a field, or a variable set from one."""
     plain = _AWK_REGEX.sub("//", code).replace("||", "")
     started = {match[1] or match[2] or match[3] for match in _AWK_STARTED.finditer(plain)}
-    if len(started) > _MOST:
+    if len(started) > _MAX_STARTED:
         return True
     for name in started:
         if name.startswith("$") or re.search(
@@ -48,29 +48,29 @@ def _awk_starts_input(code: str) -> bool:
 
 
 def _awk_strings(code: str) -> Iterator[str]:
-    """List the string constants of an awk program."""
+    """Yield the string constants of an awk program."""
     for text in (code, _AWK_JOIN.sub("", code)):
         for match in _AWK_STRING.finditer(text):
             yield match[1].replace('\\"', '"')
 
 
 def _awk_writes(code: str) -> Iterator[str]:
-    """List the files an awk program prints into by name."""
+    """Yield the files that an awk program writes to by name."""
     for match in _AWK_WRITE.finditer(code):
         yield match[1]
 
 
 def _awk_writes_by_name(code: str) -> bool:
-    """Tell whether an awk program prints into a file that a variable names."""
+    """Return whether an awk program writes to a file that a variable names."""
     return bool(_AWK_WRITE_BY_NAME.search(code))
 
 
 def _sed_commands(script: str) -> Iterator[str]:
-    """List the shell commands of a sed script; an empty one is whatever sed has read.
+    """Yield the shell commands of a sed script; an empty one represents text that sed has read.
 
-    `s///e` runs the whole line, of which the replacement may be but a part.
+    `s///e` runs the whole line, of which the replacement may be only a part.
     """
-    for letter, rest in _sed_script(script):
+    for letter, rest in _parse_sed(script):
         if letter == "e":
             yield rest
         elif letter == "s" and "e" in rest.partition("w")[0]:
@@ -78,19 +78,16 @@ def _sed_commands(script: str) -> Iterator[str]:
 
 
 def _sed_writes(script: str) -> Iterator[str]:
-    """List the files a sed script writes: `w FILE` and `s///w FILE`."""
-    for letter, rest in _sed_script(script):
+    """Yield the files that a sed script writes with `w FILE` and `s///w FILE`."""
+    for letter, rest in _parse_sed(script):
         if letter in "wW" and rest:
             yield rest
         elif letter == "s" and "w" in rest:
             yield rest.partition("w")[2].strip()
 
 
-def _sed_script(script: str) -> Iterator[tuple[str, str]]:
-    """Yield the commands of a sed script with what matters of their arguments.
-
-    For `s` that is the flags.
-    """
+def _parse_sed(script: str) -> Iterator[tuple[str, str]]:
+    """Yield the commands of a sed script, each with its argument, or with its flags for `s`."""
     at = 0
     while at < len(script):
         at = _skip_address(script, at)
@@ -134,7 +131,7 @@ def _skip_address(script: str, at: int) -> int:
 
 
 def _delimited(script: str, at: int, delimiter: str) -> int:
-    """Return the index of the next unescaped delimiter, outside brackets."""
+    """Return the index of the next unescaped delimiter outside brackets."""
     while at < len(script):
         if script[at] == "\\":
             at += 1
@@ -153,69 +150,69 @@ def _line(script: str, at: int) -> int:
     return len(script) if end < 0 else end
 
 
-def _program_files(files: Sequence[Word], given: Invocation) -> list[Word]:
-    """List the programs behind `-f` that are given in the same text."""
+def _program_files(files: Sequence[Word], call: Invocation) -> list[Word]:
+    """Return the programs of `-f` that come from known standard input."""
     if any(word.feeds for word in files):
-        unreadable_part(given.shown, "The program is the output of another command")
+        refuse_unreadable(call.shown, "The program is the output of another command")
     named = any(STDIN.fullmatch(word.text) for word in files)
-    return [given.feed] if named and given.feed is not None else []
+    return [call.feed] if named and call.feed is not None else []
 
 
-def _not_substituted(code: Word, given: Invocation) -> None:
+def _refuse_substituted(code: Word, call: Invocation) -> None:
     if code.scripts and not code.text.strip(UNKNOWN):
-        unreadable_part(given.shown, "The program is the output of another command")
+        refuse_unreadable(call.shown, "The program is the output of another command")
 
 
-def _sed(given: Invocation) -> None:
+def _sed(call: Invocation) -> None:
     spec = Spec("efl", attached="i", long=names("--expression --file --line-length"))
-    read = parse(given.arguments, spec)
-    scripts = read.values("-e", "--expression")
-    operands = list(read.operands)
-    if not scripts and not read.values("-f", "--file") and operands:
+    args = parse(call.arguments, spec)
+    scripts = args.values("-e", "--expression")
+    operands = list(args.operands)
+    if not scripts and not args.values("-f", "--file") and operands:
         scripts = [operands.pop(0)]
-    scripts = [*scripts, *_program_files(read.values("-f", "--file"), given)]
+    scripts = [*scripts, *_program_files(args.values("-f", "--file"), call)]
     for script in scripts:
-        _not_substituted(script, given)
+        _refuse_substituted(script, call)
         for command in _sed_commands(script.text):
             if UNKNOWN in command or not command:
-                unreadable_part(given.shown, "sed would run a command that is not known")
-            given.walker.shell(literal(command), given)
+                refuse_unreadable(call.shown, "sed would run an unknown command")
+            call.walker.shell(literal(command), call)
         for path in _sed_writes(script.text):
-            given.places.check_write(literal(path), given.shown)
-    if read.has("-i", "--in-place"):
+            call.dirs.check_write(literal(path), call.shown)
+    if args.has("-i", "--in-place"):
         for word in operands:
             if word.text:  # BSD's `sed -i ''` names no backup
-                given.places.check_write(word, given.shown)
+                call.dirs.check_write(word, call.shown)
 
 
-def _awk_starts(code: str, values: Sequence[str], given: Invocation) -> None:
+def _awk_starts(code: str, values: Sequence[str], call: Invocation) -> None:
     if _awk_starts_input(code):
-        unreadable_part(given.shown, "awk would run what it reads")
+        refuse_unreadable(call.shown, "awk would run what it reads")
     for text in (*_awk_strings(code), *values):
-        judge_possible_command(text, given)
+        judge_possible_command(text, call)
 
 
-def _awk(given: Invocation) -> None:
-    read = parse(given.arguments, Spec("Fvfiel", long=names("--assign --file --source --include")))
-    operands = list(read.operands)
-    codes = read.values("-e", "--source")
-    if not codes and not read.values("-f", "--file") and operands:
+def _awk(call: Invocation) -> None:
+    args = parse(call.arguments, Spec("Fvfiel", long=names("--assign --file --source --include")))
+    operands = list(args.operands)
+    codes = args.values("-e", "--source")
+    if not codes and not args.values("-f", "--file") and operands:
         codes = [operands.pop(0)]
-    codes = [*codes, *_program_files(read.values("-f", "--file"), given)]
-    values = [w.text.partition("=")[2] for w in (*read.values("-v", "--assign"), *operands)]
+    codes = [*codes, *_program_files(args.values("-f", "--file"), call)]
+    values = [w.text.partition("=")[2] for w in (*args.values("-v", "--assign"), *operands)]
     for code in codes:
-        _not_substituted(code, given)
-        judge_signals_in_code(code.text, given)
+        _refuse_substituted(code, call)
+        judge_signals_in_code(code.text, call)
         if _awk_writes_by_name(code.text):
             for text in values:
-                given.places.check_guarded(literal(text), given.shown)
+                call.dirs.check_guarded(literal(text), call.shown)
         if _awk_starts_programs(code.text):
-            _awk_starts(code.text, values, given)
+            _awk_starts(code.text, values, call)
         for path in _awk_writes(code.text):
-            given.places.check_write(literal(path), given.shown)
-    if any(v.text == "inplace" for v in read.values("-i", "--include")):
+            call.dirs.check_write(literal(path), call.shown)
+    if any(v.text == "inplace" for v in args.values("-i", "--include")):
         for word in operands:
-            given.places.check_write(word, given.shown)
+            call.dirs.check_write(word, call.shown)
 
 
 RULES: Rules = MappingProxyType(

@@ -1,42 +1,42 @@
-"""Judges what shells, and the builtins that run a text, are given: as a script."""
+"""Judges the text that shells, and builtins that run text, receive."""
 
 import re
 from collections.abc import Sequence
 from types import MappingProxyType
 
 from ralph_tui.guard.core.arguments import Spec, names, parse
-from ralph_tui.guard.core.rule_context import Invocation, Rules, check_all, unreadable_part
+from ralph_tui.guard.core.rule_context import Invocation, Rules, check_writes, refuse_unreadable
 from ralph_tui.guard.rules.inline_code import STDIN
 from ralph_tui.guard.shell.nodes import UNKNOWN, Word
 
 SHELLS = names("sh bash dash zsh ksh mksh pdksh ash yash rbash posh busybox-sh fish csh tcsh")
 
 
-def _shell(given: Invocation) -> None:
-    words, letters = _shell_options(given)
+def _shell(call: Invocation) -> None:
+    words, letters = _shell_options(call)
     if "c" in letters:
         if words:
-            places = given.places.fork()
-            for word in words[1:]:  # what `$1` and its like may be
-                places.note(word)
-            given.walker.shell(words[0], given.at(places), given.feed)
+            dirs = call.dirs.fork()
+            for word in words[1:]:  # the values of `$1` and so on
+                dirs.mark_if_guarded(word)
+            call.walker.shell(words[0], call.at(dirs), call.feed)
     elif "s" in letters or not words or STDIN.fullmatch(words[0].text):
-        if given.feed is not None:
-            given.walker.shell(given.feed, given)
+        if call.feed is not None:
+            call.walker.shell(call.feed, call)
     else:
-        _not_fed(words[0], given)
+        _judge_script_file(words[0], call)
 
 
-def _shell_options(given: Invocation) -> tuple[list[Word], str]:
-    """Return the words after a shell's options, and the letters of all its option clusters."""
-    words = list(given.arguments)
+def _shell_options(call: Invocation) -> tuple[list[Word], str]:
+    """Return the words after a shell's options, and the letters of its options."""
+    words = list(call.arguments)
     letters = ""
     while words and words[0].text[:1] in ("-", "+") and words[0].text not in ("-", "--"):
         word = words.pop(0)
         if UNKNOWN in word.text:
-            unreadable_part(given.shown, "An expansion is where a shell's options are")
+            refuse_unreadable(call.shown, "An expansion takes the place of a shell's options")
         if word.text in ("--rcfile", "--init-file") and words:
-            _not_fed(words.pop(0), given)
+            _judge_script_file(words.pop(0), call)
         if word.text.startswith("--"):
             continue
         letters += word.text[1:]
@@ -47,97 +47,97 @@ def _shell_options(given: Invocation) -> tuple[list[Word], str]:
     return words, letters
 
 
-def _not_fed(file: Word, given: Invocation) -> None:
-    """Judge a file that a shell runs: one just written is known, one written at the same moment is refused."""
+def _judge_script_file(file: Word, call: Invocation) -> None:
+    """Judge a file that a shell runs: refuse command output; judge a script written by the same text."""
     if file.feeds:
-        unreadable_part(given.shown, "A shell would run the output of another command")
+        refuse_unreadable(call.shown, "A shell would run the output of another command")
     if file.text == UNKNOWN and file.may_split:
-        unreadable_part(given.shown, "An expansion is where a shell's script should be")
-    given.walker.written(file, given)
+        refuse_unreadable(call.shown, "An expansion takes the place of a shell's script")
+    call.walker.judge_written_file(file, call)
 
 
-def joined(given: Invocation, words: Sequence[Word]) -> None:
-    """Judge words that are put together with blanks and given to a shell."""
+def judge_joined(call: Invocation, words: Sequence[Word]) -> None:
+    """Judge words that are joined with blanks and run by a shell."""
     if len(words) == 1:
-        given.walker.shell(words[0], given)
+        call.walker.shell(words[0], call)
     elif words:
         text = " ".join(word.text for word in words)
         kinds = "q".join(word.kinds for word in words)
         start = words[0].start
-        if start >= 0 and not given.walker.source.startswith(text, start):
+        if start >= 0 and not call.walker.source.startswith(text, start):
             start = -1
-        given.walker.shell(Word(text, kinds, text, start), given, None)
+        call.walker.shell(Word(text, kinds, text, start), call, None)
 
 
-def _eval(given: Invocation) -> None:
-    words = given.arguments
-    joined(given, words[1:] if words and words[0].text == "--" else words)
+def _eval(call: Invocation) -> None:
+    words = call.arguments
+    judge_joined(call, words[1:] if words and words[0].text == "--" else words)
 
 
-def _source(given: Invocation) -> None:
-    words = [word for word in given.arguments if word.text != "--"]
+def _source(call: Invocation) -> None:
+    words = [word for word in call.arguments if word.text != "--"]
     if not words:
         return
     if STDIN.fullmatch(words[0].text):
-        if given.feed is not None:
-            given.walker.shell(given.feed, given)
+        if call.feed is not None:
+            call.walker.shell(call.feed, call)
     else:
-        _not_fed(words[0], given)
+        _judge_script_file(words[0], call)
 
 
-def _trap(given: Invocation) -> None:
-    read = parse(given.arguments, stop=True)
-    if len(read.operands) > 1 and not read.has("-l", "-p"):
-        given.walker.shell(read.operands[0], given)
+def _trap(call: Invocation) -> None:
+    args = parse(call.arguments, stop=True)
+    if len(args.operands) > 1 and not args.has("-l", "-p"):
+        call.walker.shell(args.operands[0], call)
 
 
-def _alias(given: Invocation) -> None:
-    for word in given.arguments:
+def _alias(call: Invocation) -> None:
+    for word in call.arguments:
         _, equals, _ = word.text.partition("=")
         if equals:
             value = word.cut(word.text.index("=") + 1)
-            followed = f'{value.text} "$@"'  # what a person types behind it
+            followed = f'{value.text} "$@"'  # represents the arguments of the alias
             kinds = value.kinds + "q" * (len(followed) - len(value.text))
-            given.walker.shell(Word(followed, kinds, followed), given)
+            call.walker.shell(Word(followed, kinds, followed), call)
 
 
-def _hash(given: Invocation) -> None:
-    if parse(given.arguments, Spec("p"), stop=True).has("-p"):
-        unreadable_part(given.shown, "This gives a program another name")
+def _hash(call: Invocation) -> None:
+    if parse(call.arguments, Spec("p"), stop=True).has("-p"):
+        refuse_unreadable(call.shown, "This gives a program another name")
 
 
-def _completion(given: Invocation) -> None:
-    read = parse(given.arguments, Spec("CFWAGPSX"))
-    for option in read.options:
+def _completion(call: Invocation) -> None:
+    args = parse(call.arguments, Spec("CFWAGPSX"))
+    for option in args.options:
         if option.name in ("-C", "-F", "-W") and option.value is not None:
-            given.walker.shell(option.value, given)
+            call.walker.shell(option.value, call)
 
 
-def _mapfile(given: Invocation) -> None:
-    for text in parse(given.arguments, Spec("CcdnOsu")).values("-C"):
-        given.walker.shell(text, given)
+def _mapfile(call: Invocation) -> None:
+    for text in parse(call.arguments, Spec("CcdnOsu")).values("-C"):
+        call.walker.shell(text, call)
 
 
-def _repeat(given: Invocation) -> None:
-    """Refuse `fc`, which runs again what the history holds, which may never have been run."""
-    if not any(re.fullmatch(r"-[nr]*l[nr]*", word.text) for word in given.arguments):
-        unreadable_part(given.shown, "This runs a line of the shell's history, which is not known")
+def _repeat(call: Invocation) -> None:
+    """Refuse `fc`, which runs lines of the history, even ones that never ran before."""
+    if not any(re.fullmatch(r"-[nr]*l[nr]*", word.text) for word in call.arguments):
+        refuse_unreadable(call.shown, "This runs an unknown line of the shell's history")
 
 
-def _enable(given: Invocation) -> None:
-    if parse(given.arguments, Spec("f")).has("-f"):
-        unreadable_part(given.shown, "This loads code into the shell itself")
+def _enable(call: Invocation) -> None:
+    if parse(call.arguments, Spec("f")).has("-f"):
+        refuse_unreadable(call.shown, "This loads code into the shell itself")
 
 
-def _history(given: Invocation) -> None:
-    read = parse(given.arguments, Spec("d"))
-    if read.has("-w", "-a"):
-        check_all(read.operands, given)
+def _history(call: Invocation) -> None:
+    args = parse(call.arguments, Spec("d"))
+    if args.has("-w", "-a"):
+        check_writes(args.operands, call)
 
 
-def _at(given: Invocation) -> None:
-    if given.feed is not None:
-        given.walker.shell(given.feed, given)
+def _at(call: Invocation) -> None:
+    if call.feed is not None:
+        call.walker.shell(call.feed, call)
 
 
 RULES: Rules = MappingProxyType(

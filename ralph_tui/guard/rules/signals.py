@@ -1,4 +1,4 @@
-"""Refuses signals that would reach ralph, the agent's CLI or a process they run under."""
+"""Refuses signals to ralph, the agent's CLI or any of their ancestors."""
 
 import re
 from collections.abc import Sequence
@@ -14,33 +14,33 @@ from ralph_tui.guard.shell.nodes import UNKNOWN, Simple, Word
 
 RULE = "ralph-signals"
 _SIGNAL = re.compile(r"-(?:\d+|(?:SIG)?[A-Z][A-Z0-9+]+)")
-"""The signal, as `-9` or `-KILL`."""
+"""A signal, such as `-9` or `-KILL`."""
 _PARENT = re.compile(r"\bPPID\b|\bPPid\b")
 _LAST_JOB = re.compile(r"[\"']?\$(?:!|\{!\})[\"']?")
-_LONGEST = 200
-"""Characters of a pattern that is compared; a longer one counts as a match."""
+_MAX_PATTERN = 200
+"""The most characters of a pattern to compare; a longer one counts as a match."""
 _PATTERNS = Spec(
     "gGPstuUFr", long=names("--euid --uid --group --signal --parent --pgroup --session --pidfile")
 )
 _KILLALL = Spec("sucyonZ", long=names("--signal --user --context --younger-than --older-than"))
 
 
-def _refuse(given: Invocation, reason: str = "") -> NoReturn:
+def _refuse(call: Invocation, reason: str = "") -> NoReturn:
     reason = reason or "This may signal ralph, the agent's CLI or a process they run under,"
     instead = "End only what you started: kill %1, kill $!, or the process ID of your own server."
-    deny(RULE, given.shown, reason, instead)
+    deny(RULE, call.shown, reason, instead)
 
 
 def _matches_own(pattern: str, policy: Policy, *, full: bool, exact: bool = False) -> bool:
-    """Tell whether a pattern matches ralph, the CLI or a process they run under.
+    """Return whether a pattern matches ralph, the CLI or one of their ancestors.
 
     Args:
         pattern: A regular expression.
-        policy: Knows their command lines.
-        full: Whether it is compared with the whole command line instead of the program's name.
-        exact: Whether it must match all of that.
+        policy: The policy, with their command lines.
+        full: Whether to compare the whole command line instead of the program's name.
+        exact: Whether the pattern must match all of it.
     """
-    if len(pattern) > _LONGEST:
+    if len(pattern) > _MAX_PATTERN:
         return True
     try:
         compiled = re.compile(pattern, re.IGNORECASE)
@@ -55,47 +55,47 @@ def _program(line: str) -> str:
     return line.partition(" ")[0].rpartition("/")[2]
 
 
-def _by_pattern(given: Invocation) -> None:
-    """Judge `pkill`, which compares names, or whole command lines with `-f`."""
-    read = parse([w for w in given.arguments if not _SIGNAL.fullmatch(w.text)], _PATTERNS)
-    if read.has("-v", "--inverse"):
-        _refuse(given, "This signals every process but those that match")
-    for word in (*read.values("-P", "--parent"), *read.values("-F", "--pidfile")):
-        if _is_own(word, given) or names_guarded(word.text):
-            _refuse(given)
-    if not read.operands and not read.has("-P", "--parent", "-F", "--pidfile"):
-        _refuse(given, "This signals every process of a user, a group or a terminal")
-    if _finds_own(read, given.policy, [f for w in read.operands for f in _forms(w, given)]):
-        _refuse(given)
+def _pkill(call: Invocation) -> None:
+    """Judge `pkill`, which matches program names, or whole command lines with `-f`."""
+    args = parse([w for w in call.arguments if not _SIGNAL.fullmatch(w.text)], _PATTERNS)
+    if args.has("-v", "--inverse"):
+        _refuse(call, "This signals every process except those that match")
+    for word in (*args.values("-P", "--parent"), *args.values("-F", "--pidfile")):
+        if _is_own(word, call) or names_guarded(word.text):
+            _refuse(call)
+    if not args.operands and not args.has("-P", "--parent", "-F", "--pidfile"):
+        _refuse(call, "This signals every process of a user, a group or a terminal")
+    if _finds_own(args, call.policy, [f for w in args.operands for f in _possible_texts(w, call)]):
+        _refuse(call)
 
 
-def _finds_own(read: Arguments, policy: Policy, patterns: Sequence[str]) -> bool:
-    full, exact = read.has("-f", "--full"), read.has("-x", "--exact")
+def _finds_own(args: Arguments, policy: Policy, patterns: Sequence[str]) -> bool:
+    full, exact = args.has("-f", "--full"), args.has("-x", "--exact")
     return any(_matches_own(pattern, policy, full=full, exact=exact) for pattern in patterns)
 
 
-def _forms(word: Word, given: Invocation) -> list[str]:
-    """List what a word may be, or nothing when that is unknown."""
+def _possible_texts(word: Word, call: Invocation) -> list[str]:
+    """Return the possible texts of a word, or none if they are unknown."""
     if UNKNOWN not in word.text:
         return [word.text]
-    return [form.text for form in given.places.forms(word)]
+    return [form.text for form in call.dirs.possible_words(word)]
 
 
-def _by_name(given: Invocation) -> None:
-    """Judge `killall`, which takes whole names, or patterns with `-r`."""
-    read = parse([w for w in given.arguments if not _SIGNAL.fullmatch(w.text)], _KILLALL)
-    if not read.operands and not read.has("-l", "--list", "-V", "--version"):
-        _refuse(given, "This signals every process of a user")
-    patterns = read.has("-r", "--regexp")
-    for text in [form for word in read.operands for form in _forms(word, given)]:
+def _killall(call: Invocation) -> None:
+    """Judge `killall`, which takes exact names, or patterns with `-r`."""
+    args = parse([w for w in call.arguments if not _SIGNAL.fullmatch(w.text)], _KILLALL)
+    if not args.operands and not args.has("-l", "--list", "-V", "--version"):
+        _refuse(call, "This signals every process of a user")
+    patterns = args.has("-r", "--regexp")
+    for text in [form for word in args.operands for form in _possible_texts(word, call)]:
         name = text if patterns else re.escape(text.rpartition("/")[2])
-        if _matches_own(name, given.policy, full=False, exact=not patterns):
-            _refuse(given)
+        if _matches_own(name, call.policy, full=False, exact=not patterns):
+            _refuse(call)
 
 
-def _by_number(given: Invocation) -> None:
+def _kill(call: Invocation) -> None:
     """Judge `kill`, whose targets are jobs, process IDs, or groups as negative numbers."""
-    words = list(given.arguments)
+    words = list(call.arguments)
     first = words[0].text if words else ""
     if first in ("-l", "-L", "-0"):
         return
@@ -106,61 +106,61 @@ def _by_number(given: Invocation) -> None:
     for word in words:
         if word.text == "-1":
             reason = "This ends every process of the user"
-            deny("destructive", given.shown, reason, "Name the processes to end.")
-        if _is_own(word, given):
-            _refuse(given)
+            deny("destructive", call.shown, reason, "Name the processes to end.")
+        if _is_own(word, call):
+            _refuse(call)
 
 
-def _is_own(word: Word, given: Invocation) -> bool:
-    """Tell whether a word may be the ID of one of ralph's processes or process groups."""
+def _is_own(word: Word, call: Invocation) -> bool:
+    """Return whether a word may be the ID of one of ralph's processes or process groups."""
     if _PARENT.search(word.raw):
         return True
     if UNKNOWN in word.text and not _LAST_JOB.fullmatch(word.raw):
-        known = _forms(word, given)
-        return given.walker.looked_for_ralph or any(_own_number(f, given) for f in known)
-    return _own_number(word.text, given)
+        known = _possible_texts(word, call)
+        return call.walker.looked_for_ralph or any(_own_number(f, call) for f in known)
+    return _own_number(word.text, call)
 
 
-def _own_number(text: str, given: Invocation) -> bool:
+def _own_number(text: str, call: Invocation) -> bool:
     number = text.lstrip("-")
-    return number.isdigit() and int(number) in (1, *given.policy.own_pids)
+    return number.isdigit() and int(number) in (1, *call.policy.own_pids)
 
 
-def _using(given: Invocation) -> None:
+def _fuser(call: Invocation) -> None:
     """Judge `fuser -k`, which signals every process that uses a file or directory."""
-    read = parse(given.arguments, Spec("nN", long=names("--namespace")))
-    if not read.has("-k", "--kill"):
+    args = parse(call.arguments, Spec("nN", long=names("--namespace")))
+    if not args.has("-k", "--kill"):
         return
-    for word in read.operands:
-        paths = given.places.resolve(word) or ()
-        around = any(f"{given.places.root}/".startswith(f"{path}/") for path in paths)
-        whole = read.has("-m", "-M", "--mount", "--ismountpoint", "-c")
-        if around or whole or given.places.guarded(word) is not None:
-            _refuse(given)
+    for word in args.operands:
+        paths = call.dirs.resolve(word) or ()
+        around = any(f"{call.dirs.root}/".startswith(f"{path}/") for path in paths)
+        whole = args.has("-m", "-M", "--mount", "--ismountpoint", "-c")
+        if around or whole or call.dirs.guarded_directory(word) is not None:
+            _refuse(call)
 
 
-def _attach(given: Invocation) -> None:
+def _attach(call: Invocation) -> None:
     """Judge programs that trace, slow down or read another process."""
-    found = any(_PARENT.search(w.raw) or _own_number(w.text, given) for w in given.arguments)
-    hunted = given.walker.looked_for_ralph and any(UNKNOWN in w.text for w in given.arguments)
+    found = any(_PARENT.search(w.raw) or _own_number(w.text, call) for w in call.arguments)
+    hunted = call.walker.looked_for_ralph and any(UNKNOWN in w.text for w in call.arguments)
     if found or hunted:
-        _refuse(given)
+        _refuse(call)
 
 
-def _multiplexer(given: Invocation) -> None:
-    """Judge `tmux` and `screen`: ralph may run in one of them."""
-    texts = [word.text for word in given.arguments]
+def _multiplexer(call: Invocation) -> None:
+    """Judge `tmux` and `screen`, because ralph may run in one of them."""
+    texts = [word.text for word in call.arguments]
     named = any(text.startswith(("-t", "-S")) for text in texts) and "-a" not in texts
     if "kill-server" in texts or (not named and {"kill-session", "quit"} & set(texts)):
-        _refuse(given, "This may end the terminal that ralph runs in")
+        _refuse(call, "This may end the terminal that ralph runs in")
 
 
 RULES: Rules = MappingProxyType(
     {
-        "kill": _by_number,
-        **dict.fromkeys(names("pkill skill"), _by_pattern),
-        "killall": _by_name,
-        "fuser": _using,
+        "kill": _kill,
+        **dict.fromkeys(names("pkill skill"), _pkill),
+        "killall": _killall,
+        "fuser": _fuser,
         **dict.fromkeys(names("tmux screen"), _multiplexer),
         **dict.fromkeys(
             names(
@@ -172,7 +172,7 @@ RULES: Rules = MappingProxyType(
     }
 )
 
-# --- finding whom to signal -------------------------------------------------------------------
+# --- looking up processes ---------------------------------------------------------------------
 
 _PARENTS = re.compile(r"-?o?(?:ppid|pgid|pgrp|sid|sess)=?", re.IGNORECASE)
 """Columns of `ps` with the IDs of parents, groups or sessions."""
@@ -184,12 +184,12 @@ _SIGNALS = re.compile(r"kill|fuser|" + "|".join(sorted(RULES)))
 
 
 def mentions_signals(source: str) -> bool:
-    """Tell quickly whether a text may signal or trace a process. Most do not."""
+    """Return whether a text may signal or trace a process; a quick test, as most texts do not."""
     return bool(_SIGNALS.search(source))
 
 
 def looks_for_ralph(command: Simple, policy: Policy) -> bool:
-    """Tell whether a command looks up the ID of one of ralph's processes."""
+    """Return whether a command looks up the ID of one of ralph's processes."""
     held = [a.value for a in command.assignments] + [r.target for r in command.redirects]
     if any(_PARENT.search(w.raw) or ".ralph" in w.text for w in (*command.words, *held)):
         return True
@@ -197,8 +197,8 @@ def looks_for_ralph(command: Simple, policy: Policy) -> bool:
         return False
     program, words = command.words[0].text.rpartition("/")[2], command.words[1:]
     if program == "pgrep":
-        read = parse(words, _PATTERNS)
-        return _finds_own(read, policy, [w.text for w in read.operands])
+        args = parse(words, _PATTERNS)
+        return _finds_own(args, policy, [w.text for w in args.operands])
     if program == "pidof":
         return any(_matches_own(re.escape(w.text), policy, full=False, exact=True) for w in words)
     if program == "ps":
@@ -207,7 +207,7 @@ def looks_for_ralph(command: Simple, policy: Policy) -> bool:
 
 
 def _keeps_own(program: str, words: Sequence[Word], policy: Policy) -> bool:
-    """Tell whether a filter of the output of `ps` keeps the lines of ralph."""
+    """Return whether a filter of the output of `ps` keeps ralph's lines."""
     operands = [word.text for word in words if not word.text.startswith("-")]
     if len(operands) != 1 or any(w.text in ("-v", "--invert-match") for w in words):
         return False
@@ -221,11 +221,11 @@ _SENDS = re.compile(r"\b(?:kill|killpg|terminate|suspend|send_signal|posix_kill|
 _AT_PARENT = re.compile(r"ppid|\bparents?\s*\(|\bkill\w*\s*\(?\s*(?:-1|1)\s*,|process_iter")
 
 
-def judge_signals_in_code(code: str, given: Invocation) -> None:
+def judge_signals_in_code(code: str, call: Invocation) -> None:
     """Refuse code in any language that signals its parents.
 
     Raises:
-        DeniedError: It does, or may.
+        DeniedError: The code may do this.
     """
     if _SENDS.search(code) and _AT_PARENT.search(code):
-        _refuse(given)
+        _refuse(call)

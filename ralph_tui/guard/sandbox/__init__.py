@@ -1,5 +1,5 @@
-"""Confines what an agent starts: the OS sandbox, the environment, and the shims in PATH.
+"""Confines an agent's processes: the OS sandbox, the environment, and the shims in PATH.
 
-May not: read shell text.
+May not: parse shell text.
 Callers: engine, agent and cli.
 """

@@ -1,7 +1,7 @@
-"""Takes keys out of what other processes can read of this one: `/proc/PID/environ`.
+"""Hides keys from other processes, which could read them in `/proc/PID/environ`.
 
-Linux shows the environment a process was started with to every process of the same user, and so to every
-script of an agent that is not in a sandbox.
+Linux shows the initial environment of a process to every process of the same user, including an agent's
+scripts outside a sandbox.
 """
 
 import os
@@ -12,11 +12,11 @@ from pathlib import Path
 from ralph_tui.domain.redaction import is_secret_name
 
 _ENV_START = 47
-"""Index of env_start in /proc/self/stat, counted from the state (man 5 proc: field 50)."""
+"""The index of env_start in /proc/self/stat, counted from the state (man 5 proc: field 50)."""
 
 
 def blank_keys() -> None:
-    """Blank the values of secret variables in this process's block; `os.environ` and children keep them."""
+    """Blank secret values in this process's environment block; `os.environ` and child processes keep them."""
     if sys.platform != "linux":
         return
     import ctypes
@@ -25,10 +25,10 @@ def blank_keys() -> None:
     start, end = (int(field) for field in fields[_ENV_START : _ENV_START + 2])
     seen = Path("/proc/self/environ").read_bytes()
     if not start or ctypes.string_at(start, end - start) != seen:
-        return  # not the block that others read
+        return  # not the block that other processes see
     for name, offset, length in _secrets(seen):
         if name in os.environ:
-            os.putenv(name, os.environ[name])  # the C library then has a copy of its own
+            os.putenv(name, os.environ[name])  # makes the C library keep its own copy
         ctypes.memset(start + offset, ord("*"), length)
 
 
@@ -43,10 +43,10 @@ def _secrets(block: bytes) -> Iterator[tuple[str, int, int]]:
 
 
 def without_keys(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment for a helper of ours that needs no key."""
+    """Return the environment for a helper process that needs no keys."""
     return {name: value for name, value in environment.items() if not is_secret_name(name)}
 
 
-def shown_keys(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """List the secret variables whose values an environment shows."""
+def visible_keys(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the names of the secret variables whose values an environment shows."""
     return tuple(n for n, v in environment.items() if v.strip("*") and is_secret_name(n))

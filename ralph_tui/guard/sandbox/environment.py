@@ -1,4 +1,4 @@
-"""Makes the environment of an agent: shims first in PATH, ralph's git hooks, no secrets."""
+"""Builds an agent's environment: shims first in PATH, ralph's git hooks, no secrets."""
 
 import os
 import re
@@ -12,20 +12,20 @@ from ralph_tui.guard.core.policy import Policy
 SHIMS = Path(__file__).with_name("shims")
 
 _NEEDED = ("ANTHROPIC_", "CLAUDE_", "RALPH_GUARD_")
-"""The CLI reads its own key from here."""
+"""Prefixes of variables that the CLI needs, among them its own key."""
 _PROVIDERS = {
     "CLAUDE_CODE_USE_BEDROCK": "AWS_",
     "CLAUDE_CODE_USE_VERTEX": "GOOGLE_",
     "CLAUDE_CODE_USE_FOUNDRY": "AZURE_",
 }
-"""Clouds that serve the model; the CLI logs in there with their variables."""
+"""For each cloud that may serve the model: its switch, and the prefix of variables the CLI logs in with."""
 REFLOG_MARK = "ralph-agent"
-"""What git writes into its reflog for most of what a process of an agent does, should it get that far."""
+"""The mark that git writes to the reflog for most changes by an agent's process, in case one succeeds."""
 _OFF = ("", "0", "false", "no", "off")
 REMOVED = "RALPH_GUARD_REMOVED"
-"""Names of the variables that the CLI is to be started without."""
-_SHELL = {"CLAUDE_ENV_FILE": str(SHIMS / "every_command.sh")}
-"""Read before every command, after the person's own shell settings, which may have changed PATH."""
+"""The variable that lists the variables to remove before the CLI starts."""
+_SHELL_SETUP = {"CLAUDE_ENV_FILE": str(SHIMS / "every_command.sh")}
+"""The script runs before every command, after the person's shell settings, which may change PATH."""
 _INHERITED_GIT = re.compile(r"GIT_(?:CONFIG.*|DIR|WORK_TREE|INDEX_FILE|EXEC_PATH|SSH.*|ASKPASS)")
 _GIT_SETTINGS = (
     ("core.fsmonitor", "false"),
@@ -35,7 +35,7 @@ _GIT_SETTINGS = (
 
 
 def agent_environment(policy: Policy, base: Mapping[str, str]) -> dict[str, str]:
-    """Make the variables for the CLI and everything it starts from those of this process."""
+    """Return the environment for the CLI and everything it starts, based on that of this process."""
     hidden = set(hidden_names(base))
     kept = {n: v for n, v in base.items() if n not in hidden and not _INHERITED_GIT.fullmatch(n)}
     settings = [("core.hooksPath", str(SHIMS / "hooks")), *_GIT_SETTINGS]
@@ -45,7 +45,7 @@ def agent_environment(policy: Policy, base: Mapping[str, str]) -> dict[str, str]
     path = [p for p in base.get("PATH", os.defpath).split(os.pathsep) if p and p != str(SHIMS)]
     return kept | {
         "GIT_CONFIG_COUNT": str(len(settings)),
-        "GIT_OPTIONAL_LOCKS": "0",  # so that looking at the status does not write the index
+        "GIT_OPTIONAL_LOCKS": "0",  # keeps `git status` from writing the index
         "GIT_REFLOG_ACTION": REFLOG_MARK,
         "PATH": os.pathsep.join([str(SHIMS), *path]),
         "RALPH_GUARD_MANAGER": policy.own_manager,
@@ -57,19 +57,19 @@ def agent_environment(policy: Policy, base: Mapping[str, str]) -> dict[str, str]
 
 
 def cli_overlay(policy: Policy, base: Mapping[str, str]) -> dict[str, str]:
-    """Return what to lay over `base`, which the SDK passes on to the CLI, to come to `agent_environment`.
+    """Return the changes that turn `base`, which the SDK passes to the CLI, into `agent_environment`.
 
-    A variable can only be laid over with another value, so the names of those to be removed go along:
-    whoever starts the CLI removes them, and until then they are empty.
+    The SDK can only override variables, not remove them. Those to remove are set to an empty string and
+    listed in a variable, so that the launch script can remove them.
     """
     wanted = agent_environment(policy, base)
     removed = sorted(name for name in base if name not in wanted)
     changed = {name: value for name, value in wanted.items() if base.get(name) != value}
-    return changed | dict.fromkeys(removed, "") | {REMOVED: " ".join(removed), **_SHELL}
+    return changed | dict.fromkeys(removed, "") | {REMOVED: " ".join(removed), **_SHELL_SETUP}
 
 
 def hidden_names(base: Mapping[str, str]) -> tuple[str, ...]:
-    """List the variables kept from the agent because their names say that they are secret."""
+    """Return the variables to withhold from the agent because their names suggest secrets."""
     clouds = (prefix for switch, prefix in _PROVIDERS.items() if base.get(switch, "") not in _OFF)
     needed = (*_NEEDED, *clouds)
     return tuple(sorted(name for name in base if _hidden(name, needed)))
@@ -80,9 +80,9 @@ def _hidden(name: str, needed: tuple[str, ...]) -> bool:
 
 
 def repository(root: Path) -> str:
-    """Return the directory git keeps the project's references in.
+    """Return the directory with the project's git references.
 
-    A linked worktree's is elsewhere, and a project may be a part of a larger repository.
+    A linked worktree has it elsewhere, and the project may be part of a larger repository.
     """
     real = Path(os.path.realpath(root))
     holder = next((d for d in (real, *real.parents) if os.path.lexists(d / ".git")), real)

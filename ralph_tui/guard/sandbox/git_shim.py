@@ -1,7 +1,7 @@
-"""Judges git calls of scripts: `python -m ralph_tui.guard.sandbox.git_shim ARGUMENTS`, behind the shim `git`.
+"""Judges git calls from scripts: the shim `git` runs `python -m ralph_tui.guard.sandbox.git_shim ARGUMENTS`.
 
-In the project's repository the same rule holds as for commands; in any other repository (a test's
-temporary one, uv's cache) git is itself.
+The project's repository is subject to the same rule as in commands. In any other repository, such as a
+test's temporary one or uv's cache, git is unrestricted.
 """
 
 import os
@@ -24,12 +24,12 @@ _CLI_SETTINGS = re.compile(
     r"|format\.pretty=medium|gc\.auto=0|maintenance\.auto=false|diff\.autoRefreshIndex=false"
     r"|hook\.[a-z0-9-]+\.enabled=false"
 )
-"""What the CLI lays over the settings for its own calls; none of it starts a program for what reads."""
+"""Settings that the CLI passes in its own calls; none makes a reading command start a program."""
 _WITH_VALUE = ("-C", "--git-dir", "--work-tree", "--namespace", "-c")
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run git with these arguments if the guard allows it; returns only when it does not."""
+    """Run git with these arguments if the guard allows it; return only if it does not."""
     git = os.environ.get("RALPH_GUARD_GIT", "git")
     refusal = refused(arguments) if _touches_project(git, arguments) else ""
     if not refusal:
@@ -39,19 +39,19 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def refused(arguments: Sequence[str]) -> str:
-    """Say why the guard refuses `git ARGUMENTS` in the project; empty if it does not."""
+    """Return why the guard refuses `git ARGUMENTS` in the project, or an empty string."""
     policy = Policy(root=Path(os.environ.get("RALPH_GUARD_ROOT", ".")))
-    places = WorkingDirs(policy, frozenset({str(Path.cwd())}))
+    dirs = WorkingDirs(policy, frozenset({str(Path.cwd())}))
     try:
         for written in judge_git([literal(word) for word in _without_settings(arguments)], policy):
-            places.check_write(written, f"git {' '.join(arguments)}")
+            dirs.check_write(written, f"git {' '.join(arguments)}")
     except DeniedError as denied:
         return f"{denied.verdict.message} ({RULE})"
     return ""
 
 
 def _without_settings(arguments: Sequence[str]) -> Sequence[str]:
-    """Drop the settings that the CLI puts before its own calls."""
+    """Drop the settings that the CLI passes in its own calls."""
     at = 0
     while arguments[at : at + 1] == ["-c"] and _CLI_SETTINGS.fullmatch(
         "".join(arguments[at + 1 : at + 2])
@@ -61,8 +61,8 @@ def _without_settings(arguments: Sequence[str]) -> Sequence[str]:
 
 
 def _touches_project(git: str, arguments: Sequence[str]) -> bool:
-    """Tell whether git would work on the project's repository, or on one that is not there yet inside it."""
-    where = _place(arguments)
+    """Return whether git would use the project's repository, or a new or existing one inside the project."""
+    where = _repository_options(arguments)
     asked = subprocess.run(
         [git, *where, "rev-parse", "--git-common-dir"], capture_output=True, text=True, check=False
     )
@@ -74,8 +74,8 @@ def _touches_project(git: str, arguments: Sequence[str]) -> bool:
     return common == os.environ.get("RALPH_GUARD_REPOSITORY") or Path(common).is_relative_to(root)
 
 
-def _place(arguments: Sequence[str]) -> list[str]:
-    """List the global options that choose the repository."""
+def _repository_options(arguments: Sequence[str]) -> list[str]:
+    """Return the global options that choose the repository."""
     chosen: list[str] = []
     words = iter(arguments)
     for word in words:

@@ -1,6 +1,6 @@
-"""Confines an agent's commands with the operating system's sandbox, and tests whether it works here.
+"""Confines an agent's commands with the operating system's sandbox, and tests whether it works.
 
-It is the one layer that reads no text, so it also holds scripts, make targets and whatever they start.
+This layer does not depend on reading text, so it also confines scripts, make targets and what they start.
 """
 
 import contextlib
@@ -24,22 +24,22 @@ from ralph_tui.guard.core.policy import SECRETS
 from ralph_tui.guard.sandbox.environment import SHIMS, repository
 
 _CLI_SECRETS = (".credentials.json", "projects", "history.jsonl")
-"""Below the CLI's own directory, of which its shell needs the rest."""
+"""Secrets in the CLI's own directory; its shell needs the rest."""
 
 GONE = "ralph: the sandbox is gone"
-"""Said by a command that was to run in it; see shims/every_command.sh."""
-INSTALL = "Install bubblewrap and socat, for example: apt install bubblewrap socat"
+"""The beginning of the error of a command outside the sandbox; see shims/every_command.sh."""
+INSTALL = "Install bubblewrap and socat (for example with apt install bubblewrap socat)"
 PROXY_PORT = 3128
-"""Where commands in the sandbox find the proxy that leads to the allowed hosts; the CLI uses the same."""
+"""The port of the proxy to the allowed hosts inside the sandbox; the same as the CLI's."""
 
-LOST_HINT = "Run `ralph doctor`. To work without a sandbox, set safety.sandbox to off."
-_LONGEST_PLACE = 60
+SANDBOX_LOST_HINT = "Run `ralph doctor`. To work without a sandbox, set safety.sandbox to off."
+_MAX_TEMP_PATH = 60
 _PROBE_SECONDS = 10
 _BWRAP = "bwrap"
 _PROGRAMS = (_BWRAP, "socat")
-_NOTHING_MORE = SandboxException()
-_SHARED = ("/tmp", "/var/tmp", "/run")  # noqa: S108 - emptied, not written to
-_OWN_SPACES = (
+_NO_EXCEPTION = SandboxException()
+_EMPTIED = ("/tmp", "/var/tmp", "/run")  # noqa: S108 - emptied, not written to
+_NAMESPACES = (
     "--unshare-user", "--unshare-pid", "--unshare-ipc", "--die-with-parent", "--cap-drop", "ALL",
 )  # fmt: skip
 _LISTEN = f"exec 3<>/dev/tcp/127.0.0.1/{PROXY_PORT} && read -r -t 5 word <&3 && echo $word"
@@ -57,37 +57,37 @@ done
 shift
 exec "$@"
 """
-"""Starts a forwarder for each `PORT:SOCKET`, waits until it listens, then becomes the command after `--`."""
+"""Starts a forwarder for each `PORT:SOCKET`, waits until it listens, then runs the command after `--`."""
 
-_SHAPE = (
+_CLI_OPTIONS = (
     "--dev", "/dev", "--unshare-user", "--cap-drop", "ALL", "--unshare-pid", "--proc", "/proc",
     "--unshare-net", "--die-with-parent", "--new-session",
 )  # fmt: skip
-"""What the CLI asks of bubblewrap, beside the paths."""
+"""The options that the CLI passes to bubblewrap, apart from paths."""
 
 
 class Sandbox(Model):
-    """What the sandbox holds the commands of a session to; all paths are absolute."""
+    """The limits of the sandbox for a session's commands; all paths are absolute."""
 
     witness: str = ""
-    """A directory that can be written to outside the sandbox only."""
+    """A directory that is writable only outside the sandbox."""
     home: str = ""
     """The person's home directory, which commands may read."""
     required: bool = False
-    """Whether a session without it must not start."""
+    """Whether a session must not start without the sandbox."""
     deny_write: tuple[str, ...] = ()
     deny_read: tuple[str, ...] = ()
     allow_write: tuple[str, ...] = ()
-    """Beside the project and the CLI's temporary directory."""
+    """Writable paths besides the project and the CLI's temporary directory."""
     domains: tuple[str, ...] = ()
     """Hosts that commands may reach."""
 
 
-def witness_variable(held: Sandbox | None) -> dict[str, str]:
-    """Return what each of the agent's commands is told, so that none runs where the sandbox is gone."""
-    if held is None or sys.platform == "darwin":
+def witness_variable(sandbox: Sandbox | None) -> dict[str, str]:
+    """Return the variable by which each of the agent's commands checks that it runs in the sandbox."""
+    if sandbox is None or sys.platform == "darwin":
         return {}
-    return {"RALPH_GUARD_WITNESS": held.witness}
+    return {"RALPH_GUARD_WITNESS": sandbox.witness}
 
 
 def sandbox_for(
@@ -99,15 +99,15 @@ def sandbox_for(
     domains: tuple[str, ...] = (),
     writable: tuple[str, ...] = (),
 ) -> Sandbox:
-    """Make the sandbox of a project, and missing caches, because package managers work in no other place.
+    """Return the sandbox of a project; create missing caches, which package managers need.
 
     Args:
         root: The project.
         home: The person's home directory.
-        environ: The variables that say where caches are.
-        required: Whether a session without a sandbox must not start.
+        environ: The variables that locate the caches.
+        required: Whether a session must not start without the sandbox.
         domains: Hosts that commands may reach.
-        writable: More directories to write to, as the person names them.
+        writable: More writable directories, as given in the settings.
     """
     caches = (_uv_cache(home, environ), *_package_caches(root, home, environ))
     for cache in caches:
@@ -120,26 +120,26 @@ def sandbox_for(
         home=os.path.realpath(home),
         required=required,
         deny_write=_guarded_directories(root),
-        deny_read=_existing(secrets),
-        allow_write=_existing([*caches, *extra]),
+        deny_read=_resolved_existing(secrets),
+        allow_write=_resolved_existing([*caches, *extra]),
         domains=domains,
     )
 
 
 def _guarded_directories(root: Path) -> tuple[str, ...]:
-    """List what no command may write to: ralph's state and the repository, also where it is a worktree's."""
-    return _existing([root / ".ralph", root / ".git", Path(repository(root))])
+    """Return the paths no command may write to: ralph's state and the repository, also that of a worktree."""
+    return _resolved_existing([root / ".ralph", root / ".git", Path(repository(root))])
 
 
 def _uv_cache(home: Path, environ: Mapping[str, str]) -> Path:
-    """Return where uv keeps what it downloaded, by uv's own rules."""
+    """Return uv's cache directory, by uv's own rules."""
     if named := environ.get("UV_CACHE_DIR"):
         return Path(named)
     return Path(environ.get("XDG_CACHE_HOME") or home / ".cache") / "uv"
 
 
 def _package_caches(root: Path, home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
-    """Yield where the package managers of this project's languages keep downloads and build results."""
+    """Yield the caches of the package managers for this project's languages."""
     if (root / "package.json").exists():
         yield Path(environ.get("npm_config_cache") or home / ".npm")
     if (root / "go.mod").exists():
@@ -153,14 +153,14 @@ def _package_caches(root: Path, home: Path, environ: Mapping[str, str]) -> Itera
 
 
 @dataclass(frozen=True)
-class Openings:
-    """What a held command gets from this run.
+class SandboxAccess:
+    """What a run makes available to a sandboxed command.
 
     Attributes:
-        scratch: A directory of the run; the command sees it as its temporary directory.
-        forwards: Unix sockets by the port of the sandbox's own loopback that leads to each.
-        exception: What the person opens for this command.
-        writable: Directories of ralph's own that this command writes to, such as its report's.
+        scratch: A directory that the command sees as its temporary directory.
+        forwards: Unix sockets, by the loopback port in the sandbox that leads to each.
+        exception: What the person permits this command in addition.
+        writable: Directories of ralph that this command may write to, such as that of its report.
     """
 
     scratch: Path
@@ -169,63 +169,63 @@ class Openings:
     writable: tuple[Path, ...] = ()
 
 
-def held_prefix(held: Sandbox, root: Path, given: Openings) -> tuple[str, ...]:
-    """Return the words that start a command the way the CLI starts an agent's, for the gate and later steps.
+def sandbox_prefix(sandbox: Sandbox, root: Path, openings: SandboxAccess) -> tuple[str, ...]:
+    """Return the words before a command of the gate or a later step that confine it as the CLI confines an agent's.
 
-    The command has its own processes, network and temporary directory. It writes only in the project,
-    but not in ralph's state or the repository. Blocks for a moment: it looks for sockets to cover.
+    The command has its own processes, network and temporary directory. It may write only in the project,
+    except to ralph's state and the repository. Blocks briefly to find sockets to hide.
     """
-    extra = given.exception or _NOTHING_MORE
-    opened = _existing([Path(name).expanduser() for name in extra.writable])
-    sockets = _existing([Path(name).expanduser() for name in extra.sockets])
+    extra = openings.exception or _NO_EXCEPTION
+    opened = _resolved_existing([Path(name).expanduser() for name in extra.writable])
+    sockets = _resolved_existing([Path(name).expanduser() for name in extra.sockets])
     real_root = os.path.realpath(root)
-    shown = _shown_again(root, held.home, network=extra.network)
-    writable = (real_root, *held.allow_write, *map(str, given.writable))
+    shown = _needed_paths(root, sandbox.home, network=extra.network)
+    writable = (real_root, *sandbox.allow_write, *map(str, openings.writable))
     words = (
-        *_OWN_SPACES,
+        *_NAMESPACES,
         *(() if extra.network else ("--unshare-net",)),
         *("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
-        *_temporary(given.scratch),
+        *_private_temp(openings.scratch),
         *_binds("--ro-bind", shown),
         *_binds("--bind", writable),
-        *_unseen(held.deny_read),
+        *_hide(sandbox.deny_read),
         *_binds("--bind", opened),
-        *_binds("--ro-bind", held.deny_write),
-        *_covered(_host_sockets(), keep=sockets, shown=(*shown, *writable, *opened)),
+        *_binds("--ro-bind", sandbox.deny_write),
+        *_cover_sockets(_host_sockets(), keep=sockets, shown=(*shown, *writable, *opened)),
         *_binds("--bind", sockets),
-        *_forwarding({} if extra.network else given.forwards),
+        *_forward_ports({} if extra.network else openings.forwards),
     )
     return (_BWRAP, *words)
 
 
-def _temporary(scratch: Path) -> tuple[str, ...]:
-    """Empty the directories in which other programs keep sockets and half-written files."""
-    own = (word for name in _SHARED[:2] for word in ("--bind", str(scratch), name))
-    # The cache is on another mount than the project, so uv's hard links would fail with a warning.
-    settings = (("TMPDIR", _SHARED[0]), ("UV_LINK_MODE", "copy"))
+def _private_temp(scratch: Path) -> tuple[str, ...]:
+    """Replace the directories where other programs keep sockets and temporary files."""
+    own = (word for name in _EMPTIED[:2] for word in ("--bind", str(scratch), name))
+    # The cache and the project are on different mounts, so uv's hard links would fail with a warning.
+    settings = (("TMPDIR", _EMPTIED[0]), ("UV_LINK_MODE", "copy"))
     named = (word for name, value in settings for word in ("--setenv", name, value))
-    return (*own, "--tmpfs", _SHARED[2], *named)
+    return (*own, "--tmpfs", _EMPTIED[2], *named)
 
 
-def _shown_again(root: Path, home: str, *, network: bool) -> tuple[str, ...]:
-    """List what commands need of the emptied directories: programs, the home and the repository above."""
+def _needed_paths(root: Path, home: str, *, network: bool) -> tuple[str, ...]:
+    """Return what commands need from the emptied directories: programs, the home and the repository."""
     programs = os.environ.get("PATH", os.defpath).split(os.pathsep)
     needed = [*programs, sys.prefix, sys.base_prefix, str(SHIMS), home]
     needed.append(str(Path(repository(root)).parent))
     if network:
         needed.append("/etc/resolv.conf")
-    found = sorted(_existing([Path(name) for name in needed if name]), key=len)
-    return tuple(n for n in found if n.startswith(tuple(f"{name}/" for name in _SHARED)))
+    found = sorted(_resolved_existing([Path(name) for name in needed if name]), key=len)
+    return tuple(n for n in found if n.startswith(tuple(f"{name}/" for name in _EMPTIED)))
 
 
-def _unseen(paths: tuple[str, ...]) -> Iterator[str]:
-    """Cover directories with an empty one and files with nothing."""
+def _hide(paths: tuple[str, ...]) -> Iterator[str]:
+    """Hide directories behind empty ones, and files behind empty files."""
     for path in paths:
         yield from ("--tmpfs", path) if Path(path).is_dir() else ("--ro-bind", os.devnull, path)
 
 
 def _host_sockets() -> Iterator[str]:
-    """Yield Unix sockets on this machine; a read-only directory does not keep anyone from connecting to one."""
+    """Yield the Unix sockets of this machine, which accept connections even in a read-only directory."""
     with contextlib.suppress(OSError):
         for line in Path("/proc/net/unix").read_text(errors="replace").splitlines()[1:]:
             name = line.split(None, 7)[7:]
@@ -233,11 +233,11 @@ def _host_sockets() -> Iterator[str]:
                 yield name[0]
 
 
-def _covered(
+def _cover_sockets(
     sockets: Iterator[str], keep: tuple[str, ...], shown: tuple[str, ...]
 ) -> Iterator[str]:
-    """Cover sockets the command could see: all but those in emptied directories that are not `shown` again."""
-    emptied = tuple(f"{name}/" for name in _SHARED)
+    """Hide the sockets that the command could see, except those to `keep`."""
+    emptied = tuple(f"{name}/" for name in _EMPTIED)
     seen = tuple(f"{name}/" for name in shown)
     for path in dict.fromkeys(os.path.realpath(name) for name in sockets):
         with contextlib.suppress(OSError):
@@ -254,11 +254,11 @@ def _binds(how: str, paths: tuple[str, ...]) -> Iterator[str]:
     return (word for path in paths for word in (how, path, path))
 
 
-def _forwarding(forwards: Mapping[int, Path]) -> tuple[str, ...]:
-    """Lead ports of the sandbox's loopback out of it, before the command begins."""
+def _forward_ports(forwards: Mapping[int, Path]) -> tuple[str, ...]:
+    """Forward ports of the sandbox's loopback to sockets outside before the command starts."""
     if not forwards:
         return ("--",)
-    inside = {port: f"{_SHARED[2]}/ralph-{port}" for port in forwards}
+    inside = {port: f"{_EMPTIED[2]}/ralph-{port}" for port in forwards}
     binds = (word for p, path in forwards.items() for word in ("--bind", str(path), inside[p]))
     pairs = (f"{port}:{path}" for port, path in inside.items())
     proxy = _proxy_variables() if PROXY_PORT in forwards else ()
@@ -274,20 +274,20 @@ def _proxy_variables() -> Iterator[str]:
         yield from ("--setenv", spelled, "localhost,127.0.0.1,::1")
 
 
-def trial_prefix(held: Sandbox, root: Path) -> tuple[str, ...]:
-    """Return what starts a command held as the CLI holds it; empty on macOS, where only the CLI can."""
+def cli_sandbox_prefix(sandbox: Sandbox, root: Path) -> tuple[str, ...]:
+    """Return the words that confine a command as the CLI does; none on macOS, where only the CLI can."""
     if sys.platform == "darwin":
         return ()
     binds = (
-        *_binds("--bind", (os.path.realpath(root), *held.allow_write)),
-        *_binds("--ro-bind", held.deny_write),
-        *_unseen(held.deny_read),
+        *_binds("--bind", (os.path.realpath(root), *sandbox.allow_write)),
+        *_binds("--ro-bind", sandbox.deny_write),
+        *_hide(sandbox.deny_read),
     )
-    return (_BWRAP, "--ro-bind", "/", "/", *_SHAPE, *binds, "--")
+    return (_BWRAP, "--ro-bind", "/", "/", *_CLI_OPTIONS, *binds, "--")
 
 
-def why_no_sandbox() -> str:
-    """Try whether commands can be held here, and say why not; empty when they can. Blocks for a moment."""
+def sandbox_problem() -> str:
+    """Return why the sandbox does not work here, or an empty string if it works. Blocks briefly."""
     if sys.platform == "darwin":
         return "" if shutil.which("sandbox-exec") else "sandbox-exec is missing"
     missing = [name for name in _PROGRAMS if shutil.which(name) is None]
@@ -296,23 +296,23 @@ def why_no_sandbox() -> str:
     try:
         place = short_temporary()
         with tempfile.TemporaryDirectory(prefix="ralph-sandbox-", dir=place) as directory:
-            return _why_not_reached(Path(directory, "out"))
+            return _probe_chain(Path(directory, "out"))
     except OSError as error:
-        return f"it cannot be tried ({error})"
+        return f"testing it failed ({error})"
 
 
 def short_temporary() -> str | None:
-    """Return where to make directories for Unix sockets, whose names are bounded; None is the usual place."""
-    return None if len(tempfile.gettempdir()) <= _LONGEST_PLACE else _SHARED[0]
+    """Return a directory for Unix sockets, whose paths must be short; None for the default one."""
+    return None if len(tempfile.gettempdir()) <= _MAX_TEMP_PATH else _EMPTIED[0]
 
 
 def lost(reason: str) -> str:
-    """Say why a run ended because the sandbox broke."""
+    """Return the message for a run that ended because the sandbox broke."""
     return f"The sandbox stopped working during the run: {reason}. No command ran outside it."
 
 
-def _why_not_reached(path: Path) -> str:
-    """Send a word through the whole chain: out of bwrap, by socat inside and outside, to a port here."""
+def _probe_chain(path: Path) -> str:
+    """Send a word from a local port through both socats into bwrap; return why it did not arrive, if so."""
     word = uuid.uuid4().hex
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.settimeout(_PROBE_SECONDS)
@@ -325,16 +325,16 @@ def _why_not_reached(path: Path) -> str:
             start_new_session=True,
         )
         try:
-            if not _appears(path, outside):
+            if not _wait_for_socket(path, outside):
                 return f"socat does not work ({_last_line(outside)})"
-            answering = threading.Thread(target=_answer, args=(listener, word), daemon=True)
+            answering = threading.Thread(target=_serve_word, args=(listener, word), daemon=True)
             answering.start()
-            return _why_not_heard(path, word)
+            return _probe_inside(path, word)
         finally:
-            _end(outside)
+            _kill(outside)
 
 
-def _appears(path: Path, listening: "subprocess.Popen[bytes]") -> bool:
+def _wait_for_socket(path: Path, listening: "subprocess.Popen[bytes]") -> bool:
     deadline = time.monotonic() + _PROBE_SECONDS
     while not path.exists():
         if listening.poll() is not None or time.monotonic() > deadline:
@@ -346,26 +346,37 @@ def _appears(path: Path, listening: "subprocess.Popen[bytes]") -> bool:
 def _last_line(process: "subprocess.Popen[bytes]") -> str:
     process.kill()
     assert process.stderr is not None
-    said = process.stderr.read().decode("utf-8", "replace").strip().splitlines()
-    return said[-1] if said else f"status {process.wait()}"
+    lines = process.stderr.read().decode("utf-8", "replace").strip().splitlines()
+    return lines[-1] if lines else f"status {process.wait()}"
 
 
-def _end(process: "subprocess.Popen[bytes]") -> None:
+def _kill(process: "subprocess.Popen[bytes]") -> None:
     with process:  # waits for it and closes its pipe
         process.kill()
 
 
-def _answer(listener: socket.socket, word: str) -> None:
+def _serve_word(listener: socket.socket, word: str) -> None:
     with contextlib.suppress(OSError):
         caller, _ = listener.accept()
         with caller:
             caller.sendall(f"{word}\n".encode())
 
 
-def _why_not_heard(path: Path, word: str) -> str:
-    """Ask for the word from inside a sandbox of the shape that the CLI uses."""
+def _probe_inside(path: Path, word: str) -> str:
+    """Read the word inside a sandbox like the CLI's; return what failed, or an empty string."""
     listen = (f"{PROXY_PORT}:{path}", "--", "bash", "-c", _LISTEN)
-    trial = [_BWRAP, "--ro-bind", "/", "/", *_SHAPE, "bash", "-c", _FORWARD, "ralph-try", *listen]
+    trial = [
+        _BWRAP,
+        "--ro-bind",
+        "/",
+        "/",
+        *_CLI_OPTIONS,
+        "bash",
+        "-c",
+        _FORWARD,
+        "ralph-try",
+        *listen,
+    ]
     try:
         done = subprocess.run(
             trial,
@@ -377,17 +388,19 @@ def _why_not_heard(path: Path, word: str) -> str:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        return f"bwrap does not run ({error})"
+        return f"bwrap cannot be started ({error})"
     if word in done.stdout:
         return ""
-    said = (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[0]
-    blamed = (
-        "socat does not work in it" if "bash:" in said else "this system does not let bwrap work"
+    reason = (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[0]
+    cause = (
+        "socat does not work in the sandbox"
+        if "bash:" in reason
+        else "bwrap does not work on this system"
     )
-    return f"{blamed} ({said})"
+    return f"{cause} ({reason})"
 
 
-def _existing(paths: list[Path]) -> tuple[str, ...]:
-    """Resolve the paths that exist: a rule about a link would not hold for where it leads."""
+def _resolved_existing(paths: list[Path]) -> tuple[str, ...]:
+    """Resolve the paths that exist, because a rule for a symlink would not cover its target."""
     found = (os.path.realpath(path) for path in paths if path.exists())
     return tuple(dict.fromkeys(found))

@@ -1,4 +1,4 @@
-"""Reads a shell text into nodes, as bash would.
+"""Parses shell text into nodes, as bash would.
 
 May not: know what is allowed.
 Callers: `guard.core`, `guard.rules` and `guard.analysis`.

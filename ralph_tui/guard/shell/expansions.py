@@ -1,4 +1,4 @@
-"""Reads quotes and expansions as bash does: what is in them, and which scripts they hold."""
+"""Reads quotes and expansions as bash does, with the scripts they contain."""
 
 import re
 from abc import ABC, abstractmethod
@@ -13,9 +13,9 @@ class Cursor:
     """A cursor over one shell text.
 
     Args:
-        text: The text; no NUL in it.
-        base: Where the text begins in what the agent sent, -1 when it is nowhere in it verbatim.
-        depth: How deep this text is nested in others.
+        text: The text, without NUL.
+        base: The index of this text in the agent's text; -1 unless it occurs there verbatim.
+        depth: How deeply this text is nested in others.
     """
 
     def __init__(self, text: str, base: int = 0, depth: int = 0) -> None:
@@ -29,8 +29,8 @@ class Cursor:
         self._steps = 0
         self._nesting = depth
 
-    def look(self, count: int) -> str:
-        """Return the next characters, line continuations left out."""
+    def peek(self, count: int) -> str:
+        """Return the next characters, without line continuations."""
         if not self._continued:
             return self.text[self._position : self._position + count]
         found: list[str] = []
@@ -44,8 +44,8 @@ class Cursor:
             at += 1
         return "".join(found)
 
-    def skip(self, count: int) -> None:
-        """Go past the next characters, and the continuations before them."""
+    def advance(self, count: int) -> None:
+        """Advance past the next characters and any line continuations around them."""
         if not self._continued:
             self._position += count
             return
@@ -59,7 +59,7 @@ class Cursor:
             self._position += 2
 
     def step(self) -> None:
-        """Count the work, so that no input can make it endless."""
+        """Count a unit of work and fail at the limit, which bounds the work for any input."""
         self._steps += 1
         if self._steps > _MAX_STEPS:
             raise UnreadableError("too long to read")
@@ -76,7 +76,7 @@ _ANSI_LETTERS = {
 
 
 def unescape_ansi(text: str) -> str:
-    """Return the value of `$'text'`; also what `printf` and `echo -e` make of it."""
+    """Return the value of `$'text'`; also serves `printf` and `echo -e`."""
 
     def value(match: re.Match[str]) -> str:
         byte, short, long, octal, control, letter = match.groups()
@@ -94,11 +94,11 @@ def unescape_ansi(text: str) -> str:
 _PLAIN_QUOTED = re.compile(r"[^\"\\$`]+")
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _NO_QUOTES = re.compile(r"'(?:[^'$`\\}\"\n]|\\[\w\\])*'", re.ASCII)
-"""Means nothing else, whether or not the quotes are any."""
+"""Single quotes whose content means the same whether or not they quote."""
 
 
 class ExpansionReader(Cursor, ABC):
-    """Reads what begins with a quote, a dollar sign or a backtick."""
+    """Reads quotes, and expansions that begin with a dollar sign or a backtick."""
 
     @abstractmethod
     def script_in_parentheses(self) -> Script:
@@ -106,7 +106,7 @@ class ExpansionReader(Cursor, ABC):
 
     @abstractmethod
     def nested(self, text: str, base: int) -> Script:
-        """Read another text that the shell would run."""
+        """Parse a nested text that the shell would run."""
 
     # --- quotes ---------------------------------------------------------------------------------
 
@@ -120,8 +120,8 @@ class ExpansionReader(Cursor, ABC):
         self._drop_continuations()
 
     def double_quoted(self, out: WordBuilder, close: str) -> None:
-        """Read up to and including `close`; empty means to the end of the text."""
-        while (char := self.look(1)) != close or not char:
+        """Read up to and including `close`; if empty, up to the end of the text."""
+        while (char := self.peek(1)) != close or not char:
             if not char:
                 if close:
                     raise UnreadableError("a double quote is not closed")
@@ -133,9 +133,9 @@ class ExpansionReader(Cursor, ABC):
             else:
                 match = None if self._continued else _PLAIN_QUOTED.match(self.text, self._position)
                 plain = match[0] if match else char
-                self.skip(len(plain))
+                self.advance(len(plain))
                 out.add(plain, "q")
-        self.skip(1)
+        self.advance(1)
 
     def _escape_in_quotes(self, out: WordBuilder, close: str) -> None:
         after = self.text[self._position + 1 : self._position + 2]
@@ -157,39 +157,39 @@ class ExpansionReader(Cursor, ABC):
     # --- substitutions --------------------------------------------------------------------------
 
     def expansion(self, out: WordBuilder, *, quoted: bool) -> None:
-        """Read what begins with a dollar sign or a backtick."""
+        """Read the expansion at the cursor."""
         self.step()
-        ahead = self.look(3)
+        ahead = self.peek(3)
         if ahead.startswith("`"):
             self._backticks(out, quoted=quoted)
         elif ahead.startswith("$("):
             if ahead != "$((" or not self._try_arithmetic(3, out):
-                self.skip(2)
+                self.advance(2)
                 out.scripts.append(self._script())
             out.unknown(split=not quoted)
         elif ahead.startswith("${"):
             self._parameter(out, quoted=quoted)
         elif ahead.startswith("$["):
-            self.skip(2)
-            self._until(out, "]")
+            self.advance(2)
+            self._read_until(out, "]")
             out.unknown(split=not quoted)
         elif ahead.startswith("$'") and not quoted:
             self._ansi_quoted(out)
         elif ahead.startswith('$"') and not quoted:
-            self.skip(2)
+            self.advance(2)
             out.quoted = True
             self.double_quoted(out, '"')
         else:
             self._variable(out, quoted=quoted)
 
     def _variable(self, out: WordBuilder, *, quoted: bool) -> None:
-        self.skip(1)
-        char = self.look(1)
+        self.advance(1)
+        char = self.peek(1)
         if char and char in "@*#?-$!0123456789":
-            self.skip(1)
+            self.advance(1)
             out.unknown(split=not quoted or char == "@")
-        elif match := _NAME.match(self.look(200)):
-            self.skip(len(match[0]))
+        elif match := _NAME.match(self.peek(200)):
+            self.advance(len(match[0]))
             out.unknown(split=not quoted)
         else:
             out.add("$", "q" if quoted else "u")
@@ -217,76 +217,76 @@ class ExpansionReader(Cursor, ABC):
         self._drop_continuations()
 
     def _process_substitution(self, char: str, out: WordBuilder) -> None:
-        self.skip(2)
+        self.advance(2)
         out.scripts.append(self._script())
         out.unknown(split=False)
         out.feeds = out.feeds or char == "<"
 
-    # --- up to a closing mark -------------------------------------------------------------------
+    # --- up to a closing delimiter --------------------------------------------------------------
 
     def _parameter(self, out: WordBuilder, *, quoted: bool) -> None:
-        self.skip(2)
+        self.advance(2)
         inner = self._position
-        first = self.look(1)
+        first = self.peek(1)
         if not first or first in " \t\n|(":
             raise UnreadableError("a command inside braces")
-        if first in "#!" and self.look(2)[1:] != "}":
-            self.skip(1)
-        self._until(out, "}", in_word=not quoted)
+        if first in "#!" and self.peek(2)[1:] != "}":
+            self.advance(1)
+        self._read_until(out, "}", in_word=not quoted)
         source = self.text[inner : self._position - 1]
-        if source.replace("\\\n", "").endswith("@P"):  # runs the substitutions in the value
+        if source.replace("\\\n", "").endswith("@P"):  # bash would run substitutions in the value
             raise UnreadableError("a prompt expansion")
         out.unknown(split=not quoted or "@" in source)
 
-    def _until(self, out: WordBuilder, close: str, *, in_word: bool = False) -> None:
-        """Read up to and including `close`, keeping only the substitutions met."""
+    def _read_until(self, out: WordBuilder, close: str, *, in_word: bool = False) -> None:
+        """Read up to and including `close`, keeping only the substitutions."""
         inner = WordBuilder()
-        while (char := self.look(1)) != close:
+        while (char := self.peek(1)) != close:
             if not char:
                 raise UnreadableError(f"no closing {close}")
             if char == "'":
                 if in_word:
                     self._single_quoted(inner)
                 elif self._continued or not (plain := _NO_QUOTES.match(self.text, self._position)):
-                    # Whether this quotes differs by operator and by shell.
+                    # Whether this quotes depends on the operator and the shell.
                     raise UnreadableError("a single quote inside a quoted expansion")
                 else:
-                    self.skip(len(plain[0]))
+                    self.advance(len(plain[0]))
             elif char == "\\":
                 self._position += 2
                 self._drop_continuations()
             elif char == '"':
-                self.skip(1)
+                self.advance(1)
                 self.double_quoted(inner, '"')
             elif char in "$`":
                 self.expansion(inner, quoted=not in_word)
-            elif in_word and self.look(2) in ("<(", ">("):
+            elif in_word and self.peek(2) in ("<(", ">("):
                 self._process_substitution(char, inner)
             else:
-                self.skip(1)
-        self.skip(1)
+                self.advance(1)
+        self.advance(1)
         out.scripts.extend(inner.scripts)
 
     def _try_arithmetic(self, opening: int, out: WordBuilder) -> bool:
-        """Read `((…))` after `opening` characters; False, and nothing read, if it is not that."""
+        """Read `((…))` after `opening` characters; return False and read nothing if it is something else."""
         before = self._position
-        self.skip(opening)
+        self.advance(opening)
         inner = WordBuilder()
         open_parentheses = 0
-        while char := self.look(1):
+        while char := self.peek(1):
             if char == ")" and not open_parentheses:
-                if self.look(2) != "))":
+                if self.peek(2) != "))":
                     break
-                self.skip(2)
+                self.advance(2)
                 out.scripts.extend(inner.scripts)
                 return True
-            if char == "'":  # arithmetic would run what is in it, a subshell would not
+            if char == "'":  # only arithmetic would run substitutions in it
                 raise UnreadableError("a single quote inside double parentheses")
             if char in "()":
                 open_parentheses += 1 if char == "(" else -1
-                self.skip(1)
+                self.advance(1)
             elif char == '"':
-                self.skip(1)
+                self.advance(1)
                 self.double_quoted(inner, '"')
             elif char in "$`":
                 self.expansion(inner, quoted=True)
@@ -294,6 +294,6 @@ class ExpansionReader(Cursor, ABC):
                 self._position += 2
                 self._drop_continuations()
             else:
-                self.skip(1)
+                self.advance(1)
         self._position = before
         return False

@@ -1,4 +1,4 @@
-"""Divides a shell text into words, reserved words and redirections, as bash does."""
+"""Splits shell text into words, reserved words and redirections, as bash does."""
 
 import re
 
@@ -20,11 +20,11 @@ _RESERVED = re.compile(
     r"|\{|\}|!|\[\[|\]\])(?=[\s;&|<>()]|$)"
 )
 LOOKAHEAD = 10
-"""Longer than any reserved word or operator."""
+"""Characters to look ahead; more than any reserved word or operator has."""
 
 
 class Lexer(ExpansionReader):
-    """Reads words, reserved words and redirections; keeps here-documents that wait for their line's end."""
+    """Reads words, reserved words and redirections; here-documents are read at the end of their line."""
 
     def __init__(self, text: str, base: int = 0, depth: int = 0) -> None:
         super().__init__(text, base, depth)
@@ -33,7 +33,7 @@ class Lexer(ExpansionReader):
     # --- words ----------------------------------------------------------------------------------
 
     def word(self) -> Word:
-        """Read the word at the cursor; empty when a metacharacter is there."""
+        """Read the word at the cursor; it is empty at a metacharacter."""
         self.step()
         if self._continued:
             self._drop_continuations()
@@ -45,8 +45,8 @@ class Lexer(ExpansionReader):
         return out.word(self.text[start : self._position], where)
 
     def _word_piece(self, out: WordBuilder) -> bool:
-        """Read one piece of a word; False at its end."""
-        char = self.look(1)
+        """Read one piece of a word; return False at its end."""
+        char = self.peek(1)
         if not char:
             return False
         if char in _METACHARACTERS:
@@ -54,7 +54,7 @@ class Lexer(ExpansionReader):
         if char == "'":
             self._single_quoted(out)
         elif char == '"':
-            self.skip(1)
+            self.advance(1)
             out.quoted = True
             self.double_quoted(out, '"')
         elif char == "\\":
@@ -68,7 +68,7 @@ class Lexer(ExpansionReader):
     def _plain(self, char: str, out: WordBuilder) -> None:
         match = None if self._continued else _PLAIN.match(self.text, self._position)
         plain = match[0] if match else char
-        self.skip(len(plain))
+        self.advance(len(plain))
         out.add(plain, "u")
 
     def _escape(self, out: WordBuilder) -> None:
@@ -78,8 +78,8 @@ class Lexer(ExpansionReader):
         self._drop_continuations()
 
     def _metacharacter(self, char: str, out: WordBuilder) -> bool:
-        """Read a process substitution, an array or an extended pattern; else the word ends, and this is False."""
-        if char in "<>" and self.look(2)[1:] == "(":
+        """Read a process substitution, an array or an extended pattern; return False if the word ends instead."""
+        if char in "<>" and self.peek(2)[1:] == "(":
             self._process_substitution(char, out)
             return True
         if char != "(" or out.quoted:
@@ -94,13 +94,13 @@ class Lexer(ExpansionReader):
         return False
 
     def _array(self, out: WordBuilder) -> None:
-        self.skip(1)
+        self.advance(1)
         while True:
-            char = self.look(1)
+            char = self.peek(1)
             if char == ")":
                 break
             if char and char in " \t\n":
-                self.skip(1)
+                self.advance(1)
                 continue
             if char == "#":
                 self.skip_comment()
@@ -109,49 +109,49 @@ class Lexer(ExpansionReader):
             if not element.raw:
                 raise UnreadableError("an array is not closed")
             out.scripts.extend(element.scripts)
-        self.skip(1)
+        self.advance(1)
         out.unknown(split=True)
 
     def _pattern(self, out: WordBuilder) -> None:
-        """Read `@(a|b)`: alternatives, any of which may hold substitutions."""
-        self.skip(1)
-        if _ZSH_QUALIFIER.match(self.look(20)):
+        """Read the alternatives of `@(a|b)`, which may contain substitutions."""
+        self.advance(1)
+        if _ZSH_QUALIFIER.match(self.peek(20)):
             raise UnreadableError("zsh would run what is in this pattern")
-        while (char := self.look(1)) != ")":
+        while (char := self.peek(1)) != ")":
             if char and char in "| \t":
-                self.skip(1)
+                self.advance(1)
             elif not char or not self._word_piece(out):
                 raise UnreadableError("a pattern is not closed")
-        self.skip(1)
+        self.advance(1)
         out.unknown(split=True)
 
     def skip_comment(self) -> None:
-        """Go to the end of the line; a backslash does not continue a comment."""
+        """Skip to the end of the line; a backslash does not continue a comment."""
         end = self.text.find("\n", self._position)
         self._position = len(self.text) if end < 0 else end
 
     def arithmetic_command(self) -> Word | None:
-        """Read `((…))` where a command may stand; None if it is a subshell in a subshell."""
+        """Read `((…))` in place of a command; return None if it is a subshell in a subshell."""
         out = WordBuilder()
         return out.word("", -1) if self._try_arithmetic(2, out) else None
 
     # --- blanks, reserved words, operators ------------------------------------------------------
 
-    def _blanks(self) -> None:
-        """Go past blanks and a comment."""
-        while (char := self.look(1)) and char in " \t":
-            self.skip(1)
+    def _skip_blanks(self) -> None:
+        """Skip blanks and a comment."""
+        while (char := self.peek(1)) and char in " \t":
+            self.advance(1)
         if char == "#":
             self.skip_comment()
 
-    def _lines(self) -> None:
-        """Go past blanks, comments and line ends."""
-        self._blanks()
-        while self.look(1) == "\n":
-            self._line_end()
-            self._blanks()
+    def _skip_lines(self) -> None:
+        """Skip blanks, comments and line ends."""
+        self._skip_blanks()
+        while self.peek(1) == "\n":
+            self._read_line_end()
+            self._skip_blanks()
 
-    def _line_end(self) -> None:
+    def _read_line_end(self) -> None:
         self._position += 1
         pending, self._pending = self._pending, []
         for redirect, quoted in pending:
@@ -159,28 +159,28 @@ class Lexer(ExpansionReader):
         if self._continued:
             self._drop_continuations()
 
-    def _reserved(self) -> str:
-        match = _RESERVED.match(self.look(LOOKAHEAD))
+    def _peek_reserved(self) -> str:
+        match = _RESERVED.match(self.peek(LOOKAHEAD))
         return match[0] if match else ""
 
-    def _take(self, *words: str) -> str:
-        """Go past one of these reserved words if it is here."""
-        self._lines()
-        found = self._reserved()
+    def _accept(self, *words: str) -> str:
+        """Skip one of these reserved words if it is next; return it, or an empty string."""
+        self._skip_lines()
+        found = self._peek_reserved()
         if found not in words:
             return ""
-        self.skip(len(found))
+        self.advance(len(found))
         return found
 
     def _expect(self, *words: str) -> str:
-        """Go past one of these, which must stand here."""
+        """Skip one of these, which must be next, and return it."""
         if words == (")",):
-            self._lines()
-            if self.look(1) != ")":
+            self._skip_lines()
+            if self.peek(1) != ")":
                 raise UnreadableError("a parenthesis is not closed")
-            self.skip(1)
+            self.advance(1)
             return ")"
-        found = self._take(*words)
+        found = self._accept(*words)
         if not found:
             raise UnreadableError(f"`{words[0]}` is missing")
         return found
@@ -188,12 +188,12 @@ class Lexer(ExpansionReader):
     # --- redirections and here-documents ---------------------------------------------------------
 
     def _redirect(self) -> Redirect | None:
-        self._blanks()
-        match = _REDIRECT.match(self.look(40))
+        self._skip_blanks()
+        match = _REDIRECT.match(self.peek(40))
         if match is None:
             return None
-        self.skip(len(match[0]))
-        self._blanks()
+        self.advance(len(match[0]))
+        self._skip_blanks()
         target = self.word()
         if not target.raw:
             raise UnreadableError("a redirection has no target")
@@ -205,7 +205,7 @@ class Lexer(ExpansionReader):
         return redirect
 
     def _here_document(self, redirect: Redirect, *, quoted: bool) -> Word:
-        """Read the body, from the cursor at a line's begin up to the delimiter's line."""
+        """Read the body, from the beginning of a line to the line of the delimiter."""
         lines: list[str] = []
         start = self._position
         strip = redirect.operator == "<<-"
@@ -223,7 +223,7 @@ class Lexer(ExpansionReader):
         return self._body_word(text, base, quoted=quoted)
 
     def _body_line(self, *, joined: bool) -> tuple[str, bool]:
-        """Read one line, and tell whether the text ended with it; continuations joined unless quoted."""
+        """Read one line and return it with whether the text ends there; if `joined`, join continuations."""
         line = ""
         while True:
             end = self.text.find("\n", self._position)
@@ -247,7 +247,7 @@ class Lexer(ExpansionReader):
 
 
 def as_assignment(word: Word) -> Assignment | None:
-    """Return the word as `NAME=value`, if bash would take it for that."""
+    """Return the word as an assignment, or None unless bash would read it as one."""
     match = _ASSIGNED_WORD.match(word.text)
     if match is None:
         return None

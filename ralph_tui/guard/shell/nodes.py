@@ -1,31 +1,31 @@
-"""Holds what a shell text says: words after quote removal, commands, pipelines and scripts."""
+"""Defines the nodes of parsed shell text: words after quote removal, commands, pipelines and scripts."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
 UNKNOWN = "\0"
-"""Marks in a word's text whatever an expansion would put there; NUL cannot occur otherwise."""
+"""Represents the result of an expansion in a word's text; NUL cannot occur otherwise."""
 
 Kind = Literal["u", "q", "x", "s"]
-"""Of one character: unquoted, quoted, an expansion, an expansion that may become several words."""
+"""The kind of a character: unquoted, quoted, an expansion, an expansion that may become several words."""
 
 
 class UnreadableError(Exception):
-    """The text is not read as bash would read it, or bash would not run it."""
+    """The text cannot be read as bash would, or bash would reject it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One word as the command would receive it.
+    """A word as the command would receive it.
 
     Attributes:
-        text: The value, quotes removed, expansions replaced by `UNKNOWN`.
+        text: The value, without quotes, with expansions replaced by `UNKNOWN`.
         kinds: One `Kind` per character of `text`.
-        raw: The source.
-        start: Where it is in the text the agent sent; -1 when it is nowhere in it.
+        raw: The source text.
+        start: Its index in the agent's text; -1 unless it occurs there.
         scripts: The command and process substitutions inside.
-        feeds: Process substitutions among them that the word names as a file to read.
+        feeds: Whether the word contains `<(…)`, a file to read the output of a command from.
     """
 
     text: str
@@ -42,18 +42,18 @@ class Word:
 
     @property
     def has_glob(self) -> bool:
-        """Whether an unquoted wildcard may turn this into file names."""
+        """Whether the word has an unquoted wildcard, which may expand to file names."""
         wild = [c for c, k in zip(self.text, self.kinds, strict=True) if k == "u" and c in "*?[]"]
         return "*" in wild or "?" in wild or ("[" in wild and "]" in wild[wild.index("[") :])
 
     @property
     def may_split(self) -> bool:
-        """Whether the shell may make several words, or none, of it."""
+        """Whether the shell may expand it to several words or none."""
         return "s" in self.kinds or self.has_glob
 
     @property
     def bare(self) -> bool:
-        """Whether no quoting and no expansion is involved."""
+        """Whether it has neither quotes nor expansions."""
         return set(self.kinds) <= {"u"}
 
     @property
@@ -62,23 +62,23 @@ class Word:
         return self.text.startswith("~") and self.kinds.startswith("u")
 
     def cut(self, start: int) -> "Word":
-        """Return the rest of the word from a character on, such as an option's value."""
+        """Return the word from a character on, such as the value of an option."""
         return Word(self.text[start:], self.kinds[start:], self.raw, -1, (), self.feeds)
 
 
 def literal(text: str) -> Word:
-    """Make a word that is exactly `text`."""
+    """Return a word that is exactly `text`."""
     return Word(text, "q" * len(text), text)
 
 
 def anything(raw: str = "") -> Word:
-    """Make a word, or several, of which nothing is known."""
+    """Return a word that represents unknown text, or for several words."""
     return Word(UNKNOWN, "s", raw)
 
 
 @dataclass(slots=True)
 class Redirect:
-    """A redirection; a here-document's body arrives after the line is read."""
+    """A redirection; the body of a here-document is set once its line has ended."""
 
     operator: str
     target: Word
@@ -88,7 +88,7 @@ class Redirect:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """`NAME=value` in front of a command or as an argument of `export` and its kin."""
+    """`NAME=value` before a command, or as an argument of `export` and the like."""
 
     name: str
     value: Word
@@ -111,7 +111,7 @@ class Simple:
 
 @dataclass(frozen=True, slots=True)
 class Compound:
-    """A group, loop, condition, test or function definition; `name` is a function's or a `for`'s."""
+    """A group, loop, condition, test or function definition; `name` is the function or loop variable."""
 
     kind: str
     bodies: "tuple[Script, ...]" = ()
@@ -138,7 +138,7 @@ class Script:
     pipelines: tuple[Pipeline, ...] = ()
 
     def commands(self) -> Iterator[Command]:
-        """Yield the commands of this list, not of lists nested in it."""
+        """Yield the commands of this list, but not those of nested lists."""
         for pipeline in self.pipelines:
             yield from pipeline.stages
 

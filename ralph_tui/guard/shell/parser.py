@@ -1,4 +1,4 @@
-"""Reads the grammar of bash: lists, pipelines, compound and simple commands."""
+"""Parses the grammar of bash: lists, pipelines, compound and simple commands."""
 
 import re
 from collections.abc import Iterator
@@ -19,23 +19,23 @@ from ralph_tui.guard.shell.nodes import (
     anything,
 )
 
-_LIMIT = 512
+_MAX_ALTERNATIVES = 512
 _MAX_BRACES = 64
 _RANGE = re.compile(r"(-?\d+|[A-Za-z])\.\.(-?\d+|[A-Za-z])(?:\.\.-?\d+)?")
 
 _Text = tuple[str, str]
-"""A text and its kinds."""
+"""A text and the kinds of its characters."""
 
 
 def _expand_braces(word: Word) -> Iterator[Word]:
-    """Yield the words that the braces of this word make; most often the word itself."""
+    """Yield the words that brace expansion makes of a word; usually just the word."""
     if "{" not in word.text:
         yield word
         return
     if word.text.count("{") > _MAX_BRACES:
         raise UnreadableError("too many braces")
     for count, (text, kinds) in enumerate(_expand((word.text, word.kinds))):
-        if count >= _LIMIT:
+        if count >= _MAX_ALTERNATIVES:
             raise UnreadableError("too many brace alternatives")
         if (text, kinds) == (word.text, word.kinds):
             yield word
@@ -63,7 +63,7 @@ def _expand(source: _Text) -> Iterator[_Text]:
 
 
 def _group(text: str, kinds: str, start: int) -> tuple[int, list[int]]:
-    """Find where the brace closes, -1 if nowhere, and the commas at its own level."""
+    """Return the index of the closing brace, -1 if there is none, and of the commas at its level."""
     depth = 0
     commas: list[int] = []
     for at in range(start, len(text)):
@@ -92,7 +92,7 @@ def _parts(source: _Text, start: int, end: int, commas: list[int]) -> list[_Text
     first, last = (
         (int(match[1]), int(match[2])) if numbers else (ord(match[1][0]), ord(match[2][0]))
     )
-    if abs(last - first) > _LIMIT:
+    if abs(last - first) > _MAX_ALTERNATIVES:
         raise UnreadableError("too many brace alternatives")
     step = 1 if last >= first else -1
     values = range(first, last + step, step)
@@ -105,31 +105,31 @@ _NOT_COMMANDS = frozenset({"in", "]]"})
 
 
 def read_shell(text: str, base: int = 0, depth: int = 0) -> Script:
-    """Read what bash would run if given `text`.
+    """Parse `text` as bash would.
 
     Raises:
-        UnreadableError: The text is no complete script, or uses what is not understood here.
+        UnreadableError: The text is incomplete, invalid, or uses syntax that this parser does not support.
     """
     return Parser(text, base, depth).everything()
 
 
 def read_word(text: str) -> Word:
-    """Read one word that another reader has found; unknown if it is more than a word."""
+    """Parse one word found by other means; return an unknown word if it is not exactly one word."""
     parser = Parser(text, -1, 1)
     try:
         word = parser.word()
     except UnreadableError:
         return anything(text)
-    return anything(text) if parser.look(1) else word
+    return anything(text) if parser.peek(1) else word
 
 
 class Parser(Lexer):
-    """Reads one text from begin to end."""
+    """Parses one text."""
 
     def everything(self) -> Script:
-        """Read the whole text as a script."""
+        """Parse the whole text as a script."""
         script = self.script_until_end()
-        if self.look(1) or self._pending:
+        if self.peek(1) or self._pending:
             raise UnreadableError("the text continues where a command should end")
         return script
 
@@ -144,19 +144,19 @@ class Parser(Lexer):
         return script
 
     def nested(self, text: str, base: int) -> Script:
-        """Read another text that the shell would run."""
+        """Parse a nested text that the shell would run."""
         return read_shell(text, base, self._nesting + 1)
 
     # --- lists and pipelines --------------------------------------------------------------------
 
     def script_until_end(self) -> Script:
-        """Read a list up to what ends it."""
+        """Read a list up to, but not including, the token that ends it."""
         pipelines: list[Pipeline] = []
         while True:
-            self._lines()
-            if self.look(1) in ("", ")") or self.look(2) in (";;", ";&"):
+            self._skip_lines()
+            if self.peek(1) in ("", ")") or self.peek(2) in (";;", ";&"):
                 break
-            if self._reserved() in _ENDS:
+            if self._peek_reserved() in _ENDS:
                 break
             self.step()
             stages = self._pipeline()
@@ -164,40 +164,40 @@ class Parser(Lexer):
         return Script(tuple(pipelines))
 
     def _list_operator(self) -> str:
-        self._blanks()
-        ahead = self.look(2)
+        self._skip_blanks()
+        ahead = self.peek(2)
         if ahead in ("&&", "||"):
-            self.skip(2)
+            self.advance(2)
             return ahead
         if ahead[:1] in (";", "&") and ahead not in (";;", ";&"):
-            self.skip(1)
+            self.advance(1)
             return ahead[0]
         if ahead[:1] in ("", ")", "\n") or ahead in (";;", ";&"):
             return "\n"
-        if self._reserved() in _ENDS:  # `{ (a) }`
+        if self._peek_reserved() in _ENDS:  # `{ (a) }`
             return "\n"
         raise UnreadableError(f"`{ahead}` does not belong here")
 
     def _pipeline(self) -> tuple[Command, ...]:
         stages = [self._prefixed()]
         while True:
-            self._blanks()
-            ahead = self.look(2)
+            self._skip_blanks()
+            ahead = self.peek(2)
             if ahead[:1] != "|" or ahead == "||":
                 return tuple(stages)
-            self.skip(2 if ahead == "|&" else 1)
-            self._lines()
+            self.advance(2 if ahead == "|&" else 1)
+            self._skip_lines()
             stages.append(self._prefixed())
 
     def _prefixed(self) -> Command:
-        """Read a command behind `!`, `time` and `coproc`."""
+        """Read a command after any `!`, `time` and `coproc`."""
         while True:
-            self._blanks()
-            if self.look(2) == "!(":
-                self.skip(1)
-            elif (word := self._reserved()) in ("!", "time", "coproc"):
-                self.skip(len(word))
-                self._blanks()
+            self._skip_blanks()
+            if self.peek(2) == "!(":
+                self.advance(1)
+            elif (word := self._peek_reserved()) in ("!", "time", "coproc"):
+                self.advance(len(word))
+                self._skip_blanks()
                 if word == "time":
                     self._time_options()
                 if word == "coproc":
@@ -206,14 +206,14 @@ class Parser(Lexer):
                 return self.command()
 
     def _time_options(self) -> None:
-        while match := re.match(r"(-p|--)(?=[\s;&|]|$)", self.look(LOOKAHEAD)):
-            self.skip(len(match[0]))
-            self._blanks()
+        while match := re.match(r"(-p|--)(?=[\s;&|]|$)", self.peek(LOOKAHEAD)):
+            self.advance(len(match[0]))
+            self._skip_blanks()
 
     def _coprocess(self) -> Command:
-        named = re.match(r"[A-Za-z_]\w*[ \t]+(?=[({]|\[\[)", self.look(80), re.ASCII)
-        if named and not self._reserved():
-            self.skip(len(named[0]))
+        named = re.match(r"[A-Za-z_]\w*[ \t]+(?=[({]|\[\[)", self.peek(80), re.ASCII)
+        if named and not self._peek_reserved():
+            self.advance(len(named[0]))
         return self.command()
 
     # --- commands -------------------------------------------------------------------------------
@@ -228,23 +228,23 @@ class Parser(Lexer):
         return command
 
     def _one_command(self) -> Command:
-        if self.look(1) == "(":
-            if self.look(2) == "((" and (word := self.arithmetic_command()) is not None:
+        if self.peek(1) == "(":
+            if self.peek(2) == "((" and (word := self.arithmetic_command()) is not None:
                 return self.compound("arithmetic", (), (word,))
-            self.skip(1)
+            self.advance(1)
             return self.compound("subshell", (self.script_in_parentheses(),))
-        keyword = self._reserved()
+        keyword = self._peek_reserved()
         if not keyword:
             return self._simple()
         if keyword in _ENDS or keyword in _NOT_COMMANDS:
             raise UnreadableError(f"`{keyword}` does not belong here")
-        self.skip(len(keyword))
+        self.advance(len(keyword))
         return self.reserved_command(keyword)
 
     # --- compound commands ----------------------------------------------------------------------
 
     def reserved_command(self, word: str) -> Command:
-        """Read what follows a reserved word that begins a command."""
+        """Read the rest of a command that begins with a reserved word."""
         if word == "{":
             body = self.script_until_end()
             self._expect("}")
@@ -254,7 +254,7 @@ class Parser(Lexer):
         if word in ("while", "until"):
             condition = self.script_until_end()
             return self.compound("loop", (condition, self._loop_body()))
-        if word == "select":  # whose variable is empty when the answer is none of the words
+        if word == "select":  # an invalid answer leaves the variable empty
             return replace(self._for(), name="")
         if word == "for":
             return self._for()
@@ -263,11 +263,11 @@ class Parser(Lexer):
         if word == "[[":
             return self._test()
         if word == "function":
-            self._blanks()
+            self._skip_blanks()
             name = self.word()
-            self._blanks()
-            if self.look(1) == "(":
-                self.skip(1)
+            self._skip_blanks()
+            if self.peek(1) == "(":
+                self.advance(1)
                 self._expect(")")
             return self.function(name)
         raise UnreadableError(f"`{word}` does not belong here")
@@ -275,7 +275,7 @@ class Parser(Lexer):
     def compound(
         self, kind: str, bodies: tuple[Script, ...], words: tuple[Word, ...] = ()
     ) -> Compound:
-        """Make a compound command of these parts, with the redirections that follow."""
+        """Return a compound command of these parts, with the redirections that follow."""
         redirects: list[Redirect] = []
         while (redirect := self._redirect()) is not None:
             redirects.append(redirect)
@@ -299,21 +299,21 @@ class Parser(Lexer):
         return body
 
     def _for(self) -> Compound:
-        self._blanks()
+        self._skip_blanks()
         words: list[Word] = []
         name = ""
-        if self.look(2) == "((":
+        if self.peek(2) == "((":
             word = self.arithmetic_command()
             if word is None:
                 raise UnreadableError("a loop's header is not closed")
             words.append(word)
         else:
             name = self._name().text
-            if self._take("in"):
+            if self._accept("in"):
                 words = self._words()
-        self._blanks()
-        if self.look(1) == ";":
-            self.skip(1)
+        self._skip_blanks()
+        if self.peek(1) == ";":
+            self.advance(1)
         return replace(self.compound("loop", (self._loop_body(),), tuple(words)), name=name)
 
     def _name(self) -> Word:
@@ -325,56 +325,56 @@ class Parser(Lexer):
     def _words(self) -> list[Word]:
         words: list[Word] = []
         while True:
-            self._blanks()
+            self._skip_blanks()
             word = self.word()
             if not word.raw:
                 return words
             words.append(word)
 
     def _case(self) -> Compound:
-        self._blanks()
+        self._skip_blanks()
         words = [self.word()]
         bodies: list[Script] = []
         self._expect("in")
-        while not self._take("esac"):
-            if self.look(1) == "(":
-                self.skip(1)
+        while not self._accept("esac"):
+            if self.peek(1) == "(":
+                self.advance(1)
             words.extend(self._alternatives())
             bodies.append(self.script_until_end())
-            self._lines()
-            ahead = self.look(3)
+            self._skip_lines()
+            ahead = self.peek(3)
             if ahead[:2] in (";;", ";&"):
-                self.skip(3 if ahead == ";;&" else 2)
-            elif self._reserved() != "esac":
+                self.advance(3 if ahead == ";;&" else 2)
+            elif self._peek_reserved() != "esac":
                 raise UnreadableError("a case is not closed")
         return self.compound("case", tuple(bodies), tuple(words))
 
     def _alternatives(self) -> list[Word]:
         words: list[Word] = []
         while True:
-            self._blanks()
+            self._skip_blanks()
             word = self.word()
             words.append(word)
-            self._blanks()
-            char = self.look(1)
+            self._skip_blanks()
+            char = self.peek(1)
             if not word.raw or char not in ("|", ")"):
                 raise UnreadableError("a case pattern is not closed")
-            self.skip(1)
+            self.advance(1)
             if char == ")":
                 return words
 
     def _test(self) -> Compound:
         words: list[Word] = []
         while True:
-            self._lines()
-            if self._reserved() == "]]":
-                self.skip(2)
+            self._skip_lines()
+            if self._peek_reserved() == "]]":
+                self.advance(2)
                 return self.compound("test", (), tuple(words))
             word = self.word()
             if word.raw:
                 words.append(word)
-            elif (char := self.look(1)) and char in "()<>&|;":
-                self.skip(1)
+            elif (char := self.peek(1)) and char in "()<>&|;":
+                self.advance(1)
             else:
                 raise UnreadableError("a test is not closed")
 
@@ -382,7 +382,7 @@ class Parser(Lexer):
         """Read a function's body."""
         if not name.known:
             raise UnreadableError("a function's name is not plain")
-        self._lines()
+        self._skip_lines()
         body = self.command()
         return Compound("function", (Script((Pipeline((body,)),)),), name=name.text)
 
@@ -394,7 +394,7 @@ class Parser(Lexer):
         words: list[Word] = []
         redirects: list[Redirect] = []
         while True:
-            self._blanks()
+            self._skip_blanks()
             if (redirect := self._redirect()) is not None:
                 redirects.append(redirect)
                 continue
@@ -405,12 +405,12 @@ class Parser(Lexer):
                 assignments.append(assignment)
             else:
                 words.append(word)
-        if self.look(1) == "(" and len(words) == 1 and not assignments and not redirects:
-            self.skip(1)
+        if self.peek(1) == "(" and len(words) == 1 and not assignments and not redirects:
+            self.advance(1)
             self._expect(")")
             return self.function(words[0])
         if not (assignments or words or redirects):
-            raise UnreadableError(f"`{self.look(1)}` does not belong here")
+            raise UnreadableError(f"`{self.peek(1)}` does not belong here")
         raw = self.text[start : self._position].strip()
         expanded = tuple(e for word in words for e in _expand_braces(word))
         return Simple(tuple(assignments), expanded, tuple(redirects), raw)

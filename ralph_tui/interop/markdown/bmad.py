@@ -1,4 +1,4 @@
-"""Stories of the BMAD method: one in a file with a Status, or all of an epic below each other."""
+"""Reads and updates stories of the BMAD method: one story with a Status in each file, or all stories of an epic."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -8,13 +8,13 @@ from functools import cached_property
 from ralph_tui.domain.formatting import shortlist
 from ralph_tui.domain.plan.plan import ImplementationPlan
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.interop.foreign_tasks import Listing, PlanEntry, imported, tasks_by_foreign_id
+from ralph_tui.interop.foreign_tasks import Listing, PlanEntry, import_listing, tasks_by_foreign_id
 from ralph_tui.interop.formats import Imported, ImportOptions, InteropError, Source
 from ralph_tui.interop.markdown.box_plans import (
+    chained,
     file_name,
-    half_box,
     head_document,
-    in_order,
+    malformed_box_error,
     must_change,
     open_document,
 )
@@ -23,8 +23,8 @@ from ralph_tui.interop.markdown.boxes import (
     Box,
     BoxDocument,
     Edit,
-    Half,
     Heading,
+    MalformedBox,
     TextLine,
     edited,
 )
@@ -45,7 +45,7 @@ _STATUS_HEAD = re.compile(
 _VALUE = re.compile(r"[^\W\d_]+(?:[ _-][^\W\d_]+)*")
 _BOLD = re.compile(r"[ \t]*(?:[-*+][ \t]+)?\*\*([A-Za-z][A-Za-z /()-]{2,40}?):?\*\*:?[ \t]*$")
 _BULLET = re.compile(r"[ \t]*(?:[-*+]|[0-9]{1,4}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
-_GOES_ON = re.compile(r"\W*(?:when|then|and|but)\b", re.IGNORECASE)
+_CONTINUES = re.compile(r"\W*(?:when|then|and|but)\b", re.IGNORECASE)
 _DONE = frozenset({"done", "complete", "completed", "closed"})
 
 _CRITERIA = "acceptance criteria"
@@ -61,13 +61,13 @@ _IGNORED = (
         "references",
     ),
 )
-_PSEUDO = 7
-"""The level of a bold line that represents a heading."""
+_BOLD_LEVEL = 7
+"""The level of a bold line that serves as a heading."""
 
 
 @dataclass(frozen=True)
 class _Section:
-    """A part of a story; the one without a name is what precedes the first heading."""
+    """A part of a story. The part before the first heading has no name."""
 
     name: str
     level: int
@@ -85,7 +85,7 @@ class _Section:
 
 @dataclass(frozen=True)
 class _Status:
-    """The words of a status and where they stand."""
+    """The words of a status, with their offsets in the text."""
 
     start: int
     end: int
@@ -96,7 +96,7 @@ class _Status:
         return re.split(r"[ _-]", self.words.casefold())[0]
 
     def changed(self, *, is_done: bool) -> Edit:
-        """Return the edit that makes it done or not, in the way the file writes it."""
+        """Return the edit that sets the status to done or in progress, in the file's own case."""
         lower = self.words.islower()
         word = "done" if is_done else "in-progress" if lower else "InProgress"
         return Edit(self.start, self.end, word if lower else word[0].upper() + word[1:])
@@ -112,12 +112,12 @@ class _Story:
 
 
 class Bmad:
-    """A story is a task, its acceptance criteria are the task's; the Status decides what is done."""
+    """A story is a task with its acceptance criteria. The Status decides whether it is done."""
 
     name = "bmad"
 
     def sniff(self, source: Source) -> int:
-        """Look for the heading of a story with a status or criteria."""
+        """Score a file by headings of stories with a status or criteria."""
         document = head_document(source.head)
         has_criteria = any(_is_criteria(heading.text) for heading in document.headings) or any(
             (bold := _BOLD.match(line.shown)) and _is_criteria(bold[1]) for line in document.lines
@@ -131,32 +131,34 @@ class Bmad:
         """Read the stories.
 
         Raises:
-            InteropError: There is none, a box is not complete, or the plan would not work.
+            InteropError: There are no stories, a box is malformed, or the plan would not work.
         """
         document = open_document(source)
         stories = _stories(document, source)
         ignored = dict.fromkeys(name for story in stories for name in story.ignored)
-        told = f"Sections that ralph does not use stay in the file: {shortlist(list(ignored), 6)}."
+        remark = (
+            f"Sections that ralph does not use stay in the file: {shortlist(list(ignored), 6)}."
+        )
         listing = Listing(
             format=self.name,
-            entries=in_order(story.entry for story in stories),
+            entries=chained(story.entry for story in stories),
             title="" if len(stories) == 1 else document.title,
             remarks=[
                 *(story.remark for story in stories if story.remark),
-                *([told] if ignored else []),
+                *([remark] if ignored else []),
             ],
         )
-        return imported(listing, source, wanted)
+        return import_listing(listing, source, wanted)
 
     def write(self, plan: ImplementationPlan, before: Source) -> str:
-        """Change the Status of each story; one without a Status has its boxes changed.
+        """Change the Status of each story, or its boxes if it has no Status.
 
         Raises:
-            InteropError: There is no file to change, or it cannot be read any more.
+            InteropError: There is no file to change, or it can no longer be read.
         """
         if not before.text.strip():
-            what = "ralph changes stories of BMAD, but cannot make new ones"
-            raise InteropError(before.name, 0, what, "Name another format with `--as`.")
+            what = "ralph can update BMAD stories but cannot create them"
+            raise InteropError(before.name, 0, what, "Choose another format with `--as`.")
         tasks = tasks_by_foreign_id(plan, self.name, before.name)
         edits: list[Edit] = []
         for story in _stories(open_document(before), before):
@@ -179,7 +181,7 @@ def _is_criteria(text: str) -> bool:
 
 @dataclass(frozen=True)
 class _File:
-    """A file of stories, with what is in each line."""
+    """A file of stories, with its headings and boxes by line."""
 
     document: BoxDocument
     source: Source
@@ -193,8 +195,8 @@ class _File:
         return {box.line: box for box in self.document.boxes}
 
     @cached_property
-    def halves(self) -> Mapping[int, Half]:
-        return {half.line: half for half in self.document.halves}
+    def malformed(self) -> Mapping[int, MalformedBox]:
+        return {half.line: half for half in self.document.malformed}
 
 
 @dataclass(frozen=True)
@@ -211,16 +213,16 @@ class _Region:
         return self.file.document.lines[self.begin : self.end]
 
     def sections(self) -> list[_Section]:
-        """Split the lines at headings; one that is deeper than the section it is in belongs to it."""
+        """Split the lines at headings. A heading below the level of its section belongs to that section."""
         found = [_Section("", 0, self.begin)]
         for line in self.lines:
             level = found[-1].level
             heading = self.file.headings.get(line.number)
             bold = _BOLD.match(line.shown)
-            if heading is not None and (heading.level <= level or level in {0, _PSEUDO}):
+            if heading is not None and (heading.level <= level or level in {0, _BOLD_LEVEL}):
                 found.append(_Section(heading.text, heading.level, line.number))
-            elif bold and _kind(bold[1].casefold()) and level in {0, _PSEUDO}:
-                found.append(_Section(bold[1], _PSEUDO, line.number))
+            elif bold and _kind(bold[1].casefold()) and level in {0, _BOLD_LEVEL}:
+                found.append(_Section(bold[1], _BOLD_LEVEL, line.number))
             else:
                 found[-1].lines.append(line)
         return found
@@ -230,7 +232,7 @@ def _stories(document: BoxDocument, source: Source) -> list[_Story]:
     file, last = _File(document, source), len(document.lines)
     marks = [(h, story) for h in document.headings if (story := _STORY.match(h.text))]
     if not marks:
-        return [_named_by_its_file(file)]
+        return [_story_named_by_file(file)]
     if len(marks) == 1:
         top, only = marks[0]
         return [_story(only, only[3], _Region(file, top.line, last, _epic(file, top)))]
@@ -254,17 +256,17 @@ def _epic(file: _File, story: Heading) -> str:
     return above[-1].text if above else ""
 
 
-def _named_by_its_file(file: _File) -> _Story:
+def _story_named_by_file(file: _File) -> _Story:
     named = _FILE.search(file_name(file.source))
     if named is None or not file.document.headings:
         hint = "A story begins with a heading such as `# Story 1.2: Log in`."
-        raise InteropError(file.source.name, 0, "there is no story in it", hint)
+        raise InteropError(file.source.name, 0, "there is no story in the file", hint)
     top = file.document.headings[0]
     return _story(named, top.text, _Region(file, top.line, len(file.document.lines)))
 
 
 def _kind(key: str) -> str:
-    """Return which of the known parts of a story a section is; empty for others."""
+    """Return the kind of a section of a story; empty for an unknown one."""
     if key.startswith(_CRITERIA):
         return "criteria"
     if key.startswith(_TASKS):
@@ -309,15 +311,15 @@ def _blocked(status: _Status | None, source: Source) -> str:
 
 def _text(kinds: Mapping[str, Sequence[_Section]], status: _Status | None) -> str:
     at = status.start if status else -1
-    said = [
+    lines = [
         line.raw if line.is_code else line.shown
         for section in kinds.get("text", ())
         for line in section.lines
         if not line.start <= at <= line.start + len(line.raw) and not _STATUS_HEAD.match(line.shown)
     ]
-    kept = [index for index, line in enumerate(said) if line.strip(" \t-")]
-    said = said[kept[0] : kept[-1] + 1] if kept else []
-    text = re.sub(r"\n{3,}", "\n\n", "\n".join(said))
+    kept = [index for index, line in enumerate(lines) if line.strip(" \t-")]
+    lines = lines[kept[0] : kept[-1] + 1] if kept else []
+    text = re.sub(r"\n{3,}", "\n\n", "\n".join(lines))
     tasks = "\n\n".join(f"{s.name}:\n{s.text}" for s in kinds.get("tasks", ()) if s.text)
     return "\n\n".join(part for part in (text, tasks) if part)
 
@@ -326,40 +328,40 @@ def _task_boxes(sections: Sequence[_Section], region: _Region) -> list[Box]:
     """Return the boxes of a story's tasks.
 
     Raises:
-        InteropError: One is not complete.
+        InteropError: A box is malformed.
     """
     file = region.file
     numbers = [line.number for section in sections for line in section.lines]
-    for half in (file.halves[number] for number in numbers if number in file.halves):
-        raise half_box(half, file.source)
+    for half in (file.malformed[number] for number in numbers if number in file.malformed):
+        raise malformed_box_error(half, file.source)
     return [file.boxes[number] for number in numbers if number in file.boxes]
 
 
 def _is_done(id_: str, status: _Status | None, boxes: Sequence[Box]) -> tuple[bool, str]:
-    """Say whether a story is done, and what contradicts that; the Status wins over the boxes."""
+    """Return whether a story is done, with a remark if its boxes contradict its Status, which wins."""
     open_ = [box for box in boxes if not box.is_done]
     if status is None:
         return bool(boxes) and not open_, ""
     is_done = status.first in _DONE
-    said = f"Story {id_} is {one_line(status.words, 40)!r} in the file"
+    status_text = f"Story {id_} is {one_line(status.words, 40)!r} in the file"
     if is_done and open_:
         return (
             True,
-            f"{said}, so it counts as done, although {len(open_)} of {len(boxes)} boxes are open.",
+            f"{status_text}, so it counts as done, although {len(open_)} of {len(boxes)} boxes are open.",
         )
     if not is_done and boxes and not open_:
-        return False, f"{said}, so it counts as open, although all of its boxes are done."
+        return False, f"{status_text}, so it counts as open, although all of its boxes are done."
     return is_done, ""
 
 
 def _status_lines(region: _Region, kinds: Mapping[str, Sequence[_Section]]) -> Iterator[TextLine]:
-    """Yield the lines that may say the status: a criterion may speak of a status of its own."""
+    """Yield the lines that may contain the status, without criteria, which may mention another status."""
     others = [s for kind in ("criteria", "tasks", "ignored") for s in kinds.get(kind, ())]
     first = min((section.line for section in others), default=region.end + 1)
     yield from (line for line in region.lines if line.number < first)
     for section in kinds.get("status", ()):
         if section.line > first:
-            # The heading may say it itself, as in `## Status: Done`.
+            # The heading itself may contain the status, as in `## Status: Done`.
             yield from (region.file.document.lines[section.line - 1], *section.lines)
 
 
@@ -388,7 +390,7 @@ def _status_in(shown: str) -> bool:
 
 
 def _criteria(section: _Section) -> Iterator[str]:
-    """Yield the criteria of a section: those under a heading each, else list items, else paragraphs."""
+    """Yield the criteria of a section: the parts under headings, or else the list items, or else the paragraphs."""
     shown = [line.shown for line in section.lines]
     if any(re.match(r" {0,3}#{1,6}[ \t]", line) for line in shown):
         pieces = _pieces(shown, lambda line: re.match(r" {0,3}#{1,6}[ \t]", line) is not None)
@@ -401,7 +403,7 @@ def _criteria(section: _Section) -> Iterator[str]:
         starts = {index for index, line in enumerate(shown) if line.strip()} - {
             index for index in range(1, len(shown)) if shown[index - 1].strip()
         }
-        keep = {index for index in starts if not _GOES_ON.match(shown[index])}
+        keep = {index for index in starts if not _CONTINUES.match(shown[index])}
         pieces = _pieces_at(shown, keep)
     for piece in pieces:
         bullet = _BULLET.match(piece[0])

@@ -1,9 +1,9 @@
-"""Finds the check boxes of a Markdown text, each with the exact place of its character.
+"""Finds the check boxes of a Markdown text, with the exact offset of each mark.
 
-The formats read here are written for tools that search line by line, and so does this reader. A parser of
-CommonMark (markdown-it-py was tried) is too coarse for them: it takes boxes under an HTML tag or after four
-spaces for other text, stops at a depth, and knows lines but no offsets. What it does share with such a parser:
-boxes in code blocks, HTML comments and front matter are not boxes.
+The tools that write these formats search line by line, and so does this reader. A CommonMark parser
+(markdown-it-py was tried) does not fit: it treats boxes below an HTML tag or after four spaces as other text,
+limits the depth, and gives lines but no offsets. As in such a parser, boxes in code blocks, HTML comments and
+front matter do not count.
 """
 
 import re
@@ -17,21 +17,21 @@ DONE = "xX✓✔✅☑√"
 """Characters that mark a box as done."""
 _TAB = 4
 _NEST = 2
-"""Columns that a list item must be deeper than the one it belongs to."""
+"""How many columns deeper a nested list item must be."""
 
 _LINE = re.compile(r"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
 _ITEM = re.compile(r"([ \t]*)(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t]+|$)")
 _BOX = re.compile(
     r"[ \t]*(?:[-*+]|[0-9]{1,9}[.)])[ \t]+"
-    # A sign is a mark of some tool: begun, cancelled, moved. A letter or digit may be a reference.
+    # Another symbol is a tool's mark for started, cancelled or moved. A letter or digit may be a reference.
     r"\[(?:(?P<usual>[\sxX])|(?P<other>[^\w\s\[\]])\uFE0F?)\]"
     r"(?P<star>\*(?=\s|$))?(?P<text>.*)"
 )
-_HALF = re.compile(
+_MALFORMED = re.compile(
     r"[ \t]*(?:[-*+]|[0-9]{1,9}[.)])"
     r"(?:[ \t]+\[[ \t]*+(?:[xX][ \t]*+)?(?:\](?![(\[:])|$|(?<=[ \t])[^\[\]]*$)|\[[ xX]?\](?=[ \t]|$))"
 )
-_STRAY = re.compile(r"[ \t]*(?:\||>|\[[ xX]\][ \t]|(?:[-*+][ \t]+){2}\[[ xX]\])")
+_OUTSIDE_LIST = re.compile(r"[ \t]*(?:\||>|\[[ xX]\][ \t]|(?:[-*+][ \t]+){2}\[[ xX]\])")
 _SQUARE = re.compile(r"\[[ xX]\]")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?$")
 _UNDERLINE = re.compile(r" {0,3}(?:(=+)|-+)[ \t]*$")
@@ -41,7 +41,7 @@ _FENCE = re.compile(r"[ \t]*(?:(?:[-*+]|[0-9]{1,9}[.)])[ \t]+)*(`{3,}|~{3,})(.*)
 
 @dataclass(frozen=True)
 class Heading:
-    """A heading, with its level from 1 and its line from 1."""
+    """A heading, with its level and line, both from 1."""
 
     level: int
     text: str
@@ -53,11 +53,11 @@ class TextLine:
     """One line of the text.
 
     Attributes:
-        number: From 1.
+        number: Its number, from 1.
         start: The offset of its first character in the text.
-        raw: The line without its end.
-        shown: The same with HTML comments and front matter blanked out, at the same offsets.
-        is_code: It is in a fenced code block.
+        raw: The line without its line end.
+        shown: The same with code, HTML comments and front matter blanked out; offsets stay the same.
+        is_code: Whether it is in a fenced code block.
     """
 
     number: int
@@ -72,16 +72,16 @@ class Box:
     """One check box.
 
     Attributes:
-        line: From 1.
+        line: Its line, from 1.
         start: The offset of the character between the brackets.
         end: The offset of the closing bracket.
-        indent: In columns; a tab reaches to the next multiple of four.
-        mark: What is between the brackets.
-        starred: An asterisk follows the bracket, as Kiro marks what is optional.
+        indent: Its indentation in columns; a tab reaches to the next multiple of four.
+        mark: The text between the brackets.
+        starred: Whether an asterisk follows the bracket, which marks an optional task in Kiro.
         text: The rest of its line.
-        headings: Those that it is under, the outermost first.
+        headings: The headings above it, the outermost first.
         parent: The index of the box that it is nested in.
-        body: The lines below it that belong to it and not to another box, without their common indentation.
+        body: Its further lines, without those of nested boxes and without their common indentation.
     """
 
     line: int
@@ -97,18 +97,18 @@ class Box:
 
     @property
     def is_done(self) -> bool:
-        """Whether its character says that it is done."""
+        """Whether its mark means done."""
         return self.mark.rstrip("\ufe0f") in DONE
 
     @property
-    def is_odd(self) -> bool:
-        """Whether its character is neither that of an open box nor that of a done one."""
+    def has_unknown_mark(self) -> bool:
+        """Whether its mark means neither open nor done."""
         return not self.is_done and not self.mark.isspace()
 
 
 @dataclass(frozen=True)
-class Half:
-    """A list item that begins like a check box and is none, such as `- [ x]`."""
+class MalformedBox:
+    """A list item that starts like a check box but is not one, such as `- [ x]`."""
 
     line: int
     shown: str
@@ -117,7 +117,7 @@ class Half:
 
 @dataclass(frozen=True)
 class Unclosed:
-    """A code block or a comment that reaches the end of the text and hides boxes."""
+    """A code block or comment that is never closed and hides boxes."""
 
     line: int
     kind: str
@@ -125,26 +125,26 @@ class Unclosed:
 
 @dataclass(frozen=True)
 class BoxDocument:
-    """The boxes of a text, and what is needed to tell where they stand.
+    """The boxes of a text and their surroundings.
 
     Attributes:
-        boxes: In order.
-        headings: All of them.
-        lines: All of them.
-        halves: List items that are almost a box.
-        strays: Lines with a box outside of a list item: in a table, a quotation or a paragraph.
-        unclosed: What hides boxes down to the end of the text.
+        boxes: All boxes, in order.
+        headings: All headings, in order.
+        lines: All lines.
+        malformed: List items that are almost a box.
+        boxes_outside_lists: Lines with a box in a table, a quotation or a paragraph.
+        unclosed: The code block or comment that hides boxes up to the end of the text.
     """
 
     boxes: tuple[Box, ...]
     headings: tuple[Heading, ...]
     lines: tuple[TextLine, ...]
-    halves: tuple[Half, ...] = ()
-    strays: tuple[int, ...] = ()
+    malformed: tuple[MalformedBox, ...] = ()
+    boxes_outside_lists: tuple[int, ...] = ()
     unclosed: Unclosed | None = None
 
     def children(self) -> dict[int | None, list[int]]:
-        """Return the indexes of the boxes directly in each box; those of None are in no other."""
+        """Return the indexes of the boxes directly inside each box, by its index; those of None are at the top level."""
         found: dict[int | None, list[int]] = {}
         for index, box in enumerate(self.boxes):
             found.setdefault(box.parent, []).append(index)
@@ -152,18 +152,18 @@ class BoxDocument:
 
     @cached_property
     def titles(self) -> int:
-        """How many headings of level 1 there are; where there is one, it is the title."""
+        """The number of headings of level 1. A single one is the title."""
         return sum(heading.level == 1 for heading in self.headings)
 
     @property
     def title(self) -> str:
-        """The text of the first heading of level 1; empty without one."""
+        """The text of the first heading of level 1; empty if there is none."""
         return next((heading.text for heading in self.headings if heading.level == 1), "")
 
 
 @dataclass(frozen=True)
 class Edit:
-    """A piece of a text that is replaced."""
+    """The replacement of a part of a text."""
 
     start: int
     end: int
@@ -181,9 +181,9 @@ def edited(text: str, edits: Iterable[Edit]) -> str:
 
 
 def read_boxes(text: str) -> BoxDocument:
-    """Find the boxes of a text; takes time in proportion to its length, however deep it is nested."""
+    """Find the boxes of a text, in time proportional to its length, however deeply it is nested."""
     lines, unclosed = _classified(text)
-    scan = _Scan()
+    scan = _Collector()
     before, last, was_code = "", "", False
     for line in lines:
         if line.is_code:
@@ -195,30 +195,32 @@ def read_boxes(text: str) -> BoxDocument:
 
 
 def columns(shown: str) -> int:
-    """Return how deep a line is indented."""
+    """Return the indentation of a line in columns."""
     white = shown[: len(shown) - len(shown.lstrip(" \t"))]
     return len(white.expandtabs(_TAB)) if "\t" in white else len(white)
 
 
 def _classified(text: str) -> tuple[tuple[TextLine, ...], Unclosed | None]:
-    """Split a text into lines and say what is code, comment and front matter."""
+    """Split a text into lines without code, comments and front matter; also return what hides boxes to the end."""
     split = _split(text)
-    veil = _Veil(split)
-    lines = tuple(veil.line(number, start, raw) for number, (start, raw) in enumerate(split, 1))
-    opened = veil.opened
+    classifier = _LineClassifier(split)
+    lines = tuple(
+        classifier.line(number, start, raw) for number, (start, raw) in enumerate(split, 1)
+    )
+    opened = classifier.opened
     if opened is None or not any(_BOX.match(raw) for _, raw in split[opened.line :]):
         return lines, None
     return lines, opened
 
 
 def _split(text: str) -> list[tuple[int, str]]:
-    # Not splitlines(): it also splits at form feeds and separators that no editor counts as lines.
+    # splitlines() would also split at form feeds and other separators that editors do not count as line ends.
     found = [(match.start(), match[1]) for match in _LINE.finditer(text)]
     return found[:-1] if len(found) > 1 and found[-1] == (len(text), "") else found
 
 
-class _Veil:
-    """Goes through the lines and hides what is no text of the document."""
+class _LineClassifier:
+    """Goes through the lines and blanks out code, comments and front matter."""
 
     def __init__(self, lines: Sequence[tuple[int, str]]) -> None:
         self._fence = ""
@@ -229,13 +231,13 @@ class _Veil:
 
     @property
     def opened(self) -> Unclosed | None:
-        """What is still open."""
+        """The code block or comment that is still open."""
         if self._fence:
             return Unclosed(self._fence_line, "code block")
         return Unclosed(self._comment_line, "HTML comment") if self._comment_line else None
 
     def line(self, number: int, start: int, raw: str) -> TextLine:
-        """Return one line with what is hidden in it blanked out."""
+        """Return the next line, with the hidden parts blanked out."""
         if number <= self._front_matter:
             return TextLine(number, start, raw, "")
         if self._fence:
@@ -250,7 +252,7 @@ class _Veil:
         fence = _FENCE.match(raw)
         if fence and not (fence[1][0] == "`" and "`" in fence[2]):
             self._fence, self._fence_line = fence[1], number
-            # A box may stand before the fence, on its line: it has no text, but it is one.
+            # The fence may follow a box on the same line. That is a box without text.
             return TextLine(number, start, raw, raw[: fence.start(1)], is_code=not _ITEM.match(raw))
         return TextLine(number, start, raw, self._without_comments(number, raw))
 
@@ -263,7 +265,7 @@ class _Veil:
                 at = end
                 continue
             begins = not _ITEM.sub("", raw[:start]).strip()
-            # Within a paragraph a comment must end in it; at the start of a line it may reach anywhere.
+            # Inside a paragraph, a comment must end in the same paragraph; at the start of a line, anywhere.
             if begins or self._closing[number]:
                 self._comment_line = number
                 return "".join((*parts, raw[at:start]))
@@ -271,7 +273,7 @@ class _Veil:
 
 
 def _front_matter_end(lines: Sequence[tuple[int, str]]) -> int:
-    """Return the number of the line that ends the YAML at the start of a text; 0 without any."""
+    """Return the number of the line that ends the YAML front matter; 0 if there is none."""
     if lines[0][1].rstrip() != "---":
         return 0
     ends = (n for n, (_, raw) in enumerate(lines[1:], 2) if raw.rstrip() in {"---", "..."})
@@ -280,7 +282,7 @@ def _front_matter_end(lines: Sequence[tuple[int, str]]) -> int:
 
 
 def _next_ends_of_comments(lines: Sequence[tuple[int, str]]) -> list[bool]:
-    """Return for each line whether a comment ends below it, in the same paragraph."""
+    """Return for each line whether a comment ends below it in the same paragraph."""
     ends = [False] * (len(lines) + 1)
     for index in range(len(lines) - 1, 0, -1):
         raw = lines[index][1]
@@ -289,25 +291,25 @@ def _next_ends_of_comments(lines: Sequence[tuple[int, str]]) -> list[bool]:
 
 
 def _comments(raw: str) -> Iterator[tuple[int, int]]:
-    """Yield where comments begin and end in a line, outside of code in backticks; 0: it does not end there."""
+    """Yield the start and end of each comment in a line, outside of inline code. The end is 0 if it is on a later line."""
     if "<!--" not in raw:
         return
     tokens = list(_TOKEN.finditer(raw))
     last = {len(token[0]): index for index, token in enumerate(tokens) if token[0][0] == "`"}
     code, comment = 0, -1
     for index, token in enumerate(tokens):
-        said = token[0]
+        sign = token[0]
         if comment >= 0:
-            if said == "-->":
+            if sign == "-->":
                 yield comment, token.end()
                 comment = -1
         elif code:
-            code = 0 if said == "`" * code else code
-        elif said[0] == "`":
-            code = len(said) if last[len(said)] > index else 0
-        elif said == "<!--":
+            code = 0 if sign == "`" * code else code
+        elif sign[0] == "`":
+            code = len(sign) if last[len(sign)] > index else 0
+        elif sign == "<!--":
             comment = token.start()
-        elif said != "-->":
+        elif sign != "-->":
             yield token.start(), token.end()
     if comment >= 0:
         yield comment, 0
@@ -315,21 +317,21 @@ def _comments(raw: str) -> Iterator[tuple[int, int]]:
 
 @dataclass
 class _Item:
-    """A list item that is still open, and the box that its lines belong to."""
+    """An open list item, with the box that its lines belong to."""
 
     indent: int
     box: int | None
 
 
 @dataclass
-class _Scan:
+class _Collector:
     """Goes through the lines and collects boxes and headings."""
 
     boxes: list[Box] = field(default_factory=list)
     bodies: list[list[str]] = field(default_factory=list)
     headings: list[Heading] = field(default_factory=list)
-    halves: list[Half] = field(default_factory=list)
-    strays: list[int] = field(default_factory=list)
+    malformed: list[MalformedBox] = field(default_factory=list)
+    boxes_outside_lists: list[int] = field(default_factory=list)
     above: tuple[Heading, ...] = ()
     items: list[_Item] = field(default_factory=list)
 
@@ -340,7 +342,7 @@ class _Scan:
         self._add(line.raw)
 
     def text(self, line: TextLine, last: str, *, paragraph_starts: bool) -> None:
-        """Look at one line outside of code; `last` is the one above it."""
+        """Add a line outside of code; `last` is the line above it."""
         shown = line.shown
         if not shown.strip():
             self._add("")
@@ -355,7 +357,7 @@ class _Scan:
             self._paragraph(line, last)
 
     def document(self, lines: tuple[TextLine, ...]) -> BoxDocument:
-        """Return what was collected."""
+        """Return the document."""
         return BoxDocument(
             boxes=tuple(
                 replace(box, body=_dedented(body, box.indent + _NEST)) if body else box
@@ -363,8 +365,8 @@ class _Scan:
             ),
             headings=tuple(self.headings),
             lines=lines,
-            halves=tuple(self.halves),
-            strays=tuple(self.strays),
+            malformed=tuple(self.malformed),
+            boxes_outside_lists=tuple(self.boxes_outside_lists),
         )
 
     def _head(self, heading: Heading) -> None:
@@ -379,10 +381,10 @@ class _Scan:
             self.items.append(_Item(indent, len(self.boxes)))
             self._box(line, match, parent, indent)
             return
-        if _HALF.match(line.shown):
-            self.halves.append(Half(line.number, line.shown.strip(), self.above))
-        elif _STRAY.match(line.shown):
-            self.strays.append(line.number)
+        if _MALFORMED.match(line.shown):
+            self.malformed.append(MalformedBox(line.number, line.shown.strip(), self.above))
+        elif _OUTSIDE_LIST.match(line.shown):
+            self.boxes_outside_lists.append(line.number)
         self._add(line.shown)
         self.items.append(_Item(indent, parent))
 
@@ -410,10 +412,10 @@ class _Scan:
         )
 
     def _paragraph(self, line: TextLine, last: str) -> None:
-        if _HALF.match(line.shown):
-            self.halves.append(Half(line.number, line.shown.strip(), self.above))
-        elif _STRAY.match(line.shown) and _SQUARE.search(line.shown):
-            self.strays.append(line.number)
+        if _MALFORMED.match(line.shown):
+            self.malformed.append(MalformedBox(line.number, line.shown.strip(), self.above))
+        elif _OUTSIDE_LIST.match(line.shown) and _SQUARE.search(line.shown):
+            self.boxes_outside_lists.append(line.number)
         if last.strip() and columns(line.shown) < _NEST and _continues(last):
             self._add(line.shown.strip())  # a lazy continuation of the paragraph above it
             return
@@ -421,7 +423,7 @@ class _Scan:
         self._add(line.shown)
 
     def _leave(self, indent: int) -> None:
-        """Close the items that a line of something `_NEST` deeper than this does not belong to."""
+        """Close the list items that are indented deeper than this."""
         while self.items and self.items[-1].indent > indent:
             self.items.pop()
 

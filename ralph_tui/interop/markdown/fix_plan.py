@@ -1,4 +1,4 @@
-"""The fix_plan.md of frankbria/ralph-claude-code: boxes under headings of priority."""
+"""Reads and writes the fix_plan.md of frankbria/ralph-claude-code: boxes under priority headings."""
 
 import re
 
@@ -7,15 +7,15 @@ from ralph_tui.interop.foreign_tasks import PlanEntry, priority_of
 from ralph_tui.interop.formats import LeftOut, Source
 from ralph_tui.interop.markdown.box_plans import (
     BoxFormat,
-    Names,
+    IdGenerator,
     Outline,
     Tree,
-    any_heading,
     file_name,
     head_document,
     heading_path,
+    innermost_heading,
     left_out,
-    words_of,
+    title_and_text,
 )
 from ralph_tui.interop.markdown.boxes import Box, BoxDocument, Heading
 from ralph_tui.interop.markdown.new_plans import new_file
@@ -41,12 +41,12 @@ _PLAN = re.compile(r"\bfix[ _-]plan\b", re.IGNORECASE)
 
 
 class FixPlan(BoxFormat):
-    """A box that is in no other is a task, the boxes in it are its criteria."""
+    """Each top-level box is a task, and the boxes in it are its criteria."""
 
     name = "frankbria"
 
     def sniff(self, source: Source) -> int:
-        """Look for the name, the title and headings of priority."""
+        """Score a file by its name, its title and its priority headings."""
         document = head_document(source.head)
         if file_name(source).endswith(("/fix_plan.md", "/@fix_plan.md")):
             return 90
@@ -61,22 +61,22 @@ class FixPlan(BoxFormat):
         }
         return 65 if len(found) > 1 else 0
 
-    def outline(self, document: BoxDocument, source: Source) -> Outline:  # noqa: ARG002 - the name says nothing here
+    def outline(self, document: BoxDocument, source: Source) -> Outline:  # noqa: ARG002 - part of the interface
         """Find the entries of a file."""
-        tree, names = Tree(document), Names()
+        tree, ids = Tree(document), IdGenerator()
         entries: list[PlanEntry] = []
         boxes: dict[str, Box] = {}
         dropped: list[LeftOut] = []
         for index, box in tree.top:
-            written, text = words_of(box)
+            written, text = title_and_text(box)
             prefix = _PREFIX.match(written)
             title = written[prefix.end() :] if prefix else written
-            ignored = any_heading(box.headings, _NOTES)
+            ignored = innermost_heading(box.headings, _NOTES)
             if ignored or not title:
                 why = f"it is under {ignored.text!r}" if ignored else ""
                 dropped.append(left_out(box, why))
                 continue
-            id_ = names.of(title)
+            id_ = ids.for_title(title)
             boxes[id_] = box
             entries.append(
                 PlanEntry(
@@ -85,7 +85,7 @@ class FixPlan(BoxFormat):
                     line=box.line,
                     text=text,
                     criteria=tree.criteria(index),
-                    done=box.is_done or any_heading(box.headings, _COMPLETED) is not None,
+                    done=box.is_done or innermost_heading(box.headings, _COMPLETED) is not None,
                     held=_is_optional(box, title),
                     priority=_priority(box, prefix),
                     group=heading_path(box, document),
@@ -99,12 +99,14 @@ class FixPlan(BoxFormat):
             remarks=[
                 *_ignored(document),
                 *(
-                    f"Line {box.line} is open under a heading of completed tasks, and counts as done."
+                    f"Line {box.line} is open under a heading for completed tasks, so it counts as done."
                     for box in boxes.values()
-                    if not box.is_done and any_heading(box.headings, _COMPLETED)
+                    if not box.is_done and innermost_heading(box.headings, _COMPLETED)
                 ),
             ],
-            halves=[half for half in document.halves if not any_heading(half.headings, _NOTES)],
+            malformed=[
+                half for half in document.malformed if not innermost_heading(half.headings, _NOTES)
+            ],
         )
 
     def new(self, plan: ImplementationPlan) -> str:
@@ -116,12 +118,12 @@ class FixPlan(BoxFormat):
             "Completed": [],
         }
         for task in plan.tasks:
-            groups[_heading_for(task)].append(task)
+            groups[_heading_of(task)].append(task)
         title = plan.title or "Fix Plan"
         return new_file(title, list(groups.items()), lambda _group, _task: "")
 
 
-def _heading_for(task: Task) -> str:
+def _heading_of(task: Task) -> str:
     if task.status is TaskStatus.COMPLETE:
         return "Completed"
     if task.priority in {2, DEFAULT_PRIORITY}:
@@ -130,7 +132,7 @@ def _heading_for(task: Task) -> str:
 
 
 def _priority_heading(box: Box) -> Heading | None:
-    return any_heading(box.headings, _PRIORITY)
+    return innermost_heading(box.headings, _PRIORITY)
 
 
 def _priority(box: Box, prefix: re.Match[str] | None) -> int:
@@ -143,7 +145,7 @@ def _priority(box: Box, prefix: re.Match[str] | None) -> int:
 
 
 def _is_optional(box: Box, title: str) -> bool:
-    under = any_heading(box.headings, _OPTIONAL) is not None
+    under = innermost_heading(box.headings, _OPTIONAL) is not None
     return under or _OPTIONAL_TASK.match(title) is not None
 
 

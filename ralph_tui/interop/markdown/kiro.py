@@ -1,4 +1,4 @@
-"""The tasks.md of Kiro, `.kiro/specs/*/tasks.md`: a numbered tree, whose leaves are the work."""
+"""Reads and writes Kiro's `.kiro/specs/*/tasks.md`: a tree of numbered boxes, whose leaves are the tasks."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -11,15 +11,15 @@ from ralph_tui.interop.markdown.box_plans import (
     BoxFormat,
     Outline,
     Tree,
+    chained,
     file_name,
     head_document,
-    in_order,
     left_out,
     share,
-    words_of,
+    title_and_text,
 )
 from ralph_tui.interop.markdown.boxes import Box, BoxDocument
-from ralph_tui.interop.markdown.new_plans import grouped, is_complete, task_lines, words
+from ralph_tui.interop.markdown.new_plans import grouped, inline_text, is_complete, task_lines
 
 NUMBER = re.compile(r"([0-9]{1,4}(?:\.[0-9]{1,4}){0,5})\.?[):]?[ \t]+(?=\S)")
 _WHOLE = re.compile(r"[0-9]{1,4}\.?[ \t]+\S")
@@ -27,12 +27,12 @@ _REQUIREMENTS = re.compile(r"^[ \t]*(?:[-*+][ \t]+)?_[^_\n:]{1,30}[:：]", re.MU
 
 
 class Kiro(BoxFormat):
-    """A number under which there is no other is a task, wherever it is."""
+    """Each number without numbers below it is a task, wherever its box is."""
 
     name = "kiro"
 
     def sniff(self, source: Source) -> int:
-        """Look for the folder, numbered boxes, and references to requirements."""
+        """Score a file by its folder, numbered boxes, and references to requirements."""
         document = head_document(source.head)
         part = share(document.boxes, NUMBER)
         if part < 0.3:
@@ -45,7 +45,7 @@ class Kiro(BoxFormat):
         starred = any(box.starred for box in document.boxes)
         return 55 * whole + 20 * titled + 15 * (requirements or starred) if whole or titled else 0
 
-    def outline(self, document: BoxDocument, source: Source) -> Outline:  # noqa: ARG002 - the name says nothing here
+    def outline(self, document: BoxDocument, source: Source) -> Outline:  # noqa: ARG002 - part of the interface
         """Find the entries of a file."""
         tree = Tree(document)
         numbers = {i: n[1] for i, box in enumerate(document.boxes) if (n := NUMBER.match(box.text))}
@@ -57,7 +57,7 @@ class Kiro(BoxFormat):
         upper = numbers.keys() - leaves
         for index in sorted(leaves):
             box, number = document.boxes[index], numbers[index]
-            _, text = words_of(box)
+            _, text = title_and_text(box)
             boxes.setdefault(number, box)
             held = box.starred or any(up in first and first[up].starred for up in _above(number))
             entries.append(
@@ -74,17 +74,17 @@ class Kiro(BoxFormat):
                 )
             )
         return Outline(
-            entries=in_order(entries),
+            entries=chained(entries),
             boxes=boxes,
             title=document.title,
-            left_out=[left_out(box, "it has no number") for box in tree.homeless(leaves, upper)],
+            left_out=[left_out(box, "it has no number") for box in tree.unassigned(leaves, upper)],
             remarks=list(_contradictions(entries, first)),
-            halves=document.halves,
+            malformed=document.malformed,
         )
 
     def new(self, plan: ImplementationPlan) -> str:
         """Return a plan as a new file."""
-        lines = [f"# {words(plan.title or 'Implementation Plan')}", ""]
+        lines = [f"# {inline_text(plan.title or 'Implementation Plan')}", ""]
         number = 0
         for group, tasks in grouped(plan, ""):
             for place, task in enumerate(tasks, 1):
@@ -95,7 +95,7 @@ class Kiro(BoxFormat):
                 if place == 1:
                     number += 1
                     box = "[x]" if all(is_complete(each) for each in tasks) else "[ ]"
-                    lines.append(f"- {box} {number}. {words(group)}")
+                    lines.append(f"- {box} {number}. {inline_text(group)}")
                 lines += (
                     f"  {line}" for line in task_lines(task, f"{number}.{place}", _star(task))
                 )
@@ -119,7 +119,7 @@ def _title(box: Box) -> str:
 
 
 def _group(number: str, first: Mapping[str, Box]) -> str:
-    """Return the parent's number and title; a number at the top is in no group."""
+    """Return the parent's number and title; empty for a top-level number."""
     up = next(_above(number), "")
     if not up:
         return ""
@@ -127,17 +127,17 @@ def _group(number: str, first: Mapping[str, Box]) -> str:
 
 
 def _notes(number: str, first: Mapping[str, Box]) -> str:
-    """Return what is said about all leaves of the same parent."""
+    """Return the text below the parent, which applies to all of its leaves."""
     up = next(_above(number), "")
     return first[up].body.strip() if up in first else ""
 
 
 def _contradictions(entries: list[PlanEntry], first: Mapping[str, Box]) -> Iterator[str]:
-    """Tell of parents that are done although a leaf is not; leaves decide."""
+    """Yield a remark about each parent that is done although a leaf is open; the leaves decide."""
     open_under: dict[str, list[str]] = {}
     for entry in entries:
         for up in _above(entry.id):
             if not entry.done and not entry.held and up in first and first[up].is_done:
                 open_under.setdefault(up, []).append(entry.id)
     for up, leaves in open_under.items():
-        yield f"{up} is done in the file, but {shortlist(leaves, 5)} below it is not: that stays open."
+        yield f"{up} is done in the file, but {shortlist(leaves, 5)} below it is not, so that stays open."

@@ -1,4 +1,4 @@
-"""Writes a plan as a new Markdown file, in the words of a format."""
+"""Writes a plan as a new Markdown file."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -8,17 +8,17 @@ from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.verification.verification import CommandCriterion
 
 Numbered = Callable[[int, int], str]
-"""Makes what precedes a title from the number of the group and of the task, both from 1."""
+"""Makes the prefix of a title from the number of the group and of the task, both from 1."""
 
 
 def new_file(title: str, groups: Sequence[tuple[str, Sequence[Task]]], number: Numbered) -> str:
     """Return a file with a heading for each group and a box for each task.
 
-    Each line ends in a comment with the id of its task, by which an import finds it again.
+    Each box ends in a comment with the id of its task, by which an import finds it again.
     """
-    lines = [f"# {words(title)}", ""]
+    lines = [f"# {inline_text(title)}", ""]
     for place, (heading, tasks) in enumerate(groups, 1):
-        lines += [f"## {words(heading)}", ""] if heading else []
+        lines += [f"## {inline_text(heading)}", ""] if heading else []
         for index, task in enumerate(tasks, 1):
             lines += task_lines(task, number(place, index))
         lines.append("")
@@ -26,7 +26,7 @@ def new_file(title: str, groups: Sequence[tuple[str, Sequence[Task]]], number: N
 
 
 def grouped(plan: ImplementationPlan, rest: str) -> list[tuple[str, list[Task]]]:
-    """Return the tasks by their groups, in the order of the plan; those without one stand under `rest`."""
+    """Return the tasks by group, in the order of the plan; those without a group are under `rest`."""
     groups: dict[str, list[Task]] = {}
     for task in plan.tasks:
         groups.setdefault(task.group or rest, []).append(task)
@@ -34,11 +34,11 @@ def grouped(plan: ImplementationPlan, rest: str) -> list[tuple[str, list[Task]]]
 
 
 def task_lines(task: Task, number: str, star: str = "") -> Iterator[str]:
-    """Yield the box of a task and what is below it; `star` follows the box."""
+    """Yield the lines of a task: its box, followed by `star`, then its text and criteria."""
     box = "[x]" if is_complete(task) else "[ ]"
     before = f"{number} " if number else ""
     mark = "" if set(task.id) & set("<>`\r\n") or "--" in task.id else f" <!-- ralph: {task.id} -->"
-    yield f"- {box}{star} {before}{words(task.title)}{mark}"
+    yield f"- {box}{star} {before}{inline_text(task.title)}{mark}"
     yield from (f"  {line}".rstrip() for line in _text(task))
     for criterion in task.verification_criteria:
         text = (
@@ -46,13 +46,13 @@ def task_lines(task: Task, number: str, star: str = "") -> Iterator[str]:
             if isinstance(criterion, CommandCriterion)
             else criterion
         )
-        # A number at its start would make it a task of its own.
+        # With a number at its start, an import would read it as a task.
         lead = "Check: " if re.match(r"\W*T?[0-9]", text) else ""
-        yield f"  - [ ] {lead}{words(text)}"
+        yield f"  - [ ] {lead}{inline_text(text)}"
 
 
 def _text(task: Task) -> Iterable[str]:
-    """Return the lines below the title; they stay in the file of the plan where they would change the boxes."""
+    """Return the description below the title; nothing if it would be read as boxes, headings or comments."""
     text = task.description.strip()[len(task.title) :].strip("\n")
     harmful = ("```", "~~~", "<!--", "[ ]", "[x]", "[X]")
     lines = text.splitlines()
@@ -61,15 +61,15 @@ def _text(task: Task) -> Iterable[str]:
 
 
 def _is_rule(line: str) -> bool:
-    """Return whether a line is a heading or makes one of the line above it."""
+    """Return whether a line is a heading or turns the line above it into one."""
     return line.lstrip().startswith("#") or (bool(line.strip()) and not line.strip(" \t-="))
 
 
 def is_complete(task: Task) -> bool:
-    """Return whether the box of a task is checked."""
+    """Return whether a task is complete, so that its box is checked."""
     return task.status is TaskStatus.COMPLETE
 
 
-def words(text: str) -> str:
-    """Return text on one line, in which no comment begins."""
+def inline_text(text: str) -> str:
+    """Return text on one line, without the start of a comment."""
     return one_line(text, 2_000).replace("<!--", "&lt;!--") or "Untitled"

@@ -1,4 +1,4 @@
-"""The tasks.md of an OpenSpec change: numbered sections, in each its numbered boxes."""
+"""Reads and writes the tasks.md of an OpenSpec change: numbered sections with numbered boxes."""
 
 import re
 
@@ -7,15 +7,15 @@ from ralph_tui.interop.foreign_tasks import PlanEntry
 from ralph_tui.interop.formats import LeftOut, Source
 from ralph_tui.interop.markdown.box_plans import (
     BoxFormat,
-    Names,
+    IdGenerator,
     Outline,
     Tree,
+    chained,
     file_name,
     head_document,
     heading_path,
-    in_order,
     left_out,
-    words_of,
+    title_and_text,
 )
 from ralph_tui.interop.markdown.boxes import Box, BoxDocument
 from ralph_tui.interop.markdown.new_plans import grouped, new_file
@@ -25,12 +25,12 @@ _NUMBER = re.compile(r"(?:\*\*)?([0-9]{1,4}(?:\.[0-9]{1,4}){1,5}[a-z]?)\.?(?:\*\
 
 
 class OpenSpec(BoxFormat):
-    """A box that is in no other is a task, the boxes in it are its criteria."""
+    """Each top-level box is a task, and the boxes in it are its criteria."""
 
     name = "openspec"
 
     def sniff(self, source: Source) -> int:
-        """Look for the folder, and for boxes whose number begins with that of their section."""
+        """Score a file by its folder, and by boxes whose numbers start with that of their section."""
         boxes = head_document(source.head).boxes
         if not boxes:
             return 0
@@ -39,19 +39,19 @@ class OpenSpec(BoxFormat):
             return 96 if part > 0.3 else 80
         return 85 if part > 0.5 else 60 if part > 0.2 else 0
 
-    def outline(self, document: BoxDocument, source: Source) -> Outline:  # noqa: ARG002 - the name says nothing here
+    def outline(self, document: BoxDocument, source: Source) -> Outline:  # noqa: ARG002 - part of the interface
         """Find the entries of a file."""
-        tree, names = Tree(document), Names()
+        tree, ids = Tree(document), IdGenerator()
         entries: list[PlanEntry] = []
         boxes: dict[str, Box] = {}
         dropped: list[LeftOut] = []
         for index, box in tree.top:
-            title, text = words_of(box)
+            title, text = title_and_text(box)
             if not title:
                 dropped.append(left_out(box, ""))
                 continue
             number = _NUMBER.match(title)
-            id_ = number[1] if number else names.of(title)
+            id_ = number[1] if number else ids.for_title(title)
             boxes.setdefault(id_, box)
             entries.append(
                 PlanEntry(
@@ -65,11 +65,11 @@ class OpenSpec(BoxFormat):
                 )
             )
         return Outline(
-            entries=in_order(entries),
+            entries=chained(entries),
             boxes=boxes,
             title=document.title,
             left_out=dropped,
-            halves=document.halves,
+            malformed=document.malformed,
         )
 
     def new(self, plan: ImplementationPlan) -> str:

@@ -1,4 +1,4 @@
-"""The tasks.md of GitHub's spec-kit: `T001 [P] [US1]` in phases."""
+"""Reads and writes the tasks.md of GitHub's spec-kit: tasks such as `T001 [P] [US1]` in phases."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ from ralph_tui.interop.markdown.box_plans import (
     head_document,
     left_out,
     share,
-    words_of,
+    title_and_text,
 )
 from ralph_tui.interop.markdown.boxes import Box, BoxDocument
 from ralph_tui.interop.markdown.new_plans import grouped, new_file
@@ -28,16 +28,16 @@ _DEPENDS = re.compile(r"\bdepends? on\b([^().;]{0,200})", re.IGNORECASE)
 _NAMED = re.compile(r"T([0-9]{1,5})([a-z]?)(?:[ ]?[-\u2013\u2014][ ]?T([0-9]{1,5})\b)?")
 
 _WIDEST = 50
-"""Tasks of one phase that may run side by side; beyond, each waits for the one before, as every task names what it waits for."""
+"""Most parallel tasks of one phase; further ones wait for the one before, or the lists of dependencies would explode."""
 
 
 class SpecKit(BoxFormat):
-    """A line with a number such as T001 is a task."""
+    """Each box with a number such as T001 is a task."""
 
     name = "spec-kit"
 
     def sniff(self, source: Source) -> int:
-        """Look for numbers such as T001."""
+        """Score a file by boxes with numbers such as T001."""
         boxes = head_document(source.head).boxes
         part = share(boxes, _TASK)
         if part < 0.3:
@@ -56,8 +56,8 @@ class SpecKit(BoxFormat):
             box = document.boxes[index]
             number = _TASK.match(box.text)
             assert number is not None
-            title, labels, is_parallel = _tags(box.text[number.end() :])
-            _, text = words_of(box)
+            title, labels, is_parallel = _split_tags(box.text[number.end() :])
+            _, text = title_and_text(box)
             boxes.setdefault(number[1], box)
             parallel.append(is_parallel)
             entries.append(
@@ -79,10 +79,10 @@ class SpecKit(BoxFormat):
             boxes=boxes,
             title=re.sub(r"^tasks:\s*", "", document.title, flags=re.IGNORECASE),
             left_out=[
-                left_out(box, "it has no number such as T001") for box in tree.homeless(tasks)
+                left_out(box, "it has no number such as T001") for box in tree.unassigned(tasks)
             ],
             remarks=list(order.remarks(source)),
-            halves=document.halves,
+            malformed=document.malformed,
         )
 
     def new(self, plan: ImplementationPlan) -> str:
@@ -98,8 +98,8 @@ class SpecKit(BoxFormat):
         return new_file(title, groups, lambda group, task: f"T{starts[group - 1] + task:03}")
 
 
-def _tags(rest: str) -> tuple[str, tuple[str, ...], bool]:
-    """Take `[P]` and labels such as `[US1]` off the front of a title."""
+def _split_tags(rest: str) -> tuple[str, tuple[str, ...], bool]:
+    """Split a title from `[P]` and labels such as `[US1]` before it; return title, labels and whether there is `[P]`."""
     labels: list[str] = []
     at = 0
     while tag := _TAG.match(rest, at):
@@ -120,10 +120,10 @@ def _phase(box: Box) -> str:
 
 @dataclass
 class _Order:
-    """Says what each task waits for.
+    """Derives the dependencies of each task from its order.
 
-    A parallel task waits for the phase before its own, any other for all that is listed before it. Tasks for
-    which another one of their phase waits need not be named again.
+    A parallel task waits for the previous phase, any other task for all tasks before it. Only tasks that no other
+    task of their phase waits for are named.
     """
 
     phase: str = ""
@@ -134,7 +134,7 @@ class _Order:
     unclear: list[str] = field(default_factory=list)
 
     def add(self, entry: PlanEntry, is_parallel: bool) -> PlanEntry:  # noqa: FBT001 - one of a pair
-        """Return the entry with what it waits for."""
+        """Return the entry with its dependencies."""
         if entry.group != self.phase:
             self.before, self.ends, self.phase = self.ends or self.before, [], entry.group
         if is_parallel and len(self.ends) >= _WIDEST:
@@ -147,17 +147,17 @@ class _Order:
         return replace(entry, waits_for=dict.fromkeys(named, entry.line))
 
     def remarks(self, source: Source) -> Iterator[str]:
-        """Tell what was decided about the order."""
+        """Yield what was decided about the order."""
         for phase in self.wide:
-            yield f"{phase or source.name} has more than {_WIDEST} parallel tasks: those beyond wait for the one before."
+            yield f"{phase or source.name} has more than {_WIDEST} parallel tasks. Each of the others waits for the one before."
         if self.unclear:
             yield f"Dependencies on tasks that are not listed earlier were ignored: {shortlist(self.unclear, 5)}."
 
     def _named(self, entry: PlanEntry) -> list[str]:
         """Return the earlier tasks that the words of a task name as dependencies."""
         found: list[str] = []
-        for said in _DEPENDS.finditer(entry.title):
-            for one in _NAMED.finditer(said[1]):
+        for clause in _DEPENDS.finditer(entry.title):
+            for one in _NAMED.finditer(clause[1]):
                 for id_ in _each(one):
                     if id_ in self.known:
                         found.append(id_)
@@ -167,7 +167,7 @@ class _Order:
 
 
 def _each(named: re.Match[str]) -> list[str]:
-    """Return the numbers of `T012` or `T012-T015`."""
+    """Return the ids named by `T012` or `T012-T015`."""
     first, last = int(named[1]), int(named[3] or named[1])
     if not first < last < first + _WIDEST:
         return [f"T{named[1]}{named[2]}", *([f"T{named[3]}"] if named[3] else [])]

@@ -1,18 +1,18 @@
-"""A TODO.md, and any other list of boxes that no format claims: boxes under headings."""
+"""Reads and writes a TODO.md, or any other file with check boxes under headings."""
 
 from ralph_tui.domain.plan.plan import ImplementationPlan
 from ralph_tui.interop.foreign_tasks import PlanEntry
 from ralph_tui.interop.formats import LeftOut, Source
 from ralph_tui.interop.markdown.box_plans import (
     BoxFormat,
-    Names,
+    IdGenerator,
     Outline,
     Tree,
     file_name,
     head_document,
     heading_path,
     left_out,
-    words_of,
+    title_and_text,
 )
 from ralph_tui.interop.markdown.boxes import Box, BoxDocument
 from ralph_tui.interop.markdown.new_plans import grouped, new_file
@@ -21,30 +21,30 @@ _NAMES = ("/todo.md", "/todos.md", "/to-do.md", "/tasks.md", "/plan.md", "/roadm
 
 
 class TodoMd(BoxFormat):
-    """A box that is in no other is a task, the boxes in it are its criteria."""
+    """Each top-level box is a task, and the boxes in it are its criteria."""
 
     name = "todo"
 
     def sniff(self, source: Source) -> int:
-        """Fit whatever has boxes, less than any other format."""
+        """Score any file with boxes, but lower than the other formats."""
         has_boxes = bool(head_document(source.head).boxes)
         named = file_name(source).endswith(_NAMES)
         if file_name(source).endswith((".json", ".jsonl")):
             return 0
         return (45 if named else 35) if has_boxes else 0
 
-    def outline(self, document: BoxDocument, source: Source) -> Outline:  # noqa: ARG002 - the name says nothing here
+    def outline(self, document: BoxDocument, source: Source) -> Outline:  # noqa: ARG002 - part of the interface
         """Find the entries of a file."""
-        tree, names = Tree(document), Names()
+        tree, ids = Tree(document), IdGenerator()
         entries: list[PlanEntry] = []
         boxes: dict[str, Box] = {}
         dropped: list[LeftOut] = []
         for index, box in tree.top:
-            title, text = words_of(box)
+            title, text = title_and_text(box)
             if not title:
                 dropped.append(left_out(box, ""))
                 continue
-            id_ = names.of(title)
+            id_ = ids.for_title(title)
             boxes[id_] = box
             entries.append(
                 PlanEntry(
@@ -62,7 +62,7 @@ class TodoMd(BoxFormat):
             boxes=boxes,
             title=document.title,
             left_out=dropped,
-            halves=document.halves,
+            malformed=document.malformed,
         )
 
     def new(self, plan: ImplementationPlan) -> str:

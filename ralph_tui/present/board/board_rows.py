@@ -1,4 +1,4 @@
-"""Makes the rows of the task board: the group of a task, its line, and which task is next. Pure functions."""
+"""The rows of the task board: a task's group and lines, and which task is next. Pure functions."""
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
@@ -16,7 +16,7 @@ from ralph_tui.present.text.spans import Line, Span, Tone, crop_fair, row, width
 
 
 class Group(StrEnum):
-    """Where a task is; the values are the words on the screen, in the order shown."""
+    """The groups of the board, in the order shown. The values are the words on the screen."""
 
     WORKING = "in progress"
     READY = "ready"
@@ -37,27 +37,27 @@ _LOOK = {
 
 
 def look_of_group(group: Group) -> tuple[str, Tone]:
-    """Return the name of the sign and the tone of a group."""
+    """Return the name of a group's sign, and the group's tone."""
     return _LOOK[group]
 
 
 class BoardRow(NamedTuple):
-    """One row: the heading of a group (no task), a line of a task's title, or what a task waits for."""
+    """One row: the heading of a group (without a task), a line of a task's title, or an extra line of a task."""
 
     group: Group
     task: Task | None = None
     extra: str = ""
     size: int = 0
     folded: bool = False
-    """Of a heading: its tasks are hidden."""
+    """For a heading, whether the group's tasks are hidden."""
     title: str = ""
-    """What this row shows of the title; empty for the whole."""
+    """The part of the title on this row; empty for the whole title."""
     part: int = 0
-    """Which row of its task it is."""
+    """The index of the row among the task's rows."""
 
 
 def group_of(task: Task, done: set[str] | frozenset[str]) -> Group:
-    """Tell the group of a task, given the ids that are complete."""
+    """Return the group of a task, given the ids of the complete tasks."""
     if task.status is TaskStatus.IN_PROGRESS:
         return Group.WORKING
     if task.status is TaskStatus.COMPLETE:
@@ -70,41 +70,45 @@ def group_of(task: Task, done: set[str] | frozenset[str]) -> Group:
 
 
 def complete_ids(tasks: Iterable[Task]) -> frozenset[str]:
-    """Collect the ids of the complete tasks."""
+    """Return the ids of the complete tasks."""
     return frozenset(t.id for t in tasks if t.status is TaskStatus.COMPLETE)
 
 
 COST_FROM = 36
-"""Cells from which a board has room for the cost of each task."""
+"""The width of the board from which costs are shown."""
 
-_BEFORE_A_PLAN = {
-    Phase.DISCOVERY: "No plan yet; discovery comes first.",
-    Phase.PLANNING: "No plan yet; planning makes it now.",
+_NO_PLAN_BY_PHASE = {
+    Phase.DISCOVERY: "No plan yet. Discovery comes first.",
+    Phase.PLANNING: "No plan yet. Ralph is planning now.",
 }
 
 
 def why_empty(view: LoopView) -> str:
-    """Say what a board without tasks waits for; nothing before the project is read."""
+    """Return why the board has no tasks, or an empty string until the project is read."""
     if not view.is_known:
         return ""
     resting = view.run_state in RESTING
-    return "No plan yet." if resting else _BEFORE_A_PLAN.get(view.phase, "The plan has no tasks.")
+    return (
+        "No plan yet." if resting else _NO_PLAN_BY_PHASE.get(view.phase, "The plan has no tasks.")
+    )
 
 
 SIGN = 4
-"""Cells of a task's sign, with the spaces around it."""
+"""Cells of a task's sign and the spaces around it."""
 
 
 def title_cells(task: Task) -> int:
-    """Return how wide a board shows the whole of a task in one line."""
-    beside = width_of(_right(Group.READY, task, COST_FROM))
-    return _before_title(task) + cell_len(task.title) + (beside + 1 if beside else 0)
+    """Return how many cells a task needs to fit on one line."""
+    right = width_of(_right_spans(Group.READY, task, COST_FROM))
+    return _cells_before_title(task) + cell_len(task.title) + (right + 1 if right else 0)
 
 
 def wanted_cells(tasks: Iterable[Task], width: int) -> int:
-    """Return how many cells the board wants of a screen: those in which each title fits into one line.
+    """Return the cells that the board needs to show each title on one line, up to its maximum.
 
-    The search ends at the most that the board may have.
+    Args:
+        tasks: The tasks of the board.
+        width: Cells of the screen.
     """
     most, widest = most_board(width), 0
     for task in tasks:
@@ -114,35 +118,35 @@ def wanted_cells(tasks: Iterable[Task], width: int) -> int:
     return widest
 
 
-def title_parts(group: Group, task: Task, width: int, *, all_done: bool = False) -> list[str]:
-    """Return the title in one line, or in two where one is too short.
+def title_parts(group: Group, task: Task, width: int, *, whole: bool = False) -> list[str]:
+    """Return the title of a task as the lines to show.
 
     Args:
-        group: Where the task is; what is done stays in one line while other tasks are open.
+        group: The task's group.
         task: The task.
         width: Cells of a row; 0 for rows that are never folded.
-        all_done: Whether no task is open, so that there is room for all of what was done.
+        whole: Whether there is room for all titles. If not, complete tasks take one line, others at most two.
     """
-    title, before = task.title, _before_title(task)
-    beside = width_of(_right(group, task, width))
-    room = width - before - (beside + 1 if beside else 0)
-    quiet = group is Group.DONE and not all_done
-    if quiet or room < _LEAST or cell_len(title) <= room:
+    title = task.title
+    right = width_of(_right_spans(group, task, width))
+    room = width - _cells_before_title(task) - (right + 1 if right else 0)
+    stays_short = group is Group.DONE and not whole
+    if stays_short or room < _MIN_FOLDED_TITLE or cell_len(title) <= room:
         return [title]
     first, *rest = wrap(title, room)
-    return [first, " ".join(rest)]
+    return [first, *rest] if whole else [first, " ".join(rest)]
 
 
-_LEAST = 12
-"""Cells that a title needs to be folded; in fewer a second line would not say much more."""
+_MIN_FOLDED_TITLE = 12
+"""Titles are folded only if they have this many cells, because a second line would add little otherwise."""
 
 
-def _before_title(task: Task) -> int:
+def _cells_before_title(task: Task) -> int:
     return SIGN + cell_len(task.id) + 2
 
 
-def _right(group: Group, task: Task, width: int) -> list[Span]:
-    """Return what is right of a title: the task's own model, that nothing verified it, the cost."""
+def _right_spans(group: Group, task: Task, width: int) -> list[Span]:
+    """Return what is shown right of a title: the task's own model, whether it is unverified, and its cost."""
     own = task.model if task.model and group is not Group.DONE else ""
     right = [Span(f"  {own}", Tone.INFO)] if own else []
     if task.is_unverified:
@@ -154,7 +158,7 @@ def _right(group: Group, task: Task, width: int) -> list[Span]:
 
 def board_line(item: BoardRow, width: int, glyphs: Glyphs) -> Line:
     """Draw one row in `width` cells."""
-    name, tone = _LOOK[item.group]
+    sign, tone = _LOOK[item.group]
     if item.task is None:
         fold = [Span(f"{glyphs.chevron} ", Tone.MUTED)] if item.folded else []
         count = f"  {item.size:,}{' hidden' if item.folded else ''}"
@@ -165,34 +169,32 @@ def board_line(item: BoardRow, width: int, glyphs: Glyphs) -> Line:
     quiet = item.group in (Group.DONE, Group.WAITING, Group.HELD)
     title = Span(item.title or item.task.title, Tone.MUTED if quiet else Tone.TEXT)
     if item.part:
-        return row([Span(" " * _before_title(item.task)), title], [], width, cut=crop_fair)
+        return row([Span(" " * _cells_before_title(item.task)), title], [], width, cut=crop_fair)
     if item.task.is_unverified:
-        name, tone = "warning", Tone.WARN
+        sign, tone = "warning", Tone.WARN
     left = [
-        Span(f"  {getattr(glyphs, name)} ", tone),
+        Span(f"  {getattr(glyphs, sign)} ", tone),
         Span(f"{item.task.id}  ", Tone.MUTED if quiet else Tone.INFO),
         title,
     ]
-    return row(left, _right(item.group, item.task, width), width, cut=crop_fair)
+    return row(left, _right_spans(item.group, item.task, width), width, cut=crop_fair)
 
 
 NO_PLAN = "There is no plan to build."
-LOOK_BACK = (
-    "{iterations} has the changes of each iteration, {memory} the report, {history} the cost."
-)
-_BEGIN = "Press {request} and say what to build, or {add} to add a task."
+LOOK_BACK = "Press {iterations} for changes, {memory} for the report, {history} for costs"
+_HOW_TO_BEGIN = "Press {request} to describe what to build, or {add} to add a task."
 
 
 def next_task(tasks: Iterable[Task]) -> Task | None:
-    """Find the task that is built first: a ready one, or one that a killed run left in progress."""
+    """Return the task that a run would build first: a ready one, or one that a killed run left in progress."""
     every = list(tasks)
     done = complete_ids(every)
     ready = (task for task in every if group_of(task, done) in (Group.READY, Group.WORKING))
     return min(ready, key=lambda task: task.priority, default=None)
 
 
-def sizes_of(tasks: Iterable[Task]) -> dict[Group, int]:
-    """Count the tasks of each group."""
+def group_sizes(tasks: Iterable[Task]) -> dict[Group, int]:
+    """Return the number of tasks in each group."""
     every = list(tasks)
     done = complete_ids(every)
     sizes = dict.fromkeys(Group, 0)
@@ -202,36 +204,40 @@ def sizes_of(tasks: Iterable[Task]) -> dict[Group, int]:
 
 
 def nothing_ready(sizes: Mapping[Group, int]) -> tuple[str, str]:
-    """Say what is left, and what can be done about it; the second text names keys."""
+    """Return why no task is ready, and advice that names keys."""
     held, blocked = sizes[Group.HELD], sizes[Group.BLOCKED]
     if not (held or blocked or sizes[Group.WAITING]):
-        return "Every task is complete.", f"Press {{request}} to ask for more. {LOOK_BACK}"
-    left = "No task is ready: what is left is {} or waits for something that is."
+        return "Every task is complete.", f"{LOOK_BACK}, {{request}} for a new request."
+    left = "No task is ready. The rest are {}, or depend on tasks that are."
     if not held:
         advice = "Edit the plan, or select a blocked task and press {retry} to retry it."
         return left.format("blocked"), advice
     if not blocked:
         return left.format("held"), "Select a held task and press {hold} to release it."
-    advice = "Press {detail} on a task: its menu releases a held one and retries a blocked one."
-    return left.format("held, blocked"), advice
+    advice = "Press {detail} on a task to release or retry it from its menu."
+    return left.format("held or blocked"), advice
 
 
 def why_not_build(view: LoopView, request: str | None) -> str:
-    """Say why a run would end at once, in a sentence that names keys; empty when there is work.
+    """Return why a run would end immediately, as text that names keys, or an empty string if there is work.
 
-    `request` is what was asked for and is not done yet; None while that is not known.
+    Args:
+        view: The loop.
+        request: The request that is not done yet; None while that is unknown.
     """
-    unread = not view.is_known
-    if unread or next_task(view.tasks.values()) is not None or _goes_on(view, request):
+    has_task = next_task(view.tasks.values()) is not None
+    if not view.is_known or has_task or _has_work_without_task(view, request):
         return ""
     if not view.tasks:
-        return f"{NO_PLAN} {_BEGIN}"
-    return " ".join(nothing_ready(sizes_of(view.tasks.values())))
+        return f"{NO_PLAN} {_HOW_TO_BEGIN}"
+    return " ".join(nothing_ready(group_sizes(view.tasks.values())))
 
 
-def _goes_on(view: LoopView, request: str | None) -> bool:
-    """Tell whether there is work without a task: to ask, to plan, to check what was built."""
+def _has_work_without_task(view: LoopView, request: str | None) -> bool:
+    """Return whether there is work in a phase without tasks: discovery, planning or validation."""
     if view.run_state is RunState.COMPLETE:
         return False
-    built = view.tasks.complete == len(view.tasks)  # or not planned yet
-    return request is None or (bool(request) and (view.phase is not Phase.BUILDING or built))
+    nothing_to_build = view.tasks.complete == len(view.tasks)
+    return request is None or (
+        bool(request) and (view.phase is not Phase.BUILDING or nothing_to_build)
+    )

@@ -1,11 +1,12 @@
-"""Draws the plan as a graph: one line per task in the order of work, with lanes to what needs it.
+"""Draw the plan as a graph: one line per task in work order, with lanes to the tasks that depend on it.
 
     ○    1 Package
     ├─○  2 Titles
     ○ │  3 Numbers
     └─○  4 Command
 
-Every edge is a line from one sign to another. Signs below each other without a line are not joined. Pure functions.
+Every dependency is a line from one sign to another. Signs without a line between them are not connected.
+Pure functions.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -18,49 +19,48 @@ from ralph_tui.present.text.parts import LazyLines, LineBlock
 from ralph_tui.present.text.spans import Line, Span, Tone, crop_fair, row, width_of
 
 _UP, _DOWN, _LEFT, _RIGHT = 1, 2, 4, 8
-"""Ways out of a cell, as `Glyphs.joints` counts them."""
+"""The directions in which a line leaves a cell, as bits of an index into `Glyphs.joints`."""
 
-
-MOST = 500
-"""Tasks that are drawn at the most; nobody reads a graph of more."""
+MAX_TASKS = 500
+"""How many tasks are drawn at most; nobody reads a larger graph."""
 
 
 def graph_blocks(
     order: Sequence[Task], tasks: Mapping[str, Task], width: int, glyphs: Glyphs
 ) -> list[LineBlock]:
-    """Draw every task with its lanes, and in words what it waits for where there is room.
+    """Draw the tasks with their lanes and, if there is room, their dependencies in words.
 
     Args:
-        order: The `work_order` of the tasks, which takes longer to find than the drawing.
-        tasks: Every task by id.
+        order: The tasks in `work_order`, which takes longer to compute than the drawing.
+        tasks: All tasks by id.
         width: Cells of a line.
         glyphs: The signs to draw with.
     """
     done = complete_ids(tasks.values())
-    drawn = list(lanes(order[:MOST], max(4, width // 8), glyphs))
+    drawn = list(lanes(order[:MAX_TASKS], max(4, width // 8), glyphs))
     widest = max((len(before + after) for _, before, after in drawn), default=0)
 
     def line(task: Task, before: str, after: str) -> list[Line]:
-        name, tone = look_of_group(group_of(task, done))
+        sign, tone = look_of_group(group_of(task, done))
         after = after.ljust(widest - len(before))
         left = [
             Span(before, Tone.FAINT),
-            Span(getattr(glyphs, name), tone),
-            Span(f"{after[1:]} ", Tone.FAINT),  # the sign is in its own lane's cell
+            Span(getattr(glyphs, sign), tone),
+            Span(f"{after[1:]} ", Tone.FAINT),  # the sign replaces the first cell
         ]
         room = width - width_of(left)
-        said = [Span(f"{task.id}  ", Tone.INFO), Span(task.title)]
-        right = _after(task, tasks, room)
-        return [row([*left, *said], right, width, glyphs.ellipsis, crop_fair)]
+        name_and_title = [Span(f"{task.id}  ", Tone.INFO), Span(task.title)]
+        right = _dependency_note(task, tasks, room)
+        return [row([*left, *name_and_title], right, width, glyphs.ellipsis, crop_fair)]
 
     blocks = [LineBlock(one[0].id, LazyLines(partial(line, *one)), folds=False) for one in drawn]
-    if len(order) > MOST:
-        text = f"{len(order) - MOST:,} more tasks; the list has them all"
+    if len(order) > MAX_TASKS:
+        text = f"{len(order) - MAX_TASKS:,} more tasks; the list has them all"
         blocks.append(LineBlock(None, [[Span(text, Tone.MUTED)]]))
     return blocks or [LineBlock(None, [[Span("The plan is empty", Tone.MUTED)]])]
 
 
-def _after(task: Task, tasks: Mapping[str, Task], room: int) -> Line:
+def _dependency_note(task: Task, tasks: Mapping[str, Task], room: int) -> Line:
     missing = [dep for dep in task.dependencies if dep not in tasks]
     if missing:
         return [Span(f"  {', '.join(missing)} is not in the plan", Tone.BAD)]
@@ -70,9 +70,9 @@ def _after(task: Task, tasks: Mapping[str, Task], room: int) -> Line:
 
 
 def lanes(order: Sequence[Task], most: int, glyphs: Glyphs) -> Iterator[tuple[Task, str, str]]:
-    """Yield each task with what is drawn left and right of its sign, in at most `most` lanes."""
+    """Yield each task with the lanes left and right of its sign, in at most `most` lanes."""
     owners: list[str] = []
-    """The task each lane comes from; empty where a lane is free."""
+    """The task from which each lane starts; empty if the lane is free."""
     open_ends = {task_id: len(others) for task_id, others in needing(order).items()}
     before = ""
     for task in order:
@@ -82,11 +82,11 @@ def lanes(order: Sequence[Task], most: int, glyphs: Glyphs) -> Iterator[tuple[Ta
             open_ends[dep] -= 1
         ending = [at for at in joined if not open_ends[owners[at]]]
         free = owners.index("") if "" in owners else len(owners)
-        # Straight below the task before it, this one would be joined to it without a line.
+        # A sign directly below the previous task's would look connected to it.
         straight = (at for at in ending if owners[at] != before)
         node = next(straight, free)
         cells = _cells(owners, node, joined, ending)
-        yield task, _drawn(cells[:node], glyphs), _drawn(cells[node:], glyphs)
+        yield task, _lane_text(cells[:node], glyphs), _lane_text(cells[node:], glyphs)
         for at in ending:
             owners[at] = ""
         if node == len(owners) and node < most:
@@ -101,7 +101,7 @@ def lanes(order: Sequence[Task], most: int, glyphs: Glyphs) -> Iterator[tuple[Ta
 def _cells(
     owners: Sequence[str], node: int, joined: Collection[int], ending: Collection[int]
 ) -> list[tuple[int, int]]:
-    """Find for each lane the ways out of its cell and of the gap right of it."""
+    """Return for each lane the directions of its cell and of the gap to the right."""
     low, high = min((node, *joined)), max((node, *joined))
     cells = []
     for at in range(max(len(owners), node + 1)):
@@ -110,12 +110,12 @@ def _cells(
             ways = _UP | (0 if at in ending else _DOWN)
             ways |= (_LEFT if at > low else 0) | (_RIGHT if at < high else 0)
         elif at < len(owners) and owners[at]:
-            ways = _UP | _DOWN  # a crossing line is drawn below it
+            ways = _UP | _DOWN  # hides a line that crosses it
         elif low < at < high:
             ways = _LEFT | _RIGHT
         cells.append((ways, _LEFT | _RIGHT if low <= at < high else 0))
     return cells
 
 
-def _drawn(cells: Sequence[tuple[int, int]], glyphs: Glyphs) -> str:
+def _lane_text(cells: Sequence[tuple[int, int]], glyphs: Glyphs) -> str:
     return "".join(glyphs.joints[ways] + glyphs.joints[gap] for ways, gap in cells)

@@ -1,6 +1,6 @@
-"""Writes events as lines for a log: `ralph` without a screen, and the journal written out.
+"""Write events as lines of a log, for `ralph` without a screen and for the journal as text.
 
-A line says what the stream on the screen says, and a tool call looks the same in both.
+The lines have the same words as the stream on the screen, and show tool calls the same way.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -27,13 +27,13 @@ from ralph_tui.present.tools.calls import LOOK_OF_CALL, STATE_OF, Call, CallStat
 from ralph_tui.present.tools.renderers import renderer_for
 
 LIMIT = 600
-"""Characters of one line at the most."""
+"""Maximum characters of one line."""
 
 MOST_DETAILS = 10
-"""Lines shown below a sentence."""
+"""Maximum lines of details below a sentence."""
 
 VERBOSE_DETAILS = 40
-"""The same where everything is wanted."""
+"""Maximum lines of details in verbose mode."""
 
 _STYLES = {
     Tone.MUTED: "dim",
@@ -51,14 +51,14 @@ _IN_ITERATION = frozenset(
         *(ev.QuestionAnswered, ev.SpecsChecked, ev.AllowanceReported),
     }
 )
-"""Events that are indented below their iteration."""
+"""Events that are indented below the heading of their iteration."""
 
 _WITH_DETAILS = frozenset({ev.ReviewFinished, ev.SpecsChecked, ev.ValidationFinished})
-"""Events whose details a log shows too."""
+"""Events whose details are shown even without verbose mode."""
 
 _HINTS: Mapping[type[ev.EventBase], str] = {
-    ev.ApprovalRequested: "decide from anywhere: ralph approve, or ralph reject --reason TEXT",
-    ev.LimitWait: "retry now: ralph retry",
+    ev.ApprovalRequested: "to decide: ralph approve, or ralph reject --reason TEXT",
+    ev.LimitWait: "to retry now: ralph retry",
 }
 
 SCREEN_ONLY = frozenset(
@@ -67,11 +67,11 @@ SCREEN_ONLY = frozenset(
         *(ev.LoopFound, ev.LoopLost, ev.ProjectRead, ev.ProjectUnreadable),
     }
 )
-"""Events that a log leaves out: live text and figures, and what an attached screen finds."""
+"""Events that a log leaves out: live text, live figures and events of an attached screen."""
 
 
 class LogLine(NamedTuple):
-    """One line of text, already inert; `style` is Rich's and may be lost without harm."""
+    """One line of inert text, with an optional Rich style."""
 
     text: str
     style: str = ""
@@ -82,15 +82,15 @@ class LogLine(NamedTuple):
 
 
 def log_line(text: str, style: str = "", indent: int = 0) -> LogLine:
-    """Make a line from text that may come from a model, a tool or a file."""
+    """Return a line with text that may come from a model, a tool or a file, made inert."""
     return LogLine(one_line(text, LIMIT), style, indent)
 
 
 class EventPrinter:
-    """Writes a run line by line; keeps the view and the calls that have not ended."""
+    """Writes the events of a run as lines. Keeps the view of the loop and the open tool calls."""
 
     def __init__(self, glyphs: Glyphs = UNICODE, *, verbose: bool = False) -> None:
-        """Start with nothing written; `verbose` adds what tools and checks print."""
+        """Start without events; `verbose` adds the output of tools and checks."""
         self.glyphs = glyphs
         self.verbose = verbose
         self.view = LoopView()
@@ -98,7 +98,7 @@ class EventPrinter:
         self._deduplicator = Deduplicator()
 
     def lines(self, event: ev.Event) -> Iterator[LogLine]:
-        """Write one more event; an event that repeats what is known has no line."""
+        """Yield the lines for the next event; none if the event repeats what is known."""
         self.view = reduce(self.view, event)
         kind = type(event)
         if kind in SCREEN_ONLY:
@@ -107,10 +107,10 @@ class EventPrinter:
         if (own := OWN_LINES.get(kind)) is not None:
             yield from own(self, event)
         elif is_news and (sentence := sentence_of(event)) is not None:
-            yield from self.say(kind, sentence)
+            yield from self.sentence_lines(kind, sentence)
 
-    def say(self, kind: type[ev.EventBase], sentence: Sentence) -> Iterator[LogLine]:
-        """Write a sentence as a line, with its details and a hint below it."""
+    def sentence_lines(self, kind: type[ev.EventBase], sentence: Sentence) -> Iterator[LogLine]:
+        """Yield the line of a sentence, with its details and a hint below it."""
         indent = 1 if kind in _IN_ITERATION else 0
         text = sentence.line or f"{sentence.label} {sentence.text}"
         if sentence.right and not sentence.line:
@@ -126,38 +126,38 @@ class EventPrinter:
         if hint := _HINTS.get(kind):
             yield log_line(hint, "dim", 2)
 
-    def printed(self, output: str, indent: int) -> Iterator[LogLine]:
-        """Write the end of what a tool or a check printed, where everything is wanted."""
+    def output_lines(self, output: str, indent: int) -> Iterator[LogLine]:
+        """Yield the end of the output of a tool or check, in verbose mode only."""
         lines = output.strip().splitlines() if self.verbose else []
         if (left := len(lines) - VERBOSE_DETAILS) > 0:
-            yield log_line(f"{plural(left, 'line')} before:", "dim", indent)
+            yield log_line(f"{plural(left, 'earlier line')} not shown:", "dim", indent)
         yield from (log_line(text, "dim", indent) for text in lines[-VERBOSE_DETAILS:])
 
 
 def question_lines(signs: Glyphs, asked: AskedQuestion) -> Iterator[LogLine]:
-    """Write a question with its numbered options."""
+    """Yield the lines of a question with its numbered options."""
     question = asked.question
     header = f" ({question.header})" if question.header else ""
-    several = ", several may be chosen" if question.multi_select else ""
+    note = " (choose any number)" if question.multi_select else ""
     yield log_line(
-        f"{signs.asking} {asked.phase} asks{header}: {question.question}{several}", "bold cyan"
+        f"{signs.asking} {asked.phase} asks{header}: {question.question}{note}", "bold cyan"
     )
     if asked.permission is not None:
-        yield from _permission(asked.permission)
+        yield from _permission_lines(asked.permission)
     for number, option in enumerate(question.options, 1):
         about = f" {signs.between} {option.description}" if option.description else ""
         yield log_line(f"{number}. {option.label}{about}", "", 2)
 
 
-def _permission(wanted: Permission) -> Iterator[LogLine]:
-    """Write the whole call, however long, and why a person is asked about it."""
-    yield log_line("runs:" if wanted.asked else "the whole of it:", "dim", 2)
-    yield from (LogLine(inert(text), "", 3) for text in wanted.argument.splitlines())
-    if wanted.asked:
+def _permission_lines(permission: Permission) -> Iterator[LogLine]:
+    """Yield the complete call, however long, and why a person is asked about it."""
+    yield log_line("runs:" if permission.asked else "the full call:", "dim", 2)
+    yield from (LogLine(inert(text), "", 3) for text in permission.argument.splitlines())
+    if permission.asked:
         yield log_line("as the agent wrote it:", "dim", 2)
-        yield from (LogLine(inert(text), "", 3) for text in wanted.asked.splitlines())
-    if wanted.reason:
-        yield log_line(f"because {wanted.reason} ({wanted.rule})", "dim", 2)
+        yield from (LogLine(inert(text), "", 3) for text in permission.asked.splitlines())
+    if permission.reason:
+        yield log_line(f"because {permission.reason} ({permission.rule})", "dim", 2)
 
 
 def _loop_started(_: EventPrinter, e: ev.LoopStarted) -> Iterator[LogLine]:
@@ -180,7 +180,7 @@ def _iteration_started(p: EventPrinter, e: ev.IterationStarted) -> Iterator[LogL
 
 
 def _iteration_finished(p: EventPrinter, e: ev.IterationFinished) -> Iterator[LogLine]:
-    """Write the outcome as the screen has it, with the size of the context and the project's costs."""
+    """Yield the outcome in the words of the screen, with the context use and the project's cost."""
     sentence = sentence_of(e)
     assert sentence is not None
     capacity = p.view.budget.total_capacity
@@ -189,7 +189,7 @@ def _iteration_finished(p: EventPrinter, e: ev.IterationFinished) -> Iterator[Lo
         f"{took(e.seconds)}, {money(e.cost_usd)} ({money(p.view.costs.total)} in total), "
         f"context {tokens(e.context_tokens)}{share}"
     )
-    yield from p.say(type(e), replace(sentence, right=figures))
+    yield from p.sentence_lines(type(e), replace(sentence, right=figures))
 
 
 def _assistant_text(p: EventPrinter, e: ev.AssistantText) -> Iterator[LogLine]:
@@ -198,7 +198,7 @@ def _assistant_text(p: EventPrinter, e: ev.AssistantText) -> Iterator[LogLine]:
 
 
 def _tool_started(p: EventPrinter, e: ev.ToolStarted) -> Iterator[LogLine]:
-    known = p.calls.get(e.tool_id)  # a denial may come before the start of its call
+    known = p.calls.get(e.tool_id)  # a denial may arrive before the start of its call
     denial = known.denial if known else None
     p.calls[e.tool_id] = Call(e.tool_id, e.name, e.input, denial=denial)
     yield from ()
@@ -213,16 +213,16 @@ def _tool_finished(p: EventPrinter, e: ev.ToolFinished) -> Iterator[LogLine]:
     is_ok = call.state is CallState.OK
     word = "" if is_ok else f" {look.word}"
     result = one_line(renderer_for(call).note(call), 120)
-    said = f", {result}" if result else ""
+    note = f", {result}" if result else ""
     about = f"{getattr(p.glyphs, look.glyph)} {_call_text(call)}"
-    text = f"{about} {p.glyphs.between} {took(e.seconds)}{word}{said}"
+    text = f"{about} {p.glyphs.between} {took(e.seconds)}{word}{note}"
     indent = 2 if e.parent_id else 1
     yield log_line(text, "" if is_ok else _STYLES[look.tone], indent)
-    yield from p.printed(e.output, indent + 1)
+    yield from p.output_lines(e.output, indent + 1)
 
 
 def _call_text(call: Call) -> str:
-    """Write the tool's verb and what the call is about, as on the screen."""
+    """Return the tool's verb and the subject of the call, as on the screen."""
     renderer = renderer_for(call)
     return one_line(f"{renderer.verb} {renderer.argument(call)}", 160)
 
@@ -240,10 +240,10 @@ def _tool_denied(p: EventPrinter, e: ev.ToolDenied) -> Iterator[LogLine]:
 
 
 def _tool_allowed(p: EventPrinter, e: ev.ToolAllowed) -> Iterator[LogLine]:
-    """Write that an earlier answer allows the call; a new answer has its own line."""
+    """Yield a line if an earlier answer allows the call; a new answer has its own line."""
     if e.scope == "again":
         call = p.calls.get(e.tool_id) or Call(e.tool_id, e.name, {})
-        why = f"allowed for this session before ({e.rule})"
+        why = f"allowed earlier for this session ({e.rule})"
         yield log_line(f"{p.glyphs.ok} {_call_text(call)} {p.glyphs.between} {why}", "", 1)
 
 
@@ -259,30 +259,30 @@ def _gate_checked(p: EventPrinter, e: ev.GateChecked) -> Iterator[LogLine]:
     receipt, look = e.receipt, RECEIPT[e.receipt.status]
     code = f", exit {receipt.exit_code}" if receipt.exit_code else ""
     counts = f", {receipt.counts.text}" if receipt.counts else ""
-    is_told = receipt.reason == f"exit status {receipt.exit_code}"
-    why = f": {one_line(receipt.reason, 240)}" if receipt.reason and not is_told else ""
+    repeats_code = receipt.reason == f"exit status {receipt.exit_code}"
+    why = f": {one_line(receipt.reason, 240)}" if receipt.reason and not repeats_code else ""
     outcome = f"{look.word}{code}, {took(receipt.seconds)}{counts}{why}"
     text = f"{getattr(p.glyphs, look.glyph)} {receipt.command} {p.glyphs.between} {outcome}"
     yield log_line(text, "" if receipt.ok else "yellow", 2)
-    yield from p.printed(receipt.tail, 3)
+    yield from p.output_lines(receipt.tail, 3)
 
 
 def _step_finished(p: EventPrinter, e: ev.StepFinished) -> Iterator[LogLine]:
-    """Write the outcome, and the end of what a failed step printed."""
+    """Yield the outcome, and the end of a failed step's output."""
     sentence = sentence_of(e)
     assert sentence is not None
-    yield from p.say(type(e), sentence)
+    yield from p.sentence_lines(type(e), sentence)
     if p.verbose:
-        yield from p.printed(e.tail, 2)
+        yield from p.output_lines(e.tail, 2)
     elif e.outcome is StepOutcome.FAILED:
-        printed = e.tail.strip().splitlines()[-MOST_DETAILS:]
-        yield from (log_line(text, "dim", 2) for text in printed)
+        tail = e.tail.strip().splitlines()[-MOST_DETAILS:]
+        yield from (log_line(text, "dim", 2) for text in tail)
 
 
 def _question_asked(p: EventPrinter, e: ev.QuestionAsked) -> Iterator[LogLine]:
     yield from question_lines(p.glyphs, e.question)
     if e.question.is_open:
-        yield log_line(f"answer from anywhere: ralph answer {e.question.id} TEXT", "dim", 2)
+        yield log_line(f"to answer: ralph answer {e.question.id} TEXT", "dim", 2)
 
 
 def _loop_finished(p: EventPrinter, e: ev.LoopFinished) -> Iterator[LogLine]:
@@ -301,9 +301,9 @@ def _loop_finished(p: EventPrinter, e: ev.LoopFinished) -> Iterator[LogLine]:
         for name, text in facts.items():
             yield log_line(f"{name}: {text}", "", 1)
     label, reason = ENDS[e.status], one_line(e.reason, 600)
-    said = reason if reason.startswith(label) else f"{label}: {reason}"
-    stop = "." if e.hint and not said.endswith(".") else ""
-    yield log_line(zoned(f"ralph: {said}{stop} {e.hint}"), tone)
+    ending = reason if reason.startswith(label) else f"{label}: {reason}"
+    stop = "." if e.hint and not ending.endswith(".") else ""
+    yield log_line(zoned(f"ralph: {ending}{stop} {e.hint}"), tone)
 
 
 OWN_LINES: Mapping[type[ev.EventBase], Callable[[EventPrinter, Any], Iterator[LogLine]]] = {
@@ -321,4 +321,4 @@ OWN_LINES: Mapping[type[ev.EventBase], Callable[[EventPrinter, Any], Iterator[Lo
     ev.StepFinished: _step_finished,
     ev.QuestionAsked: _question_asked,
 }
-"""Events with lines of their own: the screen shows them as a heading, a call, a check or a dialog."""
+"""Events with special lines. The screen shows them as a heading, a call, a check or a dialog."""

@@ -1,7 +1,7 @@
-"""Says in one sentence what an event means: one table for the stream and for a log.
+"""Put each event into one sentence, for both the stream and the log.
 
-The stream on the screen shows `label` in a column of its own. A log has no columns, so its line is `line`, or the label
-followed by the text.
+The stream on the screen has a column for the label. The log has no columns and shows `line`, or the label followed
+by the text.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +11,7 @@ from typing import Any
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.formatting import duration, plural, took
 from ralph_tui.domain.labels import ENDS, FAILURES
-from ralph_tui.domain.permissions import answer_told
+from ralph_tui.domain.permissions import answer_text
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import DECISIONS, Phase
 from ralph_tui.domain.run.breaker import BreakerState
@@ -27,16 +27,16 @@ from ralph_tui.present.tools.renderers import option_texts
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """Says one event in words.
+    """An event in words.
 
     Attributes:
         glyph: The name of a field of `Glyphs`.
         label: The subject, in a word or two.
         text: What happened.
         tone: The color.
-        right: Figures, or who did it; shown at the end of the line.
-        more: What only a detail shows, over as many lines as it takes.
-        line: The whole line of a log, where label and text do not read as one sentence.
+        right: Figures, or who did it, for the end of the line.
+        more: Details, possibly on several lines.
+        line: The line of the log, if label and text together do not read well.
     """
 
     glyph: str
@@ -49,7 +49,7 @@ class Sentence:
 
 
 _PHASES = frozenset(Phase)
-"""Ids of the iterations and checks of a phase without tasks."""
+"""The task ids in events of phases without tasks."""
 
 _END = {
     ev.LoopStatus.COMPLETE: ("ok", Tone.OK),
@@ -69,18 +69,30 @@ _LEVEL = {
 }
 
 
+def by_whom(by: str) -> str:
+    """Return who decided, in words; empty if nobody is named."""
+    if by == AUTOMATIC:
+        return f"automatically ({by})"
+    return f"by {by}" if by else ""
+
+
+AUTOMATIC = "demo"
+"""The name under which the demo's automatic person decides."""
+
+
 def _loop_started(e: ev.LoopStarted) -> Sentence:
     bounds = f"at most {plural(e.max_iterations, 'iteration')}" if e.max_iterations else ""
-    parts = [_BEGINS.get(e.phase, f"phase {e.phase}"), e.model, bounds]
-    return Sentence("current", "loop started", ", ".join(p for p in parts if p), Tone.INFO)
+    more = "\n".join(part for part in (e.model, bounds) if part)
+    return Sentence("current", "loop started", _BEGINS[e.phase], Tone.INFO, more=more)
 
 
 _BEGINS = {
-    Phase.DISCOVERY: "reads the project, then asks you what is unclear",
-    Phase.PLANNING: "splits the specs into tasks for your approval",
-    Phase.VALIDATION: "runs all checks, then compares the result with the specs",
+    Phase.DISCOVERY: "reading your project, then asking you what is unclear",
+    Phase.PLANNING: "splitting the specs into tasks for your approval",
+    Phase.BUILDING: "building the plan, one task at a time",
+    Phase.VALIDATION: "running all checks, then comparing the result with the specs",
 }
-"""What happens first in a run, and what it will ask of the person."""
+"""What a run does first and what it will ask the person, by phase."""
 
 
 def _loop_finished(e: ev.LoopFinished) -> Sentence:
@@ -89,7 +101,9 @@ def _loop_finished(e: ev.LoopFinished) -> Sentence:
     return Sentence(glyph, f"loop {ENDS[e.status]}", e.reason, tone, right, e.hint)
 
 
-def _plan_loaded(e: ev.PlanLoaded) -> Sentence:
+def _plan_loaded(e: ev.PlanLoaded) -> Sentence | None:
+    if not e.tasks and e.source == "start":
+        return None  # before planning, the empty plan is no news
     size = plural(len(e.tasks), "task")
     who = {"disk": "changed on disk: ", "here": "you changed it: "}.get(e.source, "")
     done = sum(1 for task in e.tasks if task.status is TaskStatus.COMPLETE)
@@ -101,7 +115,7 @@ def _plan_loaded(e: ev.PlanLoaded) -> Sentence:
 def _task_changed(e: ev.TaskChanged) -> Sentence | None:
     task = e.task
     if not (e.reason or task.status is TaskStatus.BLOCKED) or e.reason == ev.PLANNED:
-        return None  # the approval says how many tasks are planned
+        return None  # the approval reports how many tasks are planned
     why = e.reason or "; ".join(task.blockers)
     glyph, tone = "note", Tone.MUTED
     if task.is_held:
@@ -133,14 +147,16 @@ def _session_started(e: ev.SessionStarted) -> Sentence:
 def _gate_started(e: ev.GateStarted) -> Sentence:
     checks, more = plural(len(e.commands), "check"), "\n".join((e.notes, *e.commands))
     text = f"running {checks}" if e.task_id in _PHASES else f"verifying {e.task_id} ({checks})"
-    return Sentence("verifying", "gate", text, Tone.INFO, more=more, line=_of_task(e.task_id, text))
+    return Sentence(
+        "verifying", "gate", text, Tone.INFO, more=more, line=_with_task_id(e.task_id, text)
+    )
 
 
 def _gate_finished(e: ev.GateFinished) -> Sentence:
     about = "" if e.task_id in _PHASES else f"{e.task_id}, "
     basis = GateResult(task_id=e.task_id, receipts=e.receipts).basis
     if e.reviewed:
-        glyph, tone, text = "note", Tone.MUTED, f"{basis}; a reviewer judges the rest"
+        glyph, tone, text = "note", Tone.MUTED, f"{basis}, reviewing the rest"
     elif e.passed:
         glyph, tone = ("warning", Tone.WARN) if e.unverified else ("ok", Tone.OK)
         word = "unverified" if e.unverified else "accepted"
@@ -150,23 +166,23 @@ def _gate_finished(e: ev.GateFinished) -> Sentence:
         glyph, tone = "failed", Tone.BAD
         text = f"rejected: {about}{failed} of {plural(len(e.receipts), 'check')} failed"
     more = "\n".join(("Criteria in prose, not run:", *e.unchecked)) if e.unchecked else ""
-    return Sentence(glyph, "gate", text, tone, more=more, line=_of_task(e.task_id, text))
+    return Sentence(glyph, "gate", text, tone, more=more, line=_with_task_id(e.task_id, text))
 
 
-def _of_task(task_id: str, text: str) -> str:
-    """Name the task or phase where a text of the gate does not."""
+def _with_task_id(task_id: str, text: str) -> str:
+    """Put the id of the task or phase before a text that does not contain it."""
     return text if task_id in text else f"{task_id}: {text}"
 
 
 def _review_started(e: ev.ReviewStarted) -> Sentence:
     about, more = f"{criteria_count(e.criteria)} of {e.task_id}", "\n".join(e.criteria)
     line = f"reviewing {about}" + (f" ({e.model})" if e.model else "")
-    return Sentence("verifying", "review", f"judging {about}", Tone.INFO, e.model, more, line)
+    return Sentence("verifying", "review", f"reviewing {about}", Tone.INFO, e.model, more, line)
 
 
 def _review_finished(e: ev.ReviewFinished) -> Sentence:
     review, cost = e.review, money(e.review.cost_usd)
-    text, more = f"{e.task_id}: {review.told}", "\n".join(evidence_lines(review))
+    text, more = f"{e.task_id}: {review.result_text}", "\n".join(evidence_lines(review))
     glyph, tone = ("failed", Tone.BAD) if review.rejected else ("warning", Tone.WARN)
     if review.agreed:
         glyph, tone = "ok", Tone.OK
@@ -203,13 +219,13 @@ def _step_finished(e: ev.StepFinished) -> Sentence:
     look = STEP[e.outcome]
     text = f"{e.step} {look.word}" + (f": {one_line(e.reason, 400)}" if e.reason else "")
     if e.again_in is not None:
-        text += f"; trying again in {duration(e.again_in)}" if e.again_in else "; trying again"
+        text += f", retrying in {duration(e.again_in)}" if e.again_in else ", retrying"
     cost = money(e.cost_usd) if e.cost_usd else ""
     lasted = took(e.seconds) if e.outcome is not StepOutcome.SKIPPED else ""
     right = "  ".join(part for part in (cost, lasted) if part)
     tone = Tone.WARN if e.again_in is not None else look.tone
-    held = "In the sandbox." if e.sandboxed else ""
-    more = "\n".join(part for part in (e.what, held, e.tail.strip()) if part)
+    sandbox = "In the sandbox." if e.sandboxed else ""
+    more = "\n".join(part for part in (e.what, sandbox, e.tail.strip()) if part)
     return Sentence(look.glyph, "step", text, tone, right, more)
 
 
@@ -233,7 +249,7 @@ def _handoff_started(e: ev.HandoffStarted) -> Sentence:
 
 
 def _handoff_finished(e: ev.HandoffFinished) -> Sentence:
-    how = "" if e.summarised else " from what ralph knows; the model gave no summary"
+    how = "" if e.summarised else " from ralph's records, because the model gave no summary"
     text = f"{e.path} written{how}"
     return Sentence("handoff", "hand-off", text, Tone.INFO, line=f"handed off: {text}")
 
@@ -242,7 +258,7 @@ def _breaker_changed(e: ev.BreakerChanged) -> Sentence | None:
     closed, counts = e.breaker.state is BreakerState.CLOSED, breaker_counts(e.breaker)
     if closed and not (e.reason or counts):
         return None
-    if closed and counts:  # the iteration has the reason
+    if closed and counts:  # the iteration's own sentence has the reason
         return Sentence("warning", "breaker", counts, Tone.WARN)
     state = BREAKER[e.breaker.state].word
     text = f"{state}: {e.reason}" if e.reason else state
@@ -255,7 +271,7 @@ def _breaker_changed(e: ev.BreakerChanged) -> Sentence | None:
 def _api_retry(e: ev.ApiRetry) -> Sentence:
     status = f" ({e.status})" if e.status else ""
     what = e.error or "the model did not answer"
-    text = f"{what}{status}; asking again in {duration(e.delay_seconds)}"
+    text = f"{what}{status}, retrying in {duration(e.delay_seconds)}"
     count = f"{e.attempt}/{e.max_attempts}"
     return Sentence("retry", "waiting", text, Tone.WARN, count, line=f"{text} ({count})")
 
@@ -273,22 +289,22 @@ def _notice(e: ev.Notice) -> Sentence:
 
 
 def unfinished(names: Sequence[str]) -> str:
-    """Say which files are not complete, without a full stop."""
+    """Return which files are incomplete, as a sentence without a full stop."""
     verb = "is" if len(names) == 1 else "are"
     return f"{', '.join(names)} {verb} being written by another program, or cannot be read"
 
 
 def _files_unfinished(e: ev.FilesUnfinished) -> Sentence:
     if not e.names:
-        return Sentence("ok", "files", "whole again")
-    text = f"{unfinished(e.names)}; using the last valid version"
+        return Sentence("ok", "files", "complete again")
+    text = f"{unfinished(e.names)}. Using the last valid version."
     return Sentence("note", "files", text, Tone.INFO, line=text)
 
 
 def _loop_found(e: ev.LoopFound) -> Sentence:
     where = f"process {e.pid}" + (f" on {e.host}" if e.host else "")
     return Sentence(
-        "current", "attached", f"the loop runs in {where}; quitting leaves it alone", Tone.INFO
+        "current", "attached", f"the loop runs in {where} and continues when you quit", Tone.INFO
     )
 
 
@@ -306,40 +322,42 @@ def _question_answered(e: ev.QuestionAnswered) -> Sentence:
     asked, answer = e.question.question, e.question.answer
     about = one_line(asked.header or asked.question, 80)
     if answer is None:
-        text = "withdrawn: the session that asked is gone"
+        text = "withdrawn, because the session that asked has ended"
         return Sentence("asking", "question", text, line=f"{about}: {text}")
     is_plain = e.question.permission is None and not answer.declined
-    text, by = answer_told(e.question), f"by {answer.by}"
+    text, by = answer_text(e.question), by_whom(answer.by)
     tone = Tone.INFO if is_plain else Tone.WARN
     return Sentence("asking", "answer", text, tone, by, line=f"{about}: {text} ({by})")
 
 
-def _uncalled_allowed(e: ev.ToolAllowed) -> Sentence:
-    return Sentence("ok", "reach", e.part, right=f"allowed by {e.by}" if e.by else "allowed before")
+def _host_allowed(e: ev.ToolAllowed) -> Sentence:
+    right = f"allowed {by_whom(e.by)}" if e.by else "allowed before"
+    return Sentence("ok", "reach", e.part, right=right)
 
 
-def _uncalled_denied(e: ev.ToolDenied) -> Sentence:
-    by = f"denied by {e.by}" if e.by else "denied"
+def _host_denied(e: ev.ToolDenied) -> Sentence:
+    by = f"denied {by_whom(e.by)}".strip()
     return Sentence("denied", "reach", e.part, Tone.WARN, by, more=f"Rule: {e.rule}\n{e.reason}")
 
 
 def _approval_requested(e: ev.ApprovalRequested) -> Sentence:
-    text = f"of {DECISIONS[e.kind]} is needed" + (f": {e.summary}" if e.summary else "")
-    line = f"your approval {text}"
+    text = f"{DECISIONS[e.kind]}: {e.summary}" if e.summary else DECISIONS[e.kind]
+    line = f"waiting for your approval of {text}"
     return Sentence("asking", "approval", in_local(text, e.time), Tone.WARN, line=line)
 
 
 def _approval_given(e: ev.ApprovalGiven) -> Sentence:
-    verdict = "given" if e.approved else "refused"
-    text = f"of {DECISIONS[e.kind]} {verdict}" + (f": {e.reason}" if e.reason else "")
-    look = ("ok", Tone.OK) if e.approved else ("failed", Tone.WARN)
-    return Sentence(look[0], "approval", text, look[1], f"by {e.by}" if e.by else "")
+    text = f"{DECISIONS[e.kind]}: {e.reason}" if e.reason else DECISIONS[e.kind]
+    glyph, label, tone = (
+        ("ok", "approved", Tone.OK) if e.approved else ("failed", "rejected", Tone.WARN)
+    )
+    return Sentence(glyph, label, text, tone, by_whom(e.by))
 
 
 def _nobody_answered(e: ev.NobodyAnswered) -> Sentence:
-    line = f"nobody answered in {duration(e.seconds)}: {e.about}"
+    line = f"no answer within {duration(e.seconds)}: {e.about}"
     return Sentence(
-        "stop", "no answer", f"{e.about}, in {duration(e.seconds)}", Tone.WARN, line=line
+        "stop", "no answer", f"{e.about}, within {duration(e.seconds)}", Tone.WARN, line=line
     )
 
 
@@ -366,8 +384,8 @@ def _limit_wait(e: ev.LimitWait) -> Sentence:
     return Sentence("retry", "waiting", text, Tone.WARN, until, line=line)
 
 
-def _told_whole(glyph: str, label: str, text: str, tone: Tone = Tone.MUTED) -> Sentence:
-    """Make a sentence that needs no label."""
+def _without_label(glyph: str, label: str, text: str, tone: Tone = Tone.MUTED) -> Sentence:
+    """Return a sentence whose text alone is the line of the log."""
     return Sentence(glyph, label, text, tone, line=text)
 
 
@@ -389,14 +407,14 @@ SENTENCES: Mapping[type[ev.EventBase], Callable[[Any], Sentence | None]] = {
     ev.StepFinished: _step_finished,
     ev.WorkUndone: _work_undone,
     ev.LearningRecorded: _learning_recorded,
-    ev.InjectionQueued: lambda e: Sentence("guidance", "guidance", f"waits: {e.text}", Tone.INFO),
+    ev.InjectionQueued: lambda e: Sentence("guidance", "guidance", f"queued: {e.text}", Tone.INFO),
     ev.InjectionConsumed: lambda e: Sentence(
-        "guidance", "guidance", f"given to iteration {e.iteration}", Tone.INFO
+        "guidance", "guidance", f"delivered to iteration {e.iteration}", Tone.INFO
     ),
     ev.HandoffStarted: _handoff_started,
     ev.HandoffFinished: _handoff_finished,
     ev.BreakerChanged: _breaker_changed,
-    ev.LimitReached: lambda e: _told_whole("warning", "limit", e.message, Tone.WARN),
+    ev.LimitReached: lambda e: _without_label("warning", "limit", e.message, Tone.WARN),
     ev.ApiRetry: _api_retry,
     ev.AgentFailed: _agent_failed,
     ev.PauseRequested: lambda e: Sentence("pause", "pause", _WHEN[e.now], Tone.WARN),
@@ -404,7 +422,7 @@ SENTENCES: Mapping[type[ev.EventBase], Callable[[Any], Sentence | None]] = {
     ev.LoopPaused: lambda _: Sentence(
         "pause",
         "paused",
-        "until you resume it",
+        "until you resume",
         Tone.WARN,
         line="paused; run `ralph resume` to continue",
     ),
@@ -412,7 +430,7 @@ SENTENCES: Mapping[type[ev.EventBase], Callable[[Any], Sentence | None]] = {
         "current", "resumed", "the loop continues", Tone.INFO, line="resumed"
     ),
     ev.LimitsChanged: lambda e: Sentence(
-        "note", "limits", f"changed for this run: {e.adjusted.told}", Tone.INFO
+        "note", "limits", f"changed for this run: {e.adjusted.summary}", Tone.INFO
     ),
     ev.FilesUnfinished: _files_unfinished,
     ev.Notice: _notice,
@@ -420,10 +438,10 @@ SENTENCES: Mapping[type[ev.EventBase], Callable[[Any], Sentence | None]] = {
     ev.ProjectUnreadable: lambda e: Sentence("failed", "error", e.reason, Tone.BAD),
     ev.LoopFound: _loop_found,
     ev.LoopLost: lambda e: Sentence(
-        "interrupted", "detached", f"process {e.pid} does not run the loop any more"
+        "interrupted", "detached", f"process {e.pid} no longer runs the loop"
     ),
-    ev.ToolAllowed: _uncalled_allowed,
-    ev.ToolDenied: _uncalled_denied,
+    ev.ToolAllowed: _host_allowed,
+    ev.ToolDenied: _host_denied,
     ev.QuestionAsked: _question_asked,
     ev.QuestionAnswered: _question_answered,
     ev.ApprovalRequested: _approval_requested,
@@ -432,17 +450,17 @@ SENTENCES: Mapping[type[ev.EventBase], Callable[[Any], Sentence | None]] = {
     ev.SpecsChecked: _specs_checked,
     ev.ValidationFinished: _validation_finished,
     ev.LimitWait: _limit_wait,
-    ev.LimitWaitEnded: lambda e: _told_whole(
+    ev.LimitWaitEnded: lambda e: _without_label(
         "current", "limit", e.why or "the wait is over", Tone.INFO
     ),
-    ev.AllowanceReported: lambda e: _told_whole(
+    ev.AllowanceReported: lambda e: _without_label(
         "current", "allowance", f"{e.allowance.percent:.0f} % of the {e.allowance.name} window used"
     ),
 }
-"""What says each event; an event that is missing is shown another way, or not at all."""
+"""The function that words each type of event. Other types are shown another way, or not at all."""
 
 
 def sentence_of(event: ev.Event) -> Sentence | None:
-    """Say what an event means, or None where it is shown another way or not at all."""
+    """Return the sentence for an event, or None if the event is shown another way or not at all."""
     make = SENTENCES.get(type(event))
     return make(event) if make else None

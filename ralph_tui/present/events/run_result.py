@@ -1,4 +1,4 @@
-"""Writes what a run came to: for the card on the dashboard, the shell, the lines of a headless run and the report. Pure."""
+"""The result of a run in words, for the dashboard, the shell, the log and the report. Pure functions."""
 
 from collections.abc import Iterable, Sequence
 
@@ -11,7 +11,7 @@ from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.present.text.figures import money, zoned
 
 MOST_COSTS = 6
-"""Tasks whose costs are named."""
+"""How many tasks are listed with their costs."""
 
 _BASES = {
     VerificationOutcome.VERIFIED: "verified by checks",
@@ -24,11 +24,11 @@ _BASES = {
 def result_facts(tasks: Iterable[Task], finished: LoopFinished | None) -> dict[str, str]:
     """Return what was built, how it was verified, what it cost and how to try it, by label.
 
-    A label that has nothing to say is left out.
+    Labels without a value are left out.
 
     Args:
         tasks: The tasks of the plan.
-        finished: How the run ended; None while it runs, and when it was cut off.
+        finished: The run's last event; None while the run continues, and if it was killed.
     """
     listed = tuple(tasks)
     done = [task for task in listed if task.status is TaskStatus.COMPLETE]
@@ -39,9 +39,9 @@ def result_facts(tasks: Iterable[Task], finished: LoopFinished | None) -> dict[s
             f"+{finished.lines_added:,} -{finished.lines_removed:,} lines"
         )
     bases = [
-        f"{len(rests)} {_by(rests, words)}"
+        f"{len(found)} {_with_check_count(found, words)}"
         for outcome, words in _BASES.items()
-        if (rests := [v for task in done if (v := task.verification) and v.outcome is outcome])
+        if (found := [v for task in done if (v := task.verification) and v.outcome is outcome])
     ]
     took: tuple[str, ...] = ()
     if finished:
@@ -57,14 +57,14 @@ def result_facts(tasks: Iterable[Task], finished: LoopFinished | None) -> dict[s
     return {label: text for label, text in facts.items() if text}
 
 
-def _by(rests: Sequence[TaskVerification], words: str) -> str:
-    """Say how many checks it was, where every one of them counted its own."""
-    checks = [one.checks for one in rests]
+def _with_check_count(verifications: Sequence[TaskVerification], words: str) -> str:
+    """Put the number of checks into `words`, if every verification has one."""
+    checks = [verification.checks for verification in verifications]
     return words.replace("checks", plural(sum(checks), "check")) if all(checks) else words
 
 
 def _costs(done: list[Task]) -> str:
-    """Name what each task cost, the dearest first; nothing for a single one."""
+    """Return the cost of each task, the most expensive first; nothing for a single task."""
     paid = sorted(
         ((task.actual_cost_usd, task.id) for task in done if task.actual_cost_usd), reverse=True
     )
@@ -83,7 +83,7 @@ def exit_summary(view: LoopView, finished: LoopFinished) -> tuple[str, ...]:
 
 
 def next_step(tasks: Iterable[Task], finished: LoopFinished) -> str:
-    """Say what to do after a run; empty where there is nothing to do."""
+    """Return what to do after a run, or an empty string."""
     listed = tuple(tasks)
     if finished.status is not LoopStatus.COMPLETE:
         return one_line(finished.hint, 300) or "`ralph status` shows what is left."
@@ -91,4 +91,4 @@ def next_step(tasks: Iterable[Task], finished: LoopFinished) -> str:
         return ""
     commits = any(task.commit is not None for task in listed)
     review = "Review the commits." if commits else "Review the changes and commit them."
-    return f"{review} `ralph report` shares the result, `ralph undo TASK` takes a task back."
+    return f"{review} `ralph report` shares the result, `ralph undo TASK` reverts a task."

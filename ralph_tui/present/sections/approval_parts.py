@@ -1,4 +1,4 @@
-"""Shows what a person is asked to agree to: specs, plan, validation report. Pure functions."""
+"""Show what a person is asked to approve: specs, plan, validation report. Pure functions."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -24,32 +24,35 @@ from ralph_tui.present.text.status_labels import RECEIPT, task_word
 from ralph_tui.present.timeline.entry_lines import receipt_note
 
 _HEADINGS = {
-    ApprovalKind.LIMIT: "limit: shall the loop wait for it?",
-    ApprovalKind.UNVERIFIED: "no checks: build these tasks unverified?",
-    ApprovalKind.RECOVERY: "breaker: shall one more iteration try?",
+    ApprovalKind.SPECS: "Review the specs",
+    ApprovalKind.PLAN: "Review the plan",
+    ApprovalKind.VALIDATION: "Review the result",
+    ApprovalKind.LIMIT: "Usage limit: wait for the reset?",
+    ApprovalKind.UNVERIFIED: "No checks: build these tasks unverified?",
+    ApprovalKind.RECOVERY: "Breaker open: try one more iteration?",
 }
-"""Headings of decisions that are no approval."""
+"""What the person decides, as a heading."""
 
 
 def approval_heading(kind: ApprovalKind) -> str:
-    """Say what is asked."""
-    return _HEADINGS.get(kind, f"{kind}: needs your approval")
+    """Return the heading of a decision."""
+    return _HEADINGS[kind]
 
 
 _MAX_TEXT = 60_000
-_SIGHT_LINES = 8
+_MAX_SIGHT_LINES = 8
 
 
 def spec_parts(specs: Sequence[Spec], glyphs: Glyphs) -> list[Part]:
-    """Show every spec as a person reads it, with what is missing above it."""
+    """Return a part for each spec, with what the spec lacks above its text."""
     if not specs:
         return [Part("No specs", [[Span("There is no file in specs/.", Tone.WARN)]])]
-    return [Part(spec.path, _spec(spec, glyphs)) for spec in specs]
+    return [Part(spec.path, _spec_lines(spec, glyphs)) for spec in specs]
 
 
-def _spec(spec: Spec, glyphs: Glyphs) -> list[Line]:
+def _spec_lines(spec: Spec, glyphs: Glyphs) -> list[Line]:
     lines: list[Line] = [
-        [Span(f"{glyphs.warning} ", Tone.WARN), Span(f"lacks {problem}", Tone.WARN)]
+        [Span(f"{glyphs.warning} ", Tone.WARN), Span(f"missing: {problem}", Tone.WARN)]
         for problem in spec.problems()
     ]
     gap: list[Line] = [[]] if lines else []
@@ -57,48 +60,55 @@ def _spec(spec: Spec, glyphs: Glyphs) -> list[Line]:
 
 
 SHORT_ABOVE = 500
-"""Tasks up to which a plan is shown in full; nobody reads a longer one from top to bottom."""
+"""A plan with more tasks is shown with one line per task, because nobody reads it from top to bottom."""
 
 
 def plan_blocks(tasks: Mapping[str, Task], glyphs: Glyphs) -> list[LineBlock]:
-    """List the open tasks to choose from: in full, or a line each where there are very many."""
+    """Return the open tasks as blocks to select from: in full, or on one line each if there are very many."""
     if len(tasks) <= SHORT_ABOVE:
         return parts_blocks(plan_parts(tasks, glyphs))
     blocks = [
-        LineBlock(task.id, LazyLines(partial(_short, task)), folds=False)
+        LineBlock(task.id, LazyLines(partial(_task_line, task)), folds=False)
         for task in in_order(tasks.values())
     ]
     done = len(tasks) - len(blocks)
-    said = f"{plural(done, 'task')} complete already" if done else ""
-    return [*blocks, *([LineBlock(None, [[], [Span(said, Tone.MUTED)]])] if said else [])]
+    if done:
+        note = [Span(f"{plural(done, 'task')} already complete", Tone.MUTED)]
+        blocks.append(LineBlock(None, [[], note]))
+    return blocks
 
 
-def _short(task: Task) -> list[Line]:
-    is_open = task.status is TaskStatus.PENDING and not task.is_held
-    state = "" if is_open else f"  {task_word(task)}"
+def _special_state(task: Task) -> str:
+    """Return the state of a task that is not simply pending, or an empty string."""
+    is_pending = task.status is TaskStatus.PENDING and not task.is_held
+    return "" if is_pending else task_word(task)
+
+
+def _task_line(task: Task) -> list[Line]:
+    state = _special_state(task)
     return [
         [
             Span(f"{task.id}  ", Tone.INFO),
             Span(f"{task.priority}  ", Tone.MUTED),
             Span(one_line(task.title, 200)),
-            Span(state, Tone.MUTED),
+            Span(f"  {state}" if state else "", Tone.MUTED),
         ]
     ]
 
 
 def plan_parts(tasks: Mapping[str, Task], glyphs: Glyphs) -> list[Part]:
-    """Show the open tasks with everything that was planned for them; each can be chosen."""
+    """Return a part for each open task with all planned fields; each can be selected."""
     parts = [
-        Part(f"{task.id}  {task.title}", _task(task, glyphs), key=task.id)
+        Part(f"{task.id}  {task.title}", _task_lines(task, glyphs), key=task.id)
         for task in in_order(tasks.values())
     ]
     done = len(tasks) - len(parts)
     if done:
-        parts.append(Part(f"{plural(done, 'task')} complete already", []))
+        parts.append(Part(f"{plural(done, 'task')} already complete", []))
     return parts or [Part("The plan is empty", [])]
 
 
-def _task(task: Task, glyphs: Glyphs) -> list[Line]:
+def _task_lines(task: Task, glyphs: Glyphs) -> list[Line]:
     rest = task.description.strip().splitlines()[1:]
     lines: list[Line] = [[Span(text)] for text in rest if text.strip()]
     lines += [
@@ -106,46 +116,45 @@ def _task(task: Task, glyphs: Glyphs) -> list[Line]:
         for criterion in task.verification_criteria
     ]
     if not task.verification_criteria:
-        lines.append([Span("only the gate's own commands check it", Tone.WARN)])
+        lines.append([Span("No task-specific checks", Tone.WARN)])
     if task.dependencies:
         lines.append([Span("after  ", Tone.MUTED), Span(", ".join(task.dependencies))])
     size = f", about {tokens(task.estimated_tokens)} tokens" if task.estimated_tokens else ""
-    is_open = task.status is TaskStatus.PENDING and not task.is_held
-    state = "" if is_open else f", {task_word(task)}"
-    state += f", model {task.model}" if task.model else ""
-    lines.append([Span(f"priority {task.priority}{size}{state}", Tone.MUTED)])
+    state = f", {special}" if (special := _special_state(task)) else ""
+    model = f", model {task.model}" if task.model else ""
+    lines.append([Span(f"priority {task.priority}{size}{state}{model}", Tone.MUTED)])
     return lines
 
 
 def report_parts(report: ValidationReport | None, glyphs: Glyphs) -> list[Part]:
-    """Show every check and every criterion with its evidence."""
+    """Return the parts of a validation report: checks, and criteria with their evidence."""
     if report is None:
         return [Part("No report", [[Span("The validation report cannot be read.", Tone.WARN)]])]
     parts = [Part(f"Round {report.round}", [[Span(t)] for t in report.summary.splitlines()])]
     if report.checks:
-        ran = [line for receipt in report.checks for line in _check(receipt, glyphs)]
+        ran = [line for receipt in report.checks for line in _check_lines(receipt, glyphs)]
         parts.append(Part("Checks that ralph ran", ran))
-    parts += [Part(result.spec, _findings(result, glyphs)) for result in report.specs]
+    parts += [Part(result.spec, _result_lines(result, glyphs)) for result in report.specs]
     if report.observations:
-        parts.append(Part("Seen with other tools", [[Span(t)] for t in report.observations]))
+        parts.append(Part("Observed with other tools", [[Span(t)] for t in report.observations]))
     if report.seen:
-        shown = [line for sight in report.seen for line in _sight(sight)]
-        parts.append(Part("What those tools returned", shown))
+        shown = [line for sight in report.seen for line in _sight_lines(sight)]
+        parts.append(Part("Output of those tools", shown))
     return parts
 
 
-def _sight(sight: Seen) -> list[Line]:
-    """Show one look with an extra tool: what was asked, what it returned, where its pictures are."""
+def _sight_lines(sight: Seen) -> list[Line]:
+    """Return one call of an extra tool: the input, the beginning of the output and the paths of pictures."""
     about = f"{sight.tool}  {sight.input}".strip()
-    said = sight.text.splitlines()[:_SIGHT_LINES]
+    output = sight.text.splitlines()[:_MAX_SIGHT_LINES]
     lines: list[Line] = [[Span(inert(about), Tone.MUTED)]] if about else []
-    lines += [[Span("  "), Span(inert(text))] for text in said if text.strip()]
+    lines += [[Span("  "), Span(inert(text))] for text in output if text.strip()]
     lines += [[Span("  picture  ", Tone.MUTED), Span(inert(path))] for path in sight.pictures]
     return lines
 
 
-def _check(receipt: Receipt, glyphs: Glyphs) -> list[Line]:
-    """Show one check, and below it what its receipt rests on."""
+def _check_lines(receipt: Receipt, glyphs: Glyphs) -> list[Line]:
+    """Return the line of a check, and below it the evidence of its receipt."""
     look = RECEIPT[receipt.status]
     word = receipt_note(receipt) or look.word
     ran: Line = [
@@ -157,12 +166,12 @@ def _check(receipt: Receipt, glyphs: Glyphs) -> list[Line]:
     return [ran, [Span("    "), Span(inert(facts), Tone.MUTED)]] if facts else [ran]
 
 
-def _findings(result: SpecResult, glyphs: Glyphs) -> list[Line]:
-    lines = [line for found in result.criteria for line in _finding(found, glyphs)]
+def _result_lines(result: SpecResult, glyphs: Glyphs) -> list[Line]:
+    lines = [line for found in result.criteria for line in _finding_lines(found, glyphs)]
     return [*lines, *([Span("gap  ", Tone.BAD), Span(gap)] for gap in result.gaps)]
 
 
-def _finding(found: CriterionResult, glyphs: Glyphs) -> list[Line]:
+def _finding_lines(found: CriterionResult, glyphs: Glyphs) -> list[Line]:
     sign = Span(f"{glyphs.ok} ", Tone.OK) if found.passed else Span(f"{glyphs.failed} ", Tone.BAD)
     evidence: list[Line] = [
         [Span("    "), Span(text, Tone.MUTED)] for text in found.evidence.splitlines()

@@ -1,4 +1,4 @@
-"""Writes the banner above the panes: before a run, how to start; after one, how it went. Pure functions."""
+"""The banner above the panes: how to start before a run, and how the run went after it. Pure functions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,9 +11,9 @@ from ralph_tui.domain.view.loop_view import LoopView, RunState
 from ralph_tui.present.board.board_rows import (
     LOOK_BACK,
     NO_PLAN,
+    group_sizes,
     next_task,
     nothing_ready,
-    sizes_of,
     why_not_build,
 )
 from ralph_tui.present.events.event_sentences import unfinished
@@ -27,25 +27,29 @@ from ralph_tui.present.text.status_labels import RUN, UNREADABLE, Look
 
 @dataclass(frozen=True, slots=True)
 class Banner:
-    """A state, a headline and paragraphs."""
+    """The content of the banner: a state, a headline and paragraphs."""
 
     look: Look
     headline: str
     advice: Line
     figures: str
     facts: Mapping[str, str] = field(default_factory=dict)
-    """What a run came to, by label."""
-    told: tuple[Line, ...] = ()
-    """Lines that the activity has too, for a screen without it."""
+    """The result of a run, by label."""
+    findings: tuple[Line, ...] = ()
+    """Lines that the activity also shows, for screens without it."""
 
     def lines(self, width: int, *, alone: bool = False) -> list[Line]:
-        """Fold the paragraphs to a width; `alone` adds what the activity says where that is out of sight."""
+        """Return the content folded to a width; `alone` adds the findings, for a screen without the activity."""
         return [
             *([Span(text, Tone.TITLE)] for text in wrap(self.headline, width)),
-            *(line for label, text in self.facts.items() for line in _fact(label, text, width)),
+            *(
+                line
+                for label, text in self.facts.items()
+                for line in _fact_lines(label, text, width)
+            ),
             *flow(self.advice, width),
             *([Span(text, Tone.MUTED)] for text in wrap(self.figures, width) if text),
-            *(piece for line in self.told if alone for piece in flow(line, width, indent=2)),
+            *(piece for line in self.findings if alone for piece in flow(line, width, indent=2)),
         ]
 
 
@@ -53,7 +57,7 @@ _LABEL = 10
 """Columns of a fact's label."""
 
 
-def _fact(label: str, text: str, width: int) -> list[Line]:
+def _fact_lines(label: str, text: str, width: int) -> list[Line]:
     lines = wrap(text, max(10, width - _LABEL))
     return [
         [Span(f"{'' if number else label:<{_LABEL}}", Tone.MUTED), Span(line)]
@@ -61,7 +65,7 @@ def _fact(label: str, text: str, width: int) -> list[Line]:
     ]
 
 
-_ENDED = {LoopStatus.COMPLETE: RunState.COMPLETE, LoopStatus.ERROR: RunState.FAILED}
+_STATE_OF_STATUS = {LoopStatus.COMPLETE: RunState.COMPLETE, LoopStatus.ERROR: RunState.FAILED}
 
 
 def banner_of(
@@ -73,18 +77,15 @@ def banner_of(
     keys: Keys,
     plans: Sequence[str] = (),
 ) -> Banner | None:
-    """Say what a person can do while nothing runs.
+    """Return the banner that says what a person can do while nothing runs, or None while the loop runs.
 
     Args:
-        view: The loop as it is known.
-        finished: How the last run ended, where this screen saw it.
-        request: What was asked for and is not done yet; None while that is not known.
+        view: The loop.
+        finished: The last event of the last run, if this screen saw it.
+        request: The request that is not done yet; None while that is unknown.
         glyphs: The signs to draw with.
         keys: The keys that the banner names.
-        plans: Files of other tools that could be imported.
-
-    Returns:
-        The banner, or None while the loop runs.
+        plans: Plan files of other tools that could be imported.
     """
     if finished is not None:
         again = finished.status is not LoopStatus.COMPLETE and not why_not_build(view, request)
@@ -96,35 +97,45 @@ def banner_of(
         return None
     if view.unworkable:
         advice = [Span(one_line(view.unworkable, 1_000))]
-        return Banner(_BROKEN, "The plan cannot be built as it is.", advice, _CORRECT)
+        return Banner(_BROKEN, "The plan cannot be built as it is.", advice, _CORRECT_PLAN)
     if view.tasks:
         return _ready(view, glyphs, keys)
     if request:
-        return _asked_for(request, keys)
+        return _requested(request, keys)
     return _importable(plans, keys) if plans else _no_plan(keys)
 
 
 def trouble_banner(view: LoopView) -> Banner:
-    """Say what cannot be read, and that ralph keeps trying."""
-    plan = _PLAN in view.trouble
-    look = _BROKEN if plan else UNREADABLE
-    what = "plan cannot be read, so nothing can be built" if plan else "project cannot be read now"
-    older = "What is shown was read before. " if view.is_known else ""
-    return Banner(look, f"The {what}.", [Span(one_line(view.trouble, 1_000))], f"{older}{_AGAIN}")
+    """Return the banner for a project that cannot be read."""
+    is_plan = _PLAN_FILE in view.trouble
+    look = _BROKEN if is_plan else UNREADABLE
+    what = (
+        "plan cannot be read, so nothing can be built"
+        if is_plan
+        else "project cannot be read right now"
+    )
+    older = "Showing the last version that could be read. " if view.is_known else ""
+    return Banner(
+        look, f"The {what}.", [Span(one_line(view.trouble, 1_000))], f"{older}{_KEEPS_TRYING}"
+    )
 
 
 def unfinished_banner(view: LoopView) -> Banner:
-    """Say which file is being written; nothing is wrong with it yet."""
-    return Banner(_WRITTEN, f"{unfinished(view.unfinished)}.", [Span(_BEFORE)], "")
+    """Return the banner for files that are being written, which is not an error."""
+    return Banner(
+        _BEING_WRITTEN, f"{unfinished(view.unfinished)}.", [Span(_LAST_VERSION_SHOWN)], ""
+    )
 
 
-_WRITTEN = Look("note", "a file is being written", Tone.INFO)
-_BEFORE = "You still see the last complete version. This goes away as soon as the file is whole."
+_BEING_WRITTEN = Look("note", "a file is being written", Tone.INFO)
+_LAST_VERSION_SHOWN = (
+    "You still see the last complete version. This message disappears once the file is complete."
+)
 
-_PLAN = "implementation_plan.json"
+_PLAN_FILE = "implementation_plan.json"
 _BROKEN = Look("failed", "broken plan", Tone.BAD)
-_CORRECT = "Correct .ralph/implementation_plan.json; what is saved there shows here at once."
-_AGAIN = "ralph continues as soon as it can be read."
+_CORRECT_PLAN = "Correct .ralph/implementation_plan.json. Saved changes appear here at once."
+_KEEPS_TRYING = "Continues automatically once it can be read."
 
 
 MOST_FINDINGS = 3
@@ -133,24 +144,24 @@ MOST_FINDINGS = 3
 def with_findings(
     banner: Banner | None, found: Sequence[Notice], glyphs: Glyphs, keys: Keys
 ) -> Banner | None:
-    """Add what was found before a run: who works within which limits, and what is wrong.
+    """Return the banner with the notices from before a run, such as limits and problems.
 
     Args:
-        banner: The banner to add to; None stays None.
+        banner: The banner; None stays None.
         found: The notices, the most important first; at most `MOST_FINDINGS` are shown.
         glyphs: The signs to draw with.
         keys: The keys that the banner names.
     """
     if banner is None or not found:
         return banner
-    lines = [_finding(notice, glyphs) for notice in found[:MOST_FINDINGS]]
+    lines = [_finding_line(notice, glyphs) for notice in found[:MOST_FINDINGS]]
     if more := len(found) - MOST_FINDINGS:
         rest = hint(keys, "{more} more in the activity: {activity}", Tone.MUTED, more=str(more))
         lines += [rest] if more > 0 else []
-    return replace(banner, told=tuple(lines))
+    return replace(banner, findings=tuple(lines))
 
 
-def _finding(notice: Notice, glyphs: Glyphs) -> Line:
+def _finding_line(notice: Notice, glyphs: Glyphs) -> Line:
     if notice.level == "info":
         return [Span(notice.text, Tone.MUTED)]
     tone = Tone.BAD if notice.level == "error" else Tone.WARN
@@ -159,11 +170,11 @@ def _finding(notice: Notice, glyphs: Glyphs) -> Line:
 
 
 def waiting_banner(view: LoopView, now: datetime, keys: Keys) -> Banner | None:
-    """Say what the loop waits for and how long; None while it works."""
+    """Return the banner that says what the loop waits for and how long, or None while it works."""
     if view.limit_until is not None:
         return Banner(
             RUN[RunState.LIMITED],
-            f"Continues automatically {_in_and_at(view.limit_until, now)}.",
+            f"Resumes automatically {_in_and_at(view.limit_until, now)}.",
             hint(keys, _LIMITED),
             view.detail,
         )
@@ -172,7 +183,7 @@ def waiting_banner(view: LoopView, now: datetime, keys: Keys) -> Banner | None:
         return None
     return Banner(
         Look("failed", "breaker open", Tone.BAD),
-        f"One iteration is tried automatically {_in_and_at(cooled, now)}.",
+        f"Retrying once, automatically, {_in_and_at(cooled, now)}.",
         hint(keys, _COOLING),
         breaker_counts(view.breaker),
     )
@@ -183,35 +194,35 @@ def _in_and_at(until: datetime, now: datetime) -> str:
     return f"in {left}, at {clock(until, now)}"
 
 
-_LIMITED = "Nothing is spent and no iteration is counted. Press {hurry} to try now, {stop} to stop."
+_LIMITED = "Waiting costs nothing and does not count as an iteration. Press {hurry} to retry now, {stop} to stop."
 
 _COOLING = (
-    "Nothing is spent until then. Press {hurry} to try now, {answer} to decide, {why} to see why and to "
-    "reset it, {stop} to stop."
+    "Nothing is spent until then. Press {hurry} to retry now, {answer} to decide, {why} to see why or reset "
+    "the breaker, {stop} to stop."
 )
 
 _LOST = (
-    "What it did is safe in .ralph/. Press {build} to continue from there; a task left half done goes back "
-    "to the board. Another loop that starts here appears automatically."
+    "Its work is saved in .ralph/. Press {build} to continue. An unfinished task returns to the queue. If "
+    "another loop starts here, it appears automatically."
 )
 
 
-def _asked_for(request: str, keys: Keys) -> Banner:
-    headline = f"Asked for: {one_line(request, 300)}"
+def _requested(request: str, keys: Keys) -> Banner:
+    headline = f"Request: {one_line(request, 300)}"
     advice = hint(
         keys,
-        "There is no plan yet. Press {build} to continue, {request} to ask for something else.",
+        "There is no plan yet. Press {build} to continue, or {request} to change the request.",
     )
     return Banner(Look("idle", "ready", Tone.INFO), headline, advice, "")
 
 
 def _importable(plans: Sequence[str], keys: Keys) -> Banner:
-    """Offer the plan of another tool that is there."""
+    """Return the banner that offers to import the plan of another tool."""
     one = "is a plan of another tool"
     several = f"and {plural(len(plans) - 1, 'other file')} are plans of other tools"
     advice = hint(
         keys,
-        "{file} {are}. Press {import_plan} to see what an import would do, or {request} to say what to build.",
+        "{file} {are}. Press {import_plan} to preview the import, or {request} to describe what to build.",
         file=one_line(plans[0], 200),
         are=one if len(plans) == 1 else several,
     )
@@ -221,48 +232,48 @@ def _importable(plans: Sequence[str], keys: Keys) -> Banner:
 def _no_plan(keys: Keys) -> Banner:
     advice = hint(
         keys,
-        "Press {request} and say what to build, or {add} to add a task. Tasks that are written into "
-        ".ralph/implementation_plan.json (ralph init makes one) appear here once it is saved.",
+        "Press {request} to describe what to build, or {add} to add a task. Tasks that you save in "
+        ".ralph/implementation_plan.json (created by ralph init) appear here.",
     )
     look = Look("idle", "no tasks yet", Tone.WARN)
     return Banner(look, NO_PLAN, advice, "")
 
 
 def _ready(view: LoopView, glyphs: Glyphs, keys: Keys) -> Banner:
-    sizes = sizes_of(view.tasks.values())
+    sizes = group_sizes(view.tasks.values())
     counts = f" {glyphs.between} ".join(f"{n:,} {group}" for group, n in sizes.items() if n)
     following = next_task(view.tasks.values())
     if view.finished:
-        return Banner(RUN[RunState.COMPLETE], _FINISHED, hint(keys, _MORE), counts)
+        return Banner(RUN[RunState.COMPLETE], _FINISHED, hint(keys, _AFTER_FINISH), counts)
     if following is None:
         headline, todo = nothing_ready(sizes)
         return Banner(Look("idle", "idle", Tone.WARN), headline, hint(keys, todo), counts)
-    headline = f"Ready to build: next is {following.id}, {following.title}"
-    advice = hint(keys, "Press {build} to start. Nothing is spent before that.")
+    headline = f"Ready to build. Next: {following.id}, {following.title}"
+    advice = hint(keys, "Press {build} to start. Nothing is spent until then.")
     return Banner(Look("idle", "ready", Tone.INFO), headline, advice, counts)
 
 
-_FINISHED = "Finished: what was asked for is built and validated."
-_MORE = (
-    "Press {request} to ask for more, {iterations} to see what was changed, {memory} for the specs and the "
-    "report, {history} for what it took."
+_FINISHED = "Finished. The request is built and validated."
+_AFTER_FINISH = (
+    "Press {request} for a new request, {iterations} for changes, {memory} for the specs and the report, "
+    "{history} for costs."
 )
 
 
 def _sentence(text: str) -> str:
-    """Turn words that end a line elsewhere into a headline."""
+    """Return a reason as a sentence, with a capital letter and a full stop."""
     ends = text.endswith((".", "!", "?", "…"))
     return f"{text[:1].upper()}{text[1:]}{'' if ends or not text else '.'}"
 
 
-_LOOK = "{detail} to look at an entry, {quit} to leave."
+_LOOK_AND_LEAVE = "{detail} to see an entry, {quit} to quit."
 
 
 def _outcome(view: LoopView, e: LoopFinished, keys: Keys, *, again: bool) -> Banner:
-    look = RUN[_ENDED.get(e.status, RunState.STOPPED)]
+    look = RUN[_STATE_OF_STATUS.get(e.status, RunState.STOPPED)]
     begin = "{build} to start again, " if again else ""
     built = e.status is LoopStatus.COMPLETE and 0 < e.tasks_total == e.tasks_complete
-    todo = f"{LOOK_BACK} {{quit}} leaves." if built else f"Press {begin}{_LOOK}"
+    todo = f"{LOOK_BACK}, {{quit}} to quit." if built else f"Press {begin}{_LOOK_AND_LEAVE}"
     advice = hint(keys, todo)
     return Banner(
         look,

@@ -1,4 +1,4 @@
-"""Draws shares and counters as bars and dots in cells. Pure functions."""
+"""Draw shares and counters as bars and dots in cells. Pure functions."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -11,10 +11,10 @@ from ralph_tui.present.text.status_labels import ZONE
 
 
 def bar(share: float, width: int, tone: Tone, glyphs: Glyphs) -> list[Span]:
-    """Draw a share of one as filled cells; a share above zero always shows.
+    """Draw a share as filled cells. A share above zero fills at least one.
 
     Args:
-        share: 0 to 1; what is beyond is drawn as the nearer end.
+        share: 0 to 1; values outside are clamped.
         width: Cells of the bar.
         tone: The color of the filled cells.
         glyphs: The signs to draw with.
@@ -33,7 +33,7 @@ def dots(count: float, threshold: float, glyphs: Glyphs, most: int = 10) -> list
         count: How many dots are filled.
         threshold: How many dots there are.
         glyphs: The signs to draw with.
-        most: Dots at the most; the figures beside them say the rest.
+        most: The maximum number of dots, because exact figures are shown beside them.
     """
     size = min(most, int(threshold))
     filled = min(size, int(count))
@@ -42,7 +42,7 @@ def dots(count: float, threshold: float, glyphs: Glyphs, most: int = 10) -> list
 
 
 def level_tone(share: float) -> Tone:
-    """Color a share by how near the limit is."""
+    """Return the tone of a share, by how close it is to the limit."""
     return Tone.BAD if share >= 1 else Tone.WARN if share >= 0.8 else Tone.OK
 
 
@@ -53,14 +53,14 @@ def context_bar(
     glyphs: Glyphs,
     past: Sequence[IterationFinished] = (),
 ) -> list[Line]:
-    """Draw the use of the context window over the smart zone; below it the marks, the iterations before, a legend.
+    """Draw the use of the context window and the smart zone as a bar, with a scale and a legend below it.
 
     Args:
-        budget: The size of the window and what is used of it.
-        zone: Where the smart zone begins and ends, in percent.
+        budget: The size and the use of the window.
+        zone: The start and end of the smart zone, in percent.
         width: Cells of the bar.
         glyphs: The signs to draw with.
-        past: The iterations before, oldest first.
+        past: Earlier iterations, oldest first; the scale shows their use if there is room.
     """
     marks = (budget.budget_percent, budget.handoff_threshold_percent, budget.interrupt_percent)
     used = _cell(min(100.0, budget.percent), width)
@@ -78,14 +78,14 @@ def context_bar(
     ]
     scale = _scale((zone[0], *marks), width, glyphs)
     room = len(scale) - len(scale.lstrip()) - 1
-    before = spark(past, budget.total_capacity, room - len(_BEFORE), glyphs)
-    spans = [Span(_BEFORE, Tone.MUTED), *before] if before else []
+    before = spark(past, budget.total_capacity, room - len(_SPARK_LABEL), glyphs)
+    spans = [Span(_SPARK_LABEL, Tone.MUTED), *before] if before else []
     scaled = [*spans, Span(scale[width_of(spans) :], Tone.MUTED)]
-    return [_joined(cells), scaled, *_legend(zone[0], marks, width)]
+    return [_merged(cells), scaled, *_legend(zone[0], marks, width)]
 
 
 def _legend(smart: int, marks: tuple[int, int, int], width: int) -> list[Line]:
-    """Say what happens at each mark, in one line where there is room."""
+    """Return what happens at each mark, on one line if there is room."""
     words = ("smart zone", "hand-off", "wrap-up note", "turn interrupted")
     parts = [f"{mark} {word}" for mark, word in zip((smart, *marks), words, strict=True)]
     whole = "  ".join(parts)
@@ -94,18 +94,18 @@ def _legend(smart: int, marks: tuple[int, int, int], width: int) -> list[Line]:
     return [[Span("  ".join(pair)[:width], Tone.MUTED)] for pair in (parts[:2], parts[2:])]
 
 
-_BEFORE = "before "
+_SPARK_LABEL = "before "
 
 
 def spark(
     past: Sequence[IterationFinished], capacity: int, width: int, glyphs: Glyphs
 ) -> list[Span]:
-    """Draw how full the context was at the end of each of the last iterations; a hand-off is highlighted.
+    """Draw the context use at the end of each of the last iterations, with hand-offs highlighted.
 
     Args:
         past: The iterations, oldest first.
         capacity: Tokens of a full window.
-        width: Iterations that are shown at the most, one cell each.
+        width: Maximum cells, one for each iteration.
         glyphs: The signs to draw with.
     """
     shown = past[-width:] if width > 0 and capacity else ()
@@ -123,13 +123,13 @@ def _cell(percent: float, width: int) -> int:
     return min(width, round(percent * width / 100))
 
 
-def _joined(cells: list[Span]) -> Line:
+def _merged(cells: list[Span]) -> Line:
     groups = groupby(cells, key=lambda span: span.tone)
     return [Span("".join(span.text for span in spans), tone) for tone, spans in groups]
 
 
 def _scale(marks: tuple[int, ...], width: int, glyphs: Glyphs) -> str:
-    """Write numbers under their places; a number that would touch its neighbor is left out or is a tick only."""
+    """Return the marks below their places. If there is no room for a number, it is left out or only a tick."""
     line = [" "] * width
     free_from = 0
     for mark in sorted(set(marks)):

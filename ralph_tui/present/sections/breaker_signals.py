@@ -1,4 +1,4 @@
-"""Shows the breaker's signals as counts of their threshold, in the panel and in detail. Pure functions."""
+"""Show the breaker's signals with their counts and thresholds, in the panel and in detail. Pure functions."""
 
 from collections.abc import Iterable
 
@@ -14,16 +14,16 @@ MAIN = ("failures", "stagnation")
 """Signals that are always shown."""
 
 NEAR = 0.8
-"""Share of the cost limit from which costs are shown."""
+"""The share of the cost limit from which the cost is shown."""
 
 _NAME, _COUNT, _OF = 15, 7, 10
 _FIGURES = _NAME + _COUNT + _OF
 
 
 def breaker_lines(breaker: CircuitBreaker, width: int, glyphs: Glyphs) -> list[Line]:
-    """Show the main signals, and the one of the others that is nearest its threshold.
+    """Return the lines of the main signals, and of the other signal that is closest to its threshold.
 
-    Costs have a panel of their own, so they are here only when they are near the limit.
+    The cost has its own panel, so it is shown here only if it is close to the limit.
     """
     signals = [s for s in breaker.signals() if s.name != "cost" or _share(s) >= NEAR]
     others = counting(s for s in signals if s.name not in MAIN)
@@ -37,7 +37,7 @@ def breaker_lines(breaker: CircuitBreaker, width: int, glyphs: Glyphs) -> list[L
 
 
 def counting(signals: Iterable[Signal]) -> list[Signal]:
-    """Select the signals that are above zero and not off, most advanced first."""
+    """Return the signals that are above zero and not off, those closest to their threshold first."""
     found = (signal for signal in signals if signal.count and signal.threshold)
     return sorted(found, key=_share, reverse=True)
 
@@ -47,7 +47,7 @@ def _share(signal: Signal) -> float:
 
 
 def signal_line(signal: Signal, width: int, glyphs: Glyphs) -> Line:
-    """Show one signal: name, count, threshold, and a gauge in what room is left."""
+    """Draw one signal: name, count, threshold, and a gauge in the remaining room."""
     name = Span(signal.name.ljust(_NAME), Tone.MUTED)
     if not signal.threshold:
         return [name, Span("    off", Tone.MUTED)]
@@ -65,13 +65,13 @@ def signal_line(signal: Signal, width: int, glyphs: Glyphs) -> Line:
 
 _MEANS = {
     BreakerState.CLOSED: "Closed: iterations run.",
-    BreakerState.HALF_OPEN: "Half-open: one iteration may try; it decides.",
+    BreakerState.HALF_OPEN: "Half-open: one trial iteration decides.",
     BreakerState.OPEN: "Open: the loop stopped itself before more was spent.",
 }
 
 
 def breaker_parts(breaker: CircuitBreaker, glyphs: Glyphs) -> list[Part]:
-    """Show every signal with the evidence that counted, most advanced first."""
+    """Return the breaker's state, and every signal with its evidence, those closest to their threshold first."""
     state: list[Line] = [[Span(_MEANS[breaker.state])]]
     if breaker.reset_reason:
         state.append([Span(f"Last reset: {breaker.reset_reason}", Tone.MUTED)])
@@ -80,13 +80,15 @@ def breaker_parts(breaker: CircuitBreaker, glyphs: Glyphs) -> list[Part]:
     quiet = [signal for signal in signals if signal not in advanced]
     parts = [Part("State", state)]
     if advanced:
-        parts.append(Part("Counting", [line for s in advanced for line in _counted(s, glyphs)]))
+        parts.append(
+            Part("Counting", [line for s in advanced for line in _signal_with_evidence(s, glyphs)])
+        )
     if quiet:
         parts.append(Part("Quiet", [signal_line(s, _FIGURES + 10, glyphs) for s in quiet]))
     return parts
 
 
-def _counted(signal: Signal, glyphs: Glyphs) -> list[Line]:
+def _signal_with_evidence(signal: Signal, glyphs: Glyphs) -> list[Line]:
     evidence: list[Line] = [
         [Span(f"  {glyphs.note} ", Tone.MUTED), Span(text)] for text in signal.evidence if text
     ]

@@ -1,4 +1,4 @@
-"""Writes the list of features as rows of columns; columns that do not fit are left out. Pure functions."""
+"""The list of features as a table; columns that do not fit are left out. Pure functions."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ _MARK = 2
 _LONGEST_NAME = 30
 
 _HEADS = ("feature", "done", "cost", "phase", "last activity", "branch")
-"""The last are the first to go where there is little room."""
+"""The columns, the most important first; the last ones are left out first."""
 
 ONE_PLAN = "This project has one plan. {features.new} makes a feature beside it."
 
@@ -21,22 +21,22 @@ ONE_PLAN = "This project has one plan. {features.new} makes a feature beside it.
 def feature_blocks(
     found: Sequence[FeatureSummary], shown: str, width: int, glyphs: Glyphs
 ) -> list[LineBlock]:
-    """Return a row for each feature below the names of the columns; the keys are the names.
+    """Return a row for each feature, keyed by name, below a row with the names of the columns.
 
     Args:
         found: The features.
-        shown: The one on the screen.
+        shown: The name of the feature on the screen.
         width: Cells of a row.
-        glyphs: The signs.
+        glyphs: The signs to draw with.
     """
     cells = [_cells(one) for one in found]
     longest = [max(len(row[at]) for row in (_HEADS, *cells)) for at in range(len(_HEADS))]
     sizes = [min(size, _LONGEST_NAME) for size in longest]
     count = len(_HEADS)
-    while count > 2 and _needed(sizes[:count]) > width:
+    while count > 2 and _row_width(sizes[:count]) > width:
         count -= 1
-    left = max(0, width - _needed(sizes[:count]))
-    for at in range(count):  # names and branches that are cut get what is left
+    left = max(0, width - _row_width(sizes[:count]))
+    for at in range(count):  # names and branches that were cut get the remaining room
         more = min(left, longest[at] - sizes[at])
         sizes[at], left = sizes[at] + more, left - more
     blocks = [LineBlock(None, [_line(_HEADS, sizes[:count], " ", Tone.MUTED)], folds=False)]
@@ -51,8 +51,8 @@ def feature_blocks(
     return blocks
 
 
-def _needed(sizes: Sequence[int]) -> int:
-    """Return how wide a row of columns is."""
+def _row_width(sizes: Sequence[int]) -> int:
+    """Return the cells of a row with columns of these sizes."""
     return _MARK + sum(sizes) + _GAP * (len(sizes) - 1)
 
 

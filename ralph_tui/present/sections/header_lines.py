@@ -1,4 +1,4 @@
-"""Writes the two lines of the header; fields are dropped whole, by priority. Pure functions."""
+"""The two lines of the header. Fields that do not fit are dropped whole, by priority. Pure functions."""
 
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -28,7 +28,7 @@ _GAP = Span("   ")
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the header shows."""
+    """The data that the header shows."""
 
     view: LoopView
     label: str
@@ -36,31 +36,31 @@ class Facts:
     elapsed: float
     keys: Keys
     frame: int | None
-    """The spinner's frame, or None when it does not turn."""
+    """The number of the spinner's frame, or None without a spinner."""
     slow: bool = False
-    """Whether reading the project takes long enough to say so."""
+    """Whether reading the project takes so long that the header should say so."""
 
 
 def header_lines(facts: Facts, width: int, glyphs: Glyphs) -> list[Line]:
-    """Write state and place on the first line, the work of this moment on the second."""
-    return [_first(facts, width, glyphs), _second(facts, width, glyphs)]
+    """Return the header: the first line with state and progress, the second with the current activity."""
+    return [_first_line(facts, width, glyphs), _second_line(facts, width, glyphs)]
 
 
 def project_name(view: LoopView, root_name: str, glyphs: Glyphs) -> str:
-    """Return the name of the project, which is known before the first event, and the feature's, if it has one."""
+    """Return the name of the project and its feature. Before the first event, the project is named by its folder."""
     name = flat(view.project or root_name)
     return f"{name} {glyphs.chevron} {flat(view.feature)}" if view.feature else name
 
 
 def title_of(view: LoopView, root_name: str, glyphs: Glyphs) -> str:
-    """Write the terminal's title: state and project."""
+    """Return the terminal's title: state and project."""
     look = look_of(view)
     name = project_name(view, root_name, glyphs)
     return one_line(f"{getattr(glyphs, look.glyph)} {name} {look.word} - ralph")
 
 
-def _first(facts: Facts, width: int, glyphs: Glyphs) -> Line:
-    """State, name and phases at the left, iteration and time at the right; the first pair that fits."""
+def _first_line(facts: Facts, width: int, glyphs: Glyphs) -> Line:
+    """Return state, name and phases on the left, iteration and time on the right, shortened until they fit."""
     state = _state(facts, glyphs)
     named = [
         *state,
@@ -85,7 +85,7 @@ def _first(facts: Facts, width: int, glyphs: Glyphs) -> Line:
 
 
 def _labels(facts: Facts, glyphs: Glyphs) -> tuple[Span, Span]:
-    """Which run this is and where the loop runs, in full and in brief."""
+    """Return the run's label and the process of an attached loop, in full and in brief."""
     other = facts.view.elsewhere
     whole = [flat(facts.label), f"attached to process {other.pid}" if other else ""]
     texts = (", ".join(filter(None, whole)), "attached" if other is not None else "")
@@ -94,7 +94,7 @@ def _labels(facts: Facts, glyphs: Glyphs) -> tuple[Span, Span]:
 
 
 def _phases(view: LoopView, glyphs: Glyphs) -> tuple[list[Span], list[Span]]:
-    """The phases in full and in brief; nothing before the project is read."""
+    """Return the phases in full and in brief, or nothing until the project is read."""
     if not view.is_known:
         return [], []
     is_over = look_of(view) is RUN[RunState.COMPLETE]
@@ -104,7 +104,7 @@ def _phases(view: LoopView, glyphs: Glyphs) -> tuple[list[Span], list[Span]]:
 
 
 def _progress(facts: Facts) -> list[list[Span]]:
-    """Iteration and time, then less; nothing where no run has begun."""
+    """Return iteration and time in ever shorter forms; only an empty one if no run has begun."""
     if not facts.view.is_known or not (facts.view.iteration or facts.elapsed):
         return [[]]
     iteration = Span(_iteration(facts.view))
@@ -112,7 +112,7 @@ def _progress(facts: Facts) -> list[list[Span]]:
 
 
 def _iteration(view: LoopView) -> str:
-    """Write its number in the project; the limit is of this run, so the iterations of this run stand beside it."""
+    """Return the iteration's number in the project, with this run's count and limit if there is a limit."""
     if not view.max_iterations:
         return f"iteration {view.iteration}"
     if view.run_iterations in (0, view.iteration):
@@ -123,20 +123,20 @@ def _iteration(view: LoopView) -> str:
 def _state(facts: Facts, glyphs: Glyphs) -> list[Span]:
     look = look_of(facts.view)
     glyph = getattr(glyphs, look.glyph)
-    turns = look in _TURNING
+    turns = look in _SPINNING
     if facts.frame is not None and turns:
         glyph = glyphs.spinner[facts.frame % len(glyphs.spinner)]
-    return [Span(f"{glyph} {look.word.ljust(_WORD)}", look.tone)]
+    return [Span(f"{glyph} {look.word.ljust(_STATE_WIDTH)}", look.tone)]
 
 
-_TURNING = frozenset(RUN[state] for state in BUSY)
+_SPINNING = frozenset(RUN[state] for state in BUSY)
 
-_WORD = max(len(RUN[state].word) for state in BUSY)
-"""Cells of the state, so that nothing moves when a busy loop verifies or hands off."""
+_STATE_WIDTH = max(len(RUN[state].word) for state in BUSY)
+"""Cells of the state, so that nothing moves when the state of a busy loop changes."""
 
 
 def _stepper(phase: Phase | None, glyphs: Glyphs, *, over: bool) -> list[Span]:
-    """Draw the phases, marked as far as the project is; with `over` the last one is done, too."""
+    """Return the phases, marked up to the current one; `over` marks the current one as done, too."""
     spans: list[Span] = []
     phases = list(Phase)
     for place, step in enumerate(phases):
@@ -159,11 +159,11 @@ def _short_phase(phase: Phase) -> list[Span]:
     ]
 
 
-def _second(facts: Facts, width: int, glyphs: Glyphs) -> Line:
-    now = _now(facts, width, glyphs)
+def _second_line(facts: Facts, width: int, glyphs: Glyphs) -> Line:
+    now = _current_activity(facts, width, glyphs)
     counts = _counts(facts.view, glyphs) if facts.view.is_known else [[]]
-    whole = [*now, *_why(facts.view, now)]
-    if facts.view.request and now == [_meanwhile(facts.view)]:
+    whole = [*now, *_reason_or_request(facts.view, now)]
+    if facts.view.request and now == [_phase_activity(facts.view)]:
         now = crop_words(whole, width - width_of(counts[-1]) - 2, glyphs.ellipsis)
     for left, right in [(whole, counts[0]), *((now, right) for right in counts)]:
         if width_of(left) + width_of(right) + 2 <= width:
@@ -175,14 +175,14 @@ def _second(facts: Facts, width: int, glyphs: Glyphs) -> Line:
 
 
 def _counts(view: LoopView, glyphs: Glyphs) -> list[Line]:
-    """List what is counted at the right: all of it, then less and less."""
-    guidance = f"{len(view.injections)} guidance waiting" if view.injections else ""
+    """Return the branch and the counters for the right side, in ever shorter forms."""
+    guidance = f"{len(view.injections)} guidance queued" if view.injections else ""
     denials = plural(view.denials, "denial") if view.denials else ""
     tasks = (
         f"{view.tasks.complete:,} of {plural(len(view.tasks), 'task')} done" if view.tasks else ""
     )
     between = f" {glyphs.between} "
-    branch = "" if _rests(view) else flat(view.branch)
+    branch = "" if _is_idle(view) else flat(view.branch)
     choices = (
         *((branch, guidance, denials, tasks), (guidance, denials, tasks)),
         *((guidance, tasks), (tasks,)),
@@ -190,15 +190,15 @@ def _counts(view: LoopView, glyphs: Glyphs) -> list[Line]:
     return [[Span(between.join(part for part in parts if part), Tone.MUTED)] for parts in choices]
 
 
-def _why(view: LoopView, now: list[Span]) -> list[Span]:
-    """Say why the task was chosen, where the line shows the task."""
+def _reason_or_request(view: LoopView, now: list[Span]) -> list[Span]:
+    """Return why the task on the line was chosen, or the request if no task is in progress."""
     if view.why and view.step is None and len(now) > 1:
         return [Span(f"   {view.why}", Tone.MUTED)]
-    return [Span(f"   {one_line(view.request)}")] if now == [_meanwhile(view)] else []
+    return [Span(f"   {one_line(view.request)}")] if now == [_phase_activity(view)] else []
 
 
-def _waiting(view: LoopView, keys: Keys) -> list[Span]:
-    """Say what waits for the person, and name the key that opens it."""
+def _waiting_for_person(view: LoopView, keys: Keys) -> list[Span]:
+    """Return what waits for the person, with the key that opens it, or nothing."""
     if view.questions:
         asked = view.questions[0]
         more = f" (and {len(view.questions) - 1} more)" if len(view.questions) > 1 else ""
@@ -209,76 +209,76 @@ def _waiting(view: LoopView, keys: Keys) -> list[Span]:
         text = f"{approval_heading(view.approval.kind)}{summary}"
     else:
         return []
-    return [*hint(keys, "{answer} answers   ", Tone.ACCENT), Span(text, Tone.WARN)]
+    return [*hint(keys, "Press {answer} to answer   ", Tone.ACCENT), Span(text, Tone.WARN)]
 
 
-def _now(facts: Facts, width: int, glyphs: Glyphs) -> list[Span]:
-    """Say what happens right now; the banner says why nothing does."""
+def _current_activity(facts: Facts, width: int, glyphs: Glyphs) -> list[Span]:
+    """Return what happens at the moment. If nothing does, the banner explains why."""
     view, task = facts.view, facts.view.current_task
-    if _rests(view):
-        return [Span(_place(facts, width, glyphs), Tone.MUTED)]
-    if waiting := _waiting(view, facts.keys):
+    if _is_idle(view):
+        return [Span(_location(facts, width, glyphs), Tone.MUTED)]
+    if waiting := _waiting_for_person(view, facts.keys):
         return waiting
     if view.run_state is RunState.PAUSED:
         return hint(facts.keys, _PAUSED, Tone.WARN)
     if view.run_state in _HALTING and "after" in view.detail:
         return hint(facts.keys, _HALTING[view.run_state], Tone.WARN)
     if view.run_state is RunState.HANDING_OFF and view.task_id:
-        going_on = [Span(f"{glyphs.handoff} {view.task_id}  ", Tone.ACCENT)]
-        return [*going_on, Span(f"continues in a fresh context: {view.detail}", Tone.INFO)]
-    said_above = view.run_state in (RunState.RUNNING, RunState.LIMITED)
-    if view.step is None and view.detail and (not said_above or task is None):
+        handed_off = [Span(f"{glyphs.handoff} {view.task_id}  ", Tone.ACCENT)]
+        return [*handed_off, Span(f"continues in a fresh context: {view.detail}", Tone.INFO)]
+    prefers_task = view.run_state in (RunState.RUNNING, RunState.LIMITED)
+    if view.step is None and view.detail and (not prefers_task or task is None):
         return [Span(view.detail, RUN[view.run_state].tone)]
-    return _work(view, glyphs)
+    return _current_work(view, glyphs)
 
 
-def _work(view: LoopView, glyphs: Glyphs) -> list[Span]:
-    """Say which step or task is at work, or what happens between them."""
+def _current_work(view: LoopView, glyphs: Glyphs) -> list[Span]:
+    """Return the current step or task, or what the phase does between tasks."""
     if (step := view.step) is not None:
         named = f"  {flat(step.what)}" if step.what not in (step.step, step.kind) else ""
-        attempt = f" {glyphs.between} try {step.attempt}" if step.attempt > 1 else ""
+        attempt = f" {glyphs.between} attempt {step.attempt}" if step.attempt > 1 else ""
         running = Span(f"{glyphs.current} step {flat(step.step)}", Tone.ACCENT)
         return [running, Span(named), Span(attempt, Tone.WARN)]
     if view.task_id:
         task = view.current_task
-        title = f"  {task.title}" if task else ""
-        attempt = f" {glyphs.between} try {view.attempt}" if view.attempt > 1 else ""
+        title = f"  {task.title if task else one_line(view.request)}".rstrip()
+        attempt = f" {glyphs.between} attempt {view.attempt}" if view.attempt > 1 else ""
         return [
             Span(f"{glyphs.current} {view.task_id}", Tone.ACCENT),
             Span(title),
             Span(attempt, Tone.WARN),
         ]
-    return [_meanwhile(view)]
+    return [_phase_activity(view)]
 
 
-def _meanwhile(view: LoopView) -> Span:
-    return Span(_MEANWHILE[view.phase], Tone.MUTED)
+def _phase_activity(view: LoopView) -> Span:
+    return Span(_PHASE_ACTIVITIES[view.phase], Tone.MUTED)
 
 
-def _rests(view: LoopView) -> bool:
-    """Tell whether nothing happens, or nothing is known."""
+def _is_idle(view: LoopView) -> bool:
+    """Return whether nothing happens, or the state is unknown."""
     return view.run_state in RESTING or bool(view.trouble) or not view.is_known
 
 
-def _place(facts: Facts, width: int, glyphs: Glyphs) -> str:
-    """Say where the project is, or that it is still being read."""
+def _location(facts: Facts, width: int, glyphs: Glyphs) -> str:
+    """Return the project's directory and branch, or that the project is being read."""
     if facts.slow and look_of(facts.view) is OPENING:
         return reading(facts.view)
     branch = f" ({flat(facts.view.branch)})" if facts.view.branch else ""
     return crop_path(facts.root, width - len(branch), glyphs.ellipsis) + branch
 
 
-_PAUSED = "Paused between iterations. {pause} continues, {inject} adds guidance."
+_PAUSED = "Paused between iterations. Press {pause} to resume, {inject} to add guidance."
 
 _HALTING = {
-    RunState.PAUSING: "Pauses after this iteration; {pause} now, {resume} withdraws.",
-    RunState.STOPPING: "Stops after this iteration; {stop} now.",
+    RunState.PAUSING: "Pausing after this iteration. Press {pause} to pause now, {resume} to cancel.",
+    RunState.STOPPING: "Stopping after this iteration. Press {stop} to stop now.",
 }
 
-_MEANWHILE = {
+_PHASE_ACTIVITIES = {
     Phase.DISCOVERY: "finding out what to build",
-    Phase.PLANNING: "making the plan",
+    Phase.PLANNING: "planning the tasks",
     Phase.BUILDING: "choosing the next task",
-    Phase.VALIDATION: "checking the whole against its specs",
+    Phase.VALIDATION: "checking the result against the specs",
 }
 """What the loop does while no task is in progress."""

@@ -1,4 +1,4 @@
-"""Writes the run history as CSV, JSON or Markdown. Pure functions."""
+"""Export the run history as CSV, JSON or Markdown. Pure functions."""
 
 import csv
 import io
@@ -9,7 +9,7 @@ from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.view.forecast import Forecast, forecast
 from ralph_tui.domain.view.metrics import Metric
-from ralph_tui.domain.view.run_history import Chronicle, Iteration
+from ralph_tui.domain.view.run_history import Iteration, RunHistory
 from ralph_tui.present.sections.history_table import metric_words
 from ralph_tui.present.sections.iteration_lines import look_of
 
@@ -20,14 +20,14 @@ _COLUMNS = (
 )
 
 
-def export_text(form: str, chronicle: Chronicle, metrics: Sequence[Metric], left: Forecast) -> str:
-    """Write the whole history as a file.
+def export_text(form: str, chronicle: RunHistory, metrics: Sequence[Metric], left: Forecast) -> str:
+    """Return the whole history as the text of a file.
 
     Args:
         form: `csv`, `json` or `md`.
         chronicle: The runs and iterations.
         metrics: The success metrics.
-        left: The estimate of what is left.
+        left: The forecast.
     """
     if form == "csv":
         return _csv(chronicle.iterations)
@@ -36,12 +36,17 @@ def export_text(form: str, chronicle: Chronicle, metrics: Sequence[Metric], left
     return _markdown(chronicle, metrics, left)
 
 
-def left_of(chronicle: Chronicle, open_tasks: int | None) -> Forecast:
-    """Estimate what is left, from the attempts so far; without a plan, for as many tasks as were open last."""
+def forecast_of(chronicle: RunHistory, open_tasks: int | None) -> Forecast:
+    """Return the forecast from the attempts so far.
+
+    Args:
+        chronicle: The runs and iterations.
+        open_tasks: The number of open tasks; None uses the number after the last iteration.
+    """
     its = chronicle.iterations
-    tries = [it for it in its if it.phase is Phase.BUILDING]
+    attempts = [it for it in its if it.phase is Phase.BUILDING]
     known = its[-1].open_tasks if its else 0
-    return forecast(tries, known if open_tasks is None else open_tasks)
+    return forecast(attempts, known if open_tasks is None else open_tasks)
 
 
 def _rows(iterations: Sequence[Iteration]) -> list[dict[str, object]]:
@@ -58,7 +63,7 @@ def _csv(iterations: Sequence[Iteration]) -> str:
 
 
 def _cell(value: object) -> object:
-    """Mark a text that a spreadsheet would take for a formula as text."""
+    """Return a value for a CSV cell. A text that a spreadsheet would read as a formula is quoted."""
     if isinstance(value, str):
         text = one_line(value, 2000)
         return f"'{text}" if text[:1] in ("=", "+", "-", "@") else text
@@ -67,7 +72,7 @@ def _cell(value: object) -> object:
     return "" if value is None else value
 
 
-def _json(chronicle: Chronicle, metrics: Sequence[Metric], left: Forecast) -> str:
+def _json(chronicle: RunHistory, metrics: Sequence[Metric], left: Forecast) -> str:
     document = {
         "runs": [run.model_dump(mode="json", exclude={"start", "end"}) for run in chronicle.runs],
         "iterations": [
@@ -80,7 +85,7 @@ def _json(chronicle: Chronicle, metrics: Sequence[Metric], left: Forecast) -> st
     return json.dumps(document, indent=2, ensure_ascii=True) + "\n"
 
 
-def _markdown(chronicle: Chronicle, metrics: Sequence[Metric], left: Forecast) -> str:
+def _markdown(chronicle: RunHistory, metrics: Sequence[Metric], left: Forecast) -> str:
     its = chronicle.iterations
     lines = [
         "# History",
@@ -94,7 +99,7 @@ def _markdown(chronicle: Chronicle, metrics: Sequence[Metric], left: Forecast) -
         "| Iteration | Task | Outcome | Cost | Tokens | Context | Seconds |",
         "| ---: | --- | --- | ---: | ---: | ---: | ---: |",
         *(
-            f"| {it.number} | {_safe(it.task_id)} | {look_of(it).word} | ${it.cost_usd:.2f} "
+            f"| {it.number} | {_table_cell(it.task_id)} | {look_of(it).word} | ${it.cost_usd:.2f} "
             f"| {it.tokens:,} | {it.percent:.0f} % | {it.seconds:.0f} |"
             for it in its
         ),
@@ -112,5 +117,5 @@ def _metric_row(metric: Metric) -> str:
     return f"| {metric.title} | {words.value} | {counted} | {words.about} |"
 
 
-def _safe(text: str) -> str:
+def _table_cell(text: str) -> str:
     return one_line(text).replace("|", "\\|")

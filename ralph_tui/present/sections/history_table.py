@@ -1,4 +1,4 @@
-"""Shows the run history as totals, as a table and as metrics in words. Pure functions."""
+"""Show the run history: totals, a table, and metrics in words. Pure functions."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ from ralph_tui.domain.formatting import duration, plural, took
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.view.forecast import Forecast
 from ralph_tui.domain.view.metrics import Metric
-from ralph_tui.domain.view.run_history import Chronicle, Iteration
+from ralph_tui.domain.view.run_history import Iteration, RunHistory
 from ralph_tui.present.sections.iteration_lines import look_of
 from ralph_tui.present.text.figures import money, tokens, when
 from ralph_tui.present.text.glyphs import Glyphs
@@ -18,23 +18,23 @@ from ralph_tui.present.text.key_hints import Keys, hint
 from ralph_tui.present.text.parts import LazyLines, LineBlock, Part
 from ralph_tui.present.text.spans import Line, Span, Tone, crop
 
-_HEADS = ("iter", "task", "outcome", "cost", "tokens", "context", "took", "began", "session")
+_HEADS = ("iter", "task", "outcome", "cost", "tokens", "context", "time", "started", "session")
 
 ENOUGH = 10
-"""How many must have been counted before a share counts as missing its goal: of three, one is no rate."""
+"""The minimum denominator for a metric to miss its goal; smaller samples say too little."""
 
 
 UNKNOWN = "unknown"
 
 
 def totals(
-    chronicle: Chronicle, left: Forecast, width: int, glyphs: Glyphs, keys: Keys
+    chronicle: RunHistory, left: Forecast, width: int, glyphs: Glyphs, keys: Keys
 ) -> list[Line]:
-    """Add up the history, and estimate what is left with the basis of the estimate.
+    """Return the totals of the history, and the forecast with its basis.
 
     Args:
         chronicle: The runs and iterations.
-        left: The estimate.
+        left: The forecast.
         width: Cells of a line.
         glyphs: The signs to draw with.
         keys: The keys that the text names.
@@ -42,7 +42,7 @@ def totals(
     its = chronicle.iterations
     if not its:
         return [
-            hint(keys, "No iteration has run here yet; {build} starts the loop.", Tone.TITLE),
+            hint(keys, "No iterations yet. Press {build} to start the loop.", Tone.TITLE),
             [],
         ]
     spent = [
@@ -59,7 +59,7 @@ def totals(
         eta = f"{plural(left.open_tasks, 'task')} left" if left.open_tasks else "nothing left"
     second: Line = [Span(eta, Tone.INFO), Span(f"  {left.basis}", Tone.MUTED)]
     if not left.open_tasks and not any(it.phase is Phase.BUILDING for it in its):
-        second = [Span("no task has been worked on yet", Tone.MUTED)]
+        second = [Span("estimating…", Tone.MUTED)]
     return [crop(first, width, glyphs.ellipsis), crop(second, width, glyphs.ellipsis)]
 
 
@@ -73,7 +73,7 @@ class Table:
 
 
 def table_of(iterations: Sequence[Iteration]) -> Table:
-    """Make a row for each iteration. A long journal takes a while, so call it in a thread."""
+    """Return a row for each iteration. A long history takes a while, so call this in a thread."""
     newest = iterations[::-1]
     rows = [_cells(it) for it in newest]
     columns = zip(_HEADS, *rows, strict=True)
@@ -81,9 +81,9 @@ def table_of(iterations: Sequence[Iteration]) -> Table:
 
 
 def table_blocks(table: Table, width: int, glyphs: Glyphs) -> list[LineBlock]:
-    """Draw one line per iteration; the last columns are left out where there is no room."""
+    """Return one line per iteration; the last columns are left out if there is no room."""
     if not table.rows:
-        return [LineBlock(None, [[Span("No session has ended here yet.", Tone.MUTED)]])]
+        return [LineBlock(None, [[Span("No sessions yet.", Tone.MUTED)]])]
     widths, shown = table.widths, len(_HEADS)
     while shown > 3 and 2 + sum(widths[:shown]) + 2 * (shown - 1) > width:
         shown -= 1
@@ -109,11 +109,11 @@ def table_blocks(table: Table, width: int, glyphs: Glyphs) -> list[LineBlock]:
     ]
 
 
-_RIGHT = frozenset({0, 3, 4, 5, 6})
+_RIGHT_ALIGNED = frozenset({0, 3, 4, 5, 6})
 
 
 def _padded(cells: Sequence[str], widths: Sequence[int], n: int) -> str:
-    return cells[n].rjust(widths[n]) if n in _RIGHT else cells[n].ljust(widths[n])
+    return cells[n].rjust(widths[n]) if n in _RIGHT_ALIGNED else cells[n].ljust(widths[n])
 
 
 def _cells(it: Iteration) -> tuple[str, ...]:
@@ -131,21 +131,21 @@ def _cells(it: Iteration) -> tuple[str, ...]:
 
 
 class MetricWords(NamedTuple):
-    """A metric as both faces show it."""
+    """A metric in words, as both faces show it."""
 
     value: str
     counted: str
-    """Such as `2 of 2 tasks`, or why nothing was counted."""
+    """The counts, such as `2 of 2 tasks`, or why nothing was counted."""
     verdict: str
-    """Empty where there is nothing to judge."""
+    """Whether the goal is met, in words; empty without a goal or counts."""
     met: bool | None
     about: str
-    """What is counted, and what is good."""
+    """The definition of the metric, and which values are good."""
 
 
 def metric_words(metric: Metric) -> MetricWords:
-    """Put a metric in words."""
-    goal = f"Goal: {_goal(metric.target)}." if metric.target else ""
+    """Return a metric in words."""
+    goal = f"Goal: {_goal_text(metric.target)}." if metric.target else ""
     about = " ".join(filter(None, (metric.definition, metric.good, goal)))
     if metric.value is None:
         return MetricWords(UNKNOWN, metric.unknown, "", None, about)
@@ -159,7 +159,7 @@ def metric_words(metric: Metric) -> MetricWords:
 
 
 def meets_goal(metric: Metric) -> bool | None:
-    """Tell whether a metric meets its goal; None without a goal, or with too little counted to miss it."""
+    """Return whether a metric meets its goal, or None without a goal or with too few counts to miss it."""
     if metric.value is None or not metric.target:
         return None
     share, bound = 100 * metric.value, float(re.findall(r"\d+", metric.target)[0])
@@ -169,16 +169,16 @@ def meets_goal(metric: Metric) -> bool | None:
     return None if not met and metric.denominator < ENOUGH else met
 
 
-def _goal(target: str) -> str:
+def _goal_text(target: str) -> str:
     return target.replace("< ", "below ").replace("> ", "above ")
 
 
 def metric_parts(metrics: Iterable[Metric], glyphs: Glyphs) -> list[Part]:
-    """Show each metric with what was counted, what is good, and the verdict if there is one."""
-    return [Part(metric.title, _lines(metric_words(metric), glyphs)) for metric in metrics]
+    """Return a part for each metric, with its value, counts, definition and verdict."""
+    return [Part(metric.title, _metric_lines(metric_words(metric), glyphs)) for metric in metrics]
 
 
-def _lines(words: MetricWords, glyphs: Glyphs) -> list[Line]:
+def _metric_lines(words: MetricWords, glyphs: Glyphs) -> list[Line]:
     known = words.value != UNKNOWN
     first = [
         Span(words.value.ljust(9), Tone.TITLE if known else Tone.MUTED),

@@ -1,4 +1,4 @@
-"""Shows what an import would do: a table of tasks, the commands it brings, and remarks. Pure functions."""
+"""Show what an import would do: a table of tasks, the imported commands, and remarks. Pure functions."""
 
 from collections.abc import Sequence
 from typing import TypeVar
@@ -27,14 +27,14 @@ _MOST_ID = 40
 
 
 def import_summary(preview: ImportPreview) -> str:
-    """Return what an import would do in one line: 3 new, 1 changed, 12 the same."""
+    """Return what an import would do on one line: 3 new, 1 changed, 12 same."""
     counts = preview.counts
     words = [f"{counts[change]:,} {change.value}" for change in ImportChange if counts[change]]
     return ", ".join(words) or "no tasks"
 
 
 def import_done(preview: ImportPreview) -> str:
-    """Return what an import did to the plan: 3 new tasks, 1 changed."""
+    """Return what an import changed in the plan: 3 new tasks, 1 changed."""
     new, changed = preview.counts[ImportChange.NEW], preview.counts[ImportChange.CHANGED]
     words = [plural(new, "new task")] if new else []
     words += [f"{changed:,} changed" if new else plural(changed, "changed task")] if changed else []
@@ -50,8 +50,8 @@ def import_parts(preview: ImportPreview, most: int = 0) -> list[Part]:
     """Return the tables of a preview.
 
     Args:
-        preview: What would happen.
-        most: Rows of each kind of change that are listed; 0 for all.
+        preview: The preview of the import.
+        most: Maximum rows for each kind of change; 0 for all.
     """
     parts = [Part(f"Tasks  {import_summary(preview)}", _rows(preview, most))]
     runs = [command for command in preview.commands if not command.is_refused]
@@ -95,7 +95,7 @@ def _commands(commands: Sequence[ImportedCommand], most: int) -> list[Line]:
 
 
 def _command(command: ImportedCommand) -> list[Line]:
-    """Return a command under the task that brings it, and what the guard says about it."""
+    """Return a command with its task, and the guard's verdict if the command may not simply run."""
     tone = Tone.BAD if command.is_refused else Tone.TEXT
     lines: list[Line] = [
         [

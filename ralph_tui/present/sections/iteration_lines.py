@@ -1,4 +1,4 @@
-"""Shows iterations as entries of a list and as a summary. Pure functions."""
+"""Show iterations as a list, and one iteration as a summary. Pure functions."""
 
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -16,24 +16,24 @@ from ralph_tui.present.text.spans import Line, Span, Tone, row, width_of, wrap
 from ralph_tui.present.text.status_labels import ITERATION, Look
 
 INDENT = " " * 6
-"""Indents the title of an iteration below its task."""
+"""The indent of an iteration's title below its task."""
 
 RUNNING = Look("running", "running", Tone.INFO)
 
 
 def look_of(iteration: Iteration) -> Look:
-    """Tell how an iteration ended; one without an end is running, or was cut off."""
+    """Return the look of an iteration's outcome, or of a running one."""
     return RUNNING if not iteration.end else ITERATION[iteration.outcome]
 
 
 def iteration_blocks(
     iterations: Sequence[Iteration], runs: Iterable[Run], width: int, glyphs: Glyphs
 ) -> list[LineBlock]:
-    """List the iterations, newest first, under the heading of each run.
+    """Return the iterations as blocks, newest first, below a heading for each run.
 
     Args:
-        iterations: Oldest first.
-        runs: The runs they belong to.
+        iterations: The iterations, oldest first.
+        runs: The runs of the iterations.
         width: Cells of a line.
         glyphs: The signs to draw with.
     """
@@ -47,8 +47,8 @@ def iteration_blocks(
                 blocks.append(LineBlock(None, [[]]))
             blocks.append(LineBlock(None, [_run_head(heads.get(shown), width, glyphs)]))
         room = width - len(INDENT)
-        folds = cell_len(_about(iteration)) > room
-        lines = LazyLines(partial(_iteration, iteration, width, glyphs), 2 + folds)
+        folds = cell_len(_title_or_reason(iteration)) > room
+        lines = LazyLines(partial(_iteration_lines, iteration, width, glyphs), 2 + folds)
         blocks.append(LineBlock(iteration.start, lines, folds=False))
     return blocks
 
@@ -65,13 +65,13 @@ def _run_head(run: Run | None, width: int, glyphs: Glyphs) -> Line:
         else []
     )
     left = [Span(f"run of {when(run.started_at)}", Tone.INFO)]
-    said = [Span(f"  {state}", Tone.MUTED)]
-    if width_of([*left, *said, *right]) < width:
-        left += said
+    ending = [Span(f"  {state}", Tone.MUTED)]
+    if width_of([*left, *ending, *right]) < width:
+        left += ending
     return row(left, right, width, glyphs.ellipsis)
 
 
-def _iteration(it: Iteration, width: int, glyphs: Glyphs) -> list[Line]:
+def _iteration_lines(it: Iteration, width: int, glyphs: Glyphs) -> list[Line]:
     look = look_of(it)
     left = [
         Span(f"{getattr(glyphs, look.glyph)} ", look.tone),
@@ -81,10 +81,10 @@ def _iteration(it: Iteration, width: int, glyphs: Glyphs) -> list[Line]:
     ]
     cost, lasted = money(it.cost_usd), took(it.seconds)
     figures = (f"{cost} {lasted.rjust(7)}", f"{cost} {lasted}", cost) if it.end else ()
-    room = width - width_of(left) - 1  # the outcome is not cut
+    room = width - width_of(left) - 1  # the figures are shortened rather than the outcome
     fits = next((text for text in figures if len(text) <= room), "")
     first = row(left, [Span(fits, Tone.MUTED)] if fits else [], width, glyphs.ellipsis)
-    whole, *rest = wrap(_about(it), width - len(INDENT))
+    whole, *rest = wrap(_title_or_reason(it), width - len(INDENT))
     folded = [whole, *([" ".join(rest)] if rest else [])]
     more = [
         row([Span(f"{INDENT}{text}", Tone.MUTED)], [], width, glyphs.ellipsis) for text in folded
@@ -92,12 +92,12 @@ def _iteration(it: Iteration, width: int, glyphs: Glyphs) -> list[Line]:
     return [first, *more]
 
 
-def _about(it: Iteration) -> str:
+def _title_or_reason(it: Iteration) -> str:
     return one_line(it.title or it.reason, 200)
 
 
 def summary_parts(it: Iteration, run: Run | None, glyphs: Glyphs) -> list[Part]:
-    """Show everything known of one iteration that is not in its stream."""
+    """Return everything about an iteration that its stream does not show."""
     look = look_of(it)
     about: Line = [Span(f"{it.task_id}  ", Tone.TITLE), Span(it.title)]
     outcome: list[Line] = [[Span(f"{getattr(glyphs, look.glyph)} {look.word}", look.tone)]]
@@ -106,13 +106,13 @@ def summary_parts(it: Iteration, run: Run | None, glyphs: Glyphs) -> list[Part]:
     outcome += [[Span("undone by you", Tone.WARN)]] if it.is_undone else []
     files: list[Line] = [[Span(f"{glyphs.note} ", Tone.MUTED), Span(path)] for path in it.files]
     session = (
-        ("id", it.session_id or "not told"),
+        ("id", it.session_id or "unknown"),
         ("model", it.model),
         ("phase", it.phase.value),
         ("run", run.run_id[:12] if run else ""),
     )
     return [
-        Part("Task", [about, *_facts(("why", it.why), ("try", str(it.attempt)))]),
+        Part("Task", [about, *_facts(("why", it.why), ("attempt", str(it.attempt)))]),
         Part("Outcome", outcome),
         Part("Figures", _figures(it)),
         Part("Session", _facts(*session)),
@@ -126,8 +126,8 @@ def _figures(it: Iteration) -> list[Line]:
         ("cost", money(it.cost_usd)),
         ("tokens", tokens(it.tokens)),
         ("context", context if it.capacity else ""),
-        ("took", took(it.seconds) if it.end else ""),
-        ("began", when(it.started_at)),
+        ("time", took(it.seconds) if it.end else ""),
+        ("started", when(it.started_at)),
         ("denied", plural(it.denials, "call") if it.denials else ""),
         ("hand-off", "yes, to a fresh context" if it.handoff else ""),
     )

@@ -1,4 +1,4 @@
-"""Writes the preview of what is under the cursor: a task, or an entry of the activity. Pure, bounded in time."""
+"""The preview of the task or entry under the cursor. Pure functions, bounded in time."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,27 +16,27 @@ from ralph_tui.present.timeline.entry_detail import detail_of
 from ralph_tui.present.tools.calls import Section, SectionKind
 
 MOST = 100
-"""Lines of one section; all of it is in the detail."""
+"""Maximum lines of one section; the detail has all of them."""
 
 _LONGEST = 8_000
-"""Characters of one section."""
+"""Maximum characters of one section."""
 
 _KINDS = {SectionKind.ERROR: Tone.BAD, SectionKind.NOTE: Tone.MUTED, SectionKind.COMMAND: Tone.INFO}
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """A title and blocks of lines."""
+    """A title and titled groups of lines."""
 
     title: str
     parts: tuple[Part, ...]
 
     def lines(self, width: int) -> list[Line]:
-        """Fold the blocks to a width, each below its title."""
-        return [line for part in self.parts for line in _lines(part, width)][:-1]
+        """Return the parts folded to a width, each below its title."""
+        return [line for part in self.parts for line in _part_lines(part, width)][:-1]
 
 
-def _lines(part: Part, width: int) -> Iterator[Line]:
+def _part_lines(part: Part, width: int) -> Iterator[Line]:
     if part.title:
         yield [Span(part.title, Tone.TITLE)]
     for line in part.lines:
@@ -45,11 +45,11 @@ def _lines(part: Part, width: int) -> Iterator[Line]:
 
 
 def preview_of(selected: Task | Entry, view: LoopView, glyphs: Glyphs) -> Preview:
-    """Return what the detail of a task or an entry begins with.
+    """Return the beginning of the detail of a task or an entry.
 
     Args:
-        selected: What is under the cursor.
-        view: The loop, for a task's receipts and the tasks beside it.
+        selected: The task or entry under the cursor.
+        view: The loop, for a task's receipts and related tasks.
         glyphs: The signs to draw with.
     """
     if isinstance(selected, Task):
@@ -57,22 +57,22 @@ def preview_of(selected: Task | Entry, view: LoopView, glyphs: Glyphs) -> Previe
         return Preview(one_line(f"{selected.id} {selected.title}"), tuple(parts))
     detail = detail_of(selected, glyphs)
     facts = [Part("", [[Span(detail.facts, Tone.MUTED)]])] if detail.facts else []
-    sections = (_section(section, detail.path, glyphs) for section in detail.sections)
+    sections = (_section_part(section, detail.path, glyphs) for section in detail.sections)
     return Preview(one_line(detail.title), (*facts, *sections))
 
 
-OF_THE_VIEW = ("tasks", "iterations", "checks", "receipts", "gate_task_id", "task_id", "why")
-"""What a task's preview reads of the view; `task_parts` may read nothing else."""
+VIEW_FIELDS = ("tasks", "iterations", "checks", "receipts", "gate_task_id", "task_id", "why")
+"""The fields of the view that a task's preview depends on; `task_parts` must not read others."""
 
 
-def preview_made_of(selected: Task | Entry | None, view: LoopView) -> tuple[object, ...]:
-    """Return the frozen objects that a preview is made of; with the same ones it would be the same."""
+def preview_inputs(selected: Task | Entry | None, view: LoopView) -> tuple[object, ...]:
+    """Return the frozen objects that a preview depends on, to detect whether it must be redrawn."""
     if isinstance(selected, Task):
-        return selected, *(getattr(view, name) for name in OF_THE_VIEW)
+        return selected, *(getattr(view, name) for name in VIEW_FIELDS)
     return (selected,)
 
 
-def _section(section: Section, path: str, glyphs: Glyphs) -> Part:
+def _section_part(section: Section, path: str, glyphs: Glyphs) -> Part:
     texts = head(section.body, _LONGEST).splitlines()
     tone = _KINDS.get(section.kind, Tone.TEXT)
     lines: list[Line] = [[Span(text.expandtabs(4), tone)] for text in texts[:MOST]]

@@ -1,4 +1,4 @@
-"""Shows what is asked of a person, and keeps the answers before they are sent. Pure functions."""
+"""Show questions and permissions, and keep the draft of the answers. Pure functions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,38 +14,38 @@ from ralph_tui.present.tools.calls import Section, SectionKind
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """The answer to one question before it is sent."""
+    """The draft of the answer to one question."""
 
     marked: frozenset[int] = frozenset()
     other: str = ""
-    """The person's own words; kept also while an option is marked instead."""
+    """The person's own words, kept even while an option is marked instead."""
     uses_other: bool = False
     declined: bool = False
 
     @property
     def is_given(self) -> bool:
-        """Whether there is something to send."""
+        """Whether there is an answer to send."""
         return bool(self.marked) or self.uses_other or self.declined
 
     def choosing(self, index: int) -> "Draft":
-        """Mark only this option."""
+        """Return a draft with only this option marked."""
         return replace(self, marked=frozenset({index}), uses_other=False, declined=False)
 
     def toggling(self, index: int) -> "Draft":
-        """Mark this option, or unmark it."""
+        """Return a draft with this option marked, or unmarked if it was marked."""
         return replace(self, marked=self.marked ^ {index}, declined=False)
 
     def writing(self, text: str, *, multi: bool) -> "Draft":
-        """Take the person's own words instead of an option, or beside the options of a multiple choice."""
+        """Return a draft with the person's own words: instead of an option, or in addition if several can be marked."""
         marked = self.marked if multi else frozenset()
         return Draft(marked=marked, other=text.strip(), uses_other=bool(text.strip()))
 
     def declining(self) -> "Draft":
-        """Decline the question."""
+        """Return a draft that declines to answer."""
         return Draft(other=self.other, declined=True)
 
     def answer(self, question: Question) -> Answer:
-        """Make the answer to send; labels in the order in which they were offered."""
+        """Return the answer to send, with labels in the order of the options."""
         if self.declined:
             return Answer(declined=True, by="screen")
         labels = tuple(o.label for i, o in enumerate(question.options) if i in self.marked)
@@ -56,27 +56,27 @@ NOTHING = Draft()
 
 
 SEND = -1
-"""The key of the row that sends."""
+"""The key of the row that sends the answers."""
 
 OWN = 2
-"""Answers that every question has beside its options: own words, and declining."""
+"""The number of answers that every question has in addition to its options: own words, and declining."""
 
 WRITING = "enter keep, esc back to the options"
-"""What the keys do while a person writes."""
+"""The keys while a person types."""
 
 
 def who_asks(question: AskedQuestion) -> str:
-    """Name the phase and the task that wait for an answer."""
+    """Return which phase and task wait for an answer, in words."""
     task = f", task {question.task_id}," if question.task_id else ""
     return f"{question.phase.value}{task} asks"
 
 
 def question_blocks(question: Question, draft: Draft, glyphs: Glyphs) -> list[LineBlock]:
-    """List the question, its options, the person's own words, and declining."""
-    asked: list[Line] = [[Span(text, Tone.TITLE)] for text in question.question.splitlines()]
+    """Return the question and its possible answers, including own words and declining."""
+    heading: list[Line] = [[Span(text, Tone.TITLE)] for text in question.question.splitlines()]
     if question.multi_select:
-        asked.append([Span("Any number: space marks, enter continues.", Tone.MUTED)])
-    blocks = [LineBlock(None, [*asked, []])]
+        heading.append([Span("Choose any number. Space marks, Enter continues.", Tone.MUTED)])
+    blocks = [LineBlock(None, [*heading, []])]
     for index, option in enumerate(question.options):
         sign = _sign(question, glyphs, on=index in draft.marked)
         blocks.append(choice(index, sign, option.label, option.description))
@@ -85,7 +85,12 @@ def question_blocks(question: Question, draft: Draft, glyphs: Glyphs) -> list[Li
     blocks.append(choice(len(question.options), sign, words, ""))
     sign = _sign(question, glyphs, on=draft.declined)
     blocks.append(
-        choice(len(question.options) + 1, sign, "Decline", "The model decides and notes it.")
+        choice(
+            len(question.options) + 1,
+            sign,
+            "Decline",
+            "The model decides and records its assumption.",
+        )
     )
     return blocks
 
@@ -97,13 +102,13 @@ def _sign(question: Question, glyphs: Glyphs, *, on: bool) -> Span:
 
 
 def choice(index: int, sign: Span, label: str, description: str) -> LineBlock:
-    """Draw one numbered answer.
+    """Return one numbered answer.
 
     Args:
-        index: Its place, from 0; the first nine have a number to press.
-        sign: Whether it is marked.
+        index: The index of the answer, from 0; the first nine have a number to press.
+        sign: The sign that shows whether the answer is marked.
         label: The answer.
-        description: What it means, shown below the label.
+        description: The explanation, shown below the label.
     """
     number = f"{index + 1}  " if index < 9 else "   "
     lines: list[Line] = [[Span(number, Tone.INFO), sign, Span(label)]]
@@ -115,10 +120,10 @@ def choice(index: int, sign: Span, label: str, description: str) -> LineBlock:
 def review_blocks(
     batch: Sequence[AskedQuestion], drafts: Mapping[str, Draft], glyphs: Glyphs
 ) -> list[LineBlock]:
-    """List every answer once more before they are sent."""
+    """Return all answers for a last review before they are sent."""
     blocks = [LineBlock(None, [[Span("Your answers", Tone.TITLE)], []])]
     for index, asked in enumerate(batch):
-        text, tone = said(asked.question, drafts.get(asked.id, NOTHING))
+        text, tone = _draft_text(asked.question, drafts.get(asked.id, NOTHING))
         lines: list[Line] = [
             [Span(f"{index + 1}  ", Tone.INFO), Span(one_line(asked.question.question, 400))],
             [Span(f"   {glyphs.arrow} ", Tone.MUTED), Span(text, tone)],
@@ -132,8 +137,8 @@ def review_blocks(
     ]
 
 
-def said(question: Question, draft: Draft) -> tuple[str, Tone]:
-    """Say a draft in words, with its tone."""
+def _draft_text(question: Question, draft: Draft) -> tuple[str, Tone]:
+    """Return a draft in words, with its tone."""
     if not draft.is_given:
         return "not answered yet", Tone.WARN
     if draft.declined:
@@ -144,12 +149,12 @@ def said(question: Question, draft: Draft) -> tuple[str, Tone]:
 def question_tabs(
     batch: Sequence[AskedQuestion], drafts: Mapping[str, Draft], at: int, glyphs: Glyphs
 ) -> list[Line]:
-    """Draw one tab per question and one for the review.
+    """Return a tab for each question and one for the review.
 
     Args:
         batch: The questions, in the order in which they are asked.
-        drafts: The answers so far, by the question's id.
-        at: The tab that is open.
+        drafts: The drafts so far, by the question's id.
+        at: The index of the open tab.
         glyphs: The signs to draw with.
     """
     tabs: list[Line] = []
@@ -167,7 +172,7 @@ def _tab(name: str, sign: str, glyphs: Glyphs, *, here: bool) -> list[Span]:
 
 
 def keys_of_question(question: Question, *, alone: bool) -> str:
-    """Name what the keys do among the options."""
+    """Return the keys of a question's options."""
     last = min(9, len(question.options) + OWN)
     accept = "space mark, enter continue" if question.multi_select else "enter choose"
     turn = "" if alone else "left right questions, "
@@ -175,22 +180,22 @@ def keys_of_question(question: Question, *, alone: bool) -> str:
 
 
 def keys_of_review(*, sends: bool) -> str:
-    """Name what the keys do in the review of all answers."""
+    """Return the keys of the review of all answers."""
     return f"enter {'send' if sends else 'change'}, j k move, left back, esc later"
 
 
-_TITLES = {
+_PERMISSION_TITLES = {
     CHECK_FILES: "The change",
     "Bash": "The command",
-    "SandboxNetworkAccess": "The host a command in the sandbox wants",
+    "SandboxNetworkAccess": "The host that a sandboxed command wants to reach",
 }
 
 
 def permission_title(asked: AskedQuestion) -> str:
-    """Say who asks for permission."""
+    """Return who asks for permission, in words."""
     if asked.permission and asked.permission.check:
         task = f", task {asked.task_id}" if asked.task_id else ""
-        return f"{asked.phase.value}{task}: a check of the claim needs permission"
+        return f"{asked.phase.value}{task}: a check needs permission"
     if asked.permission and asked.permission.tool == CHECK_FILES:
         return f"{who_asks(asked)} to change its own checks"
     helper = ", through a sub-agent," if asked.permission and asked.permission.sub_agent else ""
@@ -198,18 +203,18 @@ def permission_title(asked: AskedQuestion) -> str:
 
 
 def asked_briefly(asked: AskedQuestion) -> str:
-    """Say who asks what in one line; for a command the command comes first."""
+    """Return who asks what on one line; a permission for a command is shortened to the command."""
     who = f"task {asked.task_id}" if asked.task_id else asked.phase.value
-    wanted = asked.permission
-    if wanted is None or wanted.tool != "Bash":
+    permission = asked.permission
+    if permission is None or permission.tool != "Bash":
         return f"{who} asks: {asked.question.question}"
-    what = "allow the check" if wanted.check else "allow"
-    return f"{who}: {what} `{one_line(wanted.argument)}`?"
+    what = "allow the check" if permission.check else "allow"
+    return f"{who}: {what} `{one_line(permission.argument)}`?"
 
 
 def permission_sections(permission: Permission) -> list[Section]:
-    """Show the call as it will run, as the agent wrote it where that differs, and why a person is asked."""
-    title = _TITLES.get(permission.tool, f"The input of {permission.tool}")
+    """Return the call as it will run and, if different, as the agent wrote it, and why a person is asked."""
+    title = _PERMISSION_TITLES.get(permission.tool, f"The input of {permission.tool}")
     kind = SectionKind.COMMAND if permission.tool == "Bash" else SectionKind.TEXT
     sections = [
         Section(title + (" as it will run" if permission.asked else ""), permission.argument, kind)
@@ -224,7 +229,7 @@ def permission_sections(permission: Permission) -> list[Section]:
 
 
 def permission_blocks(question: Question, draft: Draft) -> list[LineBlock]:
-    """List the three answers; a reason that was typed is beside its answer."""
+    """Return the possible answers; a typed reason is shown after its answer."""
     blocks = []
     for index, option in enumerate(question.options):
         typed = f": {draft.other}" if option.reasoned and draft.other else ""

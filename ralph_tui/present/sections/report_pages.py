@@ -1,4 +1,4 @@
-"""Writes a report as Markdown or as one HTML page without scripts or outside resources. Pure functions."""
+"""Write a report as Markdown, or as one HTML page without scripts or external resources. Pure functions."""
 
 import html
 import re
@@ -10,20 +10,20 @@ from ralph_tui.present.sections.run_report import RunReport
 from ralph_tui.present.text.figures import money, stamp, tokens, zoned
 
 MARK = "<!-- ralph report -->"
-"""Marks every page, so that a page may be replaced by a newer one and no other file can be."""
+"""Marks every page, so that a newer report may replace it, but no other file."""
 
 _NO_END = "The last run has not ended, or was cut off."
 
 SHORT = 16
-"""Letters of a cell that stays on one line."""
+"""Cells with at most this many characters stay on one line."""
 
 NOTHING = "\u2013"
-"""Fills a cell without a value."""
+"""The text of a cell without a value."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Section:
-    """A heading with paragraphs and perhaps a table; plain text in all of them."""
+    """A heading with paragraphs, facts and a table, all as plain text."""
 
     title: str
     paragraphs: Sequence[str] = ()
@@ -51,7 +51,7 @@ def _sections(report: RunReport) -> Iterator[_Section]:
         "Tasks",
         () if report.tasks else ("There is no plan yet.",),
         {},
-        ("Task", "Title", "Status", "Rests on", "Cost", "Tokens"),
+        ("Task", "Title", "Status", "Verification", "Cost", "Tokens"),
         [
             (
                 *(task.id, task.title, task.status.replace("_", " ")),
@@ -125,7 +125,7 @@ def _title(report: RunReport) -> str:
 
 
 def report_markdown(report: RunReport) -> str:
-    """Write the report as Markdown; no text of it can become markup."""
+    """Return the report as Markdown. Its texts are escaped, so that none becomes markup."""
     lines = [MARK, "", f"# {_plain(_title(report).strip())}"]
     for section in _sections(report):
         lines += ["", f"## {section.title}"]
@@ -156,17 +156,17 @@ _MARKUP = re.compile(
 
 
 def _plain(text: str) -> str:
-    """Return a line that Markdown shows as it is; only signs that would do something get a backslash."""
+    """Escape a line for Markdown. Only characters that would have an effect get a backslash."""
     return _MARKUP.sub(r"\\\1", text)
 
 
 def _with_code(text: str, escaped: Callable[[str], str], code: str) -> str:
-    """Write what is between a pair of backticks as code.
+    """Return a line with the text between pairs of backticks as code.
 
     Args:
         text: One line.
-        escaped: Makes text harmless.
-        code: What code is in.
+        escaped: Escapes the other text.
+        code: The format string for code.
     """
     pieces = text.split("`")
     if len(pieces) % 2 == 0 or not all(map(str.strip, pieces[1::2])):
@@ -199,7 +199,7 @@ td { overflow-wrap: anywhere; } .short { white-space: nowrap; }
 
 
 def report_html(report: RunReport) -> str:
-    """Write the report as one page, which loads nothing and runs nothing."""
+    """Return the report as one HTML page, which loads and runs nothing."""
     title = html.escape(_title(report))
     parts = [
         "<!DOCTYPE html>",
@@ -228,9 +228,9 @@ def report_html(report: RunReport) -> str:
 
 
 def _cells(tag: str, cells: Sequence[str]) -> str:
-    """Write one row; short cells are not broken for the sake of long ones."""
+    """Return one row. Short cells do not wrap."""
 
-    def opened(cell: str) -> str:
+    def opening_tag(cell: str) -> str:
         return f'<{tag} class="short">' if len(cell) <= SHORT else f"<{tag}>"
 
-    return f"<tr>{''.join(f'{opened(cell)}{html.escape(cell)}</{tag}>' for cell in cells)}</tr>"
+    return f"<tr>{''.join(f'{opening_tag(c)}{html.escape(c)}</{tag}>' for c in cells)}</tr>"

@@ -1,4 +1,4 @@
-"""Collects what `ralph report` shows: the request, the tasks with their checks, the costs and the timeline. Pure."""
+"""The data of `ralph report`: the request, the tasks with their checks, the costs and the timeline. Pure functions."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -19,7 +19,7 @@ REPORTED = frozenset(
     {"loop_started", "loop_finished", "iteration_started", "iteration_finished", "gate_finished"}
     | {"tool_denied"}
 )
-"""The types of the events that a report is made of."""
+"""The types of the events that a report uses."""
 
 
 class CheckLine(Model):
@@ -32,13 +32,13 @@ class CheckLine(Model):
 
 
 class TaskLine(Model):
-    """One task, with what its completion rests on."""
+    """One task, with the basis of its completion."""
 
     id: str
     title: str
     status: str
     outcome: str = ""
-    """What the completion rests on: verified, unverified, reviewed or accepted; empty until then."""
+    """The basis of the completion: verified, unverified, reviewed or accepted; empty for an open task."""
     reason: str = ""
     cost_usd: float | None = None
     tokens: int | None = None
@@ -46,13 +46,13 @@ class TaskLine(Model):
 
 
 class TimelineLine(Model):
-    """One iteration as the journal has it."""
+    """One iteration from the journal."""
 
     started_at: datetime | None = None
     iteration: int
     task_id: str
     outcome: str = ""
-    """Empty for an iteration that has not ended, or was cut off."""
+    """How the iteration ended; empty if it has not, or was killed."""
     reason: str = ""
     cost_usd: float = 0.0
     seconds: float = 0.0
@@ -69,7 +69,7 @@ class DeniedLine(Model):
 
 
 class CriterionLine(Model):
-    """One acceptance criterion as the validation judged it."""
+    """One acceptance criterion with the result of its validation."""
 
     criterion: str
     passed: bool
@@ -77,15 +77,15 @@ class CriterionLine(Model):
 
 
 class RunReport(Model):
-    """Everything a report shows; all text in it is inert and without secrets."""
+    """Everything that a report shows. All texts are inert and without secrets."""
 
     project: str
     feature: str = ""
     request: str = ""
     ending: str = ""
-    """Why the last run ended; empty while one runs, and when it was cut off."""
+    """Why the last run ended; empty while it continues, and if it was killed."""
     facts: dict[str, str] = Field(default_factory=dict)
-    """What the last run came to, by label, as the screen and the shell say it."""
+    """The result of the last run, by label."""
     runs: int = 0
     cost_usd: float = 0.0
     seconds: float = 0.0
@@ -100,12 +100,12 @@ class RunReport(Model):
 
     @property
     def complete(self) -> int:
-        """How many tasks are complete."""
+        """The number of complete tasks."""
         return sum(task.status == TaskStatus.COMPLETE.value for task in self.tasks)
 
     @property
     def totals(self) -> str:
-        """What all runs took together; empty where nothing ran, and where a single run has said so."""
+        """The totals of all runs in words; empty without runs, and if the facts of a single run say the same."""
         if not self.timeline or (self.runs <= 1 and "Cost" in self.facts):
             return ""
         counted = (plural(self.runs, "run"), plural(len(self.timeline), "iteration"))
@@ -118,12 +118,12 @@ def collect_report(
     events: Iterable[ev.Event],
     validation: ValidationReport | None,
 ) -> RunReport:
-    """Fold the plan, the journal and the validation into a report.
+    """Return the report of a plan, its journal and its validation.
 
     Args:
-        about: The project, the feature, the request and the cost; the rest is filled in.
+        about: A report with project, feature, request and cost; the rest is filled in.
         plan: The plan.
-        events: Those of `REPORTED`, oldest first, of this feature.
+        events: The feature's events of the types in `REPORTED`, oldest first.
         validation: The last validation report, if there is one.
     """
     receipts: dict[str, tuple[Receipt, ...]] = {}
@@ -146,7 +146,7 @@ def collect_report(
                 )
             )
         elif isinstance(event, ev.IterationFinished):
-            _end(timeline, event)
+            _end_iteration(timeline, event)
         elif isinstance(event, ev.GateFinished):
             receipts[event.task_id] = event.receipts
         elif isinstance(event, ev.ToolDenied):
@@ -189,8 +189,8 @@ def collect_report(
     )
 
 
-def _end(timeline: list[TimelineLine], event: ev.IterationFinished) -> None:
-    """Complete the line of an iteration; a journal that begins later has no line for it yet."""
+def _end_iteration(timeline: list[TimelineLine], event: ev.IterationFinished) -> None:
+    """Complete the line of an iteration, or add it if the journal does not have the iteration's start."""
     begun = timeline[-1] if timeline and timeline[-1].iteration == event.iteration else None
     if begun is not None:
         timeline.pop()
@@ -209,13 +209,13 @@ def _end(timeline: list[TimelineLine], event: ev.IterationFinished) -> None:
 
 
 def _task(task: Task, receipts: Sequence[Receipt]) -> TaskLine:
-    rests = task.verification if task.status is TaskStatus.COMPLETE else None
+    basis = task.verification if task.status is TaskStatus.COMPLETE else None
     return TaskLine(
         id=one_line(task.id),
         title=one_line(task.title, 500),
         status=task.status.value,
-        outcome=rests.outcome.value if rests is not None else "",
-        reason=one_line(rests.reason if rests is not None else task.last_failure, 500),
+        outcome=basis.outcome.value if basis is not None else "",
+        reason=one_line(basis.reason if basis is not None else task.last_failure, 500),
         cost_usd=task.actual_cost_usd,
         tokens=task.actual_tokens_used,
         checks=tuple(

@@ -1,9 +1,9 @@
-"""Lists settings with their sources, and the limits that can change during a run. Pure functions."""
+"""List settings with their sources, and the limits that can be changed during a run. Pure functions."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ralph_tui.config.load import DEFAULT, Effective
+from ralph_tui.config.load import DEFAULT, EffectiveSetting
 from ralph_tui.config.setting_names import topics
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.project_state import Adjusted
@@ -18,10 +18,10 @@ class LiveLimit:
 
     Attributes:
         name: The field of `Adjusted`.
-        key: The setting it represents.
-        title: Its name on the screen.
-        used: Says how much of it is used.
-        when: From when a change counts.
+        key: The corresponding setting.
+        title: The name on the screen.
+        used: Returns how much of the limit is used, in words.
+        when: When a change takes effect.
     """
 
     name: str
@@ -38,10 +38,10 @@ def _nothing(_: LoopView) -> str:
 LIVE_LIMITS = (
     LiveLimit(
         "max_iterations", "phases.building.max_iterations", "iterations of this run",
-        lambda view: f"{view.run_iterations} begun", "at once",
+        lambda view: f"{view.run_iterations} started", "at once",
     ),
     LiveLimit(
-        "per_iteration", "safety.cost_limits.per_iteration", "dollars an iteration",
+        "per_iteration", "safety.cost_limits.per_iteration", "dollars per iteration",
         lambda view: f"${view.costs.iteration:.2f} spent", "at once",
     ),
     LiveLimit(
@@ -52,28 +52,28 @@ LIVE_LIMITS = (
         "total", "safety.cost_limits.total", "dollars in total",
         lambda view: f"${view.costs.total:.2f} spent", "at once",
     ),
-    LiveLimit("model", "models.primary", "model that builds", _nothing, "from the next session on"),
-    LiveLimit("planning_model", "models.planning", "model that plans", _nothing, "from the next session on"),
+    LiveLimit("model", "models.primary", "model that builds", _nothing, "from the next session"),
+    LiveLimit("planning_model", "models.planning", "model that plans", _nothing, "from the next session"),
 )  # fmt: skip
 
 
 def parsed(live: LiveLimit, typed: str) -> Adjusted:
-    """Read what was typed as a change.
+    """Parse a typed value as a change of a limit.
 
     Raises:
-        RalphError: The text is no such value.
+        RalphError: The value is invalid.
     """
     text = typed.strip().removeprefix("$")
     try:
         if live.name == "max_iterations":
             return Adjusted(max_iterations=int(text))
         if live.name in ("model", "planning_model"):
-            (name,) = text.split()  # one word; anything else is a ValueError
+            (name,) = text.split()  # raises ValueError unless it is one word
             return Adjusted.model_validate({live.name: name})
         return Adjusted.model_validate({live.name: float(text)})
-    except ValueError as error:  # pydantic's is one, too
+    except ValueError as error:  # includes pydantic's ValidationError
         words = {
-            "max_iterations": "a whole number from 1 on",
+            "max_iterations": "a whole number of at least 1",
             "model": "the name of a model, such as sonnet",
             "planning_model": "the name of a model, such as opus",
         }
@@ -84,20 +84,24 @@ def parsed(live: LiveLimit, typed: str) -> Adjusted:
 
 
 def live_blocks(
-    settings: Mapping[str, Effective], adjusted: Adjusted | None, view: LoopView, *, running: bool
+    settings: Mapping[str, EffectiveSetting],
+    adjusted: Adjusted | None,
+    view: LoopView,
+    *,
+    running: bool,
 ) -> list[LineBlock]:
-    """List what can be changed now; without a loop, what the next run begins with.
+    """Return the limits that can be changed now; without a running loop, the settings for the next run.
 
     Args:
         settings: The effective settings, by key.
-        adjusted: The changes of this run; None where there are none.
-        view: The loop, for what is used of each limit.
-        running: Whether a loop runs.
+        adjusted: The changes in this run, if there are any.
+        view: The loop, for the used part of each limit.
+        running: Whether a loop is running.
     """
     word = (
-        "Enter changes a limit of the running loop; the settings stay as they are."
+        "Enter changes a limit of the running loop. The settings file does not change."
         if running
-        else "No loop is running: Enter changes the setting, for the next run."
+        else "No loop is running. Enter changes the setting for the next run."
     )
     blocks = [LineBlock(None, [[Span(word, Tone.MUTED)], []])]
     for live in LIVE_LIMITS:
@@ -113,7 +117,7 @@ def live_blocks(
             note = (
                 f"changed here; configured: {setting.value}"
                 if changed is not None and setting
-                else f"counts {live.when}"
+                else f"applies {live.when}"
             )
             used = [Span(f"{live.used(view)}, ", Tone.INFO)] if live.used(view) else []
             more = [[Span("  "), *used, Span(note, Tone.MUTED)]]
@@ -123,21 +127,21 @@ def live_blocks(
     return blocks
 
 
-def with_words(settings: Sequence[Effective], words: str) -> list[Effective]:
-    """Return the settings that have every one of the words, in any place that is shown and in any case."""
+def with_words(settings: Sequence[EffectiveSetting], words: str) -> list[EffectiveSetting]:
+    """Return the settings that contain all the words in any shown text, ignoring case."""
     wanted = words.casefold().split()
 
-    def text(setting: Effective) -> str:
+    def text(setting: EffectiveSetting) -> str:
         topic = topics()[setting.key]
         return " ".join((*setting, topic.name, topic.about)).casefold()
 
     return [setting for setting in settings if all(word in text(setting) for word in wanted)]
 
 
-def setting_blocks(settings: Sequence[Effective]) -> list[LineBlock]:
-    """List settings under their topics; what is not the default is highlighted."""
+def setting_blocks(settings: Sequence[EffectiveSetting]) -> list[LineBlock]:
+    """Return settings below their topics, with non-default values highlighted."""
     if not settings:
-        return [LineBlock(None, [[Span("No setting has these words.", Tone.MUTED)]])]
+        return [LineBlock(None, [[Span("No setting matches.", Tone.MUTED)]])]
     blocks: list[LineBlock] = []
     last = None
     width = max(len(setting.key) for setting in settings)
@@ -158,10 +162,10 @@ def setting_blocks(settings: Sequence[Effective]) -> list[LineBlock]:
 
 
 def theme_blocks(names: Sequence[str], kept: str) -> list[LineBlock]:
-    """List the themes, and name the one that was in use."""
+    """Return the themes, with the one in use marked."""
     head: Line = [
         Span(
-            "Move the cursor to see a theme. Enter keeps it; leaving the page restores the old one.",
+            "Move to preview, Enter to apply, Esc to cancel.",
             Tone.MUTED,
         )
     ]

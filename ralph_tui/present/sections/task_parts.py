@@ -1,4 +1,4 @@
-"""Shows a task in detail, as titled blocks of lines. Pure functions."""
+"""Show a task in detail, as titled groups of lines. Pure functions."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from ralph_tui.domain.sanitize import head, inert, one_line
 from ralph_tui.domain.verification.check_commands import runnable_command
 from ralph_tui.domain.verification.verification import Receipt, criterion_text, receipt_facts
 from ralph_tui.domain.view.loop_view import LoopView
-from ralph_tui.domain.view.run_history import Iteration, TaskPast
+from ralph_tui.domain.view.run_history import Iteration, TaskHistory
 from ralph_tui.present.board.board_rows import complete_ids, group_of, look_of_group
 from ralph_tui.present.sections.iteration_lines import look_of
 from ralph_tui.present.text.figures import money, tokens
@@ -23,43 +23,43 @@ _MAX_DESCRIPTION = 20_000
 _TAIL_LINES = 6
 
 
-def task_parts(task: Task, view: LoopView, past: TaskPast | None, glyphs: Glyphs) -> list[Part]:
-    """Show every block that has something to say.
+def task_parts(task: Task, view: LoopView, past: TaskHistory | None, glyphs: Glyphs) -> list[Part]:
+    """Return the parts of a task's detail that are not empty.
 
     Args:
         task: The task.
-        view: The loop, for the other tasks and the receipts of this moment.
-        past: What the journal says of the task; None until it is read.
+        view: The loop, for the other tasks and the latest receipts.
+        past: The task's history in the journal; None until it is read.
         glyphs: The signs to draw with.
     """
     attempts = past.attempts if past is not None else ()
     receipts = _receipts(task, view, past)
     parts = [
         Part("State", _state(task, view, glyphs)),
-        Part("Description", [[Span(t)] for t in _text(task.description)]),
-        Part("Author's notes", [[Span(t)] for t in _text(task.notes)]),
-        Part("Comes from", _origin(task)),
+        Part("Description", [[Span(t)] for t in _text_lines(task.description)]),
+        Part("Author's notes", [[Span(t)] for t in _text_lines(task.notes)]),
+        Part("Source", _origin(task)),
         Part("Done when", _criteria(task, view, receipts, glyphs)),
         Part("Also checked", _also_checked(task, view, receipts, glyphs)),
-        Part("Waits for", _tasks(task.dependencies, view, glyphs)),
-        Part("Needed by", _tasks(_dependents(task, view), view, glyphs)),
-        Part("Why it was chosen", _why(task, view, attempts)),
-        Part("Blocked because", [[Span(b, Tone.BAD)] for b in task.blockers]),
-        Part("Attempts so far", _tries(task, view, past, glyphs)),
-        Part("Rests on", _rests_on(task)),
-        Part("Notes", [[Span(t)] for t in _text(task.completion_notes or "")]),
+        Part("Depends on", _related_tasks(task.dependencies, view, glyphs)),
+        Part("Needed by", _related_tasks(_dependents(task, view), view, glyphs)),
+        Part("Why it was chosen", _choice_reason(task, view, attempts)),
+        Part("Why it is blocked", [[Span(b, Tone.BAD)] for b in task.blockers]),
+        Part("Attempts", _attempt_history(task, view, past, glyphs)),
+        Part("Verification", _completion_basis(task)),
+        Part("Notes", [[Span(t)] for t in _text_lines(task.completion_notes or "")]),
     ]
     return [part for part in parts if part.lines]
 
 
-def _receipts(task: Task, view: LoopView, past: TaskPast | None) -> dict[str, Receipt]:
-    """Collect the receipts of its last claim by command: from the loop just now, or from the journal."""
-    now = view.gate_task_id == task.id
-    found = view.receipts if now else past.receipts if past is not None else ()
+def _receipts(task: Task, view: LoopView, past: TaskHistory | None) -> dict[str, Receipt]:
+    """Return the receipts of the task's last claim by command, from the view or from the journal."""
+    is_latest = view.gate_task_id == task.id
+    found = view.receipts if is_latest else past.receipts if past is not None else ()
     return {receipt.command: receipt for receipt in found}
 
 
-def _text(text: str) -> list[str]:
+def _text_lines(text: str) -> list[str]:
     return head(text, _MAX_DESCRIPTION).splitlines()
 
 
@@ -83,15 +83,15 @@ def _state(task: Task, view: LoopView, glyphs: Glyphs) -> list[Line]:
     return [[word, Span(f"   {', '.join(facts)}", Tone.MUTED)]]
 
 
-def _rests_on(task: Task) -> list[Line]:
-    """Say what its completion rests on, and where its work was committed."""
-    rests, commit = task.verification, task.commit
-    if rests is None:
+def _completion_basis(task: Task) -> list[Line]:
+    """Return the basis of the task's completion, and the commit of its work."""
+    basis, commit = task.verification, task.commit
+    if basis is None:
         return []
     tone = Tone.WARN if task.is_unverified else Tone.TEXT
-    by = f", by {rests.by}" if rests.by else ""
-    why = f": {rests.reason}" if rests.reason else ""
-    lines: list[Line] = [[Span(f"{rests.outcome.value}{by}{why}", tone)]]
+    by = f", by {basis.by}" if basis.by else ""
+    why = f": {basis.reason}" if basis.reason else ""
+    lines: list[Line] = [[Span(f"{basis.outcome.value}{by}{why}", tone)]]
     if commit is not None and commit.pending:
         lines.append([Span("not committed yet", Tone.WARN)])
     elif commit is not None and commit.hash:
@@ -101,7 +101,7 @@ def _rests_on(task: Task) -> list[Line]:
 
 
 def _origin(task: Task) -> list[Line]:
-    """Say where an imported task comes from, and where it is there."""
+    """Return where an imported task comes from: file, id, group and labels."""
     if task.origin is None:
         return []
     place = task.origin.path or "standard input"
@@ -111,7 +111,7 @@ def _origin(task: Task) -> list[Line]:
     return [[Span(fact)] for fact in facts]
 
 
-def _why(task: Task, view: LoopView, attempts: Sequence[Iteration]) -> list[Line]:
+def _choice_reason(task: Task, view: LoopView, attempts: Sequence[Iteration]) -> list[Line]:
     if view.task_id == task.id and view.why:
         return [[Span(view.why)]]
     last = next((it for it in reversed(attempts) if it.why), None)
@@ -123,13 +123,13 @@ def _why(task: Task, view: LoopView, attempts: Sequence[Iteration]) -> list[Line
 def _also_checked(
     task: Task, view: LoopView, receipts: dict[str, Receipt], glyphs: Glyphs
 ) -> list[Line]:
-    """List the checks that run for every task."""
+    """Return the checks that the task's own criteria do not name."""
     own = {runnable_command(criterion, view.checks) for criterion in task.verification_criteria}
     return [
         line
         for command, receipt in receipts.items()
         if command not in own
-        for line in _checked(command, receipt, glyphs)
+        for line in _check_lines(command, receipt, glyphs)
     ]
 
 
@@ -145,21 +145,21 @@ def _criteria(
                 [Span(f"{glyphs.note} ", Tone.MUTED), Span(text), Span("  prose", Tone.MUTED)]
             )
             continue
-        lines += _checked(text, receipts.get(command), glyphs)
+        lines += _check_lines(text, receipts.get(command), glyphs)
     return lines
 
 
-def _checked(text: str, receipt: Receipt | None, glyphs: Glyphs) -> list[Line]:
-    """Show a check and its receipt; for one that failed also the end of its output."""
+def _check_lines(text: str, receipt: Receipt | None, glyphs: Glyphs) -> list[Line]:
+    """Return a check and its receipt, and for a failed check the end of its output."""
     if receipt is None:
-        untried = [
+        not_run = [
             Span(f"{glyphs.idle} ", Tone.MUTED),
             Span(text),
             Span("  not run yet", Tone.MUTED),
         ]
-        return [untried]
+        return [not_run]
     look = RECEIPT[receipt.status]
-    note = f": {said}" if (said := receipt_note(receipt)) else ""
+    note = f": {reason}" if (reason := receipt_note(receipt)) else ""
     lasted = f" in {took(receipt.seconds)}" if receipt.seconds else ""
     lines: list[Line] = [
         [
@@ -179,7 +179,7 @@ def _dependents(task: Task, view: LoopView) -> tuple[str, ...]:
     return tuple(t.id for t in view.tasks.values() if task.id in t.dependencies)
 
 
-def _tasks(ids: tuple[str, ...], view: LoopView, glyphs: Glyphs) -> list[Line]:
+def _related_tasks(ids: tuple[str, ...], view: LoopView, glyphs: Glyphs) -> list[Line]:
     done = complete_ids(view.tasks.values())
     lines: list[Line] = []
     for task_id in ids:
@@ -199,21 +199,23 @@ def _tasks(ids: tuple[str, ...], view: LoopView, glyphs: Glyphs) -> list[Line]:
     return lines
 
 
-def _tries(task: Task, view: LoopView, past: TaskPast | None, glyphs: Glyphs) -> list[Line]:
-    """List every attempt with its cost; while the journal is being read, those this screen saw."""
+def _attempt_history(
+    task: Task, view: LoopView, past: TaskHistory | None, glyphs: Glyphs
+) -> list[Line]:
+    """Return every attempt with its cost. Until the journal is read, only those that this screen saw."""
     if past is None:
-        known = [_of_event(e) for e in view.iterations if e.task_id == task.id]
+        known = [_iteration_of(e) for e in view.iterations if e.task_id == task.id]
     else:
         known = list(past.attempts)
-    lines = [line for it in known for line in _try(it, glyphs)]
+    lines = [line for it in known for line in _attempt_lines(it, glyphs)]
     if len(known) > 1:
         spent, used = sum(it.cost_usd for it in known), sum(it.tokens for it in known)
-        text = f"together {money(spent)}, {tokens(used)} tokens"
+        text = f"total {money(spent)}, {tokens(used)} tokens"
         lines.append([Span(text, Tone.TITLE)])
     return lines
 
 
-def _of_event(e: IterationFinished) -> Iteration:
+def _iteration_of(e: IterationFinished) -> Iteration:
     return Iteration(
         number=e.iteration,
         run_id="",
@@ -227,7 +229,7 @@ def _of_event(e: IterationFinished) -> Iteration:
     )
 
 
-def _try(it: Iteration, glyphs: Glyphs) -> list[Line]:
+def _attempt_lines(it: Iteration, glyphs: Glyphs) -> list[Line]:
     look = look_of(it)
     spent = f"  {money(it.cost_usd)}  {tokens(it.tokens)} tokens  {took(it.seconds)}"
     lines: list[Line] = [

@@ -1,4 +1,4 @@
-"""Says what an undo would change, and what it changed; for the command line and the screen."""
+"""Show what an undo would change or has changed, for the command line and the screen."""
 
 from rich.cells import cell_len
 
@@ -14,7 +14,7 @@ _WIDEST_PATH = 60
 
 
 def undo_heading(preview: UndoPreview) -> str:
-    """Name what is undone: the task, its title and the iterations."""
+    """Return what is undone: the task, its title and the iterations."""
     numbers = ", ".join(map(str, preview.iterations))
     word = "iteration" if len(preview.iterations) == 1 else "iterations"
     title = one_line(preview.title, 80)
@@ -23,17 +23,17 @@ def undo_heading(preview: UndoPreview) -> str:
 
 
 def undo_lines(preview: UndoPreview, most: int) -> list[Line]:
-    """List the files that change, at most this many, each with its lines."""
+    """Return at most `most` of the files that change, with their line counts."""
     shown = preview.files[:most]
     paths = [one_line(file.path, _WIDEST_PATH) for file in shown]
     width = max(map(cell_len, paths), default=0)
-    lines = [_line(file, path, width) for file, path in zip(shown, paths, strict=True)]
+    lines = [_file_line(file, path, width) for file, path in zip(shown, paths, strict=True)]
     if (more := len(preview.files) - len(shown)) > 0:
         lines.append([Span(f"and {more} more", Tone.MUTED)])
     return lines
 
 
-def _line(file: UndoneFile, path: str, width: int) -> Line:
+def _file_line(file: UndoneFile, path: str, width: int) -> Line:
     gap = " " * (width - cell_len(path) + 2)
     return [
         Span(f"{file.how.value:<12}", _TONES[file.how]),
@@ -43,7 +43,7 @@ def _line(file: UndoneFile, path: str, width: int) -> Line:
 
 
 def undo_effect(preview: UndoPreview) -> str:
-    """Say in one or two sentences what the undo comes to."""
+    """Return the effect of an undo, in a few sentences."""
     if not preview.files:
         changes = "No file changes."
     else:
@@ -56,7 +56,7 @@ def undo_effect(preview: UndoPreview) -> str:
 
 
 def undo_parts(preview: UndoPreview, most: int) -> list[Part]:
-    """Show the task, the files and what it comes to, as titled blocks."""
+    """Return the task, the files and the effect of an undo, as titled parts."""
     title = one_line(preview.title, 200)
     task: Line = [Span(f"{preview.task_id}  ", Tone.TITLE), Span(title)]
     numbers = ", ".join(map(str, preview.iterations))
@@ -68,8 +68,8 @@ def undo_parts(preview: UndoPreview, most: int) -> list[Part]:
     ]
 
 
-def undone_told(undone: Undone) -> str:
-    """Say what was undone."""
+def undone_text(undone: Undone) -> str:
+    """Return what was undone, in a sentence."""
     preview = undone.preview
     what = f"{plural(len(preview.files), 'file')} restored" if preview.files else "no file changed"
     commit = f", commit {undone.commit[:10]} on {preview.commits_to}" if undone.commit else ""

@@ -1,4 +1,4 @@
-"""Answers why this task, why blocked, why waiting, why stopped: rule, evidence, next step. Pure functions."""
+"""Answer why a task was chosen, is blocked or waits, and why the loop stopped: rule, evidence, next step. Pure functions."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -21,7 +21,7 @@ from ralph_tui.present.text.spans import Line, Span, Tone
 from ralph_tui.present.text.status_labels import look_of, task_word
 
 MAX_LISTED = 20
-RULE = "pending, not held, dependencies complete, then the lowest priority number, then the order of the plan"
+RULE = "the highest-priority pending task whose dependencies are complete. Plan order breaks ties"
 
 
 def now_parts(
@@ -33,14 +33,14 @@ def now_parts(
     glyphs: Glyphs,
     keys: Keys,
 ) -> list[Part]:
-    """Give the answers that apply.
+    """Return the answers that apply at the moment.
 
     Args:
-        view: The loop as it is known.
-        problems: What makes the view's plan unworkable.
-        last: The last run; None where there was none.
+        view: The loop.
+        problems: The problems that make the plan unworkable.
+        last: The last run, if there was one.
         iterations: All iterations, oldest first.
-        now: The time, for what is left of a wait.
+        now: The current time, for the rest of a wait.
         glyphs: The signs to draw with.
         keys: The keys that the text names.
     """
@@ -50,66 +50,68 @@ def now_parts(
     if view.detail:
         state.append(Span(f"  {view.detail}", Tone.MUTED))
     parts = [Part("The loop", [state])]
-    parts += _waiting(view, now, keys)
-    parts += _task(view, plan, problems, keys)
+    parts += _waiting_for(view, now, keys)
+    parts += _chosen_task(view, plan, problems, keys)
     parts += _blocked(plan, keys)
     parts += _held(plan, keys)
-    parts += _not_yet(plan)
+    parts += _waiting_tasks(plan)
     parts += _stopped(view, last, iterations, keys)
     return parts
 
 
-def _named(task: Task) -> Line:
+def _task_title(task: Task) -> Line:
     return [Span(f"{task.id}  ", Tone.TITLE), Span(task.title)]
 
 
-def _task(
+def _chosen_task(
     view: LoopView, plan: ImplementationPlan, problems: Sequence[PlanProblem], keys: Keys
 ) -> list[Part]:
     current, following = view.current_task, plan.get_next_task()
     if current is not None:
-        evidence = labelled("evidence", view.why or "it was in progress already")
-        lines = [_named(current), labelled("rule", RULE), evidence]
+        evidence = labelled("evidence", view.why or "it was already in progress")
+        lines = [_task_title(current), labelled("rule", RULE), evidence]
         if view.attempt > 1:
-            again = f"this is attempt {view.attempt}; earlier attempts did not finish it"
+            again = f"attempt {view.attempt}, because earlier attempts did not finish it"
             lines.append(labelled("", again))
-        order = "{skip} skips it; {sooner} and {later} on the board change the order"
+        order = "{skip} skips it, {sooner} and {later} on the board change the order"
         return [Part("Why this task", [*lines, next_step(keys, order)])]
     if problems:
         lines = [[Span(problem.message, Tone.BAD)] for problem in problems[:MAX_LISTED]]
         lines.append(labelled("next", "correct .ralph/implementation_plan.json", Tone.ACCENT))
-        return [Part("Why no task: no task of the plan can start", lines)]
+        return [Part("Why no task can start", lines)]
     if following is None:
         return []
     evidence = labelled("evidence", why_chosen(plan, following))
-    return [Part("Which task comes next", [_named(following), labelled("rule", RULE), evidence])]
+    return [
+        Part("Which task comes next", [_task_title(following), labelled("rule", RULE), evidence])
+    ]
 
 
 def _blocked(plan: ImplementationPlan, keys: Keys) -> list[Part]:
     lines: list[Line] = []
     blocked = [task for task in plan.tasks if task.status is TaskStatus.BLOCKED]
     for task in blocked[:MAX_LISTED]:
-        lines.append(_named(task))
+        lines.append(_task_title(task))
         lines += [labelled("evidence", one_line(text, 500), Tone.WARN) for text in task.blockers]
         if task.retry_count:
-            lines.append(labelled("", f"{plural(task.retry_count, 'attempt')} before"))
+            lines.append(labelled("", f"after {plural(task.retry_count, 'attempt')}"))
         lines.append(next_step(keys, "{retry} on the board retries {task}", task=task.id))
-    lines += _rest(blocked)
+    lines += _more_line(blocked)
     return [Part(f"Why blocked ({len(blocked)})", lines)] if blocked else []
 
 
 def _held(plan: ImplementationPlan, keys: Keys) -> list[Part]:
-    """List the tasks on hold."""
+    """Return the tasks on hold."""
     held = [task for task in plan.tasks if task.is_held]
-    lines = [_named(task) for task in held[:MAX_LISTED]]
-    lines += _rest(held)
-    lines.append(labelled("rule", "a held task is not chosen until it is released"))
+    lines = [_task_title(task) for task in held[:MAX_LISTED]]
+    lines += _more_line(held)
+    lines.append(labelled("rule", "a held task does not start until you release it"))
     lines.append(next_step(keys, "{hold} on the board releases it"))
     return [Part(f"Why held ({len(held)})", lines)] if held else []
 
 
-def _not_yet(plan: ImplementationPlan) -> list[Part]:
-    """List the tasks that wait for others, each with what holds it up in the end."""
+def _waiting_tasks(plan: ImplementationPlan) -> list[Part]:
+    """Return the tasks that wait for others, each with the root cause of the wait."""
     tasks = {task.id: task for task in plan.tasks}
     done = plan.complete_ids()
     pending = (task for task in plan.tasks if task.status is TaskStatus.PENDING and not task.held)
@@ -119,21 +121,21 @@ def _not_yet(plan: ImplementationPlan) -> list[Part]:
         left = [name for name in task.dependencies if name not in done]
         ends = "; ".join(root_cause(name, tasks) for name in left[:5])
         lines.append([Span(f"{task.id}  ", Tone.TITLE), Span(f"waits for {ends}", Tone.MUTED)])
-    lines += _rest(waiting)
+    lines += _more_line(waiting)
     return [Part(f"Why not yet ({len(waiting)})", lines)] if waiting else []
 
 
-def _rest(tasks: Sequence[Task]) -> list[Line]:
-    """Count the tasks beyond those that are listed."""
+def _more_line(tasks: Sequence[Task]) -> list[Line]:
+    """Return a line with the number of tasks that are not listed, or nothing."""
     more = len(tasks) - MAX_LISTED
     return [[Span(f"and {more} more", Tone.MUTED)]] if more > 0 else []
 
 
 def root_cause(name: str, tasks: dict[str, Task]) -> str:
-    """Follow a dependency to what it waits for in the end: `b (after a, which is blocked)`."""
+    """Return a dependency and what it waits for in the end: `b (after a, which is blocked)`."""
     seen = [name]
     while (task := tasks.get(seen[-1])) is not None:
-        left = [d for d in task.dependencies if d in tasks and not _done(tasks[d])]
+        left = [d for d in task.dependencies if d in tasks and not _is_complete(tasks[d])]
         if not left or left[0] in seen:
             break
         seen.append(left[0])
@@ -142,44 +144,46 @@ def root_cause(name: str, tasks: dict[str, Task]) -> str:
     return f"{name}, {word}" if len(seen) == 1 else f"{name} (after {seen[-1]}, {word})"
 
 
-def _done(task: Task) -> bool:
+def _is_complete(task: Task) -> bool:
     return task.status is TaskStatus.COMPLETE
 
 
-def _waiting(view: LoopView, now: datetime, keys: Keys) -> list[Part]:
+def _waiting_for(view: LoopView, now: datetime, keys: Keys) -> list[Part]:
     lines: list[Line] = []
     for asked in view.questions[:MAX_LISTED]:
         lines.append([Span(f"{who_asks(asked)}: ", Tone.WARN), Span(asked.question.question)])
         if asked.permission is not None and asked.permission.reason:
             lines.append(labelled("rule", asked.permission.reason))
-        lines.append(next_step(keys, "{answer} answers; esc in the question defers it"))
+        lines.append(
+            next_step(keys, "press {answer} to answer. Esc in the question keeps it for later")
+        )
     if (approval := view.approval) is not None:
         summary = f": {in_local(approval.summary, now)}" if approval.summary else ""
         lines.append([Span(f"your approval of {DECISIONS[approval.kind]}{summary}", Tone.WARN)])
         if approval.kind is ApprovalKind.RECOVERY:
-            lines.append(
-                labelled("rule", "an open breaker lets nothing run before a person agrees")
-            )
+            lines.append(labelled("rule", "an open breaker runs nothing until a person agrees"))
         lines += cooling(view.breaker, now)
-        lines.append(next_step(keys, "{answer} decides" + _RESETS * view.breaker.is_cooling))
+        lines.append(
+            next_step(keys, "press {answer} to decide" + _RESETS * view.breaker.is_cooling)
+        )
     if view.limit_until is not None:
         left = duration((view.limit_until - now).total_seconds())
         lines.append([Span(view.detail or "a usage limit", Tone.WARN)])
         lines.append(
             labelled("evidence", f"it resets at {clock(view.limit_until, now)}, in {left}")
         )
-        lines.append(labelled("rule", "waiting is no failure and no iteration"))
-        lines.append(next_step(keys, "{hurry} retries now; {stop} gives up"))
+        lines.append(labelled("rule", "waiting counts neither as a failure nor as an iteration"))
+        lines.append(next_step(keys, "press {hurry} to retry now, {stop} to stop"))
     if view.run_state is RunState.PAUSED:
-        lines.append([Span("a pause that was asked for", Tone.WARN)])
-        lines.append(next_step(keys, "{pause} continues; {inject} adds guidance first"))
+        lines.append([Span("a requested pause", Tone.WARN)])
+        lines.append(next_step(keys, "press {pause} to resume, {inject} to add guidance first"))
     return [Part("Why waiting", lines)] if lines else []
 
 
 def _stopped(
     view: LoopView, last: Run | None, iterations: Sequence[Iteration], keys: Keys
 ) -> list[Part]:
-    """Say how the last run ended, unless a run is under way."""
+    """Return how the last run ended, unless a run is in progress."""
     under_way = view.run_state not in (
         *(RunState.IDLE, RunState.COMPLETE, RunState.STOPPED, RunState.FAILED),
     )
@@ -187,20 +191,22 @@ def _stopped(
         return []
     end = last.finished
     if end is None:
-        onward = next_step(keys, "{build} continues from there; what was done is safe")
-        return [Part("Why stopped", [[Span(_KILLED, Tone.WARN)], onward])]
+        resume = next_step(keys, "press {build} to continue. Finished work is saved")
+        return [Part("Why stopped", [[Span(_KILLED, Tone.WARN)], resume])]
     lines = [
         [Span(end.reason, Tone.TEXT if end.exit_code == 0 else Tone.WARN)],
         labelled("when", f"{when(end.time)}, after {plural(end.iterations, 'iteration')}"),
         labelled("rule", f"{ENDS[end.status]}, exit status {end.exit_code}"),
     ]
-    mine = [it for it in iterations if it.run_id == last.run_id]
-    if mine and mine[-1].reason and end.exit_code != 0:
-        lines.append(labelled("evidence", f"iteration {mine[-1].number}: {mine[-1].reason}"))
+    of_run = [it for it in iterations if it.run_id == last.run_id]
+    if of_run and of_run[-1].reason and end.exit_code != 0:
+        lines.append(labelled("evidence", f"iteration {of_run[-1].number}: {of_run[-1].reason}"))
     if end.hint:
         lines.append([*labelled("next", ""), *commands_as_keys(keys, end.hint, Tone.ACCENT)])
     return [Part("Why stopped", lines)]
 
 
-_KILLED = "The last run has no end in the journal: it was killed, or its machine went down."
-_RESETS = "; {why.reset_breaker} resets it with your reason; {hurry} retries now; {stop} gives up"
+_KILLED = "The last run did not end properly. It was killed, or the machine went down."
+_RESETS = (
+    ", {why.reset_breaker} to reset the breaker with a reason, {hurry} to retry now, {stop} to stop"
+)

@@ -1,4 +1,4 @@
-"""Draws code in the colors of its language, and diffs: number, sign, and code in which the words that differ stand out.
+"""Draw code with syntax colors, and diffs with line numbers, signs and highlighted words.
 
 The stream, the preview, the list of changed files and the detail of a call all draw diffs with `Diff`.
 """
@@ -19,26 +19,26 @@ if TYPE_CHECKING:
     from pygments.lexer import Lexer
 
 FOLD = "@"
-"""The sign of a line that represents lines that are not shown."""
+"""The sign of a line that represents hidden lines."""
 
 NUMBER = 5
-"""Cells of a line's number."""
+"""Cells of a line number."""
 
 GUTTER = NUMBER + 3
-"""Cells before a line's text: its number, and its sign."""
+"""Cells of the line number and the sign, before a line's text."""
 
-_LONGEST = 300
-"""Characters of a line whose words are compared."""
+_MAX_COMPARED = 300
+"""Words are compared only in lines of at most this many characters."""
 
-_ALIKE = 0.4
-"""Two lines that share less are shown as different altogether, from 0 to 1."""
+_MIN_SIMILARITY = 0.4
+"""Lines with less similarity, from 0 to 1, count as entirely different."""
 
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,\d+)? @@")
 _WORDS = re.compile(r"\w+|\s+|.", re.DOTALL)
 
 
 AT_ONCE = 5_000
-"""Characters that are colored while somebody waits; ten times as many take a tenth of a second."""
+"""Longer code is colored in a thread: ten times as many characters take a tenth of a second."""
 
 _TONES = {
     "Token.Comment": Tone.CODE_COMMENT,
@@ -49,12 +49,12 @@ _TONES = {
     "Token.Name.Decorator": Tone.CODE_NAME,
     "Token.Name.Function": Tone.CODE_NAME,
 }
-"""Few colors, so that added and removed lines stay what is seen first in a diff."""
+"""Only a few colors, so that added and removed lines remain the most visible part of a diff."""
 
 
 @lru_cache(maxsize=128)
 def code_lines(text: str, path: str) -> tuple[Line, ...]:
-    r"""Return each line of a text as spans, colored if the file's name tells its language.
+    r"""Return each line of a text as spans, colored if the file name reveals its language.
 
     Args:
         text: Code, with `\n` between its lines.
@@ -70,14 +70,14 @@ def code_lines(text: str, path: str) -> tuple[Line, ...]:
         first, *others = piece.split("\n")
         lines[-1].append(Span(first, tone))
         lines += [[Span(other, tone)] for other in others]
-    # A lexer may replace a character that ends lines elsewhere; then the lines would not be those of the text.
+    # A lexer may treat other characters as line ends; then its lines do not match those of the text.
     return tuple(lines) if len(lines) == len(uncolored) else uncolored
 
 
 @lru_cache(maxsize=256)
 def _lexer(name: str) -> "Lexer | None":
-    """Return what reads the language of a file of this name."""
-    from pygments.lexers import get_lexer_for_filename  # not before there is code to show
+    """Return the lexer for a file of this name, or None."""
+    from pygments.lexers import get_lexer_for_filename  # slow to import, so only if there is code
     from pygments.util import ClassNotFound
 
     try:
@@ -88,7 +88,7 @@ def _lexer(name: str) -> "Lexer | None":
 
 @lru_cache(maxsize=512)
 def _tone(token: str) -> Tone:
-    """Return the tone of a kind of token, or of the kind that it belongs to."""
+    """Return the tone of a token type, or of its closest parent type that has one."""
     while token:
         if token in _TONES:
             return _TONES[token]
@@ -97,23 +97,23 @@ def _tone(token: str) -> Tone:
 
 
 class DiffLine(NamedTuple):
-    """A line of a diff: its sign (` `, `-`, `+` or `@` for a fold), and its number in its file."""
+    """A line of a diff: its sign (` `, `-`, `+` or `@` for a fold), text and number in the file."""
 
     sign: str
     text: str = ""
     number: int = 0
-    """From 1; 0 where nobody said it."""
+    """The line number, from 1; 0 if unknown."""
 
 
 class DiffRow(NamedTuple):
-    """The indices of the line before and of the line after, beside each other; None where there is none."""
+    """A row of a side-by-side diff: the indices of the old and the new line, or None."""
 
     before: int | None
     after: int | None
 
 
 def read_diff(lines: Iterable[str]) -> list[DiffLine]:
-    """Read each line of a unified diff; the header of a later hunk becomes a fold."""
+    """Parse the lines of a unified diff. The headers of later hunks become folds."""
     was = now = end = 0
     found: list[DiffLine] = []
     for line in lines:
@@ -121,11 +121,11 @@ def read_diff(lines: Iterable[str]) -> list[DiffLine]:
         if sign not in ("-", "+", " "):
             hunk = _HUNK.match(line)
             was, now = (int(hunk[1]), int(hunk[3])) if hunk else (0, 0)
-            said = "" if hunk else line.strip("@\\ ")
+            label = "" if hunk else line.strip("@\\ ")
             if hunk and end and was > end:
-                said = plural(was - end, "unchanged line")
-            if said or found:
-                found.append(DiffLine(FOLD, said))
+                label = plural(was - end, "unchanged line")
+            if label or found:
+                found.append(DiffLine(FOLD, label))
             continue
         found.append(DiffLine(sign, text, was if sign == "-" else now))
         was += bool(was) and sign != "+"
@@ -135,12 +135,12 @@ def read_diff(lines: Iterable[str]) -> list[DiffLine]:
 
 
 def diff_rows(sides: Sequence[DiffLine]) -> list[DiffRow]:
-    """Put removed lines beside the added lines that replace them."""
+    """Return the rows of a side-by-side diff, with removed lines beside the added lines that replace them."""
     rows: list[DiffRow] = []
     gone: list[int] = []
     new: list[int] = []
 
-    def settle() -> None:
+    def flush() -> None:
         rows.extend(DiffRow(*both) for both in zip_longest(gone, new))
         gone.clear()
         new.clear()
@@ -148,46 +148,46 @@ def diff_rows(sides: Sequence[DiffLine]) -> list[DiffRow]:
     for index, side in enumerate(sides):
         if side.sign == "-":
             if new:
-                settle()
+                flush()
             gone.append(index)
         elif side.sign == "+":
             new.append(index)
         else:
-            settle()
+            flush()
             rows.append(DiffRow(index, index))
-    settle()
+    flush()
     return rows
 
 
 class Diff:
-    """The lines of a diff, drawn one by one.
+    """Draws the lines of a diff one by one.
 
     Attributes:
         sides: The lines.
     """
 
     def __init__(self, sides: Sequence[DiffLine], path: str, *, made: bool = True) -> None:
-        """Draw these lines.
+        """Prepare to draw these lines.
 
         Args:
             sides: The lines; their texts may be hostile.
-            path: The changed file, whose name tells the language; empty for no colors of a language.
-            made: Whether the change was made; one that was not has no colors.
+            path: The changed file, whose name reveals the language; empty for no syntax colors.
+            made: Whether the change was made; otherwise it is drawn without colors.
         """
         self.sides = sides
         self.is_colored = sum(len(side.text) for side in sides) <= AT_ONCE
-        """Whether the colors of the language are shown; a long diff gets them from `color`."""
+        """Whether syntax colors are shown. A long diff gets them from `color`."""
         self._path = path
         self._made = made
 
     @cached_property
     def rows(self) -> list[DiffRow]:
-        """The lines as two columns."""
+        """The rows of the side-by-side view."""
         return diff_rows(self.sides)
 
     @cached_property
-    def _others(self) -> dict[int, int]:
-        """Each line that replaces another, with that other, both ways."""
+    def _counterparts(self) -> dict[int, int]:
+        """The index of the replaced or replacing line, by the index of a changed line."""
         pairs = [r for r in self.rows if None not in r and r.before != r.after]
         return {
             here: there
@@ -198,7 +198,7 @@ class Diff:
 
     @cached_property
     def _code(self) -> dict[int, Line]:
-        """Each line's code in the colors of the language."""
+        """The colored code of each line, by index."""
         found: dict[int, Line] = {}
         for signs in ("- ", "+ "):
             chosen = [i for i, side in enumerate(self.sides) if side.sign in signs]
@@ -207,21 +207,21 @@ class Diff:
         return found
 
     def color(self) -> None:
-        """Color a long diff; may be called in a thread."""
-        self._code  # noqa: B018 - it is made when it is first looked at
+        """Add syntax colors to a long diff. May be called in a thread."""
+        self._code  # noqa: B018 - the first access computes the property
         self.is_colored = True
 
     def line(self, index: int, glyphs: Glyphs) -> list[Span]:
         """Draw one line: its number, its sign and its text.
 
         Args:
-            index: Which of `sides`.
+            index: The index of the line in `sides`.
             glyphs: The signs to draw with.
         """
         side = self.sides[index]
         if side.sign == FOLD:
-            said = f"{glyphs.ellipsis} {side.text}".rstrip()
-            return [Span(f"{'':{NUMBER}} {said}", Tone.MUTED)]
+            label = f"{glyphs.ellipsis} {side.text}".rstrip()
+            return [Span(f"{'':{NUMBER}} {label}", Tone.MUTED)]
         number = Span(f"{side.number or '':>{NUMBER}} ", Tone.MUTED)
         tone = _SIGNS.get(side.sign, Tone.MUTED) if self._made else Tone.MUTED
         sign = Span(f"{side.sign} ", tone)
@@ -231,12 +231,16 @@ class Diff:
         return [number, sign, *self._words(index, code or [Span(side.text)])]
 
     def _words(self, index: int, code: Line) -> Iterable[Span]:
-        """Return the code, with the words that the line beside it lacks in the color of the change."""
-        side, other = self.sides[index], self._others.get(index)
-        if other is None or len(side.text) > _LONGEST or len(self.sides[other].text) > _LONGEST:
+        """Return the code of a line, with the words that its counterpart lacks in the color of the change."""
+        side, other = self.sides[index], self._counterparts.get(index)
+        if (
+            other is None
+            or len(side.text) > _MAX_COMPARED
+            or len(self.sides[other].text) > _MAX_COMPARED
+        ):
             return code
-        differing = _differing(self.sides[other].text, side.text)
-        return _over(code, differing, _WORD_TONES[side.sign])
+        differing = _differing_ranges(self.sides[other].text, side.text)
+        return _with_tone(code, differing, _WORD_TONES[side.sign])
 
     def lines(self, glyphs: Glyphs) -> list[Line]:
         """Draw all lines."""
@@ -248,11 +252,11 @@ _WORD_TONES = {"+": Tone.ADDED_WORD, "-": Tone.REMOVED_WORD}
 
 
 @lru_cache(maxsize=512)
-def _differing(other: str, text: str) -> tuple[tuple[int, int], ...]:
-    """Return where a line has words that the other lacks, as ranges of characters; none if all differs."""
+def _differing_ranges(other: str, text: str) -> tuple[tuple[int, int], ...]:
+    """Return the character ranges of words that the other line lacks; none if the lines are too different."""
     theirs, mine = _WORDS.findall(other), _WORDS.findall(text)
     found = SequenceMatcher(None, theirs, mine, autojunk=False)
-    if found.ratio() < _ALIKE:
+    if found.ratio() < _MIN_SIMILARITY:
         return ()
     ends = [0]
     for word in mine:
@@ -264,8 +268,8 @@ def _differing(other: str, text: str) -> tuple[tuple[int, int], ...]:
     )
 
 
-def _over(code: Line, ranges: Sequence[tuple[int, int]], tone: Tone) -> Iterable[Span]:
-    """Give ranges of characters another tone."""
+def _with_tone(code: Line, ranges: Sequence[tuple[int, int]], tone: Tone) -> Iterable[Span]:
+    """Yield the spans with another tone in some character ranges."""
     edges = sorted({edge for both in ranges for edge in both})
     at = 0
     for text, own in code:

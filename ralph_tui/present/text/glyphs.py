@@ -1,4 +1,4 @@
-"""Holds the signs of the screen, in Unicode and in ASCII; nothing else names a sign."""
+"""The signs of the screen, in Unicode and in ASCII. No other module contains a sign."""
 
 import locale
 import os
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Glyphs:
-    """One set of signs; every one is a single cell wide, spinner frames included."""
+    """One set of signs. Each is a single cell wide, including the spinner's frames."""
 
     ok: str = "✓"
     failed: str = "✗"
@@ -101,7 +101,7 @@ ASCII = Glyphs(
 
 
 def choose(environ: Mapping[str, str] = os.environ, encoding: str | None = None) -> Glyphs:
-    """Choose ASCII when RALPH_ASCII asks for it or the locale cannot show more."""
+    """Return the ASCII signs if RALPH_ASCII is set or the locale is not Unicode, otherwise the Unicode ones."""
     asked = environ.get("RALPH_ASCII", "").strip().lower()
     if asked not in ("", "0", "false", "no"):
         return ASCII

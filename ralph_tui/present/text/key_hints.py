@@ -1,4 +1,4 @@
-"""Writes keys as people know them, and sentences that name the keys of commands; a click on a key presses it."""
+"""Write keys as people know them, and put the keys of commands into sentences. Clicking a key presses it."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -24,22 +24,22 @@ _SHOWN = {
     "shift+down": "shift+↓",
     "escape": "esc",
 }
-_NAMED = {shown: key for key, shown in _SHOWN.items()}
+_KEY_NAMES = {shown: key for key, shown in _SHOWN.items()}
 
-_PLACE = re.compile(r"\{([a-z_.]+)\}")
+_PLACEHOLDER = re.compile(r"\{([a-z_.]+)\}")
 
 ESCAPE = "esc"
-"""The one key that cannot be changed, as sentences name it."""
+"""The name of the only key that cannot be changed, as used in sentences."""
 
 
 def key_label(key: str) -> str:
-    """Write a key as people do."""
+    """Return the label of a key, given Textual's name for it."""
     return _SHOWN.get(key, key.upper() if key.startswith("f") and key[1:].isdigit() else key)
 
 
-def key_named(label: str) -> str:
-    """Find Textual's name of a key that is written like this."""
-    return _NAMED.get(label, label.lower() if label[1:].isdigit() else label)
+def key_name(label: str) -> str:
+    """Return Textual's name of a key, given its label."""
+    return _KEY_NAMES.get(label, label.lower() if label[1:].isdigit() else label)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +47,15 @@ class Keys:
     """The keys of every command.
 
     Attributes:
-        of: By the command's name in the settings; a page's own commands begin with the page, such as why.copy.
-        within: By the same name, the command whose menu offers one without a key.
+        of: The keys by the command's name in the settings. Commands of a page begin with the page, such as why.copy.
+        within: For commands without a key, the command whose menu offers them, by the same names.
     """
 
     of: Mapping[str, tuple[str, ...]]
     within: Mapping[str, str] = field(default_factory=dict)
 
     def label(self, name: str) -> str:
-        """Return the key that is shown for a command: its own, else the one of its menu."""
+        """Return the label of a command's key, or of the key that opens its menu."""
         own = self.of[name]
         if own:
             return key_label(own[0])
@@ -63,13 +63,13 @@ class Keys:
         return self.label(f"{page}{dot}{self.within[name]}")
 
     def said(self, text: str, **values: str) -> str:
-        """Fill a sentence with keys: `{pause} continues`; `values` are put in as they are."""
+        """Fill a sentence such as `{pause} continues` with key labels and `values`."""
         return "".join(piece for piece, _ in self.pieces(text, **values))
 
     def pieces(self, text: str, **values: str) -> Iterator[tuple[str, bool]]:
-        """Fill a sentence in pieces, each with whether it is a key."""
+        """Yield a filled sentence in pieces, each with whether it is a key."""
         at = 0
-        for found in _PLACE.finditer(text):
+        for found in _PLACEHOLDER.finditer(text):
             if before := text[at : found.start()]:
                 yield before, False
             at, name = found.end(), found[1]
@@ -81,7 +81,7 @@ class Keys:
             yield rest, False
 
 
-_NAMES = (
+_SPECIAL_KEYS = (
     "up",
     "down",
     "left",
@@ -99,89 +99,92 @@ _RANGE = re.compile(r"\d-\d")
 
 GAP = "  "
 MAX_LINES = 2
-"""Lines of the keys of a dialog."""
+"""Lines for the keys of a dialog."""
 
 
 def hint(keys: Keys, text: str, tone: Tone = Tone.TEXT, **values: str) -> list[Span]:
-    """Make spans of a sentence: `{pause} continues` with the key that pauses here."""
+    """Return a sentence such as `{pause} continues` as spans, with the key labels filled in."""
     return [
         Span(piece, Tone.KEY if is_key else tone) for piece, is_key in keys.pieces(text, **values)
     ]
 
 
 class HintPiece(NamedTuple):
-    """A part of the line that names a dialog's keys."""
+    """A piece of the line with a dialog's keys."""
 
     text: str
     is_key: bool = False
     presses: str = ""
-    """The key that a click presses, as people write it."""
+    """The label of the key that a click presses."""
 
 
 def foot_lines(text: str, width: int) -> list[list[HintPiece]]:
-    """Fold a dialog's keys, separated by commas, into few lines; what does not fit is left out.
+    """Fold a dialog's keys, separated by commas, into at most `MAX_LINES` lines; the rest is left out.
 
-    What follows a semicolon is shown only where it fits. One key with its word is one place to click; where several
-    keys share a word each is its own.
+    Keys after a semicolon are optional and never start a line. A key and its word can be clicked together; if
+    several keys share a word, each can be clicked alone.
     """
     needed, _, extra = text.partition("; ")
     lines: list[list[str]] = [[]]
     for item in filter(None, needed.split(", ")):
         if not _fits(item, lines[-1], width):
             if len(lines) == MAX_LINES:
-                return _pieced(lines)
+                return _line_pieces(lines)
             lines.append([])
         lines[-1].append(item)
     for item in filter(None, extra.split(", ")):
         if not _fits(item, lines[-1], width):
             break
         lines[-1].append(item)
-    return _pieced(lines)
+    return _line_pieces(lines)
 
 
 def _fits(item: str, line: list[str], width: int) -> bool:
     return not line or cell_len(GAP.join([*line, item])) <= width
 
 
-def _pieced(lines: list[list[str]]) -> list[list[HintPiece]]:
-    return [
-        [piece for at, item in enumerate(line) for piece in (*_gap(at), *_pieces(item))]
-        for line in lines
-    ]
+def _line_pieces(lines: list[list[str]]) -> list[list[HintPiece]]:
+    found: list[list[HintPiece]] = []
+    for line in lines:
+        pieces: list[HintPiece] = []
+        for item in line:
+            pieces += [HintPiece(GAP)] if pieces else []
+            pieces += _item_pieces(item)
+        found.append(pieces)
+    return found
 
 
-def _gap(at: int) -> tuple[HintPiece, ...]:
-    return (HintPiece(GAP),) if at else ()
-
-
-def _pieces(item: str) -> Iterator[HintPiece]:
+def _item_pieces(item: str) -> Iterator[HintPiece]:
     words = item.split(" ")
-    count = next((at for at, word in enumerate(words) if not _leads(word)), len(words))
+    count = next((at for at, word in enumerate(words) if not _is_key_part(word)), len(words))
     keys = [word for word in words[:count] if is_key(word)]
     alone = keys[0] if len(words[:count]) == 1 and keys else ""
     for at, word in enumerate(words[:count]):
         yield HintPiece(word, is_key=True, presses=word if is_key(word) else "")
         if at < count - 1:
             yield HintPiece(" ")
-    said = " ".join(["", *words[count:]] if count else words)
-    if said:
-        yield HintPiece(said, presses=alone)
+    label = " ".join(["", *words[count:]] if count else words)
+    if label:
+        yield HintPiece(label, presses=alone)
 
 
-def _leads(word: str) -> bool:
-    """Tell whether a word belongs to the keys of an item and not to what they do."""
+def _is_key_part(word: str) -> bool:
+    """Return whether a word belongs to the keys of an item rather than to their description."""
     return is_key(word) or _RANGE.fullmatch(word) is not None
 
 
 def is_key(word: str) -> bool:
-    """Tell whether a word names a key."""
-    name = key_named(word)
+    """Return whether a word is the label of a key."""
+    name = key_name(word)
     return (
-        len(word) == 1 or "+" in name or name in _NAMES or re.fullmatch(r"f\d+", name) is not None
+        len(word) == 1
+        or "+" in name
+        or name in _SPECIAL_KEYS
+        or re.fullmatch(r"f\d+", name) is not None
     )
 
 
-_KEYS = (
+_COMMAND_KEYS = (
     (r"ralph approve` or `ralph reject [^`]*", "answer"),
     (r"ralph answer", "answer"),
     (r"ralph retry\b[^`]*", "retry"),
@@ -199,27 +202,29 @@ _KEYS = (
     (r"ralph tasks(?=` shows why)", "why"),
     (r"ralph tasks", "tasks"),
 )
-"""Commands that have a key on the screen; others keep their names, for a terminal."""
+"""Patterns of shell commands that have a key on the screen, with the key's command. Other commands stay as they are."""
 
-_OF_A_TASK = ("retry", "hold", "edit")
+_TASK_COMMANDS = ("retry", "hold", "edit")
 
-_COMMAND = re.compile("|".join(f"(?P<k{at}>`{words}`)" for at, (words, _) in enumerate(_KEYS)))
+_COMMAND = re.compile(
+    "|".join(f"(?P<k{at}>`{words}`)" for at, (words, _) in enumerate(_COMMAND_KEYS))
+)
 
 
 def commands_as_keys(keys: Keys, text: str, tone: Tone = Tone.TEXT) -> Line:
-    """Replace the commands in a sentence of the engine with keys: `ralph retry TASK` is the key that retries."""
+    """Replace shell commands in a sentence, such as `ralph retry TASK`, with the keys that do the same."""
     spans: list[Span] = []
     at = 0
     for found in _COMMAND.finditer(text):
         spans += [Span(text[at : found.start()], tone)] if found.start() > at else []
-        name = _KEYS[int(str(found.lastgroup)[1:])][1]
+        name = _COMMAND_KEYS[int(str(found.lastgroup)[1:])][1]
         spans.append(Span(keys.label(name), Tone.KEY))
-        task = found[0].strip("`").split()[2:3] if name in _OF_A_TASK else []
+        task = found[0].strip("`").split()[2:3] if name in _TASK_COMMANDS else []
         spans += [Span(f" on {given}", tone) for given in task if given != "TASK"]
         at = found.end()
     return [*spans, Span(text[at:], tone)] if at < len(text) else spans
 
 
 def commands_as_key_text(keys: Keys, text: str) -> str:
-    """Replace commands with keys, as plain text."""
+    """Replace shell commands in a sentence with keys, as plain text."""
     return "".join(span.text for span in commands_as_keys(keys, text))

@@ -1,6 +1,6 @@
-"""Turns Markdown into toned lines: what a person reads, nothing that runs. Pure functions.
+"""Turn Markdown into toned lines without markup or active content. Pure functions.
 
-One line in is one line out, so that thousands of lines cost nothing until they are in sight.
+Each source line becomes one line, so that a long text can be drawn piece by piece.
 """
 
 import re
@@ -31,7 +31,7 @@ _TONES = {
 
 
 def markdown_lines(text: str, glyphs: Glyphs) -> list[Line]:
-    """Color every line of a text; code stays as it is written."""
+    """Return every line of a Markdown text as toned spans; code is not interpreted."""
     lines: list[Line] = []
     fence = ""
     source = inert(text).expandtabs(4).splitlines()
@@ -86,14 +86,14 @@ def _item(item: re.Match[str], glyphs: Glyphs) -> Line:
 
 
 def hanging(line: Line) -> int:
-    """Measure how far the rest of a folded line is indented: below the words of an item, not its mark."""
+    """Return the indent for the continuation of a folded line, which is below the words of a list item."""
     if not line or line[0].text.strip():
         return 0
     return width_of(line[: 2 if len(line) > 2 else 1])
 
 
 def inline(text: str) -> list[Span]:
-    """Color a line's code, emphasis and links; a link keeps its address in sight."""
+    """Return a line with toned code, emphasis and links. Links keep their address visible."""
     spans: list[Span] = []
     at = 0
     for found in _INLINE.finditer(text):

@@ -1,4 +1,4 @@
-"""Groups lines into parts and blocks, which details and lists are made of."""
+"""Group lines into parts and blocks, from which details and lists are built."""
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from ralph_tui.present.text.spans import Line, Span, Tone, fold, plain
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A titled group of lines; `key` names what it is about, where something can be done to it."""
+    """A titled group of lines. `key` identifies its subject, if a person can act on it."""
 
     title: str
     lines: list[Line]
@@ -17,12 +17,12 @@ class Part:
 
 
 class LazyLines(Sequence[Line]):
-    """Lines that are made when somebody looks: a list may have ten thousand."""
+    """Lines that are built on access, because a list may have ten thousand of them."""
 
     __slots__ = ("_count", "_make")
 
     def __init__(self, make: Callable[[], Sequence[Line]], count: int = 1) -> None:
-        """Take what makes the lines, and how many `make` returns."""
+        """Create the lines from `make`, which returns `count` of them."""
         self._make = make
         self._count = count
 
@@ -41,12 +41,12 @@ class LazyLines(Sequence[Line]):
 
 @dataclass(frozen=True, slots=True)
 class LineBlock:
-    """The lines of one item of a list; a block without a key cannot be chosen."""
+    """The lines of one item of a list. A block without a key cannot be selected."""
 
     key: Hashable
     lines: Sequence[Line]
     folds: bool = True
-    """Whether long lines are folded; else they are cut."""
+    """Whether long lines are folded instead of cut."""
 
     def folded(self, width: int) -> "LineBlock":
         """Fold the lines to `width` cells."""
@@ -57,14 +57,14 @@ class LineBlock:
 
 
 def parts_text(parts: list[Part]) -> str:
-    """Write every part as plain text, for the clipboard."""
+    """Return the parts as plain text, for the clipboard."""
     return "\n\n".join(
         "\n".join([part.title, *(plain(line) for line in part.lines)]) for part in parts
     )
 
 
 def parts_blocks(parts: Iterable[Part]) -> list[LineBlock]:
-    """Put parts below each other, each under its title, with an empty line between."""
+    """Return the parts as blocks, each with its title and an empty line after it."""
     return [
         LineBlock(
             part.key,
@@ -79,7 +79,7 @@ def parts_blocks(parts: Iterable[Part]) -> list[LineBlock]:
 
 
 def _title(part: Part) -> Line:
-    """Wrap what a title says after its name under itself."""
+    """Return a part's title as two spans if text follows its name, so that this text wraps under itself."""
     tone = Tone.INFO if part.key is None else Tone.TITLE
     name, gap, rest = part.title.partition("  ")
     return [Span(name + gap, tone), Span(rest, tone)] if gap else [Span(name, tone)]

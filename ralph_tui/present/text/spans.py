@@ -1,7 +1,7 @@
-"""Cuts, pads and folds lines of toned spans by cell width, and makes their text safe. Pure functions.
+"""Cut, pad and fold lines of toned spans by cell width, and make their text safe. Pure functions.
 
-A span's text may come from a model, a tool or a file. `to_segments` and `to_content` of the widgets are
-the only ways from spans to the terminal, and both make the text inert.
+A span's text may come from a model, a tool or a file. Only the widgets' `to_segments` and `to_content`
+bring spans to the terminal, and both make the text inert.
 """
 
 import re
@@ -15,7 +15,7 @@ from ralph_tui.domain.sanitize import inert
 
 
 class Tone(StrEnum):
-    """What a piece of text means; the style sheet says how that looks."""
+    """The meaning of a piece of text. The style sheet decides how it looks."""
 
     TEXT = "text"
     MUTED = "muted"
@@ -28,13 +28,13 @@ class Tone(StrEnum):
     BAD = "bad"
     INFO = "info"
     KEY = "key"
-    """The name of a key in a sentence; a click on it is that key."""
+    """The name of a key in a sentence; clicking it presses that key."""
     ADDED = "added"
     REMOVED = "removed"
-    """The sign of a line of a diff; what follows it has the background of the change, up to a faint span."""
+    """The sign of a diff line. The text after it has the background of the change, up to a faint span."""
     ADDED_WORD = "added-word"
     REMOVED_WORD = "removed-word"
-    """Words of a changed line that the line before or after the change lacks."""
+    """Words of a changed line that the other version of the line does not have."""
     CODE_COMMENT = "code-comment"
     CODE_KEYWORD = "code-keyword"
     CODE_NAME = "code-name"
@@ -56,7 +56,7 @@ class Span(NamedTuple):
 Line = Sequence[Span]
 
 Cut = Callable[[Line, int, str], list[Span]]
-"""Cuts a line to a number of cells, with a sign where it was cut."""
+"""Cuts a line to a number of cells and marks the cut with an ellipsis."""
 
 EXPORT_WIDTH = 160
 """Cells of a line in an exported file."""
@@ -68,19 +68,19 @@ def plain(line: Line) -> str:
 
 
 def flat(text: str) -> str:
-    """Make text inert and keep it on one line."""
+    """Return the text, made inert, on one line."""
     return inert(text).replace("\n", " ").replace("\t", "    ")
 
 
 def width_of(line: Line) -> int:
-    """Measure the cells of a line."""
+    """Return the width of a line in cells."""
     return sum(cell_len(span.text) for span in line)
 
 
 def crop(line: Line, width: int, ellipsis: str = "…") -> list[Span]:
-    """Cut a line to at most `width` cells, with a sign where it was cut.
+    """Cut a line to at most `width` cells, with an ellipsis if it was cut.
 
-    The text is made safe before the cut: half an escape sequence would not be recognized afterwards.
+    The text is made safe before the cut, because half an escape sequence would not be recognized.
     """
     line = [Span(flat(text), tone) for text, tone in line]
     if width_of(line) <= width:
@@ -100,7 +100,7 @@ def crop(line: Line, width: int, ellipsis: str = "…") -> list[Span]:
 
 
 def crop_words(line: Line, width: int, ellipsis: str = "…") -> list[Span]:
-    """Cut like `crop`, but between words where the last span has any."""
+    """Cut like `crop`, but between words if possible."""
     cut = crop(line, width, ellipsis)
     if width_of(line) <= width or not cut:
         return cut
@@ -116,13 +116,13 @@ _BREAKS = " ,;:"
 
 
 def crop_fair(line: Line, width: int, ellipsis: str = "…") -> list[Span]:
-    """Cut like `crop_words`, but inside a word where more than a third of the width would stay empty."""
-    between = crop_words(line, width, ellipsis)
-    return between if width_of(between) * 3 >= width * 2 else crop(line, width, ellipsis)
+    """Cut like `crop_words`, but inside a word if more than a third of the width would stay empty."""
+    cut = crop_words(line, width, ellipsis)
+    return cut if width_of(cut) * 3 >= width * 2 else crop(line, width, ellipsis)
 
 
 def crop_path(path: str, width: int, ellipsis: str = "…") -> str:
-    """Leave out the first directories of a path that is too long: its end says more."""
+    """Shorten a path by its first directories, because its end says more."""
     parts = flat(path).split("/")
     while len(parts) > 2 and cell_len("/".join(parts)) > width:
         parts = [ellipsis, *parts[2:]]
@@ -130,7 +130,7 @@ def crop_path(path: str, width: int, ellipsis: str = "…") -> str:
 
 
 def crop_middle(text: str, width: int, ellipsis: str = "…") -> str:
-    """Leave out the middle of a command that is too long: the program and the end say most."""
+    """Shorten a command in the middle, because the program and the end say most."""
     flat_text = flat(text)
     if cell_len(flat_text) <= width:
         return flat_text
@@ -139,14 +139,14 @@ def crop_middle(text: str, width: int, ellipsis: str = "…") -> str:
 
 
 def row(left: Line, right: Line, width: int, ellipsis: str = "…", cut: Cut = crop) -> list[Span]:
-    """Put `left` and `right` at the two ends of a row.
+    """Return a row with `left` and `right` at its ends.
 
     Args:
-        left: Cut where both do not fit.
-        right: Cut only where it takes more than half of the row.
+        left: The left line; cut if both do not fit.
+        right: The right line; cut only if it takes more than half of the row.
         width: Cells of the row.
-        ellipsis: The sign where something was cut.
-        cut: How `left` is cut.
+        ellipsis: The sign that marks a cut.
+        cut: How to cut `left`.
     """
     left, right = [Span(flat(t), s) for t, s in left], [Span(flat(t), s) for t, s in right]
     right_width = width_of(right)
@@ -160,7 +160,7 @@ def row(left: Line, right: Line, width: int, ellipsis: str = "…", cut: Cut = c
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Fold inert text to `width` cells at spaces; words that are too long are chopped."""
+    """Return the text, made inert, folded to `width` cells at spaces. Too long words are broken."""
     width = max(1, width)
     lines: list[str] = []
     for paragraph in inert(text).expandtabs(4).split("\n"):
@@ -171,7 +171,7 @@ def wrap(text: str, width: int) -> list[str]:
 def _wrap_paragraph(text: str, width: int) -> list[str]:
     if cell_len(text) <= width:
         return [text]
-    # Most text is ASCII, and a page has a hundred thousand words.
+    # `len` is faster than `cell_len`, and a page may have a hundred thousand words.
     size_of = len if text.isascii() else cell_len
     indent = text[: len(text) - len(text.lstrip())][: min(width // 2, max(0, width - 2))]
     room = width - cell_len(indent)
@@ -193,9 +193,9 @@ def _wrap_paragraph(text: str, width: int) -> list[str]:
 
 
 def fold(line: Line, width: int) -> list[list[Span]]:
-    """Fold a toned line to `width`; its last span wraps under itself where there is room.
+    """Fold a toned line to `width` cells. Its last span wraps under itself if there is room.
 
-    A changed line of a diff is folded with `hang`, below the span whose background it has.
+    A changed line of a diff is folded with `hang` below its sign, in the background of the change.
     """
     ground = next((at for at, span in enumerate(line) if span.tone in GROUNDS), None)
     if ground is not None:
@@ -213,34 +213,32 @@ def fold(line: Line, width: int) -> list[list[Span]]:
 
 
 def hang(line: Line, gutter: int, width: int) -> list[list[Span]]:
-    """Fold a line of a diff; further rows have an empty gutter, in the background of the change.
+    """Fold a line of a diff. Further rows have an empty gutter in the background of the change.
 
-    No sign is lost at a fold, so the rows can be joined again.
+    No character is lost at a fold, so the rows can be joined again.
 
     Args:
         line: The line.
-        gutter: How many spans stand before its text.
+        gutter: How many spans precede its text.
         width: Cells of a row.
     """
     before, text = list(line[:gutter]), [Span(flat(text), tone) for text, tone in line[gutter:]]
-    below = [Span(" " * cell_len(said), _ground_of(tone)) for said, tone in before]
+    below = [
+        Span(" " * cell_len(sign), tone if tone in GROUNDS else Tone.TEXT) for sign, tone in before
+    ]
     room = max(1, width - width_of(before))
-    return [[*(below if at else before), *piece] for at, piece in enumerate(_cut_up(text, room))]
+    return [[*(below if at else before), *piece] for at, piece in enumerate(_pieces(text, room))]
 
 
 def to_edge(line: Line, width: int) -> list[Span]:
-    """Fill the rest of a row if it has the background of a change."""
+    """Pad a row to `width` if it has the background of a change."""
     missing = width - width_of(line)
-    grounded = missing > 0 and any(tone in GROUNDS for _, tone in line)
-    return [*line, Span(" " * missing)] if grounded else list(line)
+    has_background = any(tone in GROUNDS for _, tone in line)
+    return [*line, Span(" " * missing)] if has_background and missing > 0 else list(line)
 
 
-def _ground_of(tone: Tone) -> Tone:
-    return tone if tone in GROUNDS else Tone.TEXT
-
-
-def _cut_up(line: Line, room: int) -> Iterator[list[Span]]:
-    """Yield a line in pieces of at most `room` cells, cut after a space if there is one; nothing is dropped."""
+def _pieces(line: Line, room: int) -> Iterator[list[Span]]:
+    """Yield a line in pieces of at most `room` cells, cut after a space if there is one. Nothing is dropped."""
     text, at = plain(line), 0
     while True:
         piece = text[at : at + room]
@@ -249,14 +247,14 @@ def _cut_up(line: Line, room: int) -> Iterator[list[Span]]:
         is_last = at + len(piece) >= len(text)
         if not is_last and piece.strip() and " " in piece.lstrip():
             piece = piece[: piece.rindex(" ") + 1]
-        yield _between(line, at, at + len(piece))
+        yield _slice(line, at, at + len(piece))
         at += len(piece)
         if is_last:
             return
 
 
-def _between(line: Line, start: int, end: int) -> list[Span]:
-    """Return the part of a line from one character to another."""
+def _slice(line: Line, start: int, end: int) -> list[Span]:
+    """Return the part of a line between two character positions."""
     found, at = [], 0
     for text, tone in line:
         if part := text[max(0, start - at) : max(0, end - at)]:
@@ -269,7 +267,7 @@ _WORDS = re.compile(r"\s+|\S+")
 
 
 def flow(line: Line, width: int, indent: int = 0) -> list[list[Span]]:
-    """Fold a toned line at spaces with every word in its tone; lines after the first are indented by `indent`."""
+    """Fold a toned line at spaces, keeping the tone of every word. Lines after the first are indented."""
     safe = [Span(flat(text), tone) for text, tone in line]
     if width_of(safe) <= width:
         return [safe]
@@ -295,7 +293,7 @@ def flow(line: Line, width: int, indent: int = 0) -> list[list[Span]]:
 
 
 def _words(line: Line) -> list[list[Span]]:
-    """Split into runs of spaces and words, which may begin in one span and end in another."""
+    """Split a line into words and runs of spaces. A word may begin in one span and end in another."""
     words: list[list[Span]] = []
     for text, tone in line:
         for found in _WORDS.findall(text):
@@ -309,13 +307,13 @@ def _words(line: Line) -> list[list[Span]]:
 
 CHUNK_LINES = 100
 CHUNK_CHARACTERS = 5_000
-"""Size of a chunk of a long text: more than a screen, and yet laid out in a few milliseconds."""
+"""The size of a chunk of a long text: more than a screen, but laid out in a few milliseconds."""
 
 
 def text_chunks(text: str, first: int = CHUNK_LINES) -> Iterator[str]:
-    """Cut a text at line ends, after `CHUNK_LINES` lines or for the `first` chunk sooner.
+    """Yield a text in chunks of at most `CHUNK_LINES` lines; the first chunk has at most `first` lines.
 
-    A line that is too long is cut at a space, or anywhere if it has none.
+    Lines longer than a chunk are cut at a space, or anywhere if they have none.
     """
     kept: list[str] = []
     size, most = 0, first
@@ -330,7 +328,7 @@ def text_chunks(text: str, first: int = CHUNK_LINES) -> Iterator[str]:
 
 
 def _short_lines(text: str) -> Iterator[str]:
-    """Yield its lines, the long ones in parts."""
+    """Yield the lines of a text, the long ones in parts."""
     for line in text.split("\n"):
         at = 0
         while len(line) - at > CHUNK_CHARACTERS:

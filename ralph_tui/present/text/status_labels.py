@@ -1,4 +1,4 @@
-"""Decides how states look for every part of the screen: sign, word and tone."""
+"""Define how states look in every part of the screen: sign, word and tone."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ from ralph_tui.domain.run.breaker import BreakerState
 from ralph_tui.domain.run.context_budget import Zone
 from ralph_tui.domain.run.steps import StepOutcome
 from ralph_tui.domain.verification.verification import ReceiptStatus
-from ralph_tui.domain.view.loop_view import LoopView, RunState, Sight
+from ralph_tui.domain.view.loop_view import LoadState, LoopView, RunState
 from ralph_tui.present.text.spans import Tone
 
 
@@ -28,7 +28,7 @@ RUN: dict[RunState, Look] = {
     RunState.HANDING_OFF: Look("handoff", "handing off", Tone.INFO),
     RunState.RETRYING: Look("retry", "retrying", Tone.WARN),
     RunState.WAITING: Look("asking", "waiting for you", Tone.WARN),
-    RunState.LIMITED: Look("retry", "waiting for the limit", Tone.WARN),
+    RunState.LIMITED: Look("retry", "usage limit", Tone.WARN),
     RunState.PAUSING: Look("pause", "pausing", Tone.WARN),
     RunState.PAUSED: Look("pause", "paused", Tone.WARN),
     RunState.STOPPING: Look("stop", "stopping", Tone.WARN),
@@ -43,23 +43,23 @@ UNREADABLE = Look("failed", "unreadable", Tone.BAD)
 
 
 def look_of(view: LoopView) -> Look:
-    """Tell how the loop looks now; before the project is read that is "opening"."""
+    """Return the look of the loop's state; "opening" until the project is read."""
     if view.trouble:
         return UNREADABLE
-    unread = view.sight is Sight.NOTHING and view.run_state is RunState.IDLE
-    if unread or view.sight is Sight.PAST:
+    unread = view.sight is LoadState.NOTHING and view.run_state is RunState.IDLE
+    if unread or view.sight is LoadState.PAST:
         return OPENING
     asks = bool(view.questions) or view.approval is not None
     if asks and view.run_state in (RunState.PAUSING, RunState.STOPPING):
-        return RUN[RunState.WAITING]  # the iteration does not end before the person answers
+        return RUN[RunState.WAITING]  # the iteration cannot end until the person answers
     done = view.finished and view.run_state is RunState.IDLE
     return RUN[RunState.COMPLETE if done else view.run_state]
 
 
 def reading(view: LoopView) -> str:
-    """Say what is being read."""
-    if view.sight is Sight.PAST:
-        return f"reading what the loop did so far: {view.caught_up} %"
+    """Return what is being read, in words."""
+    if view.sight is LoadState.PAST:
+        return f"reading the run so far: {view.caught_up} %"
     return "reading the project"
 
 
@@ -76,10 +76,10 @@ BUSY = frozenset(
 """States in which the spinner turns."""
 
 ZONE: dict[Zone, Look] = {
-    Zone.UNDER: Look("no_dot", "room to work", Tone.OK),
+    Zone.UNDER: Look("no_dot", "plenty left", Tone.OK),
     Zone.SMART: Look("dot", "smart zone", Tone.INFO),
     Zone.DANGER: Look("warning", "hand-off due", Tone.WARN),
-    Zone.OVER: Look("failed", "over the margin", Tone.BAD),
+    Zone.OVER: Look("failed", "over the limit", Tone.BAD),
 }
 
 BREAKER: dict[BreakerState, Look] = {
@@ -97,7 +97,7 @@ ITERATION: dict[IterationOutcome | None, Look] = {
     IterationOutcome.INTERRUPTED: Look("interrupted", "interrupted", Tone.WARN),
     IterationOutcome.SKIPPED: Look("skipped", "skipped", Tone.MUTED),
     IterationOutcome.SENT_BACK: Look("retry", "sent back", Tone.WARN),
-    None: Look("interrupted", "never ended", Tone.WARN),
+    None: Look("interrupted", "cut off", Tone.WARN),
 }
 
 RECEIPT: dict[ReceiptStatus, Look] = {
@@ -106,7 +106,7 @@ RECEIPT: dict[ReceiptStatus, Look] = {
     ReceiptStatus.TIMED_OUT: Look("failed", "timed out", Tone.BAD),
     ReceiptStatus.DENIED: Look("denied", "denied", Tone.WARN),
     ReceiptStatus.SKIPPED: Look("skipped", "skipped", Tone.MUTED),
-    ReceiptStatus.RED_BEFORE: Look("warning", "red before", Tone.WARN),
+    ReceiptStatus.RED_BEFORE: Look("warning", "already failing", Tone.WARN),
 }
 
 
@@ -119,5 +119,5 @@ STEP: dict[StepOutcome, Look] = {
 
 
 def task_word(task: Task) -> str:
-    """Name the state of a task: `held`, `in progress`, `complete`."""
+    """Return the state of a task in words: `held`, `in progress`, `complete`."""
     return "held" if task.is_held else task.status.value.replace("_", " ")

@@ -1,4 +1,4 @@
-"""Collects which files an iteration changed, by how many lines, and how."""
+"""The files that an iteration changed, with line counts and diffs."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -21,22 +21,22 @@ from ralph_tui.present.tools.file_tools import CHANGING, change_of, lines_change
 from ralph_tui.present.tools.renderers import renderer_for
 
 MAX_LINES = 2_000
-"""Lines of one file's changes that are shown."""
+"""Maximum lines of one file's diff."""
 
 
 def change_parts(calls: Iterable[Call], changed: Iterable[str], glyphs: Glyphs) -> list[Part]:
-    """Show one part per file in the order they were first changed; then files without a diff.
+    """Return a part for each file with a diff, in the order of the first changes, then one for the other files.
 
     Args:
         calls: The calls of an iteration.
-        changed: All files that it changed, however it did.
+        changed: All files that the iteration changed, by whatever means.
         glyphs: The signs to draw with.
     """
     diffs: dict[str, list[Call]] = {}
     for call in calls:
         if call.name in CHANGING and call.state is CallState.OK:
             diffs.setdefault(renderer_for(call).argument(call), []).append(call)
-    parts = [_file(path, changes, glyphs) for path, changes in diffs.items()]
+    parts = [_file_part(path, changes, glyphs) for path, changes in diffs.items()]
     rest = [path for path in changed if path not in diffs]
     if rest:
         why = (
@@ -47,7 +47,7 @@ def change_parts(calls: Iterable[Call], changed: Iterable[str], glyphs: Glyphs) 
     return parts
 
 
-def _file(path: str, calls: list[Call], glyphs: Glyphs) -> Part:
+def _file_part(path: str, calls: list[Call], glyphs: Glyphs) -> Part:
     added, removed = (sum(counts) for counts in zip(*map(lines_changed, calls), strict=True))
     texts = [
         inert(line).expandtabs(4)
@@ -61,11 +61,11 @@ def _file(path: str, calls: list[Call], glyphs: Glyphs) -> Part:
 
 
 MAX_FILES = 200
-"""Files that are kept; nobody reads more in a panel."""
+"""Maximum files that are kept; nobody reads more in a panel."""
 
 
 class FileChange(NamedTuple):
-    """A changed file; without numbers when a command changed it."""
+    """A changed file; without line counts if a command changed it."""
 
     path: str
     added: int = 0
@@ -73,26 +73,26 @@ class FileChange(NamedTuple):
 
     @property
     def counted(self) -> bool:
-        """Whether its lines are known."""
+        """Whether the line counts are known."""
         return bool(self.added or self.removed)
 
 
 class ChangedFiles:
-    """Collects the files of an iteration from its events; each iteration begins again."""
+    """Collects the files that the current iteration changed, from its events."""
 
     def __init__(self, roots: tuple[str, ...] = ()) -> None:
-        """Show paths below one of `roots` relative to it."""
+        """Start without files. Paths below one of `roots` are made relative to it."""
         self._roots = roots
         self._open: dict[str, Call] = {}
         self._files: dict[str, FileChange] = {}
 
     @property
     def files(self) -> tuple[FileChange, ...]:
-        """The changed files, in the order they were first changed."""
+        """The changed files, in the order of their first changes."""
         return tuple(self._files.values())
 
     def feed(self, event: ev.Event) -> None:
-        """Take one more event."""
+        """Process the next event."""
         match event:
             case ev.ToolStarted() if event.name in CHANGING:
                 data = with_relative_paths(bounded(dict(event.input)), self._roots)

@@ -1,4 +1,4 @@
-"""Defines the entries of the stream, which are frozen, and the filters that choose among them."""
+"""The entries of the stream, which are frozen, and the filters for them."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -22,7 +22,7 @@ class CallEntry:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TextEntry:
-    """Something the model said."""
+    """A message of the model."""
 
     number: int
     depth: int
@@ -37,9 +37,9 @@ class HeadingEntry:
     title: str
     right: str
     ended: IterationFinished | None = None
-    """How it ended; None while it runs, and if its run was killed."""
+    """How the iteration ended; None while it runs, and if its run was killed."""
     files: tuple[FileChange, ...] = ()
-    """What it changed, once it ended."""
+    """The files that the iteration changed, once it has ended."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,33 +61,33 @@ class NoteEntry:
     tone: Tone
     right: str = ""
     more: str = ""
-    """What the detail screen adds."""
+    """Further text for the detail screen."""
     hides: tuple[int, ...] = ()
-    """The numbers of the entries that this one sums up, and that are folded into it."""
+    """The numbers of the entries that are folded into this one."""
 
 
 Entry = CallEntry | TextEntry | HeadingEntry | CheckEntry | NoteEntry
 
 
 class EntryFilter(StrEnum):
-    """Which entries are shown; the values are the words on the screen."""
+    """Which entries are shown. The values are the words on the screen."""
 
-    ALL = "everything"
-    CALLS = "calls"
-    TROUBLE = "trouble"
-    SAID = "messages"
+    ALL = "all"
+    CALLS = "tool calls"
+    TROUBLE = "problems"
+    MESSAGES = "messages"
 
     def next(self) -> "EntryFilter":
-        """Return the next filter, round and round."""
+        """Return the next filter, or the first after the last one."""
         kinds = list(EntryFilter)
         return kinds[(kinds.index(self) + 1) % len(kinds)]
 
 
 def passes(entry: Entry, entry_filter: EntryFilter) -> bool:
-    """Tell whether an entry is shown; headings always are, for orientation."""
+    """Return whether a filter shows an entry. Headings are always shown, for orientation."""
     if entry_filter is EntryFilter.ALL or isinstance(entry, HeadingEntry):
         return True
-    if entry_filter is EntryFilter.SAID:
+    if entry_filter is EntryFilter.MESSAGES:
         return isinstance(entry, TextEntry)
     if entry_filter is EntryFilter.CALLS:
         return isinstance(entry, CallEntry | CheckEntry)
@@ -103,7 +103,7 @@ def _is_trouble(entry: Entry) -> bool:
 
 
 def holds(entry: Entry, words: str) -> bool:
-    """Tell whether an entry contains the words anywhere, inputs and outputs included, in any case."""
+    """Return whether an entry contains the words, ignoring case, including in inputs and outputs."""
     return words.casefold() in _text(entry).casefold()
 
 

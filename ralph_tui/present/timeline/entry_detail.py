@@ -1,4 +1,4 @@
-"""Shows one entry in full, on the detail screen."""
+"""Show one entry in full, on the detail screen."""
 
 from dataclasses import dataclass, replace
 
@@ -15,10 +15,10 @@ from ralph_tui.present.tools.file_tools import CHANGING
 from ralph_tui.present.tools.renderers import renderer_for
 
 MAX_BODY = 50_000
-"""Characters of one section on the screen; copying takes the same."""
+"""Maximum characters of one section, shown and copied."""
 
 MAX_DIFF = 2_000
-"""Lines of a diff; each is colored and laid out, which took seconds for ten thousand of them."""
+"""Maximum lines of a diff, because drawing ten thousand of them took seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Detail:
     facts: str
     sections: tuple[Section, ...]
     path: str = ""
-    """The file that a call changes, whose name tells the language; empty for anything else."""
+    """The file that a call changes, whose name reveals the language; empty for other entries."""
 
     @property
     def text(self) -> str:
@@ -38,7 +38,7 @@ class Detail:
 
 
 def detail_of(entry: Entry, glyphs: Glyphs) -> Detail:
-    """Show the whole of an entry, bounded."""
+    """Return the detail of an entry, with bounded sections."""
     detail = _detail(entry, glyphs)
     sections = tuple(
         Section(s.title, _bounded(s), s.kind)
@@ -78,22 +78,22 @@ def _detail(entry: Entry, glyphs: Glyphs) -> Detail:
                 Section("Command", receipt.command, SectionKind.COMMAND),
                 Section("Why", receipt.reason, SectionKind.NOTE),
                 Section("Evidence", "\n".join(receipt_facts(receipt))),
-                Section("Output (its end)", receipt.tail or "It printed nothing.", kind),
+                Section("Output (end)", receipt.tail or "No output.", kind),
             ),
         )
-    title = _MORE.get(entry.label, "More")
+    title = _MORE_TITLES.get(entry.label, "More")
     more = (Section(title, entry.more),) if entry.more else ()
     return Detail(entry.label.capitalize(), entry.right, (Section("Text", entry.text), *more))
 
 
-_MORE = {"question": "Options", "allow?": "The call, and the options"}
-"""Titles of what only the detail of an event shows, by its label."""
+_MORE_TITLES = {"question": "Options", "allow?": "The call and the options"}
+"""Titles for the additional text in the detail of a note, by the note's label."""
 
 
 def _heading(entry: HeadingEntry, glyphs: Glyphs) -> Detail:
-    """Show how an iteration ended, what it cost and which files it changed."""
+    """Return how an iteration ended, what it cost and which files it changed."""
     if (ended := entry.ended) is None:
-        return Detail(entry.title, entry.right, (Section("Result", "It has not ended."),))
+        return Detail(entry.title, entry.right, (Section("Result", "Still running."),))
     look = ITERATION[ended.outcome]
     facts = (look.word, took(ended.seconds), money(ended.cost_usd), entry.right)
     files = [
@@ -106,7 +106,7 @@ def _heading(entry: HeadingEntry, glyphs: Glyphs) -> Detail:
         f" {glyphs.between} ".join(fact for fact in facts if fact),
         (
             Section("Result", ended.reason or look.word, kind),
-            Section(f"Files changed: {len(files)}", "\n".join(files) or "It changed no file."),
+            Section(f"Files changed: {len(files)}", "\n".join(files) or "No files changed."),
         ),
     )
 
@@ -114,16 +114,16 @@ def _heading(entry: HeadingEntry, glyphs: Glyphs) -> Detail:
 def _call(call: Call, glyphs: Glyphs) -> Detail:
     renderer = renderer_for(call)
     note = renderer.note(call)
-    lasted = "" if call.state in _UNDER_WAY else took(call.seconds)
+    lasted = "" if call.state in _NO_OUTPUT_YET else took(call.seconds)
     facts = f" {glyphs.between} ".join(f for f in (call.state.value, lasted, note) if f)
     sections: list[Section] = []
     if call.denial:
         sections.append(Section("Why it was denied", denial_text(call), SectionKind.ERROR))
     if call.allowance:
-        sections.append(Section("Why it may run", allowance_text(call), SectionKind.NOTE))
+        sections.append(Section("Why it was allowed", allowance_text(call), SectionKind.NOTE))
     if call.trimmed:
-        journal = "This call is no longer kept in memory; .ralph/events.jsonl has the whole of it."
-        sections.append(Section("Let go", journal, SectionKind.NOTE))
+        journal = "This call is no longer in memory. The full call is in .ralph/events.jsonl."
+        sections.append(Section("Dropped", journal, SectionKind.NOTE))
     sections += renderer.sections(call)
     if not call.trimmed:
         sections.append(_output(call))
@@ -131,34 +131,34 @@ def _call(call: Call, glyphs: Glyphs) -> Detail:
     return Detail(call.name or renderer.verb, facts, tuple(sections), path)
 
 
-_UNDER_WAY = {
+_NO_OUTPUT_YET = {
     CallState.RUNNING: "Still running.",
-    CallState.WAITING: "It has not begun: it waits for your answer.",
+    CallState.WAITING: "Not started. Waiting for your answer.",
 }
 
 
 def _output(call: Call) -> Section:
-    if call.state in _UNDER_WAY:
-        return Section("Output", _UNDER_WAY[call.state], SectionKind.NOTE)
+    if call.state in _NO_OUTPUT_YET:
+        return Section("Output", _NO_OUTPUT_YET[call.state], SectionKind.NOTE)
     if call.state is CallState.DENIED and not call.output:
-        return Section("Output", "It did not run.", SectionKind.NOTE)
+        return Section("Output", "Not run.", SectionKind.NOTE)
     kind = SectionKind.ERROR if call.state is CallState.FAILED else SectionKind.TEXT
-    return Section("Output", call.output or "It printed nothing.", kind)
+    return Section("Output", call.output or "No output.", kind)
 
 
 def allowance_text(call: Call) -> str:
-    """Say why a person was asked, and what was decided."""
+    """Return why a person was asked about a call, and the decision."""
     if call.allowance is None:
         return ""
     e = call.allowance
-    decided = "An earlier answer of this session covers it"
+    decided = "Allowed by an earlier answer in this session"
     if e.scope != "again":
         decided = f"Allowed {'once' if e.scope == 'once' else 'for the session'} by {e.by}"
     return "\n".join(text for text in (f"Rule: {e.rule}", e.reason, decided) if text)
 
 
 def denial_text(call: Call) -> str:
-    """Say which rule denied the call, for which part of it, and what to do instead."""
+    """Return which rule denied a call, for which part, and what to do instead."""
     if call.denial is None:
         return ""
     e = call.denial

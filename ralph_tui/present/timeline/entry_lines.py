@@ -1,4 +1,4 @@
-"""Draws entries as lines: one for everything but problems and the model's text, which wrap."""
+"""Draw entries as lines. Problems and the model's messages wrap; other entries take one line."""
 
 from collections.abc import Iterable
 from functools import lru_cache
@@ -33,22 +33,22 @@ from ralph_tui.present.tools.renderers import renderer_for
 
 INDENT = 2
 LABEL = 7
-"""Cells of the first word's column."""
+"""Cells of the label's column."""
 
 WORD = 7
-"""Cells of the column of outcomes."""
+"""Cells of the outcome's column."""
 
 FOLD = 18
-"""Cells kept for how many lines a verdict hides: the text must not wrap again when it is folded."""
+"""Cells for the number of lines that a verdict hides, reserved so that folding does not wrap the text again."""
 
 DURATION = 7
-"""Cells of a duration's column."""
+"""Cells of the duration's column."""
 
 MAX_TEXT_LINES = 60
 
 
 def height(entry: Entry, width: int) -> int:
-    """Count the lines of an entry at this width."""
+    """Return the number of lines of an entry at a width."""
     if isinstance(entry, HeadingEntry):
         return 2 if entry.number else 1
     if isinstance(entry, NoteEntry):
@@ -61,14 +61,14 @@ def height(entry: Entry, width: int) -> int:
 
 
 def _is_short(entry: TextEntry, width: int) -> bool:
-    """Tell for sure that a text has one line; that is a hundred times faster than to draw it."""
+    """Return whether a text certainly fits on one line, which is a hundred times faster than to draw it."""
     text = entry.text
     fits = len(text) <= width - INDENT * (entry.depth + 1) and text.isascii()
     return fits and text.isprintable() and text[:1].isalpha()
 
 
 def entries_text(entries: Iterable[Entry], glyphs: Glyphs) -> str:
-    """Write entries as the stream shows them, for a file."""
+    """Return entries as plain text, as the stream shows them."""
     rows = (
         plain(line(entry, index, EXPORT_WIDTH, glyphs)).rstrip()
         for entry in entries
@@ -82,7 +82,7 @@ def line(entry: Entry, index: int, width: int, glyphs: Glyphs) -> Line:
 
     Args:
         entry: The entry.
-        index: Which of its lines, from 0.
+        index: The index of the line, from 0.
         width: Cells of the line.
         glyphs: The signs to draw with.
     """
@@ -106,11 +106,11 @@ MAX_NOTE_LINES = 6
 
 
 def _note_line(entry: NoteEntry, index: int, width: int, glyphs: Glyphs) -> Line:
-    """Draw a problem in full, on several lines if needed; anything else on one."""
+    """Draw a line of a note. Problems may take several lines, other notes take one."""
     label = entry.label.ljust(LABEL)
     texts = _note_texts(entry, width)
     if index:
-        text = texts[index] if index < len(texts) else ""  # another width had more lines
+        text = texts[index] if index < len(texts) else ""  # the width may have changed
         return [Span(" " * (len(label) + 3)), Span(text)]
     left = [
         Span(f"{getattr(glyphs, entry.glyph)} ", entry.tone),
@@ -134,9 +134,9 @@ def _note_texts(entry: NoteEntry, width: int) -> tuple[str, ...]:
 
 @lru_cache(maxsize=512)
 def text_lines(entry: TextEntry, width: int, glyphs: Glyphs) -> tuple[Line, ...]:
-    """Fold an entry's Markdown to the width, and cut a text that would fill screens.
+    """Return an entry's Markdown folded to the width, cut to `MAX_TEXT_LINES` lines.
 
-    Every set of signs gives as many lines, because each sign is one cell wide.
+    The number of lines does not depend on the signs, because each sign is one cell wide.
     """
     room = max(1, width - INDENT * (entry.depth + 1))
     lines = [
@@ -151,12 +151,12 @@ def text_lines(entry: TextEntry, width: int, glyphs: Glyphs) -> tuple[Line, ...]
 
 
 def text_line(lines: tuple[Line, ...], index: int, depth: int, glyphs: Glyphs) -> Line:
-    """Draw one line of the model's text, with a bullet on the first.
+    """Draw one line of a message of the model, with a bullet on the first.
 
     Args:
-        lines: The folded lines of the text.
-        index: Which of them, from 0.
-        depth: How many agents are above the one that speaks.
+        lines: The folded lines of the message.
+        index: The index of the line, from 0.
+        depth: The nesting level of the agent that wrote it; 0 for the main agent.
         glyphs: The signs to draw with.
     """
     bullet = f"{glyphs.text} " if index == 0 else "  "
@@ -177,7 +177,7 @@ def _call(entry: CallEntry, width: int, glyphs: Glyphs) -> Line:
         note = f"allowed by {call.allowance.by}" if call.allowance.by else "allowed before"
     elif call.rewrite:
         note = f"{glyphs.retry} rewritten  {note}".rstrip()
-    # A shorter time is not known yet, or was nothing.
+    # Shorter durations are meaningless.
     shortest = {CallState.RUNNING: 1.0, CallState.INTERRUPTED: 0.05}
     brief = call.seconds < shortest.get(call.state, 0.0)
     lasted = " " * DURATION if brief else took(call.seconds).rjust(DURATION)
@@ -188,8 +188,8 @@ def _call(entry: CallEntry, width: int, glyphs: Glyphs) -> Line:
         Span(_first_line(renderer.argument(call))),
     ]
     word_tone = Tone.MUTED if call.state is CallState.OK else look.tone
-    right = _note(note, note_tone, width)
-    if call.state is CallState.WAITING:  # the word needs the room of the duration
+    right = _fitted_note(note, note_tone, width)
+    if call.state is CallState.WAITING:  # the word also takes the column of the duration
         word, lasted = look.word.ljust(WORD + DURATION), ""
     else:
         word = look.word.ljust(WORD)
@@ -197,15 +197,15 @@ def _call(entry: CallEntry, width: int, glyphs: Glyphs) -> Line:
     return row(left, right, width)
 
 
-def _note(text: str, tone: Tone, width: int) -> list[Span]:
-    """Cut what came of a call so that the word and the duration after it always fit."""
+def _fitted_note(text: str, tone: Tone, width: int) -> list[Span]:
+    """Return a note cut so that the outcome and the duration after it always fit."""
     if not text or width < 60:
         return []
     return [*crop([Span(text, tone)], width // 2 - 16), Span("  ")]
 
 
 def _first_line(text: str) -> str:
-    """Return the first line, with a sign when there are more; a line cannot show more than that."""
+    """Return the first line of a text, with an ellipsis if there are more."""
     first, _, rest = text[:2_000].strip().partition("\n")
     return f"{first} …" if rest.strip() else first
 
@@ -233,20 +233,20 @@ def _check(entry: CheckEntry, width: int, glyphs: Glyphs) -> Line:
     ]
     word_tone = Tone.MUTED if receipt.status is ReceiptStatus.PASSED else look.tone
     note = receipt_note(receipt)
-    right = _note(note, word_tone, width)
+    right = _fitted_note(note, word_tone, width)
     right += [
         Span(look.word.ljust(WORD), word_tone),
-        Span(_took(receipt).rjust(DURATION), Tone.MUTED),
+        Span(_check_duration(receipt).rjust(DURATION), Tone.MUTED),
     ]
     return row(left, right, width)
 
 
-def _took(receipt: Receipt) -> str:
+def _check_duration(receipt: Receipt) -> str:
     return "" if receipt.status is ReceiptStatus.SKIPPED else took(receipt.seconds)
 
 
 def receipt_note(receipt: Receipt) -> str:
-    """Say why a check did not run, or how a failed one exited."""
+    """Return why a check did not run, or the exit status of a failed one."""
     if receipt.reason:
         return receipt.reason
     return f"exit {receipt.exit_code}" if receipt.exit_code else ""

@@ -1,4 +1,4 @@
-"""Folds events into a bounded list of entries."""
+"""Build a bounded list of entries from events."""
 
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -32,26 +32,26 @@ ASK_TOOL = "AskUserQuestion"
 
 
 class PendingCalls:
-    """Keeps the open questions, and since when each of their calls waits."""
+    """Tracks which tool calls wait for an answer of the person, and since when."""
 
     def __init__(self) -> None:
-        """Start without a question."""
+        """Start without questions."""
         self._open: dict[str, AskedQuestion] = {}
         self._since: dict[str, datetime | None] = {}
 
-    def changed(
+    def calls_changed_by(
         self, event: ev.QuestionAsked | ev.QuestionAnswered, calls: Iterable[CallEntry]
     ) -> list[CallEntry]:
-        """Return the calls that begin to wait with this event, or are done with waiting."""
+        """Return the new versions of the calls that start or stop waiting with this event."""
         asked = event.question
         if isinstance(event, ev.QuestionAsked):
             self._open[asked.id] = asked
         else:
             self._open.pop(asked.id, None)
-        return [new for old in calls if (new := self.now(old, event.time)) is not old]
+        return [new for old in calls if (new := self.at_time(old, event.time)) is not old]
 
-    def now(self, entry: CallEntry, time: datetime | None) -> CallEntry:
-        """Return the call as it is from `time` on: a question may come before the call that asks it."""
+    def at_time(self, entry: CallEntry, time: datetime | None) -> CallEntry:
+        """Return the call in its state at `time`. A question may arrive before its call."""
         call = entry.call
         waits = any(_asks(asked, call) for asked in self._open.values())
         if waits and call.state is CallState.RUNNING:
@@ -64,7 +64,7 @@ class PendingCalls:
 
 
 def _asks(asked: AskedQuestion, call: Call) -> bool:
-    """Tell whether a question is what the call waits for; the model's own questions are recognized by their tool."""
+    """Return whether a call waits for a question. The model's own questions are recognized by their tool."""
     if asked.permission is not None:
         return bool(call.tool_id) and asked.permission.tool_id == call.tool_id
     return call.name == ASK_TOOL
@@ -83,17 +83,16 @@ MAX_DEPTH = 6
 
 
 _CLEARING = frozenset({ev.IterationFinished, ev.LoopFinished, ev.LoopStarted, ev.LoopLost})
-"""Events after which no call runs and no text is being written."""
-
+"""Events after which no call is running and no text is being written."""
 
 MAX_PRINTED = 4_000
-"""Characters of a failed check's output that the verdict on its claim repeats."""
+"""Maximum characters of a failed check's output in the verdict on the claim."""
 
 
 class Timeline:
-    """Keeps the newest entries of a run, and the text that is being written.
+    """The newest entries of a run, and the text that is being written.
 
-    An entry keeps its number for life; `entries[0]` has the number `first`.
+    The number of an entry never changes; `entries[0]` has the number `first`.
     """
 
     def __init__(
@@ -103,14 +102,17 @@ class Timeline:
         *,
         roots: tuple[str, ...] = (),
     ) -> None:
-        """Keep at most this many entries (a tenth more between two trims) and detail.
+        """Start without entries.
 
-        Paths below one of `roots` are shown relative to it.
+        Args:
+            max_entries: How many entries are kept; there may be a tenth more between two trims.
+            max_detail_chars: How many characters of inputs and outputs are kept.
+            roots: Paths below one of these directories are shown relative to it.
         """
         self.entries: list[Entry] = []
         self.first = 0
         self.changed: set[int] = set()
-        """Numbers of entries replaced since the reader last cleared this."""
+        """Numbers of the entries that were replaced since the reader last cleared this set."""
         self._roots = roots
         self._changes = ChangedFiles(roots)
         self._deduplicator = Deduplicator()
@@ -120,18 +122,18 @@ class Timeline:
         self._detail_chars = 0
         self._details: deque[tuple[int, int]] = deque()
         self._open: dict[str, CallEntry] = {}
-        self._headed = 0
-        """The iteration that the last heading names."""
-        self._heading: int | None = None
-        """The number of that heading while its work has not begun."""
+        self._heading_iteration = 0
+        """The iteration of the last heading."""
+        self._pending_heading: int | None = None
+        """The number of the last heading while the iteration's work has not begun."""
         self._last_heading = -1
-        """The number of the heading of the work that began last."""
+        """The number of the heading of the current work."""
         self.refused: list[int] = []
-        """Numbers of refused claims since the reader last cleared this."""
+        """Numbers of the verdicts on rejected claims since the reader last cleared this list."""
         self.folded: dict[int, int] = {}
-        """Per entry of a refused claim the number of the verdict that sums it up."""
-        self._claim: int | None = None
-        """The number of the entry with which the gate began."""
+        """The entries of rejected claims, with the number of the verdict into which each is folded."""
+        self._claim_start: int | None = None
+        """The number of the entry that started the gate."""
         self._live: dict[str | None, str] = {}
         self._handlers: dict[type[ev.EventBase], Callable[[Any], None]] = {
             ev.TextDelta: self._text_delta,
@@ -148,41 +150,41 @@ class Timeline:
 
     @property
     def live_text(self) -> str:
-        """The end of what is being written now, by the latest of the writers."""
+        """The end of the text that is being written, by the agent that wrote last."""
         return next(reversed(self._live.values()), "")[-MAX_LIVE:]
 
     def last_text(self) -> str:
-        """Return what the model said last in the current iteration."""
-        late = reversed(self.entries[-200:])
-        here = takewhile(lambda entry: not isinstance(entry, HeadingEntry), late)
-        said = next((e.text for e in here if isinstance(e, TextEntry) and not e.depth), "")
-        return self.live_text or said
+        """Return the last message of the main agent in the current iteration."""
+        newest = reversed(self.entries[-200:])
+        current = takewhile(lambda entry: not isinstance(entry, HeadingEntry), newest)
+        message = next((e.text for e in current if isinstance(e, TextEntry) and not e.depth), "")
+        return self.live_text or message
 
     @property
     def end(self) -> int:
-        """The number the next entry will get."""
+        """The number of the next entry."""
         return self.first + len(self.entries)
 
     def entry(self, number: int) -> Entry | None:
-        """Return the entry with this number, or None when it is gone."""
+        """Return the entry with this number, or None if it was dropped."""
         index = number - self.first
         return self.entries[index] if 0 <= index < len(self.entries) else None
 
     def feed(self, event: ev.Event) -> None:
-        """Fold one more event; total over the event union."""
+        """Add the next event, of any type."""
         kind = type(event)
         self._changes.feed(event)
         handler = self._handlers.get(kind)
         if handler:
             handler(event)
         elif self._deduplicator.is_news(event) and (note := sentence_of(event)):
-            self._note(replace(note, text=in_local(note.text, event.time)))
+            self._add_note(replace(note, text=in_local(note.text, event.time)))
             if isinstance(event, ev.GateStarted):
-                self._claim = self.end - 1
+                self._claim_start = self.end - 1
             elif isinstance(event, ev.GateFinished):
-                self._sum_up(event)
+                self._fold_claim(event)
         if isinstance(event, ev.QuestionAsked | ev.QuestionAnswered):
-            self._wait_or_go_on(event)
+            self._update_waiting(event)
         elif isinstance(event, ev.IterationFinished):
             self._end_heading(event)
         if kind in _CLEARING:
@@ -191,22 +193,22 @@ class Timeline:
             self._open.clear()
             self._pending = PendingCalls()
 
-    def _note(self, note: Sentence) -> None:
+    def _add_note(self, note: Sentence) -> None:
         self._add(
             NoteEntry(self.end, note.glyph, note.label, note.text, note.tone, note.right, note.more)
         )
 
-    def _sum_up(self, e: ev.GateFinished) -> None:
-        """Fold the checks of a refused claim into its verdict, which names the first that failed."""
-        begun, self._claim = self._claim, None
+    def _fold_claim(self, e: ev.GateFinished) -> None:
+        """Fold the checks of a rejected claim into the verdict, which names the first failed check."""
+        start, self._claim_start = self._claim_start, None
         verdict = self.entries[-1]
-        if e.passed or begun is None or not isinstance(verdict, NoteEntry):
+        if e.passed or start is None or not isinstance(verdict, NoteEntry):
             return
-        between = (self.entry(n) for n in range(max(begun, self.first), verdict.number))
+        between = (self.entry(n) for n in range(max(start, self.first), verdict.number))
         hides = tuple(
             entry.number
             for entry in between
-            if isinstance(entry, CheckEntry) or (entry is not None and entry.number == begun)
+            if isinstance(entry, CheckEntry) or (entry is not None and entry.number == start)
         )
         failed = next((r for r in e.receipts if not r.ok), None)
         text = f"{verdict.text}: {one_line(failed.command, 200)}" if failed else verdict.text
@@ -221,14 +223,14 @@ class Timeline:
         self.refused.append(verdict.number)
 
     def _interrupt_open(self) -> None:
-        """Mark open calls as interrupted: no event will say how they ended."""
+        """Mark open calls as interrupted, because no event will report their end."""
         for entry in self._open.values():
             if entry.call.state in (CallState.RUNNING, CallState.WAITING):
                 self._replace(replace(entry, call=replace(entry.call, state=CallState.INTERRUPTED)))
 
-    def _wait_or_go_on(self, event: ev.QuestionAsked | ev.QuestionAnswered) -> None:
-        """Let a call that needs the person's word wait; the wait does not count as its time."""
-        for entry in self._pending.changed(event, self._open.values()):
+    def _update_waiting(self, event: ev.QuestionAsked | ev.QuestionAnswered) -> None:
+        """Update the calls that start or stop waiting for the person."""
+        for entry in self._pending.calls_changed_by(event, self._open.values()):
             self._open[entry.call.tool_id] = entry
             self._replace(entry)
 
@@ -261,7 +263,7 @@ class Timeline:
 
     def _text_delta(self, e: ev.TextDelta) -> None:
         known = self._live.pop(e.parent_id, "") + e.text
-        # Cut rarely: a copy for every word would cost more than everything else.
+        # Cut rarely, because copying the text for every word would be expensive.
         self._live[e.parent_id] = known if len(known) < 2 * MAX_LIVE else known[-MAX_LIVE:]
         while len(self._live) > MAX_DEPTH:
             del self._live[next(iter(self._live))]
@@ -274,42 +276,42 @@ class Timeline:
     def _iteration_started(self, e: ev.IterationStarted) -> None:
         named = "" if e.title.casefold() == e.task_id.casefold() else f"  {e.title}"
         title = f"iteration {e.iteration}  {e.task_id}{named}".rstrip()
-        number = self._heading if self._headed == e.iteration else None
+        number = self._pending_heading if self._heading_iteration == e.iteration else None
         right = f"attempt {e.attempt}" if e.attempt > 1 else ""
         self._last_heading = self.end if number is None else number
         if number is None:
             self._add(HeadingEntry(self.end, title, right))
-        else:  # its steps came first
+        else:  # the steps before the work have made the heading
             self._replace(HeadingEntry(number, title, right))
-        self._headed, self._heading = e.iteration, None
+        self._heading_iteration, self._pending_heading = e.iteration, None
         if e.why:
             self._add(NoteEntry(self.end, "note", "chosen", e.why, Tone.MUTED))
 
     def _end_heading(self, e: ev.IterationFinished) -> None:
-        """Keep at the heading how the iteration ended and what it changed."""
+        """Record in the heading how the iteration ended and which files it changed."""
         heading = self.entry(self._last_heading)
-        if isinstance(heading, HeadingEntry) and self._headed == e.iteration:
+        if isinstance(heading, HeadingEntry) and self._heading_iteration == e.iteration:
             self._replace(replace(heading, ended=e, files=self._changes.files))
 
     def _step_started(self, e: ev.StepStarted) -> None:
-        if e.iteration != self._headed:  # it is before the work
-            self._headed, self._heading = e.iteration, self.end
+        if e.iteration != self._heading_iteration:  # a step before the work
+            self._heading_iteration, self._pending_heading = e.iteration, self.end
             title = f"iteration {e.iteration}  {e.task_id}".rstrip()
             self._add(HeadingEntry(self.end, title, ""))
         if note := sentence_of(e):
-            self._note(note)
+            self._add_note(note)
 
     def _gate_checked(self, e: ev.GateChecked) -> None:
         self._add(CheckEntry(self.end, e.receipt))
 
     def _tool_started(self, e: ev.ToolStarted) -> None:
         data = with_relative_paths(bounded(e.input), self._roots)
-        begun = self._begin(Call(e.tool_id, e.name, data, since=e.time), e.parent_id)
-        if (waits := self._pending.now(begun, e.time)) is not begun:
+        begun = self._begin_call(Call(e.tool_id, e.name, data, since=e.time), e.parent_id)
+        if (waits := self._pending.at_time(begun, e.time)) is not begun:
             self._open[e.tool_id] = waits
             self._replace(waits)
 
-    def _begin(self, call: Call, parent_id: str | None = None) -> CallEntry:
+    def _begin_call(self, call: Call, parent_id: str | None = None) -> CallEntry:
         entry = CallEntry(self.end, self._depth(parent_id), call)
         self._open[call.tool_id] = entry
         if len(self._open) > MAX_OPEN_CALLS:
@@ -317,42 +319,42 @@ class Timeline:
         self._add(entry)
         return entry
 
-    def _update(self, tool_id: str, name: str, **changes: Any) -> CallEntry:
-        """Change an open call; one we did not see begin appears now."""
-        known = self._open.get(tool_id) or self._begin(Call(tool_id, name, {}))
+    def _update_call(self, tool_id: str, name: str, **changes: Any) -> CallEntry:
+        """Change an open call. A call whose start was not seen is added now."""
+        known = self._open.get(tool_id) or self._begin_call(Call(tool_id, name, {}))
         entry = replace(known, call=replace(known.call, **changes))
         self._open[tool_id] = entry
         self._replace(entry)
         return entry
 
     def _tool_rewritten(self, e: ev.ToolRewritten) -> None:
-        self._update(e.tool_id, "Bash", rewrite=e)
+        self._update_call(e.tool_id, "Bash", rewrite=e)
 
     def _tool_denied(self, e: ev.ToolDenied) -> None:
         if e.name == NETWORK and e.tool_id not in self._open and (note := sentence_of(e)):
-            self._note(note)  # a host has no call of its own
+            self._add_note(note)  # access to a host is not a tool call
         else:
-            self._update(e.tool_id, e.name, denial=e, state=CallState.DENIED)
+            self._update_call(e.tool_id, e.name, denial=e, state=CallState.DENIED)
 
     def _tool_allowed(self, e: ev.ToolAllowed) -> None:
         if e.tool_id in self._open:
-            self._update(e.tool_id, e.name, allowance=e)
+            self._update_call(e.tool_id, e.name, allowance=e)
         elif note := sentence_of(e):
-            self._note(note)
+            self._add_note(note)
 
     def _tool_finished(self, e: ev.ToolFinished) -> None:
         known = self._open.get(e.tool_id)
         denied = known is not None and known.call.state is CallState.DENIED
         state = CallState.DENIED if denied else STATE_OF[e.outcome]
         own = max(0.0, e.seconds - known.call.waited) if known is not None else e.seconds
-        entry = self._update(
+        entry = self._update_call(
             e.tool_id, e.name, state=state, seconds=own, output=e.output, patch=e.patch
         )
         self._open.pop(e.tool_id, None)
-        self._count_detail(entry)
+        self._limit_details(entry)
 
-    def _count_detail(self, entry: CallEntry) -> None:
-        """Let the oldest inputs and outputs go when there are too many."""
+    def _limit_details(self, entry: CallEntry) -> None:
+        """Count an ended call's input and output, and drop the oldest ones if there are too many."""
         size = len(entry.call.output) + len(entry.call.patch)
         size += sum(len(str(v)) for v in entry.call.input.values())
         self._details.append((entry.number, size))

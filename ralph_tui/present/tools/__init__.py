@@ -1,4 +1,4 @@
-"""A tool call in one line and in detail: one renderer for each tool.
+"""Tool calls on one line and in detail, with one renderer for each tool.
 
 May not: run a tool or change a call.
 Callers: `present.events`, `present.timeline` and the permission dialog.

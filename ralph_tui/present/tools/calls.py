@@ -1,4 +1,4 @@
-"""Defines a tool call as the screen keeps it, and the renderer that shows it."""
+"""A tool call as the screen keeps it, and the renderer that shows it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ Input = dict[str, JsonValue]
 
 
 class CallState(StrEnum):
-    """The state of a call; the values are the words on the screen."""
+    """The state of a call. The values are the words on the screen."""
 
     RUNNING = "running"
     WAITING = "waits for you"
@@ -50,11 +50,11 @@ LOOK_OF_CALL = {
 
 
 class Excerpt(NamedTuple):
-    """The lines of a change that stand below its call, each cut to what a screen can show."""
+    """The lines of a change that are shown below its call, each cut to the width that a screen can show."""
 
     sides: tuple[DiffLine, ...] = ()
     more: int = 0
-    """Changed lines that are not among them."""
+    """How many further lines changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,22 +68,22 @@ class Call:
     seconds: float = 0.0
     output: str = ""
     patch: str = ""
-    """What it changed in its file, as a unified diff; empty where the tool did not say."""
+    """The change of the file, as a unified diff; empty if the tool did not report it."""
     denial: ToolDenied | None = None
     allowance: ToolAllowed | None = None
     rewrite: ToolRewritten | None = None
     since: datetime | None = None
-    """When it began; None where that is not known."""
+    """When the call began; None if unknown."""
     waited: float = 0.0
-    """Seconds it waited for the person, which do not count as its own time."""
+    """Seconds that the call waited for the person, which do not count as its duration."""
     trimmed: bool = False
-    """Whether input and output were dropped to keep memory bounded; the journal has them."""
+    """Whether input and output were dropped to limit memory; the journal still has them."""
 
     excerpt: Excerpt | None = None
-    """What is below the call once it was trimmed; before that, its input tells."""
+    """The lines below a trimmed call. Before trimming, they come from the input."""
 
     def trim(self, argument: str, excerpt: Excerpt | None = None) -> "Call":
-        """Return a copy that keeps only what its lines in the stream show."""
+        """Return a copy that keeps only what the stream shows of the call."""
         kept: Input = {"argument": argument}
         return replace(self, input=kept, output="", patch="", trimmed=True, excerpt=excerpt)
 
@@ -108,19 +108,19 @@ class Section:
 
 
 def failure_note(call: Call) -> str:
-    """Quote what a failed call printed last; of another there is nothing to say."""
+    """Return the last line that a failed call printed, or an empty string for other calls."""
     return last_line(call.output)[:60] if call.state is CallState.FAILED else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Renderer:
-    """Shows the calls of one tool; every function is pure and total over any input.
+    """Shows the calls of one tool. Its functions are pure and accept any input.
 
     Attributes:
         verb: The word in the first column, such as `bash`.
-        argument: Says what a call is about, in one line.
-        sections: Shows the input, readable.
-        note: Says in a few words what came of it; empty when there is nothing to say.
+        argument: Returns the subject of a call, on one line.
+        sections: Returns the input of a call in readable form.
+        note: Returns the result of a call in a few words, or an empty string.
     """
 
     verb: str
@@ -130,7 +130,7 @@ class Renderer:
 
 
 def text_of(data: Input, *names: str) -> str:
-    """Return the first of the named inputs that is a text with something in it."""
+    """Return the first of the named inputs that is a number or a text that is not blank, as text."""
     for name in names:
         value = data.get(name)
         if isinstance(value, str) and value.strip():
@@ -141,7 +141,7 @@ def text_of(data: Input, *names: str) -> str:
 
 
 def bounded(data: Input) -> Input:
-    """Cut very long texts of the input, so that one call cannot fill the memory."""
+    """Return the input with very long texts cut, so that a single call cannot fill the memory."""
     return {
         name: head(value, MAX_FIELD) if isinstance(value, str) and len(value) > MAX_FIELD else value
         for name, value in data.items()
@@ -152,7 +152,7 @@ _PATHS = ("file_path", "notebook_path", "path")
 
 
 def with_relative_paths(data: Input, roots: tuple[str, ...]) -> Input:
-    """Write paths inside a project as a person there would."""
+    """Return the input with paths below one of `roots` made relative."""
     return {
         name: _relative(value, roots) if name in _PATHS and isinstance(value, str) else value
         for name, value in data.items()
@@ -169,10 +169,10 @@ def _relative(path: str, roots: tuple[str, ...]) -> str:
 
 
 def last_line(text: str) -> str:
-    """Return the last line that says something; it is made safe, because it is cut afterwards."""
+    """Return the last line that is not blank, made inert because callers cut it."""
     return inert(next((line.strip() for line in reversed(text.splitlines()) if line.strip()), ""))
 
 
 def count_lines(text: str) -> int:
-    """Count the lines of a text; an empty one has none."""
+    """Return the number of lines of a text; 0 for an empty text."""
     return len(text.splitlines())

@@ -1,4 +1,4 @@
-"""Shows calls that read, write and edit files, and counts the lines they changed."""
+"""Show calls that read, write and edit files, and count the lines that they changed."""
 
 import difflib
 import re
@@ -19,16 +19,16 @@ from ralph_tui.present.tools.calls import (
 )
 
 _DIFF_INPUT = 20_000
-"""Characters of each side that are compared; more would block the screen."""
+"""Maximum characters of each side to compare; more would block the screen."""
 
-_COMPARED = 400
-"""Lines that are compared with each other; where more differ, all of them count as changed."""
+_MAX_COMPARED = 400
+"""Maximum lines of each side to compare; in longer texts, all lines count as changed."""
 
 KEPT_DIFFS = 64
-"""Diffs that are cached: the row under the cursor is redrawn at every key."""
+"""How many diffs are cached, because each key press redraws the row under the cursor."""
 
 _REST = re.compile(r"^@@ \+(\d+) -(\d+) more @@$", re.MULTILINE)
-"""Ends a patch that was cut; see `ralph_tui.agent.translate.patch_text`."""
+"""The end of a patch that was cut; see `ralph_tui.agent.translate.patch_text`."""
 
 
 def _path(call: Call) -> str:
@@ -65,7 +65,6 @@ def _edit_note(call: Call) -> str:
 
 
 def _edit_sections(call: Call) -> tuple[Section, ...]:
-    """Show the path and the diff."""
     return (Section("File", _path(call)), Section("Change", change_of(call), SectionKind.DIFF))
 
 
@@ -77,7 +76,7 @@ CHANGING = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
 
 
 def lines_changed(call: Call) -> tuple[int, int]:
-    """Count the lines that a call added to a file and removed from it."""
+    """Return how many lines a call added to a file and removed from it."""
     change = change_of(call)
     signs = [line[:1] for line in change.splitlines()]
     rest = _REST.search(change)
@@ -86,26 +85,26 @@ def lines_changed(call: Call) -> tuple[int, int]:
 
 
 def change_of(call: Call) -> str:
-    """Return what a call changes as a unified diff.
+    """Return the change that a call makes, as a unified diff.
 
-    It has the numbers of the file's lines if the tool reported them, or if the file is new.
+    The diff has line numbers if the tool reported them, or if the file is new.
     """
     if call.patch:
         return call.patch
     if call.name == "Write":
-        return _written(text_of(call.input, "content"))
+        return _new_file_diff(text_of(call.input, "content"))
     return "\n".join(_diff(old, new) for old, new in replacements(call))
 
 
 @lru_cache(maxsize=KEPT_DIFFS)
-def _written(content: str) -> str:
+def _new_file_diff(content: str) -> str:
     lines = content.splitlines()
     header = f"@@ -0,0 +1,{len(lines)} @@"
     return "\n".join([header, *(f"+{line}" for line in lines)]) if lines else ""
 
 
 def replacements(call: Call) -> list[tuple[str, str]]:
-    """List the text before and after of each replacement that a call makes."""
+    """Return the old and the new text of each replacement that a call makes."""
     edits = call.input.get("edits")
     items: list[JsonValue] = edits if isinstance(edits, list) else [call.input]
     return [
@@ -117,9 +116,9 @@ def replacements(call: Call) -> list[tuple[str, str]]:
 
 @lru_cache(maxsize=KEPT_DIFFS)
 def _diff(old: str, new: str) -> str:
-    """Compare two texts; a header without numbers is where each hunk begins."""
+    """Return the diff of two texts; its hunks have headers without line numbers."""
     before, after = head(old, _DIFF_INPUT).splitlines(), head(new, _DIFF_INPUT).splitlines()
-    if max(len(before), len(after)) > _COMPARED:
+    if max(len(before), len(after)) > _MAX_COMPARED:
         return "\n".join(["@@", *(f"-{line}" for line in before), *(f"+{line}" for line in after)])
     compared = list(difflib.unified_diff(before, after, lineterm="", n=3))[2:]
     return "\n".join("@@" if line.startswith("@@") else line for line in compared)

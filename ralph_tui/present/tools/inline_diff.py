@@ -1,4 +1,4 @@
-"""Draws the few lines of a change that stand below its call in the stream. Pure functions, bounded in time."""
+"""Draw the few lines of a change that the stream shows below its call. Pure functions, bounded in time."""
 
 from functools import lru_cache
 
@@ -11,44 +11,41 @@ from ralph_tui.present.tools.file_tools import CHANGING, change_of
 from ralph_tui.present.tools.renderers import renderer_for
 
 MOST = 6
-"""Lines below a call, the one that counts the rest included."""
+"""Maximum lines below a call, including the one that counts the rest."""
 
 _LONGEST = 300
-"""Characters of a line that are kept."""
+"""Maximum characters of a line that are kept."""
 
 _INDENT = 4
-_MADE = frozenset({CallState.OK, CallState.RUNNING, CallState.WAITING})
+_MADE_STATES = frozenset({CallState.OK, CallState.RUNNING, CallState.WAITING})
 
 
 def inline_height(call: Call) -> int:
-    """Count the lines below a call: none unless it changes a file."""
+    """Return the number of lines below a call; 0 unless the call changes a file."""
     excerpt = _excerpt(call)
     return len(excerpt.sides) + bool(excerpt.more)
 
 
 def excerpt_of(call: Call) -> Excerpt | None:
-    """Return the lines below a call, to keep when its input is dropped; None where there are none."""
+    """Return the lines below a call, to keep them when its input is dropped; None if there are none."""
     excerpt = _excerpt(call)
     return excerpt if excerpt.sides else None
 
 
 def inline_line(call: Call, index: int, width: int, glyphs: Glyphs) -> Line:
-    """Draw one of these lines.
+    """Draw one of the lines below a call: number, sign and text, with changed words in color.
 
     Args:
         call: The call.
-        index: Which of the lines, from 0.
+        index: The index of the line, from 0.
         width: Cells of the line.
         glyphs: The signs to draw with.
-
-    Returns:
-        The line: number, sign and text, with the words that differ in color.
     """
     sides, more = _excerpt(call)
     indent = Span(" " * _INDENT)
     if index < len(sides):
         path = renderer_for(call).argument(call)
-        drawn = _drawn(sides, path, call.state in _MADE).line(index, glyphs)
+        drawn = _diff_of(sides, path, call.state in _MADE_STATES).line(index, glyphs)
         return crop([indent, *drawn], width, glyphs.ellipsis)
     if index == len(sides) and more:
         text = f"{'':{NUMBER}} {glyphs.ellipsis} {plural(more, 'more line')}; Enter shows all"
@@ -57,22 +54,22 @@ def inline_line(call: Call, index: int, width: int, glyphs: Glyphs) -> Line:
 
 
 @lru_cache(maxsize=256)
-def _drawn(sides: tuple[DiffLine, ...], path: str, made: bool) -> Diff:  # noqa: FBT001 - a key of the cache
+def _diff_of(sides: tuple[DiffLine, ...], path: str, made: bool) -> Diff:  # noqa: FBT001 - part of the cache key
     return Diff(sides, path, made=made)
 
 
 def _excerpt(call: Call) -> Excerpt:
-    """Return the lines to show, and how many changed lines there are besides."""
+    """Return the lines to show below a call, and how many further lines changed."""
     if call.excerpt is not None:
         return call.excerpt
     if call.name not in CHANGING or call.trimmed:
         return Excerpt()
-    return _shown(change_of(call))
+    return _choose_lines(change_of(call))
 
 
 @lru_cache(maxsize=512)
-def _shown(change: str) -> Excerpt:
-    """Choose the first changed lines, with the one before them if it says something; where they are too many, some of each side."""
+def _choose_lines(change: str) -> Excerpt:
+    """Choose the first changed lines and the context line before them; if there are too many, some of each side."""
     sides = [side._replace(text=side.text[:_LONGEST]) for side in read_diff(change.splitlines())]
     changed = [index for index, side in enumerate(sides) if side.sign in ("-", "+")]
     if not changed:

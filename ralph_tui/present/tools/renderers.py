@@ -1,4 +1,4 @@
-"""Shows each tool's calls in its own way; `renderer_for` finds the one for a call."""
+"""Show the calls of each tool in its own way; `renderer_for` returns the renderer for a call."""
 
 import json
 import re
@@ -27,7 +27,7 @@ _PYTEST = re.compile(
     r"(\d+ (?:passed|failed|error(?:s)?|skipped)\b(?:, \d+ [a-z]+)*)(?= in [\d.:]+)"
 )
 PREFIX = "mcp__ralph__"
-"""What the names of ralph's own tools begin with."""
+"""The prefix of the names of ralph's own tools."""
 
 
 def _as_json(data: Input) -> str:
@@ -39,7 +39,7 @@ def _bash_argument(call: Call) -> str:
 
 
 def _bash_note(call: Call) -> str:
-    """Find the counts of a test run, or the exit status of a failure."""
+    """Return the counts of a test run, or the exit status of a failure."""
     end = call.output[-2_000:]
     if " in " in end and (found := _PYTEST.findall(end)):
         return str(found[-1])
@@ -48,7 +48,7 @@ def _bash_note(call: Call) -> str:
 
 
 def _bash_sections(call: Call) -> tuple[Section, ...]:
-    """Show the command as asked, as it ran, and what the model said it is for."""
+    """Return the command as asked and as it ran, and the model's description."""
     if call.rewrite:
         title = f"Command as it ran (rewritten by {call.rewrite.rule or 'the guard'})"
         found = [
@@ -110,7 +110,7 @@ def _agent_sections(call: Call) -> tuple[Section, ...]:
 
 
 def _ralph_argument(call: Call) -> str:
-    """Name one of ralph's own tools in words, and the task it is about."""
+    """Return the name of one of ralph's own tools in words, and its subject."""
     action = call.name.removeprefix(PREFIX).removeprefix("ralph_").replace("_", " ")
     about = text_of(call.input, "task_id", "learning", "description", "content", "argument")
     return f"{action}: {about}" if about else action
@@ -121,14 +121,14 @@ def _ralph_sections(call: Call) -> tuple[Section, ...]:
 
 
 def _questions(data: Input) -> list[Question]:
-    """Return the questions of a call; what is none is left out, because nobody has checked the input."""
+    """Return the valid questions of a call, whose input is unchecked."""
     asked = data.get("questions")
     found = []
     for entry in asked if isinstance(asked, list) else []:
         with suppress(ValidationError):
-            several = isinstance(entry, dict) and bool(entry.get("multiSelect"))
-            asks = Question.model_validate(entry)
-            found.append(asks.model_copy(update={"multi_select": several}))
+            is_multiple = isinstance(entry, dict) and bool(entry.get("multiSelect"))
+            question = Question.model_validate(entry)
+            found.append(question.model_copy(update={"multi_select": is_multiple}))
     return found
 
 
@@ -148,9 +148,9 @@ def _question_sections(call: Call) -> tuple[Section, ...]:
 
 
 def option_texts(question: Question) -> list[str]:
-    """List the options of a question with their numbers, each with its description below it."""
-    several = ["Any number of:"] if question.multi_select else []
-    return several + [
+    """Return the options of a question with their numbers, each with its description below it."""
+    heading = ["Any number of:"] if question.multi_select else []
+    return heading + [
         text
         for number, option in enumerate(question.options, 1)
         for text in (f"{number}. {option.label}", *indented(option.description))
@@ -158,7 +158,7 @@ def option_texts(question: Question) -> list[str]:
 
 
 def indented(text: str) -> list[str]:
-    """Return the lines of a text below a number."""
+    """Return the lines of a text, indented to go below a numbered option."""
     return [f"   {line}" for line in text.splitlines()]
 
 
@@ -202,7 +202,7 @@ _BY_NAME: dict[str, Renderer] = {
 
 
 def renderer_for(call: Call) -> Renderer:
-    """Find what shows a call; a tool that is not known goes under its own short name."""
+    """Return the renderer for a call. Unknown tools are shown with their short name."""
     if call.name.startswith(PREFIX):
         return _RALPH
     if known := _BY_NAME.get(call.name):

@@ -1,7 +1,7 @@
-"""Keep the originals of a project's check files outside the project, where no agent writes."""
+"""Store the originals of a project's check files outside the project, where no agent can write."""
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
@@ -24,54 +24,79 @@ class FileMark(Model):
 
 
 class CheckRecord(Model):
-    """Which content of each check file is trusted."""
+    """The trusted content of each check file."""
 
     begun: bool = False
     trusted: dict[str, FileMark] = Field(default_factory=dict)
     tasks: dict[str, dict[str, FileMark]] = Field(default_factory=dict)
-    """For each started task: what differed from the trusted files before it started."""
+    """By started task, the files that differed from the trusted ones before it started."""
     left: dict[str, FileMark] | None = None
-    """The files at the end of the last agent session; None while one runs, or if it never ended."""
+    """The files at the end of the last agent session; None while a session runs, or if it never ended."""
     since: int = 0
     """When the last agent session began, in nanoseconds."""
+    modules: tuple[str, ...] | None = None
+    """The names of the project's own modules before the first session; None in a record of an older version."""
+    started: int | None = None
+    """When the first agent session began, in nanoseconds; None in a record of an older version."""
+    environment: dict[str, str] = Field(default_factory=dict)
+    """The digests of what affects every run of Python, from before the first session."""
     watched: tuple[str, ...] = ()
-    """Files watched at that time because a command names them."""
+    """Files that were watched in that session because a command names them."""
 
 
 class RequiredChecks(Model):
-    """The checks that the project once had. A later run asks for them even if an agent removed them."""
+    """The checks that the project has had. A later run requires them even if an agent removed them."""
 
     commands: tuple[CheckCommand, ...] = ()
     lost: tuple[CheckKind, ...] = ()
     """Kinds that were missing from the project when the last run ended."""
+    replaced: tuple[str, ...] = ()
+    """Commands that run the tests, and that others had replaced when the last run ended."""
     running: bool = False
-    """A run began and never ended, so an agent may have removed what is missing."""
+    """Whether a run began and never ended, so that an agent may have removed the missing checks."""
 
-    def still(self, found: Collection[CheckKind]) -> tuple[CheckCommand, ...]:
-        """Return the commands whose kinds are missing from `found`, unless the person removed them between runs."""
+    def still(self, found: Sequence[CheckCommand]) -> tuple[CheckCommand, ...]:
+        """Return the commands missing from `found`, unless the person removed them between runs."""
+        kinds = {command.kind for command in found}
         return tuple(
             command
-            for command in self.commands
-            if command.kind not in found and (self.running or command.kind in self.lost)
+            for command in missing(self.commands, found)
+            if self.running
+            or command.kind in self.lost
+            or (command.kind in kinds and command.command in self.replaced)
         )
+
+
+def missing(
+    required: Iterable[CheckCommand], found: Sequence[CheckCommand]
+) -> Iterator[CheckCommand]:
+    """Yield the required commands that nothing in `found` replaces.
+
+    Any other command of a kind will do, except for tests: another runner may run other tests.
+    """
+    kinds = {command.kind for command in found}
+    for command in required:
+        replaced = any(one.takes_place_of(command) for one in found)
+        if command.kind not in kinds or (command.kind is CheckKind.TESTS and not replaced):
+            yield command
 
 
 class CheckStore:
     """Stores the original check files and their records for one project. Every method blocks on the disk."""
 
     def __init__(self, root: Path) -> None:
-        """Use a directory beside the copy of the project's state."""
+        """Store the files beside the copy of the project's state."""
         self._root = root
-        self._unkept: dict[str, bytes] = {}
+        self._in_memory: dict[str, bytes] = {}
         self.trouble = ""
-        """Why a write failed; the content then stays in memory, for this run only."""
+        """Why a write failed. The content is then kept in memory, for this run only."""
 
     @property
     def _home(self) -> Path:
-        """The directory that holds everything.
+        """The directory of all stored files.
 
         Raises:
-            StoreError: This user has no home.
+            StoreError: This user has no home directory.
         """
         return mirror_of(self._root) / "checks"
 
@@ -87,16 +112,16 @@ class CheckStore:
         self._write("record.json", record.model_dump_json().encode())
 
     def has(self, digest: str) -> bool:
-        """Return whether a content is stored."""
+        """Return whether the content with this digest is stored."""
         try:
-            return digest in self._unkept or self._object(digest).is_file()
+            return digest in self._in_memory or self._object(digest).is_file()
         except StoreError:
             return False
 
     def get(self, digest: str) -> bytes | None:
-        """Return a content, or None when it is missing or damaged."""
-        if digest in self._unkept:
-            return self._unkept[digest]
+        """Return the content with this digest, or None when it is missing or damaged."""
+        if digest in self._in_memory:
+            return self._in_memory[digest]
         try:
             data = self._object(digest).read_bytes()
         except (OSError, StoreError):
@@ -104,29 +129,29 @@ class CheckStore:
         return data if sha256(data).hexdigest() == digest else None
 
     def put(self, digest: str, data: bytes) -> None:
-        """Store a content under its digest, unless the file changed after the digest was taken."""
+        """Store a content under its digest, unless the file changed after the digest was computed."""
         if sha256(data).hexdigest() == digest and not self._write(
             f"objects/{digest[:2]}/{digest[2:]}", data
         ):
-            self._unkept[digest] = data
+            self._in_memory[digest] = data
 
     def outcomes(self, command: str) -> dict[str, str] | None:
         """Return each test's outcome from the last accepted run of a command, or None before the first."""
         try:
-            value = json.loads(self._outcomes(command).read_bytes())
+            value = json.loads((self._home / _outcomes_name(command)).read_bytes())
         except (OSError, StoreError, ValueError):
             return None
         return {str(k): str(v) for k, v in value.items()} if isinstance(value, dict) else None
 
     def save_outcomes(self, command: str, outcomes: Mapping[str, str]) -> None:
-        """Store the outcomes that the next run is compared with."""
+        """Store the outcomes for comparison with the next run."""
         self._write(_outcomes_name(command), json.dumps(dict(outcomes)).encode())
 
     def baseline(self) -> bytes | None:
         """Return the stored baseline of the run, or None before the first."""
         try:
             return (self._home / "baseline.json").read_bytes()
-        except OSError:
+        except (OSError, StoreError):
             return None
 
     def save_baseline(self, data: bytes) -> None:
@@ -141,11 +166,11 @@ class CheckStore:
             return RequiredChecks()
 
     def save_required(self, required: RequiredChecks) -> None:
-        """Store the checks that later runs ask for."""
+        """Store the checks that later runs require."""
         self._write("required.json", required.model_dump_json().encode())
 
     def marks(self) -> dict[str, tuple[tuple[int, ...], FileMark]]:
-        """Return the known file marks, with the size and times that show whether to look again."""
+        """Return the known file marks, with the size and times that show whether a file has changed."""
         try:
             value = json.loads((self._home / "stat.json").read_bytes())
             return {
@@ -163,11 +188,8 @@ class CheckStore:
     def _object(self, digest: str) -> Path:
         return self._home / "objects" / digest[:2] / digest[2:]
 
-    def _outcomes(self, command: str) -> Path:
-        return self._home / _outcomes_name(command)
-
     def _write(self, name: str, data: bytes) -> bool:
-        """Write a whole file; return whether that was possible."""
+        """Write a whole file; return whether that succeeded."""
         try:
             target = self._home / name
             _make_private(target.parent, self._home.parent)
@@ -179,7 +201,7 @@ class CheckStore:
 
 
 def _make_private(directory: Path, above: Path) -> None:
-    """Make a directory and those up to `above`; `parents=True` would make them readable by others."""
+    """Create a directory and its parents up to `above`, because `parents=True` would let others read them."""
     above.mkdir(mode=project_dir.PRIVATE, parents=True, exist_ok=True)
     for part in reversed((directory, *directory.parents)):
         if part.is_relative_to(above) and part != above:

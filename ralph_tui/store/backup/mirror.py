@@ -1,7 +1,7 @@
 """Keep a copy of the state outside the work tree, so that `git clean -fdx` loses nothing.
 
-The copy is best effort: written after the documents and not synced. A failure is reported and stops nothing. The
-journal itself is kept there once a loop has begun (see `journal_location`); before that it has a second name there.
+The copy is best effort: it is written after the documents and not synced, and a failure is only reported. Once a
+loop has begun, the journal itself is stored there (see `journal_location`). Before that it has a hard link there.
 """
 
 import hashlib
@@ -19,14 +19,14 @@ from ralph_tui.store.layout import Layout
 
 FILE_LIMIT = 16 * 1024 * 1024
 KEPT_SECONDS = 30 * 24 * 3600
-"""How long the copy of a deleted or reset project is kept, in seconds."""
+"""Seconds for which the copy of a deleted or reset project is kept."""
 
 ORIGIN = "project-path"
 _NO_COPIES = frozenset({ORIGIN, "agent.json", "intent.json", "receipts.jsonl"})
 """Ralph's own files beside the copies."""
 
 PREVIOUS = ".previous"
-"""The suffix of the copy from before a reset."""
+"""The suffix of the copy made before a reset."""
 DOCUMENTS = (
     "state", "plan", "budget", "breaker", "questions", "steps", "injections", "config",
     "active_memory", "validation_report", "project",
@@ -36,10 +36,10 @@ BESIDE = ("memory", "progress", "agents_md")
 
 
 def state_home(environ: Mapping[str, str] = os.environ) -> Path:
-    """Return the directory in which programs keep their own state (XDG base directories).
+    """Return the directory for the state of programs (XDG base directories).
 
     Raises:
-        StoreError: This user has no home.
+        StoreError: This user has no home directory.
     """
     given = environ.get("XDG_STATE_HOME", "")
     if given.startswith("/"):
@@ -51,32 +51,32 @@ def state_home(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def is_copy(name: str) -> bool:
-    """Return whether a file in the copy's directory is a copied document, and not a journal or record."""
+    """Return whether a file in the copy's directory is a copied document, not the journal or a record of ralph."""
     return name not in _NO_COPIES and not name.startswith("events.jsonl")
 
 
 def mirror_of(root: Path) -> Path:
     """Return the directory that holds the copy of a project's state."""
-    # Asked about thirty times in every transaction.
-    return _place_of(root, os.environ.get("XDG_STATE_HOME"), os.environ.get("HOME"))
+    # Called about thirty times in every transaction.
+    return _cached_path(root, os.environ.get("XDG_STATE_HOME"), os.environ.get("HOME"))
 
 
 @lru_cache(maxsize=64)
-def _place_of(root: Path, *_: str | None) -> Path:
-    """Form the path once for each root and each value of the variables that `state_home` reads."""
+def _cached_path(root: Path, *_: str | None) -> Path:
+    """Return the path, cached by root and by the variables that `state_home` reads."""
     digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
     name = "".join(c if c.isalnum() or c in "-_." else "-" for c in root.name)[:40].lstrip(".")
     return state_home() / "ralph" / f"{name or 'project'}-{digest}"
 
 
 def previous_of(root: Path) -> Path:
-    """Return the directory that holds the copy from before the last reset."""
+    """Return the directory with the copy made before the last reset."""
     directory = mirror_of(root)
     return directory.with_name(f"{directory.name}{PREVIOUS}")
 
 
 def restore_previous_copy(root: Path) -> None:
-    """Replace a copy without work by the copy from before the last reset."""
+    """Replace the current copy with the one made before the last reset, if there is one."""
     previous = previous_of(root)
     if previous.is_dir():
         directory = mirror_of(root)
@@ -90,37 +90,41 @@ class Mirror:
     def __init__(
         self,
         layout: Layout,
-        tell: Callable[[str], None],
+        report: Callable[[str], None],
         may_copy: Callable[[Path, bytes], bool] = lambda _, __: True,
     ) -> None:
-        """Copy the files of `layout` that `may_copy` allows; `tell` receives a sentence for each failure."""
+        """Prepare the copy.
+
+        Args:
+            layout: The project's paths.
+            report: Receives a sentence for each failure.
+            may_copy: Decides whether a file with this content is copied.
+        """
         self._may_copy = may_copy
         self._layout = layout
-        self._tell = tell
+        self._report = report
         self._seen: dict[str, tuple[int, int, int]] = {}
         self._ready = False
 
     def sync(self) -> None:
-        """Copy what changed; call with the write lock held."""
+        """Copy the changed files. Hold the write lock."""
         try:
             directory = mirror_of(self._layout.root)
             self._prepare(directory)
             for name, path in mirrored(self._layout):
                 self._copy(path, directory / name, name)
             journal = directory / self._layout.events.name
-            if not (
-                journal.exists() or self._layout.events.is_symlink()
-            ):  # otherwise the journal is there already
-                give_second_name(self._layout.events, journal)
+            if not (journal.exists() or self._layout.events.is_symlink()):
+                link_file(self._layout.events, journal)
         except (OSError, StoreError) as error:
             reason = error.message if isinstance(error, StoreError) else error.strerror or error
-            self._tell(
-                f"No copy of the state can be kept outside the project ({reason}): "
-                "`git clean -fdx` would lose it."
+            self._report(
+                f"Ralph cannot keep a copy of its state outside the project ({reason}). "
+                "`git clean -fdx` would delete the state."
             )
 
     def renew(self) -> None:
-        """Set aside the copy of an earlier project at the same path, because a new project begins."""
+        """Set aside the copy of an earlier project at the same path, before a new project begins."""
         try:
             directory = mirror_of(self._layout.root)
             if directory.is_dir():
@@ -129,14 +133,14 @@ class Mirror:
                 directory.rename(previous)
                 os.utime(previous)  # the retention time starts now
         except (OSError, StoreError) as error:
-            self._tell(f"The copy of an earlier project could not be set aside: {error}.")
+            self._report(f"The copy of an earlier project could not be set aside: {error}.")
 
     def _prepare(self, directory: Path) -> None:
         if self._ready and directory.is_dir():
             return
         if not directory.is_dir():
             directory.parent.mkdir(mode=project_dir.PRIVATE, parents=True, exist_ok=True)
-            _forget_old(directory.parent)
+            _remove_old(directory.parent)
             directory.mkdir(mode=project_dir.PRIVATE, exist_ok=True)
         self._seen.clear()
         replace_file(directory / ORIGIN, os.fsencode(self._layout.root))
@@ -153,7 +157,7 @@ class Mirror:
         try:
             data = read_regular(path, limit=FILE_LIMIT)
         except (DamagedError, StoreError):
-            return  # not a document, or a link that is not followed; its reader reports that
+            return  # not a regular file or an unsafe link; its reader reports that
         if data is not None and self._may_copy(path, data):
             replace_file(target, data)
             self._seen[name] = signature
@@ -168,6 +172,7 @@ def mirrored(layout: Layout) -> Iterator[tuple[str, Path]]:
         yield copy_name(layout, path), path
 
 
+@lru_cache(maxsize=256)  # each transaction asks for all of them
 def copy_name(layout: Layout, path: Path) -> str:
     """Return a project file's name in the copy, where dashes replace the path separators."""
     return "--".join(path.relative_to(layout.root).parts)
@@ -181,7 +186,7 @@ def set_aside(layout: Layout) -> bool:
     own = [
         path
         for path in directory.glob(f"{before}*")
-        if path.name not in _OF_THE_PERSON and not path.name.startswith(of_others)
+        if path.name not in _KEPT_BY_RESET and not path.name.startswith(of_others)
     ]
     if own:
         previous.mkdir(mode=project_dir.PRIVATE, exist_ok=True)
@@ -192,7 +197,7 @@ def set_aside(layout: Layout) -> bool:
 
 
 def rename_copies(before: Layout, after: Layout) -> None:
-    """Give the copies of a renamed feature its new name; what cannot be renamed is copied again by and by."""
+    """Rename the copies of a renamed feature. Files that cannot be renamed are copied again later."""
     try:
         directory, old = mirror_of(before.root), copy_name(before, before.home)
         for path in directory.glob(f"{old}--*"):
@@ -207,21 +212,21 @@ def rename_copies(before: Layout, after: Layout) -> None:
 def work_name(feature: str) -> str:
     """Return the name of the directory with a feature's snapshots, beside the copies.
 
-    Iterations have the same numbers in each feature.
+    Each feature has its own, because iterations of different features have the same numbers.
     """
     return f"work.{feature}.git" if feature else "work.git"
 
 
-_OF_THE_PERSON = frozenset({ORIGIN, ".ralph--config.yaml", "AGENTS.md"})
-"""Copied even if ralph did no work in the project; a reset keeps them."""
+_KEPT_BY_RESET = frozenset({ORIGIN, ".ralph--config.yaml", "AGENTS.md"})
+"""Files that are copied even without work by ralph, and that a reset keeps."""
 
 
 def has_work(root: Path) -> bool:
-    """Return whether a project's copy holds anything that a reset removes."""
+    """Return whether a project's copy contains anything that a reset removes."""
     try:
         with os.scandir(mirror_of(root)) as entries:
             return any(
-                e.name not in _OF_THE_PERSON and is_copy(e.name) and not e.name.endswith(".tmp")
+                e.name not in _KEPT_BY_RESET and is_copy(e.name) and not e.name.endswith(".tmp")
                 for e in entries
             )
     except (OSError, StoreError):
@@ -248,24 +253,24 @@ def missing_state(root: Path) -> StoreError | None:
     if since is None:
         return None
     return StoreError(
-        f"{root / '.ralph'} is gone; a copy of its state of {since:%Y-%m-%d %H:%M:%S} UTC is kept.",
-        "Put it back with `ralph restore`, or start over with `ralph init`.",
+        f"{root / '.ralph'} is missing. Ralph has a copy of its state from {since:%Y-%m-%d %H:%M:%S} UTC.",
+        "Restore the copy with `ralph restore`, or start over with `ralph init`.",
     )
 
 
-def give_second_name(source: Path, target: Path) -> None:
-    """Give a file a second name. Do nothing where that is impossible, such as across file systems."""
+def link_file(source: Path, target: Path) -> None:
+    """Create a hard link to a file. Does nothing where that is impossible, such as across file systems."""
     try:
         info = source.stat()
     except OSError:
         return
     try:
-        there = target.stat()
+        existing = target.stat()
     except OSError:
-        there = None
-    if there is not None and (there.st_dev, there.st_ino) == (info.st_dev, info.st_ino):
+        existing = None
+    if existing is not None and (existing.st_dev, existing.st_ino) == (info.st_dev, info.st_ino):
         return
-    if there is not None and there.st_dev != info.st_dev:
+    if existing is not None and existing.st_dev != info.st_dev:
         return
     target.unlink(missing_ok=True)
     try:
@@ -274,8 +279,8 @@ def give_second_name(source: Path, target: Path) -> None:
         return
 
 
-def _forget_old(home: Path) -> None:
-    """Remove copies of projects that were deleted or restarted a long time ago."""
+def _remove_old(home: Path) -> None:
+    """Remove copies of projects that were deleted or reset a long time ago."""
     for directory in home.iterdir():
         try:
             root = (directory / ORIGIN).read_bytes()
@@ -288,6 +293,6 @@ def _forget_old(home: Path) -> None:
 
 
 def _remove(directory: Path) -> None:
-    import shutil  # imports compressors, which costs three milliseconds of each start and is rarely needed
+    import shutil  # rarely needed, and its import costs three milliseconds of each start
 
     shutil.rmtree(directory, ignore_errors=True)

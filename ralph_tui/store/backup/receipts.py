@@ -1,6 +1,6 @@
-"""Ralph's own record of each completion and what it rests on, stored where an agent cannot write.
+"""Record each completion and its evidence where an agent cannot write.
 
-A status in the plan file counts only if it is recorded here: the gate ran, or the person decided.
+A task in the plan file counts as complete only if it is recorded here: the gate ran, or the person decided.
 """
 
 import os
@@ -21,7 +21,7 @@ NAME = "receipts.jsonl"
 
 
 class CompletionReceipt(Record):
-    """One completion of one task."""
+    """The record of one completion of a task."""
 
     id: str
     task_id: str
@@ -33,43 +33,43 @@ class CompletionReceipt(Record):
 
 
 class ReceiptBook:
-    """The completion records of one project. Adding one blocks on the disk."""
+    """The completion records of one project. Writing one blocks on the disk."""
 
     def __init__(self, layout: Layout) -> None:
-        """Address the records; nothing is read yet."""
+        """Prepare the records without reading them."""
         self._layout = layout
         self._known: dict[str, CompletionReceipt] = {}
         self._seen: tuple[int, int, int] | None = None
 
-    def record(self, task_id: str, rests: TaskVerification) -> TaskVerification:
-        """Record a completion before the plan says so; returns it with the record's id.
+    def record(self, task_id: str, verification: TaskVerification) -> TaskVerification:
+        """Record a completion before it is written to the plan; return the verification with the record's id.
 
-        The verification is returned unchanged when no record can be written, and to an agent, which may write none.
+        The verification is returned unchanged when the record cannot be written, or when an agent calls this.
         """
         receipt = CompletionReceipt(
             id=uuid.uuid4().hex[:16],
             task_id=task_id,
-            outcome=rests.outcome,
-            at=rests.at or utc_now(),
-            by=rests.by,
-            reason=rests.reason,
+            outcome=verification.outcome,
+            at=verification.at or utc_now(),
+            by=verification.by,
+            reason=verification.reason,
             feature=self._layout.feature,
         )
         try:
             refuse_agent(self._layout)
             directory = mirror_of(self._layout.root)
             if not directory.is_dir():
-                return rests
+                return verification
             append_durable(directory / NAME, receipt.model_dump_json().encode() + b"\n")
         except StoreError:
-            return rests  # the mirror has reported already that it cannot keep a copy
-        return rests.model_copy(update={"receipt": receipt.id})
+            return verification  # the mirror has already reported that it cannot keep a copy
+        return verification.model_copy(update={"receipt": receipt.id})
 
     def copy_for(self, other: Layout) -> None:
-        """Record the feature's completions for another name that it is about to get, too.
+        """Record the feature's completions again under the name that it is about to get.
 
         Raises:
-            StoreError: The disk does not allow it.
+            StoreError: The disk refuses.
         """
         if not self.can_be_kept:
             return
@@ -80,7 +80,7 @@ class ReceiptBook:
             append_durable(mirror_of(self._layout.root) / NAME, lines)
 
     def unrecorded(self, plan: ImplementationPlan) -> tuple[Task, ...]:
-        """List the complete tasks that ralph has no record of; none where no record can be kept."""
+        """Return the complete tasks without a record, or nothing where no records can be kept."""
         if not self.can_be_kept:
             return ()
         complete = (task for task in plan.tasks if task.status is TaskStatus.COMPLETE)
@@ -88,21 +88,21 @@ class ReceiptBook:
 
     @property
     def can_be_kept(self) -> bool:
-        """Whether a place for the records exists."""
+        """Whether records can be written."""
         try:
             return os.access(mirror_of(self._layout.root), os.W_OK)
         except StoreError:
             return False
 
     def has_record_of(self, task: Task) -> bool:
-        """Return whether the record contains the completion that the plan claims."""
-        rests = task.verification
-        found = self._read().get(rests.receipt) if rests is not None else None
+        """Return whether the completion that the plan claims is recorded."""
+        verification = task.verification
+        found = self._read().get(verification.receipt) if verification is not None else None
         return (
             found is not None
-            and rests is not None
+            and verification is not None
             and (found.task_id, found.outcome, found.feature)
-            == (task.id, rests.outcome, self._layout.feature)
+            == (task.id, verification.outcome, self._layout.feature)
         )
 
     def _read(self) -> dict[str, CompletionReceipt]:

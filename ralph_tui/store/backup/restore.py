@@ -10,9 +10,9 @@ from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.features import is_name
 from ralph_tui.store import project_dir
 from ralph_tui.store.backup.mirror import (
-    give_second_name,
     has_work,
     is_copy,
+    link_file,
     mirror_of,
     previous_of,
     restore_previous_copy,
@@ -27,11 +27,11 @@ from ralph_tui.store.io.files import (
 from ralph_tui.store.io.strict_json import parse_object
 from ralph_tui.store.layout import FEATURES, SPECS, Layout
 
-_INSIDE = ".ralph--"
+_PREFIX = ".ralph--"
 
 
 class _Copy(NamedTuple):
-    """One copied document: where the copy is, the feature it belongs to, and its path in `.ralph`."""
+    """A copied document: the copy, its feature, and its path in `.ralph`."""
 
     source: Path
     feature: str
@@ -41,11 +41,11 @@ class _Copy(NamedTuple):
 def restore_from_mirror(root: Path) -> tuple[str, ...]:
     """Restore the missing parts of a project's state; return the names of the restored files.
 
-    What is there is left alone. A `.ralph` that is gone comes back in one step, or not at all; one that
-    was reset gets back its documents, unless others were made since. The same holds for each feature.
+    Existing files are kept. A missing `.ralph` is restored in one step or not at all. After a reset, the
+    documents are restored unless new ones were created since. The same applies to each feature.
 
     Raises:
-        StoreError: No copy is kept, nothing is missing, or the disk does not allow it.
+        StoreError: No copy is kept, nothing is missing, or the disk refuses.
     """
     layout = Layout(root.resolve())
     directory = mirror_of(layout.root)
@@ -53,9 +53,11 @@ def restore_from_mirror(root: Path) -> tuple[str, ...]:
         if _is_bare(layout) and not has_work(layout.root):
             restore_previous_copy(layout.root)
         if not has_work(layout.root):
-            raise StoreError(f"No copy of the state of {layout.root} is kept.", "Run `ralph init`.")
-        features = _listed(layout, directory)
-        inside = _inside(directory, features)
+            raise StoreError(
+                f"There is no copy of the state of {layout.root}.", "Run `ralph init`."
+            )
+        features = _feature_names(layout, directory)
+        inside = _copies_inside(directory, features)
         names: list[str] = []
         if not os.path.lexists(layout.dot):
             _restore_dot(layout, directory, inside)
@@ -63,33 +65,36 @@ def restore_from_mirror(root: Path) -> tuple[str, ...]:
         else:
             for feature in ("", *features):
                 names += _restore_into(Layout(layout.root, feature), directory, inside)
-        for copy, path in _beside(directory, features):
+        for copy, path in _copies_outside(directory, features):
             target = layout.root / path
             if not os.path.lexists(target):
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(copy, target)
                 names.append(path)
     if not names:
-        raise StoreError(f"Nothing of the state of {layout.root} is missing.", _done_nothing(root))
+        raise StoreError(
+            f"The state of {layout.root} is complete, so there is nothing to restore.",
+            _nothing_done_hint(root),
+        )
     return tuple(names)
 
 
 def _is_bare(layout: Layout) -> bool:
-    """Return whether nothing is there that a restore would have to leave alone."""
+    """Return whether a project or feature has no state that a restore would have to keep."""
     own = (layout.plan, layout.state)
     shared = () if layout.feature or os.path.lexists(layout.project) else (layout.events,)
     return not any(os.path.lexists(path) for path in (*own, *shared))
 
 
-def _done_nothing(root: Path) -> str:
+def _nothing_done_hint(root: Path) -> str:
     previous = previous_of(root.resolve())
     kept = f" The copy from before the last reset is in {previous}." if previous.is_dir() else ""
-    return f"Nothing was done.{kept}"
+    return f"Nothing was changed.{kept}"
 
 
-def _listed(layout: Layout, directory: Path) -> tuple[str, ...]:
-    """Return the features of the project, as its list or the copy of that says."""
-    for path in (layout.project, directory / f"{_INSIDE}{layout.project.name}"):
+def _feature_names(layout: Layout, directory: Path) -> tuple[str, ...]:
+    """Return the features in the project's list or in the copy of the list."""
+    for path in (layout.project, directory / f"{_PREFIX}{layout.project.name}"):
         try:
             features = parse_object(read_regular(path) or b"{}").get("features")
         except (DamagedError, StoreError):
@@ -100,12 +105,12 @@ def _listed(layout: Layout, directory: Path) -> tuple[str, ...]:
 
 
 def _restore_into(layout: Layout, directory: Path, inside: list[_Copy]) -> list[str]:
-    """Restore documents where there are none; the plan goes last, because it marks the restore as done."""
+    """Restore the missing documents of a feature. The plan is last, because it marks the restore as done."""
     if not _is_bare(layout):
         return []
     own = [copy for copy in inside if copy.feature == layout.feature]
     if not any(Path(copy.path).name in (layout.plan.name, layout.state.name) for copy in own):
-        before = _inside(previous_of(layout.root), (layout.feature,))
+        before = _copies_inside(previous_of(layout.root), (layout.feature,))
         own = [copy for copy in before if copy.feature == layout.feature] or own
     if not own:
         return []
@@ -116,14 +121,14 @@ def _restore_into(layout: Layout, directory: Path, inside: list[_Copy]) -> list[
     for copy in sorted(missing, key=lambda copy: copy.path.endswith(layout.plan.name)):
         write_atomic(layout.dot / copy.path, copy.source.read_bytes())
     if not layout.feature:
-        _put_journal(layout, directory, layout.dot)
+        _restore_journal(layout, directory, layout.dot)
     return [f".ralph/{copy.path}" for copy in missing]
 
 
-def _put_journal(layout: Layout, directory: Path, target: Path) -> None:
+def _restore_journal(layout: Layout, directory: Path, target: Path) -> None:
     journal, made = directory / layout.events.name, target / layout.events.name
     if journal.is_file() and not made.exists():
-        give_second_name(journal, made)
+        link_file(journal, made)
         if not made.exists():
             shutil.copyfile(journal, made)
 
@@ -134,11 +139,11 @@ def _copies(directory: Path) -> list[Path]:
     return sorted(p for p in directory.iterdir() if p.is_file() and not p.name.endswith(".tmp"))
 
 
-def _inside(directory: Path, features: tuple[str, ...]) -> list[_Copy]:
-    """Return the copies of documents in `.ralph`; what belongs to no feature that exists is left out."""
+def _copies_inside(directory: Path, features: tuple[str, ...]) -> list[_Copy]:
+    """Return the copies of documents in `.ralph`, without those of features that no longer exist."""
     found: list[_Copy] = []
     for source in _copies(directory):
-        name = source.name.removeprefix(_INSIDE)
+        name = source.name.removeprefix(_PREFIX)
         if name == source.name:
             continue
         feature, dashes, file = name.removeprefix(f"{FEATURES}--").rpartition("--")
@@ -149,11 +154,11 @@ def _inside(directory: Path, features: tuple[str, ...]) -> list[_Copy]:
     return found
 
 
-def _beside(directory: Path, features: tuple[str, ...]) -> list[tuple[Path, str]]:
-    """Return the copies of files beside `.ralph`, with their paths in the project."""
+def _copies_outside(directory: Path, features: tuple[str, ...]) -> list[tuple[Path, str]]:
+    """Return the copies of files outside `.ralph`, with their paths in the project."""
     found = []
     for source in _copies(directory):
-        if source.name.startswith(_INSIDE) or not is_copy(source.name):
+        if source.name.startswith(_PREFIX) or not is_copy(source.name):
             continue
         folders = (f"{SPECS}--", *(f"{SPECS}--{feature}--" for feature in features))
         folder = max(filter(source.name.startswith, folders), key=len, default="")
@@ -172,7 +177,7 @@ def _restore_dot(layout: Layout, directory: Path, inside: list[_Copy]) -> None:
                 (made / part).mkdir(mode=project_dir.PRIVATE, exist_ok=True)
             target.write_bytes(copy.source.read_bytes())
             target.chmod(0o600)
-        _put_journal(layout, directory, made)
+        _restore_journal(layout, directory, made)
         made.rename(layout.dot)
     except BaseException:
         shutil.rmtree(made, ignore_errors=True)

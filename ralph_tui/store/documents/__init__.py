@@ -1,5 +1,5 @@
-"""The documents of a project: read, checked, recovered, and written several at a time.
+"""The documents of a project: reading, checking, recovery, and writing several in one step.
 
-May not: decide what a document says; `engine` does.
-Callers: `store.project`, and whoever reads a document without a project.
+May not: decide the content of a document; `engine` does.
+Callers: `store.project`, and code that reads a document without a project.
 """

@@ -1,4 +1,4 @@
-"""Read one document: as it is, as it was while somebody writes it, or restored."""
+"""Read a document: its content, its last valid version while it is being written, or its restored version."""
 
 import math
 from collections.abc import Callable
@@ -24,11 +24,11 @@ from ralph_tui.store.io.strict_json import parse_object
 from ralph_tui.store.layout import Layout
 
 
-def newer_view(kind: Document[R], data: bytes, error: NewerError) -> tuple[R, str]:
-    """Return the part of a newer ralph's document that this one understands, and what to tell the person.
+def _readable_part(kind: Document[R], data: bytes, error: NewerError) -> tuple[R, str]:
+    """Return the part of a newer ralph's document that this one understands, and a sentence for the person.
 
     Raises:
-        NewerError: Nothing is, or it might be shown as something else than it is.
+        NewerError: This ralph understands nothing of the document, or would show it wrongly.
     """
     raw = parse_object(data)
     if kind.model is ImplementationPlan and not isinstance(raw.get("tasks"), list):
@@ -37,11 +37,11 @@ def newer_view(kind: Document[R], data: bytes, error: NewerError) -> tuple[R, st
         value = kind.model.model_validate(raw)
     except ValidationError:
         raise error from None
-    return value, f"{error.message} It is shown as far as this one understands it. {error.hint}"
+    return value, f"{error.message} Ralph shows only what this version understands. {error.hint}"
 
 
 class Read(NamedTuple):
-    """A document as it was read: its bytes (None when missing), its model, its older version."""
+    """A document as it was read: its bytes (None when missing), its model, and its version before migration."""
 
     data: bytes | None
     value: Record
@@ -49,35 +49,35 @@ class Read(NamedTuple):
     newer: NewerError | None = None
     """Set when a newer ralph wrote the document, which is then read-only."""
     unfinished: bool = False
-    """Somebody is writing the file: the model is the last valid version, read-only."""
+    """Whether another program is writing the file. The model is then the last valid version, read-only."""
 
 
 class NeedsRepairError(Exception):
-    """Something is damaged or half-committed. Repairing it needs the write lock."""
+    """A document is damaged or a transaction is half done. The repair needs the write lock."""
 
 
 class Reader:
-    """Reads the documents of one project and caches what it read last."""
+    """Reads the documents of one project, and caches the last version of each."""
 
     def __init__(
-        self, layout: Layout, clock: Callable[[], datetime], tell: Callable[[str], None]
+        self, layout: Layout, clock: Callable[[], datetime], report: Callable[[str], None]
     ) -> None:
-        """Read in `layout`; `tell` receives a sentence for everything set aside or restored."""
+        """Read the documents of `layout`. `report` receives a sentence for each repair."""
         self._layout = layout
         self._clock = clock
-        self._tell = tell
+        self._report = report
         self._decoded: dict[str, tuple[bytes, Read]] = {}
 
     def remember(self, kind: Document[R], data: bytes, value: Record) -> None:
-        """Cache what is about to be written, so that it is not decoded again."""
+        """Cache a document that was written, so that it is not decoded again."""
         self._decoded[kind.name] = (data, Read(data, value))
 
     def read(self, kind: Document[R]) -> Read:
-        """Return a document as it is.
+        """Return a document without repairing it.
 
         Raises:
-            NeedsRepairError: It is damaged, or it is not valid or not there and was before.
-            InvalidDocumentError: It is not valid.
+            NeedsRepairError: The document is damaged, or a formerly valid one is now invalid or missing.
+            InvalidDocumentError: The document is invalid, and no valid version was read before.
         """
         path = self._path(kind)
         try:
@@ -92,14 +92,16 @@ class Reader:
             raise
         raise NeedsRepairError
 
-    def read_surely(self, kind: Document[R], quiet: float) -> Read:
-        """Return a document as it is, as it was before an unfinished write, or restored. Hold the write lock.
+    def read_or_repair(self, kind: Document[R], quiet: float) -> Read:
+        """Return a document, its version before an unfinished write, or its restored version. Hold the write lock.
 
-        `quiet` is for how many seconds a file that is not whole is not worth a word. Without end it is
-        left to whoever writes it, however old it is.
+        Args:
+            kind: The document to read.
+            quiet: Seconds for which an incomplete file is not reported. Infinity never repairs a file,
+                however old it is.
 
         Raises:
-            StoreError: It is not valid, and its previous content is not known.
+            StoreError: The document is invalid, and its previous content is unknown.
         """
         path = self._path(kind)
         try:
@@ -109,14 +111,14 @@ class Reader:
         try:
             return self._decode(kind, self._settled(kind), path)
         except DamagedError as error:
-            return self._instead(kind, path, _unreadable(path, error), str(error), quiet)
+            return self._substitute(kind, path, _unreadable(path, error), str(error), quiet)
         except InvalidDocumentError as error:
-            # Only a program that has read the valid version continues with it.
+            # Only a process that has read the valid version may continue with it.
             if quiet == math.inf or kind.name not in self._decoded:
                 raise
-            return self._instead(kind, path, error, error.message, quiet)
+            return self._substitute(kind, path, error, error.message, quiet)
 
-    def _instead(
+    def _substitute(
         self,
         kind: Document[R],
         path: Path,
@@ -124,11 +126,11 @@ class Reader:
         reason: str,
         quiet: float,
     ) -> Read:
-        """Return the substitute for an invalid document, or what it is restored to."""
+        """Return the last valid version of an invalid document, or repair it."""
         good = self._last_good(kind)
         if quiet == math.inf or document_recovery.is_being_written(path):
             if good is not None:
-                return self._stand_in(good, path, reason, quiet)
+                return self._last_valid(good, path, reason, quiet)
             if kind.name == PLAN.name or quiet == math.inf:
                 raise problem
         repaired = document_recovery.repair(
@@ -137,15 +139,15 @@ class Reader:
         if repaired is None:
             raise problem
         value, data, message = repaired
-        self._tell(message)
+        self._report(message)
         return Read(data, value)
 
     def _settled(self, kind: Document[R]) -> bytes | None:
-        """Return a file's bytes once they stop changing, or None when it was removed for good."""
+        """Return a file's bytes once they stop changing, or None when it was removed permanently."""
         path, name = self._path(kind), kind.name
-        data = document_recovery.settled(path)
+        data = document_recovery.wait_until_settled(path)
         if data is None and name in self._decoded:
-            data = document_recovery.reappeared(path)
+            data = document_recovery.wait_for_file(path)
         if data is None:
             self._decoded.pop(name, None)
         return data
@@ -156,11 +158,11 @@ class Reader:
             return cached[1].value
         return document_recovery.good_copy(kind, self._path(kind))
 
-    def _stand_in(self, good: Record, path: Path, reason: str, quiet: float) -> Read:
-        """Return what a file contained before the write that is under way."""
-        if document_recovery.unchanged_for(path) >= quiet:
-            self._tell(
-                f"{path.name} cannot be used ({reason}). The last valid version is used; the file is set "
+    def _last_valid(self, good: Record, path: Path, reason: str, quiet: float) -> Read:
+        """Return the last valid version while a write is in progress, and report an old incomplete file."""
+        if document_recovery.seconds_unchanged(path) >= quiet:
+            self._report(
+                f"{path.name} cannot be used ({reason}). Ralph uses the last valid version and sets the file "
                 f"aside {document_recovery.EDITOR_SECONDS:g} seconds after its last change."
             )
         return Read(b"", good, unfinished=True)
@@ -175,8 +177,8 @@ class Reader:
             decoded = decode_document(kind, data, path)
             read = Read(data, decoded.value, decoded.migrated_from)
         except NewerError as error:
-            value, told = newer_view(kind, data, error)
-            self._tell(told)
+            value, message = _readable_part(kind, data, error)
+            self._report(message)
             read = Read(data, value, newer=error)
         self._decoded[kind.name] = (data, read)
         return read
@@ -189,5 +191,5 @@ class Reader:
 def _unreadable(path: Path, error: DamagedError) -> InvalidDocumentError:
     return InvalidDocumentError(
         f"{path} cannot be read: {error}.",
-        "Correct the file, or wait until your editor has saved all of it; it was left as it is.",
+        "Correct the file, or wait until your editor has saved it completely. The file was not changed.",
     )

@@ -1,7 +1,7 @@
-"""Recover a damaged document: set it aside and put the best known content in its place.
+"""Recover a damaged document: set it aside and replace it with the best known content.
 
 The best source is the last known good copy, then the journal. An empty plan is never
-invented, because it could be mistaken for a finished one.
+created, because it could be mistaken for a finished one.
 """
 
 import math
@@ -42,17 +42,17 @@ def backup_path(path: Path) -> Path:
 def keep_backup(path: Path, data: bytes) -> str:
     """Store a document as known good; return an error sentence, or an empty string.
 
-    Not synced to the disk: after a power cut the document itself is whole, and that is enough. A
-    failure is reported and not raised, because the document was written.
+    The copy is not synced, because after a power cut the document itself is intact. A failure is reported
+    and not raised, because the document itself was written.
     """
     try:
         replace_file(backup_path(path), data)
     except OSError as error:
-        return f"No good copy of {path.name} could be kept: {error.strerror or error}."
+        return f"A backup of {path.name} could not be written: {error.strerror or error}."
     return ""
 
 
-def settled(path: Path) -> bytes | None:
+def wait_until_settled(path: Path) -> bytes | None:
     """Return a file's bytes once they stop changing, because an editor may be writing it in place."""
     data = read_regular(path)
     for _ in range(SETTLE_TRIES):
@@ -64,8 +64,8 @@ def settled(path: Path) -> bytes | None:
     return data
 
 
-def reappeared(path: Path) -> bytes | None:
-    """Return the bytes of a file that vanished and came back: many editors rename before they write."""
+def wait_for_file(path: Path) -> bytes | None:
+    """Wait for a missing file to reappear, because many editors rename before they write; return its bytes."""
     for _ in range(SETTLE_TRIES):
         time.sleep(SETTLE_SECONDS)
         if (data := read_regular(path)) is not None:
@@ -74,17 +74,17 @@ def reappeared(path: Path) -> bytes | None:
 
 
 def is_being_written(path: Path) -> bool:
-    """Return whether a file was written so recently that its writer may not be done."""
-    return unchanged_for(path) < EDITOR_SECONDS
+    """Return whether a file changed so recently that its writer may not have finished."""
+    return seconds_unchanged(path) < EDITOR_SECONDS
 
 
-def unchanged_for(path: Path) -> float:
-    """Return the seconds since a file was written; infinite when it is no regular file."""
+def seconds_unchanged(path: Path) -> float:
+    """Return the seconds since a file was written, or infinity when it is not a regular file."""
     try:
         info = path.lstat()
     except OSError:
         return math.inf
-    # A time far in the future comes from another clock and means nothing.
+    # A time in the future comes from another clock, so the distance counts.
     return abs(time.time() - info.st_mtime) if stat.S_ISREG(info.st_mode) else math.inf
 
 
@@ -92,7 +92,7 @@ def good_copy(kind: Document[R], path: Path) -> R | None:
     """Return the last known good copy, or None when it is missing or damaged itself.
 
     Raises:
-        StoreError: It cannot be read just now, which does not mean that it is no good.
+        StoreError: The copy exists but cannot be read now.
     """
     try:
         data = read_regular(backup_path(path))
@@ -108,62 +108,62 @@ def good_copy(kind: Document[R], path: Path) -> R | None:
 
 
 def repair(
-    kind: Document[R], path: Path, known: R | None, *, layout: Layout, reason: str, now: datetime
+    kind: Document[R], path: Path, previous: R | None, *, layout: Layout, reason: str, now: datetime
 ) -> tuple[R, bytes, str] | None:
     """Set a damaged document aside and restore it. Hold the write lock.
 
     Args:
         kind: The document's kind.
-        path: Where the document is.
-        known: The model from the last successful read, used when there is no good copy.
+        path: The document's path.
+        previous: The model from the last successful read, used when there is no good copy.
         layout: The project's paths.
-        reason: What is wrong with the bytes, in a few words.
+        reason: A short description of the damage.
         now: The time that names the set-aside file, in UTC.
 
     Returns:
         The restored model, its bytes, and a sentence for the person. None for a plan that cannot be
-        restored: it stays where the person wrote it.
+        restored, which is left in place.
     """
     restored = restore(kind, path, layout)
-    if restored is None and known is not None:
-        restored = *encode_document(kind, known, path), "its previous content was put back"
+    if restored is None and previous is not None:
+        restored = *encode_document(kind, previous, path), "Its previous content was restored"
     if restored is None:
         return None
     value, data, source = restored
     aside = set_aside(path, now, replacement=data)
-    unkept = keep_backup(path, data)
-    told = f"{path.name} was damaged ({reason}) and was set aside as {aside.name}"
-    return value, data, f"{told}; {source}. {unkept}".strip()
+    backup_error = keep_backup(path, data)
+    message = f"{path.name} was damaged ({reason}) and was set aside as {aside.name}."
+    return value, data, f"{message} {source}. {backup_error}".strip()
 
 
 def restore(kind: Document[R], path: Path, layout: Layout) -> tuple[R, bytes, str] | None:
-    """Return the best known content of a document, its bytes, and a phrase that names the source."""
+    """Return the best known content of a document, its bytes, and a phrase that names the source, or None."""
     if (kept := good_copy(kind, path)) is not None:
-        return *encode_document(kind, kept, path), "the last good copy was restored"
+        return *encode_document(kind, kept, path), "The last valid copy was restored"
     rebuild = _REBUILD.get(kind.name)
-    past = None if rebuild is None else _past(layout)
+    past = None if rebuild is None else _reconstruct(layout)
     rebuilt = rebuild(past) if rebuild is not None and past is not None else None
     if isinstance(rebuilt, kind.model):
-        return *encode_document(kind, rebuilt, path), "it was rebuilt from the journal"
+        return *encode_document(kind, rebuilt, path), "It was rebuilt from the journal"
     if kind.model is ImplementationPlan:
         return None
-    return *encode_document(kind, kind.model(), path), "it starts afresh with default values"
+    return *encode_document(kind, kind.model(), path), "It was reset to default values"
 
 
-class _Past(NamedTuple):
-    """What the journal knows of a feature.
+class _Reconstruction(NamedTuple):
+    """A feature's state as reconstructed from the journal.
 
     Attributes:
-        view: What the events add up to.
-        plan: The last plan that was loaded whole, of which a view shows only the tasks; None when none was.
+        view: The reduced events.
+        plan: The last event that loaded a whole plan, because the view has only the tasks; None without one.
     """
 
     view: "LoopView"
     plan: "PlanLoaded | None"
 
 
-def _past(layout: Layout) -> _Past | None:
-    """Return what the events of the feature's runs say, or None without events."""
+def _reconstruct(layout: Layout) -> _Reconstruction | None:
+    """Return the state reconstructed from the events of the feature's runs, or None without events."""
     # The event union takes 50 ms to build, which `ralph status` of a healthy project need not pay.
     from ralph_tui.domain.events import LoopStarted, PlanLoaded
     from ralph_tui.domain.view.loop_view import LoopView
@@ -177,14 +177,13 @@ def _past(layout: Layout) -> _Past | None:
             is_ours = event.feature == layout.feature
         if not is_ours:
             continue
-        # A run's first event clears the board's costs and breaker only to set its own.
         view, any_event = reduce(view, event), any_event or isinstance(event, LoopStarted)
         any_event = any_event or bool(view.tasks)
         plan = event if isinstance(event, PlanLoaded) else plan
-    return _Past(view, plan) if any_event else None
+    return _Reconstruction(view, plan) if any_event else None
 
 
-def _state_from(past: _Past) -> RalphState:
+def _state_from(past: _Reconstruction) -> RalphState:
     view = past.view
     return RalphState(
         current_phase=view.phase,
@@ -194,7 +193,7 @@ def _state_from(past: _Past) -> RalphState:
     )
 
 
-def _plan_from(past: _Past) -> ImplementationPlan | None:
+def _plan_from(past: _Reconstruction) -> ImplementationPlan | None:
     tasks, loaded = tuple(past.view.tasks.values()), past.plan
     if loaded is None:
         return ImplementationPlan(tasks=tasks) if tasks else None
@@ -203,7 +202,7 @@ def _plan_from(past: _Past) -> ImplementationPlan | None:
     return ImplementationPlan(tasks=tasks, title=loaded.title, retired=loaded.retired)
 
 
-_REBUILD: "dict[str, Callable[[_Past], Record | None]]" = {
+_REBUILD: "dict[str, Callable[[_Reconstruction], Record | None]]" = {
     "state": _state_from,
     "plan": _plan_from,
     "breaker": lambda past: past.view.breaker,

@@ -1,4 +1,4 @@
-"""The documents of a project: which file holds which model, and how bytes become models."""
+"""Define the documents of a project: the model of each file, and how bytes become models."""
 
 import json
 from collections.abc import Callable
@@ -49,13 +49,13 @@ BUDGET_SCHEMA_VERSION = 1
 
 
 class InvalidDocumentError(StoreError):
-    """A document is JSON but does not fit its model. The person corrects it."""
+    """A document is valid JSON but does not fit its model. The person must correct it."""
 
 
 class Documents(Model):
-    """A snapshot of everything a transaction can change."""
+    """A snapshot of everything that a transaction can change."""
 
-    # Created on demand: plain defaults would build every schema at import.
+    # Created on demand, because plain defaults would build every schema at import.
     state: RalphState = Field(default_factory=RalphState)
     plan: ImplementationPlan = Field(default_factory=ImplementationPlan)
     budget: ContextBudget = Field(default_factory=ContextBudget)
@@ -64,19 +64,19 @@ class Documents(Model):
     steps: StepLog = Field(default_factory=StepLog)
     project: ProjectFeatures = Field(default_factory=ProjectFeatures)
     feature: str = ""
-    """The feature whose documents these are."""
+    """The feature that the documents belong to."""
     pending: tuple[Injection, ...] = ()
     unfinished: tuple[str, ...] = ()
-    """Names of files that somebody may be writing; their documents are the last valid versions."""
+    """Names of files that another program may be writing. Their documents are the last valid versions."""
 
     @property
     def cost_elsewhere(self) -> float:
-        """What the project's other features have cost, in US dollars."""
+        """The cost of the project's other features, in US dollars."""
         return self.project.cost_elsewhere(self.feature)
 
     @property
     def project_cost(self) -> float:
-        """What all features have cost, in US dollars: what the limit of the project is about."""
+        """The cost of all features, in US dollars, which the project's limit applies to."""
         return plus(self.state.total_cost_usd, self.cost_elsewhere)
 
     @property
@@ -87,16 +87,16 @@ class Documents(Model):
         return self.state.requests.joined(self.project.requests_elsewhere(self.feature))
 
     def replacing(self, **documents: object) -> "Documents":
-        """Return a copy with these documents in the place of the ones there are; nothing is validated."""
+        """Return a copy with these documents replaced. Nothing is validated."""
         return self.model_copy(update=documents)
 
     def with_state(self, **changes: object) -> "Documents":
-        """Return a copy whose state has these fields changed; nothing is validated."""
+        """Return a copy with these fields of the state changed. Nothing is validated."""
         return self.replacing(state=self.state.model_copy(update=changes))
 
 
 class Outcome(NamedTuple, Generic[T]):
-    """The result of a transaction: the documents, and what its function found out."""
+    """The result of a transaction: the documents, and a value that its function returned."""
 
     documents: Documents
     value: T
@@ -106,7 +106,7 @@ class Returning(Generic[T]):
     """Adapts a function that returns an `Outcome` to a transaction, which may call it several times."""
 
     value: T
-    """The value of the last call, whose documents were written."""
+    """The value of the last call, whose documents are written."""
 
     def __init__(self, change: Callable[[Documents], Outcome[T]]) -> None:
         """Wrap `change`; there is no value before the first call."""
@@ -122,10 +122,10 @@ class Document(NamedTuple, Generic[R]):
     """One kind of JSON file.
 
     Attributes:
-        name: Its field in `Documents`; also its attribute of `Layout`.
-        model: What it holds.
-        version: The schema version this ralph writes.
-        newest: A later version that it reads and keeps as it is; 0 for none.
+        name: The document's field in `Documents` and attribute of `Layout`.
+        model: The document's model.
+        version: The schema version that this ralph writes.
+        newest: A later version that this ralph also reads and preserves; 0 for none.
     """
 
     name: str
@@ -144,7 +144,7 @@ PROJECT = Document("project", ProjectFeatures, FEATURES_SCHEMA_VERSION)
 
 
 class Decoded(NamedTuple, Generic[R]):
-    """A decoded document; `migrated_from` is its older version, if it had one."""
+    """A decoded document. `migrated_from` is its version before migration, if it was older."""
 
     value: R
     migrated_from: int | None = None
@@ -155,9 +155,8 @@ def decode_document(kind: Document[R], data: bytes, path: Path) -> Decoded[R]:
 
     Raises:
         DamagedError: The bytes are not a JSON object.
-        InvalidDocumentError: The JSON is fine but the document is not: a field is missing or of the
-            wrong type, or a plan has what only another tool's plans have.
-        StoreError: A newer ralph wrote it.
+        InvalidDocumentError: A field is missing or has the wrong type, or the plan belongs to another tool.
+        StoreError: A newer ralph wrote the document.
     """
     raw = _plan_object(data, path) if kind.name == PLAN.name else parse_object(data)
     version = version_of(raw, path)
@@ -172,13 +171,13 @@ def decode_document(kind: Document[R], data: bytes, path: Path) -> Decoded[R]:
     except ValidationError as error:
         raise InvalidDocumentError(
             _validation_message(error, raw, decode(data), path),
-            "Correct the file and try again; it was left as it is.",
+            "Correct the file and try again. The file was not changed.",
         ) from error
     return Decoded(value, version if version < kind.version else None)
 
 
 def _plan_object(data: bytes, path: Path) -> dict[str, JsonValue]:
-    """Return the object in a plan file; tell another tool's list or lines of tasks from damage."""
+    """Return the object in a plan file, and recognize another tool's list or lines of tasks."""
     try:
         value = parse(data)
     except DamagedError:
@@ -205,10 +204,10 @@ def _foreign(
 
 
 def encode_document(kind: Document[R], value: R, path: Path) -> tuple[R, bytes]:
-    """Return the bytes of a document, and the model exactly as it will be read back.
+    """Return a document's model exactly as it will be read back, and its bytes.
 
     Raises:
-        StoreError: The model holds something its own rules forbid (`model_copy` does not check).
+        StoreError: The model violates its own rules, which `model_copy` does not check.
     """
     if getattr(value, "schema_version", None) is None:
         value = value.model_copy(update={"schema_version": kind.version})
@@ -217,11 +216,13 @@ def encode_document(kind: Document[R], value: R, path: Path) -> tuple[R, bytes]:
         return kind.model.model_validate_json(data), data
     except ValidationError as error:
         message = _validation_message(error, json.loads(data), data.decode(), path)
-        raise StoreError(f"Not written: {message}", "This is a defect in ralph.") from error
+        raise StoreError(
+            f"Not written: {message}", "This is a bug in ralph. Please report it."
+        ) from error
 
 
-def synced(documents: Documents) -> Documents:
-    """Copy the breaker's summary into the state."""
+def with_breaker_summary(documents: Documents) -> Documents:
+    """Return the documents with the breaker's summary copied into the state."""
     breaker, summary = documents.breaker, documents.state.circuit_breaker
     update = {
         "state": breaker.state,
@@ -233,8 +234,8 @@ def synced(documents: Documents) -> Documents:
     return documents.with_state(circuit_breaker=summary.model_copy(update=update))
 
 
-def counted(documents: Documents) -> Documents:
-    """Write what the feature has spent into the list of features, if there is one."""
+def with_feature_costs(documents: Documents) -> Documents:
+    """Return the documents with the feature's costs copied into the list of features, if there is one."""
     project, state = documents.project, documents.state
     if not project.exists:
         return documents
@@ -246,7 +247,7 @@ def counted(documents: Documents) -> Documents:
     }
     record = known.model_copy(update=update)
     if not documents.feature and state.schema_version < FEATURES_STATE_VERSION:
-        # An older ralph must refuse even after a reset.
+        # An older ralph must refuse the project even after a reset.
         documents = documents.with_state(schema_version=FEATURES_STATE_VERSION)
     if record == project.features.get(documents.feature):
         return documents
@@ -261,7 +262,7 @@ def breaker_from(state: RalphState) -> CircuitBreaker:
         state=state.circuit_breaker.state,
         failure_count=state.circuit_breaker.failure_count,
         stagnation_count=state.circuit_breaker.stagnation_count,
-        # What was spent stays spent: a lost file must not reset the cost limit.
+        # A lost file must not reset the spent cost.
         total_cost=state.total_cost_usd,
     )
 
@@ -269,7 +270,7 @@ def breaker_from(state: RalphState) -> CircuitBreaker:
 def _validation_message(
     error: ValidationError, raw: dict[str, JsonValue], text: str, path: Path
 ) -> str:
-    """Describe the first problem: file, line, task, field, what is wrong, and how many more follow."""
+    """Describe the first problem by file, line, task and field, and say how many more follow."""
     problems = error.errors(include_url=False, include_context=False, include_input=False)
     first = problems[0]
     place = [part for part in first["loc"] if not _is_union_tag(part)]
@@ -277,7 +278,7 @@ def _validation_message(
     if first["type"] == "missing":
         message = "it is missing"
     where = f"{path} line {line_of(text, place)}"
-    more = f" ({len(problems) - 1} more problems follow)" if len(problems) > 1 else ""
+    more = f" (and {len(problems) - 1} more problems)" if len(problems) > 1 else ""
     task = _task_name(raw, place)
     field = ".".join(str(part) for part in (place[2:] if task else place))
     return f"{where}: {task}field {field!r}: {message}{more}."
@@ -296,10 +297,10 @@ def _task_name(raw: dict[str, JsonValue], place: list[str | int]) -> str:
 
 
 def _is_union_tag(part: str | int) -> bool:
-    """Return whether `part` is a type that pydantic tried, which it puts into the location of a union's error."""
+    """Return whether `part` names a member of a union, which pydantic adds to the location of an error."""
     return part in ("str", "CommandCriterion")
 
 
 def version_backup(path: Path, version: int) -> Path:
-    """Return the path that keeps a document's older version when it is migrated."""
+    """Return the path where a document's older version is kept when it is migrated."""
     return path.with_name(f"{path.name}.v{max(version, FIRST_VERSION)}.bak")

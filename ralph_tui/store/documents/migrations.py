@@ -1,4 +1,4 @@
-"""Bring documents of older versions up to date, one version at a time."""
+"""Migrate documents of older versions, one version at a time."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -11,10 +11,10 @@ Data = dict[str, JsonValue]
 Migration = Callable[[Data], Data]
 
 FIRST_VERSION = 1
-"""The version of a file without `schema_version`, written by hand after the seeds' examples."""
+"""The version of a file without `schema_version`, such as one written by hand."""
 
 MIGRATIONS: dict[tuple[str, int], Migration] = {}
-"""`(document, version) -> function to the next version`; nothing has changed since version 1."""
+"""`(document, version) -> function to the next version`. Empty, because nothing has changed since version 1."""
 
 
 class NewerError(StoreError):
@@ -22,16 +22,16 @@ class NewerError(StoreError):
 
 
 def version_of(data: Data, path: Path) -> int:
-    """Return the schema version that a document carries.
+    """Return a document's schema version.
 
     Raises:
-        StoreError: It is not a whole number from 1 on.
+        StoreError: The version is not a whole number of at least 1.
     """
     version = data.get("schema_version", FIRST_VERSION)
     if isinstance(version, bool) or not isinstance(version, int) or version < FIRST_VERSION:
         raise StoreError(
-            f"{path}: schema_version must be a whole number from 1 on, not {version!r}.",
-            "Correct it, or remove the line if you wrote the file by hand.",
+            f"{path}: schema_version must be a whole number of at least 1, not {version!r}.",
+            "Correct the value, or remove the line if you wrote the file by hand.",
         )
     return version
 
@@ -44,24 +44,24 @@ def migrate(
     path: Path,
     migrations: Mapping[tuple[str, int], Migration] | None = None,
 ) -> Data:
-    """Return the document in the current version, without changing `data`.
+    """Return the document migrated to the current version, without changing `data`.
 
     Args:
         data: The document's JSON object.
         document: The document's kind, such as `plan`.
         current: The schema version that this ralph writes.
         path: The file, for messages.
-        migrations: One step for each document and version; the product's own by default.
+        migrations: One step for each document and version; ralph's own by default.
 
     Raises:
-        NewerError: A newer ralph wrote it.
+        NewerError: A newer ralph wrote the document.
     """
     version = version_of(data, path)
     if version > current:
         raise NewerError(
             f"{path} was written by a newer ralph (schema version {version}, "
-            f"this one knows {current}).",
-            "Upgrade ralph-tui; the file was left as it is.",
+            f"this version supports {current}).",
+            "Upgrade ralph-tui. The file was not changed.",
         )
     known = MIGRATIONS if migrations is None else migrations
     for step in range(version, current):

@@ -1,11 +1,10 @@
-"""Write several documents so that a crash leaves all of them old or all of them new.
+"""Write several documents atomically: after a crash, all of them are old or all of them are new.
 
-New contents are written to temporary files first. A list of the renames is put in place, which is the
-moment of decision, and then the renames are done. Whoever finds the list after a crash finishes them.
+New contents are first written to temporary files. Then a list of the renames is written, which commits the
+change, and the renames are done. After a crash, the next process that finds the list finishes them.
 """
 
 import errno
-import hashlib
 import json
 import os
 import sys
@@ -17,6 +16,7 @@ from typing import NamedTuple
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.store.io.files import (
     DamagedError,
+    content_digest,
     explained,
     file_stamp,
     read_regular,
@@ -36,11 +36,11 @@ _DARWIN_SWAP = 2
 _NOT_HERE = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM})
 
 
-def put(temp: Path, target: Path) -> bool:
-    """Put `temp` in the place of `target`; return whether the old file is now at `temp`.
+def swap_or_replace(temp: Path, target: Path) -> bool:
+    """Move `temp` to `target`; return whether the old file is now at `temp`.
 
     Raises:
-        OSError: Neither way worked; nothing changed.
+        OSError: Neither an exchange nor a rename worked; nothing changed.
     """
     if exchange(temp, target):
         return True
@@ -49,10 +49,10 @@ def put(temp: Path, target: Path) -> bool:
 
 
 def exchange(first: Path, second: Path) -> bool:
-    """Exchange two files atomically; return False when the system cannot or one is missing.
+    """Exchange two files atomically; return False when that is unsupported or a file is missing.
 
     Raises:
-        OSError: It could not be done for another reason.
+        OSError: The exchange failed for another reason.
     """
     call = _system_call()
     if call is None:
@@ -95,7 +95,7 @@ class Write(NamedTuple):
 
 
 class _Rename(NamedTuple):
-    """One line of the rename list; the digests tell the files apart and are empty in an older list."""
+    """One entry of the rename list. The digests identify the files and are empty in an older list."""
 
     temp: Path
     target: Path
@@ -104,34 +104,34 @@ class _Rename(NamedTuple):
 
 
 class Move(NamedTuple):
-    """A directory that gets another name together with the documents that say so."""
+    """A directory that is renamed together with a change of the documents."""
 
     source: Path
     target: Path
 
 
-Tell = Callable[[str], None]
+Report = Callable[[str], None]
 
 
 def write(
-    layout: Layout, writes: tuple[Write, ...], tell: Tell, moves: tuple[Move, ...] = ()
+    layout: Layout, writes: tuple[Write, ...], report: Report, moves: tuple[Move, ...] = ()
 ) -> Path | None:
-    """Put all new contents in place, or nothing when a file changed meanwhile.
+    """Write all new contents, or nothing when a file has changed in the meantime.
 
-    A file that changes at the very instant of the renames is found in what they replaced. It is put back, or
-    kept beside the new one when other files are in place already, and `tell` receives a sentence.
+    If a file is edited at the moment of its rename, the edited version is restored. If other files were already
+    renamed, it is kept beside the new one, and `report` receives a sentence.
 
     Args:
         layout: The project's paths.
-        writes: The files.
-        tell: Receives a sentence for each file that somebody edited at that moment.
-        moves: Directories that are renamed in the same step.
+        writes: The files to write.
+        report: Receives a sentence for each file that was edited at that moment.
+        moves: Directories to rename in the same step.
 
     Returns:
-        The file that changed, or None when everything is in place.
+        The file that has changed, or None when everything was written.
 
     Raises:
-        StoreError: The disk did not allow it.
+        StoreError: The disk refuses.
     """
     staged: list[tuple[Path, Path]] = []
     try:
@@ -144,23 +144,23 @@ def write(
                 _discard(staged)
                 return changed
             if len(staged) + 2 * len(moves) > 1:
-                _decide(layout, staged, writes, moves, tell)
-            elif staged and not _put(*staged[0], writes[0].before):
+                _commit_renames(layout, staged, writes, moves, report)
+            elif staged and not _replace_checked(*staged[0], writes[0].before):
                 _discard(staged)
                 return writes[0].path
             else:
                 sync_directory(layout.home)
     except BaseException:
-        # Once the list of renames is in place the decision is made: the temporary files are needed.
+        # Once the list of renames exists, the change is committed and needs the temporary files.
         if not layout.commit.exists():
             _discard(staged)
         raise
     return None
 
 
-def _put(temp: Path, target: Path, before: bytes | None) -> bool:
-    """Put one file in place; return False, with nothing changed, when another content was there by then."""
-    if not put(temp, target):
+def _replace_checked(temp: Path, target: Path, before: bytes | None) -> bool:
+    """Replace one file; return False and undo it when its content was no longer `before`."""
+    if not swap_or_replace(temp, target):
         return True
     try:
         expected = read_regular(temp) == before
@@ -173,50 +173,52 @@ def _put(temp: Path, target: Path, before: bytes | None) -> bool:
     return False
 
 
-def _decide(
+def _commit_renames(
     layout: Layout,
     staged: list[tuple[Path, Path]],
     writes: tuple[Write, ...],
     moves: tuple[Move, ...],
-    tell: Tell,
+    report: Report,
 ) -> None:
     renames = [[str(move.source), str(move.target)] for move in moves] + [
-        [str(temp), str(target), _digest(item.data), _digest(item.before)]
+        [str(temp), str(target), content_digest(item.data), content_digest(item.before)]
         for (temp, target), item in zip(staged, writes, strict=True)
     ]
     write_atomic(layout.commit, json.dumps({"renames": renames}).encode())
-    finish(layout, tell)
+    finish(layout, report)
 
 
-def finish(layout: Layout, tell: Tell) -> None:
-    """Do the renames that a dead process decided on. Hold the write lock."""
+def finish(layout: Layout, report: Report) -> None:
+    """Finish the renames that this or a dead process has committed. Hold the write lock."""
     if not layout.commit.exists():
         return
-    dot = layout.dot.resolve()
     with explained("finish the last change in", layout.dot):
+        changed = {layout.dot.resolve()}
         for rename in _renames(layout.commit):
-            # The list is ours, but an agent may write files: nothing outside .ralph is touched.
-            if _is_ours(layout, rename):
-                _finish_one(rename, tell)
-                if rename.target.parent.is_dir():
-                    sync_directory(rename.target.parent)
-        sync_directory(dot)
+            # An agent might forge the list, so a rename to any other directory is ignored.
+            if parents := _allowed_parents(layout, rename):
+                _do_rename(rename, report)
+                changed |= parents
+        for directory in changed:  # sync before removing the list that could repeat the renames
+            if directory.is_dir():
+                sync_directory(directory)
         layout.commit.unlink(missing_ok=True)
 
 
-def _is_ours(layout: Layout, rename: _Rename) -> bool:
-    """Return whether a rename is of a file in `.ralph` or a feature's folder, or of such a folder, specs or an archive."""
+def _allowed_parents(layout: Layout, rename: _Rename) -> set[Path]:
+    """Return the directories of a rename in `.ralph` or `specs`, or nothing when it leads anywhere else."""
     dot, specs = layout.dot.resolve(), layout.root.resolve() / SPECS
-    archive = dot / layout.archive.name
     features = dot / layout.features.name
-    parents = {rename.temp.parent.resolve(), rename.target.parent.resolve()}
+    parents = {parent.resolve() for parent in {rename.temp.parent, rename.target.parent}}
     if rename.temp.is_dir():
-        return parents in ({features}, {specs}, {archive})
-    return all(parent == dot or parent.parent == features for parent in parents)
+        own = parents in ({features}, {specs}, {dot / layout.archive.name})
+    else:
+        own = all(parent == dot or parent.parent == features for parent in parents)
+    return parents if own else set()
 
 
-def _finish_one(rename: _Rename, tell: Tell) -> None:
-    """Put a file in place unless it is there already; keep what replaced the old one meanwhile."""
+def _do_rename(rename: _Rename, report: Report) -> None:
+    """Do one rename unless it is done, and keep a version that was edited in the meantime."""
     temp, target = rename.temp, rename.target
     if not temp.exists():
         return
@@ -224,35 +226,28 @@ def _finish_one(rename: _Rename, tell: Tell) -> None:
         if not os.path.lexists(target):
             temp.rename(target)
         return
-    if rename.new in ("", _digest_of(temp)) and not put(temp, target):
+    if rename.new in ("", _digest_of(temp)) and not swap_or_replace(temp, target):
         return
     if rename.old in ("", _digest_of(temp)):
         temp.unlink()
         return
     kept = target.with_name(f"{target.name}.edited-{file_stamp(utc_now())}")
     temp.rename(kept)
-    tell(
-        f"{target.name} was edited at the very moment it was written; "
-        f"your version is kept as {kept.name}."
-    )
+    report(f"{target.name} was edited while ralph wrote it. Your version is kept as {kept.name}.")
 
 
-def remove_leftovers(layout: Layout, tell: Tell) -> None:
-    """Remove what dead writers left. Hold the write lock."""
-    finish(layout, tell)
+def remove_leftovers(layout: Layout, report: Report) -> None:
+    """Finish or remove what dead writers left behind. Hold the write lock."""
+    finish(layout, report)
     with explained("clean up", layout.dot):
         remove_stale_temps(layout.dot)
         if layout.feature:
             remove_stale_temps(layout.home)
 
 
-def _digest(data: bytes | None) -> str:
-    return hashlib.sha256(data or b"").hexdigest()
-
-
 def _digest_of(path: Path) -> str:
     try:
-        return _digest(read_regular(path))
+        return content_digest(read_regular(path))
     except DamagedError:
         return "no file"
 
@@ -262,7 +257,8 @@ def _renames(path: Path) -> list[_Rename]:
         renames = parse_object(read_regular(path) or b"").get("renames")
     except DamagedError as error:
         raise StoreError(
-            f"{path} is damaged ({error}).", "Delete it; the documents are whole."
+            f"{path} is damaged ({error}).",
+            "Delete this file. The documents themselves are intact.",
         ) from error
     pairs = renames if isinstance(renames, list) else []
     return [

@@ -1,4 +1,4 @@
-"""Read all documents, and write those that changed, as one step."""
+"""Read all documents, and write the changed ones in one step."""
 
 import os
 import time
@@ -22,10 +22,10 @@ from ralph_tui.store.documents.documents import (
     Document,
     Documents,
     breaker_from,
-    counted,
     encode_document,
-    synced,
     version_backup,
+    with_breaker_summary,
+    with_feature_costs,
 )
 from ralph_tui.store.guidance import Line, parse_lines, readable, render
 from ralph_tui.store.io.files import DamagedError, read_regular, write_atomic
@@ -33,42 +33,35 @@ from ralph_tui.store.io.quarantine import set_aside
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import write_lock
 
-KINDS: tuple[Document[Any], ...] = (
-    STATE,
-    PLAN,
-    BUDGET,
-    BREAKER,
-    QUESTIONS,
-    STEPS,
-    PROJECT,
-)  # each of its own model
-PATIENCE_SECONDS = 5.0
-"""Seconds for which a transaction retries between another program's writes."""
+KINDS: tuple[Document[Any], ...] = (STATE, PLAN, BUDGET, BREAKER, QUESTIONS, STEPS, PROJECT)
+
+RETRY_SECONDS = 5.0
+"""Seconds for which a transaction retries while another program keeps writing."""
 
 QUIET_SECONDS = 3.0
-"""Seconds for which a file may be half written before a transaction that does not need it reports it."""
+"""Seconds for which a file may be incomplete before a transaction that does not need it reports it."""
 
 LONGEST_PAUSE = 0.1
 
 
 LONGEST_EDIT = 2 * document_recovery.EDITOR_SECONDS
-"""Seconds to wait for a file that a transaction is to change and that another program keeps writing."""
+"""Seconds that a transaction waits for a file that it changes and that another program keeps writing."""
 
 
 class BeingWrittenError(StoreError):
-    """A transaction would change a file that somebody is still writing. Retry without the lock."""
+    """A transaction would change a file that another program is still writing. Retry after releasing the lock."""
 
     def __init__(self, path: Path) -> None:
-        """Name the file for the caller that gives up."""
+        """Describe the file for a caller that gives up."""
         self.path = path
         super().__init__(
-            f"Another program keeps changing {path}: it was not valid for {LONGEST_EDIT:g} seconds.",
-            "End the editor or script that writes it, then try again; its version is in place.",
+            f"Another program keeps changing {path}. It was not valid for {LONGEST_EDIT:g} seconds.",
+            "Stop the editor or script that writes the file, then try again. The file keeps its version.",
         )
 
 
 class DocumentSnapshot(NamedTuple):
-    """All documents at one moment, with what is needed to write them back."""
+    """All documents at one moment, with the raw data that a write needs."""
 
     documents: Documents
     reads: dict[str, Read]
@@ -80,25 +73,25 @@ class Snapshots:
     """Loads and writes the documents of one project."""
 
     def __init__(
-        self, layout: Layout, clock: Callable[[], datetime], tell: Callable[[str], None]
+        self, layout: Layout, clock: Callable[[], datetime], report: Callable[[str], None]
     ) -> None:
-        """Work in `layout`; `tell` receives a sentence for everything set aside or restored."""
+        """Work on the documents of `layout`. `report` receives a sentence for each repair."""
         self._layout = layout
         self._clock = clock
-        self._tell = tell
-        self._reader = Reader(layout, clock, tell)
+        self._report = report
+        self._reader = Reader(layout, clock, report)
         self._backed_up: dict[str, bytes] = {}
-        self._swept = False
+        self._cleaned = False
         self.intend: Callable[[Mapping[Path, bytes]], None] = lambda _: None
-        """Called with what is about to be written."""
+        """Called with the contents that are about to be written, by path."""
 
     def load(self, quiet: float = 0.0) -> DocumentSnapshot:
-        """Return all documents; take the lock only when something needs repair.
+        """Return all documents. Takes the lock only when something needs repair.
 
         Args:
-            quiet: Seconds for which an unfinished file is not reported; infinite to only look.
+            quiet: Seconds for which an incomplete file is not reported; infinity to repair nothing.
         """
-        if not os.path.exists(self._layout.commit):  # noqa: PTH110 - Path.exists raises where it may not look
+        if not os.path.exists(self._layout.commit):  # noqa: PTH110 - Path.exists raises without permission
             try:
                 return self._read_all()
             except NeedsRepairError:
@@ -112,52 +105,58 @@ class Snapshots:
         """Apply `change`, write what it changed and move directories, in one step. Hold the write lock.
 
         Raises:
-            BeingWrittenError: What it is to change is not whole, because somebody may be writing it.
-            StoreError: A file changed under every try for `PATIENCE_SECONDS`, or cannot be written.
+            BeingWrittenError: A file to change is incomplete, because another program may be writing it.
+            StoreError: A file kept changing for `RETRY_SECONDS`, or cannot be written.
         """
-        if not self._swept:
-            multi_file_commit.remove_leftovers(self._layout, self._tell)
-            self._swept = True
+        if not self._cleaned:
+            multi_file_commit.remove_leftovers(self._layout, self._report)
+            self._cleaned = True
         started, pause = time.monotonic(), 0.001
         while True:
             before = self._load_locked(QUIET_SECONDS)
             for read in before.reads.values():
                 if read.newer is not None:
                     raise read.newer
-            after = self._stamped(before.documents, counted(synced(change(before.documents))))
-            if (unfinished := self._unfinished(before, after)) is not None:
+            changed_docs = with_feature_costs(with_breaker_summary(change(before.documents)))
+            after = self._with_times(before.documents, changed_docs)
+            if (unfinished := self._incomplete_path(before, after)) is not None:
                 raise BeingWrittenError(unfinished)
             writes, documents = self._encoded(before, after)
             self._back_up_good(before)
             if not writes and not moves:
                 return before.documents
             self.intend({write.path: write.data for write in writes})
-            changed = multi_file_commit.write(self._layout, writes, self._tell, moves)
+            changed = multi_file_commit.write(self._layout, writes, self._report, moves)
             if changed is None:
-                self._written(writes, documents)
+                self._remember_written(writes, documents)
                 return documents
-            if time.monotonic() - started > PATIENCE_SECONDS:
-                raise _never_still(changed, PATIENCE_SECONDS)
-            time.sleep(pause)  # a program that writes in bursts pauses sooner or later
+            if time.monotonic() - started > RETRY_SECONDS:
+                raise StoreError(
+                    f"Another program keeps changing {changed}. It changed continuously for {RETRY_SECONDS:g} seconds.",
+                    "Stop the editor or script that writes the file, then try again. The file keeps its version.",
+                )
+            time.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
 
     def _load_locked(self, quiet: float) -> DocumentSnapshot:
-        multi_file_commit.finish(self._layout, self._tell)
+        multi_file_commit.finish(self._layout, self._report)
         return self._read_all(quiet=quiet)
 
-    def _unfinished(self, before: DocumentSnapshot, after: Documents) -> Path | None:
-        """Return the file that would change while somebody writes it, or None."""
+    def _incomplete_path(self, before: DocumentSnapshot, after: Documents) -> Path | None:
+        """Return the path of a document that would change while another program writes it, or None."""
         for name, read in before.reads.items():
             if read.unfinished and getattr(after, name) != getattr(before.documents, name):
                 return self._path(name)
         return None
 
     def _read_all(self, *, quiet: float | None = None) -> DocumentSnapshot:
-        """Read everything as it is; with `quiet`, which needs the lock, repair what is damaged."""
+        """Read everything. With `quiet`, which needs the lock, repair damaged files."""
         may_repair = quiet is not None
         reads = {
             kind.name: (
-                self._reader.read(kind) if quiet is None else self._reader.read_surely(kind, quiet)
+                self._reader.read(kind)
+                if quiet is None
+                else self._reader.read_or_repair(kind, quiet)
             )
             for kind in KINDS
         }
@@ -180,19 +179,19 @@ class Snapshots:
             if not may_repair:
                 raise NeedsRepairError from error
             aside = set_aside(path, self._clock())
-            self._tell(f"{path.name} is {error} and was set aside as {aside.name}.")
+            self._report(f"{path.name} is {error} and was set aside as {aside.name}.")
             data = None
         lines = parse_lines(data or b"")
         for line in lines:
             if line.injection is None:
-                self._tell(
-                    f"A line of {path.name} is no guidance ({line.problem}) "
-                    f"and is passed over: {readable(line.raw)}"
+                self._report(
+                    f"A line of {path.name} is not valid guidance ({line.problem}) "
+                    f"and was ignored: {readable(line.raw)}"
                 )
         return data, lines
 
-    def _stamped(self, before: Documents, after: Documents) -> Documents:
-        """Set the times of the changed documents."""
+    def _with_times(self, before: Documents, after: Documents) -> Documents:
+        """Return `after` with the times of changed documents set."""
         update: dict[str, Record] = {}
         if after.plan != before.plan:
             now = self._clock()
@@ -207,13 +206,13 @@ class Snapshots:
     def _encoded(
         self, before: DocumentSnapshot, after: Documents
     ) -> tuple[tuple[multi_file_commit.Write, ...], Documents]:
-        """Return the files to write, and the documents as they will be read back."""
+        """Return the files to write, and the documents exactly as they will be read back."""
         writes: list[multi_file_commit.Write] = []
         values: dict[str, Record] = {}
         for kind in KINDS:
             read, value = before.reads[kind.name], getattr(after, kind.name)
             unchanged = value == getattr(before.documents, kind.name)
-            if kind is BREAKER and read.data is None:  # otherwise the state's summary replaces it
+            if kind is BREAKER and read.data is None:  # without a file it is rebuilt from the state
                 unchanged = unchanged and value == breaker_from(after.state)
             if unchanged and read.migrated_from is None:
                 continue
@@ -227,26 +226,28 @@ class Snapshots:
         return tuple(writes), after.model_copy(update=values)
 
     def _keep_old_version(self, path: Path, read: Read) -> None:
-        """Keep a migrated document's old bytes beside it, once."""
+        """Keep a migrated document's old bytes beside it, unless that was done before."""
         if read.migrated_from is None or read.data is None:
             return
         backup = version_backup(path, read.migrated_from)
         if not backup.exists():
             write_atomic(backup, read.data)
-            self._tell(
-                f"{path.name} was brought up to date; the old version is kept as {backup.name}."
+            self._report(
+                f"{path.name} was migrated to the current version. The old version was saved as {backup.name}."
             )
 
     def _back_up_good(self, snapshot: DocumentSnapshot) -> None:
-        """Back up what was read and is valid, such as a hand-written plan, so that it can be restored."""
+        """Back up the valid documents that were read, such as a hand-written plan, so that they can be restored."""
         for kind in KINDS:
             read = snapshot.reads[kind.name]
             data = None if read.unfinished else read.data
             if data is not None and self._backed_up.get(kind.name) != data:
                 self._keep_backup(kind.name, data)
 
-    def _written(self, writes: tuple[multi_file_commit.Write, ...], documents: Documents) -> None:
-        """Cache what was written and back it up as known good."""
+    def _remember_written(
+        self, writes: tuple[multi_file_commit.Write, ...], documents: Documents
+    ) -> None:
+        """Cache and back up the documents that were written."""
         kinds = {self._path(kind.name): kind for kind in KINDS}
         for write in writes:
             if (kind := kinds.get(write.path)) is not None:
@@ -256,17 +257,10 @@ class Snapshots:
     def _keep_backup(self, name: str, data: bytes) -> None:
         problem = document_recovery.keep_backup(self._path(name), data)
         if problem:
-            self._tell(problem)
+            self._report(problem)
         else:
             self._backed_up[name] = data
 
     def _path(self, name: str) -> Path:
         path: Path = getattr(self._layout, name)
         return path
-
-
-def _never_still(path: Path, seconds: float) -> StoreError:
-    return StoreError(
-        f"Another program keeps changing {path}: it was never still for {seconds:g} seconds.",
-        "End the editor or script that writes it, then try again; its version is in place.",
-    )

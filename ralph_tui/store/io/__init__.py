@@ -1,5 +1,5 @@
-"""Files as such: whole or absent, strict JSON, rotation, quarantine, wake-ups.
+"""File primitives: atomic writes, strict JSON, rotation, quarantine and change notifications.
 
-May not: know which file holds what; `layout` and `documents` do.
-Callers: the other rooms of `store`, and `engine` and `cli` for single files.
+May not: know which file contains what; `layout` and `documents` do.
+Callers: the other packages of `store`, and `engine` and `cli` for single files.
 """

@@ -1,6 +1,7 @@
-"""Files that are whole or absent: atomic writes, durable appends, reads that cannot hang."""
+"""Write files atomically, append durably, and read without blocking."""
 
 import errno
+import hashlib
 import os
 import stat
 import sys
@@ -12,17 +13,22 @@ from pathlib import Path
 from ralph_tui.domain.errors import StoreError
 
 MAX_BYTES = 128 * 1024 * 1024
-"""A hundred times the plan of a large project; more is a mistake, not a document."""
+"""The maximum size of a document: a hundred times the plan of a large project."""
 
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _NONBLOCK = getattr(os, "O_NONBLOCK", 0)
 _DIRECTORY = getattr(os, "O_DIRECTORY", 0)
-# Some network and FUSE file systems cannot sync a directory; there is nothing better to do.
+# Some network and FUSE file systems cannot sync a directory; these errors are ignored.
 _NO_DIRECTORY_SYNC = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF})
 
 
 class DamagedError(Exception):
-    """A file's bytes are invalid; the message says why in a few words."""
+    """A file's content is invalid. The message is a short reason."""
+
+
+def content_digest(data: bytes | None) -> str:
+    """Return the SHA-256 of a file's content. A missing file has the digest of an empty one."""
+    return hashlib.sha256(data or b"").hexdigest()
 
 
 def utc_now() -> datetime:
@@ -31,13 +37,13 @@ def utc_now() -> datetime:
 
 
 def file_stamp(now: datetime) -> str:
-    """Return a time as part of a file name."""
+    """Return a time in the format used in file names."""
     return now.strftime("%Y%m%dT%H%M%S%fZ")
 
 
 @contextmanager
 def explained(doing: str, path: Path) -> Iterator[None]:
-    """Turn an `OSError` into one sentence for a person."""
+    """Turn an `OSError` into a `StoreError` with a message for a person."""
     try:
         yield
     except OSError as error:
@@ -47,19 +53,19 @@ def explained(doing: str, path: Path) -> Iterator[None]:
 
 
 def write_atomic(path: Path, data: bytes, *, mode: int = 0o600) -> None:
-    """Replace a file so that a reader, a crash or a full disk sees the whole old or the whole new one.
+    """Replace a file atomically and durably: readers and crashes see either the old or the new content.
 
     Args:
-        path: The file; a symlink is followed only within its own directory.
+        path: The file. A symlink is followed only within its own directory.
         data: The whole content.
-        mode: The permissions of a new file; those of an existing file are kept.
+        mode: The permissions of a new file. An existing file keeps its own.
 
     Raises:
         StoreError: The file could not be written; the old one is in place.
     """
     with explained("write", path):
         target = write_target(path)
-        _swap_in(stage(target, data, mode=mode), target)
+        _replace_or_discard(stage(target, data, mode=mode), target)
         sync_directory(target.parent)
 
 
@@ -67,7 +73,7 @@ def stage(target: Path, data: bytes, *, mode: int = 0o600, durable: bool = True)
     """Write `data` to a temporary file beside `target`, ready to be renamed over it.
 
     Args:
-        target: The file to replace; its mode is kept.
+        target: The file to replace, whose mode is kept.
         data: The new content.
         mode: The permissions of a new file.
         durable: Whether the content must survive a power cut.
@@ -75,7 +81,7 @@ def stage(target: Path, data: bytes, *, mode: int = 0o600, durable: bool = True)
     Returns:
         The temporary file.
     """
-    temp = target.with_name(f".{target.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
+    temp = temp_path(target)
     kept = _mode_of(target)
     descriptor = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOFOLLOW, mode)
     try:
@@ -93,25 +99,36 @@ def stage(target: Path, data: bytes, *, mode: int = 0o600, durable: bool = True)
     return temp
 
 
+def temp_path(target: Path) -> Path:
+    """Return an unused temporary path beside `target` that names this process."""
+    return target.with_name(f".{target.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
+
+
+def is_stale_temp(temp: Path) -> bool:
+    """Return whether a temporary path belongs to a process that died before its rename."""
+    pid = temp.name.rsplit(".", 2)[-2].split("-")[0]
+    return pid.isdecimal() and int(pid) != os.getpid() and not process_exists(int(pid))
+
+
 def replace_file(target: Path, data: bytes) -> None:
-    """Replace a file atomically; the content need not survive a power cut.
+    """Replace a file atomically, without syncing it to the disk.
 
     Raises:
         OSError: The file could not be written; the old one is in place.
     """
-    _swap_in(stage(target, data, durable=False), target)
+    _replace_or_discard(stage(target, data, durable=False), target)
 
 
 def write_new(path: Path, data: bytes, *, mode: int = 0o666) -> None:
-    """Write a file that does not exist yet; a process killed meanwhile leaves the whole file or none.
+    """Create a file atomically. If the process is killed, the file is complete or missing.
 
     Args:
-        path: The file; a link of that name counts as existing.
+        path: The file. A link with this name counts as existing.
         data: The whole content.
-        mode: The permissions, less those that the umask takes away.
+        mode: The permissions before the umask.
 
     Raises:
-        FileExistsError: Something has that name already; it was left alone.
+        FileExistsError: The name is taken; nothing was changed.
         OSError: The file could not be written.
     """
     if os.path.lexists(path):
@@ -127,7 +144,7 @@ def write_new(path: Path, data: bytes, *, mode: int = 0o666) -> None:
         temp.unlink(missing_ok=True)
 
 
-def _swap_in(temp: Path, target: Path) -> None:
+def _replace_or_discard(temp: Path, target: Path) -> None:
     try:
         temp.replace(target)
     except BaseException:
@@ -136,7 +153,7 @@ def _swap_in(temp: Path, target: Path) -> None:
 
 
 def write_target(path: Path) -> Path:
-    """Return the file that a write really goes to.
+    """Return the path that a write goes to, after following a symlink.
 
     Raises:
         StoreError: `path` is a symlink that leaves its directory.
@@ -145,7 +162,7 @@ def write_target(path: Path) -> Path:
         return path
     directory = Path(os.path.realpath(path.parent))
     target = directory / path.readlink()
-    # realpath, because `Path.resolve` ends in a RuntimeError where links go in a circle.
+    # realpath, because `Path.resolve` raises a RuntimeError for circular links.
     resolved = Path(os.path.realpath(target.parent)) / target.name
     if not resolved.is_relative_to(directory) or resolved.is_symlink():
         raise StoreError(
@@ -156,7 +173,7 @@ def write_target(path: Path) -> Path:
 
 
 def append_durable(path: Path, data: bytes, *, mode: int = 0o600) -> None:
-    """Add whole lines to the end of a file, ending an unfinished last line first.
+    """Append whole lines to a file, and terminate an unfinished last line first.
 
     Raises:
         StoreError: Nothing was added.
@@ -173,20 +190,20 @@ def append_durable(path: Path, data: bytes, *, mode: int = 0o600) -> None:
 
 
 def open_regular(path: Path, flags: int, mode: int = 0o600) -> int:
-    """Open a regular file that is no symlink; a FIFO is refused, so that opening cannot block.
+    """Open a regular file without following symlinks or blocking on a FIFO.
 
     Raises:
-        StoreError: It is something else than a regular file.
+        StoreError: The path is not a regular file.
     """
     descriptor = os.open(path, flags | _NOFOLLOW | _NONBLOCK, mode)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise StoreError(f"{path} is not a regular file.", "Move it away and try again.")
+        raise StoreError(f"{path} is not a regular file.", "Move it elsewhere and try again.")
     return descriptor
 
 
 def append_all(descriptor: int, data: bytes) -> None:
-    """Append and sync; on failure, take back what was written."""
+    """Append and sync. On failure, remove the bytes that were written."""
     start = os.fstat(descriptor).st_size
     written = 0
     try:
@@ -194,14 +211,14 @@ def append_all(descriptor: int, data: bytes) -> None:
             written += os.write(descriptor, data[written:])
         sync(descriptor)
     except BaseException:
-        # Only our own bytes: somebody else may have appended since.
+        # Only our own bytes, because another process may have appended since.
         if os.fstat(descriptor).st_size == start + written:
             os.ftruncate(descriptor, start)
         raise
 
 
 def write_all(descriptor: int, data: bytes) -> None:
-    """Write until everything is written, because `os.write` may stop early."""
+    """Write all of `data`, because `os.write` may write only a part."""
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]
@@ -215,13 +232,13 @@ def sync(descriptor: int) -> None:
         try:
             fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
         except OSError:
-            os.fsync(descriptor)  # network file systems do not know F_FULLFSYNC
+            os.fsync(descriptor)  # network file systems do not support F_FULLFSYNC
     else:
         os.fsync(descriptor)
 
 
 def sync_directory(directory: Path) -> None:
-    """Make a rename survive a power cut."""
+    """Sync a directory, so that renames in it survive a power cut."""
     descriptor = os.open(directory, os.O_RDONLY | _DIRECTORY)
     try:
         os.fsync(descriptor)
@@ -236,8 +253,8 @@ def read_regular(path: Path, *, limit: int = MAX_BYTES) -> bytes | None:
     """Return a file's bytes, or None when there is no such file.
 
     Raises:
-        DamagedError: It is a FIFO, a device or a directory.
-        StoreError: It may not be read, is too large, or is a symlink that leaves its directory.
+        DamagedError: The path is a FIFO, a device or a directory.
+        StoreError: The file cannot be read, is too large, or is a symlink that leaves its directory.
     """
     with explained("read", path):
         try:
@@ -261,21 +278,20 @@ def _require_readable(info: os.stat_result, path: Path, limit: int) -> None:
         raise DamagedError("not a regular file")
     if info.st_size > limit:
         raise StoreError(
-            f"{path} has {info.st_size:,} bytes, more than the {limit:,} ralph reads.",
-            "Move it away or make it smaller.",
+            f"{path} has {info.st_size:,} bytes, more than the maximum of {limit:,}.",
+            "Move it elsewhere or make it smaller.",
         )
 
 
 def remove_stale_temps(directory: Path) -> None:
     """Remove temporary files of writers that died before their rename."""
     for temp in directory.glob(".*.tmp"):
-        pid = temp.name.rsplit(".", 2)[-2].split("-")[0]
-        if pid.isdecimal() and int(pid) != os.getpid() and not process_exists(int(pid)):
+        if is_stale_temp(temp):
             temp.unlink(missing_ok=True)
 
 
 def process_exists(pid: int) -> bool:
-    """Return whether any process has this id now."""
+    """Return whether a process has this id now."""
     try:
         os.kill(pid, 0)
     except (ProcessLookupError, OverflowError):
@@ -293,8 +309,8 @@ def _mode_of(path: Path) -> int | None:
     return stat.S_IMODE(info.st_mode) if stat.S_ISREG(info.st_mode) else None
 
 
-def _free(path: Path) -> str:
-    """Return the free space at `path` as a sentence, or an empty string when it is unknown."""
+def _free_space(path: Path) -> str:
+    """Return a sentence about the free space at `path`, or an empty string when it is unknown."""
     try:
         there = os.statvfs(path.parent)
     except OSError:
@@ -304,11 +320,11 @@ def _free(path: Path) -> str:
 
 def _hint(error: OSError, path: Path) -> str:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return f"{_free(path)}Free some disk space and try again; nothing was lost."
+        return f"{_free_space(path)}Free some disk space and try again. Nothing was lost."
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return "Check the permissions of the directory and who owns it."
+        return "Check the owner and the permissions of the directory."
     if error.errno == errno.ELOOP:
         return "Replace the symlink with a regular file."
     if error.errno in (errno.EEXIST, errno.ENOTDIR):
-        return "Something else is there, and must be moved away first."
+        return "Another file is in the way. Move it elsewhere first."
     return "Check the disk and try again."

@@ -1,4 +1,4 @@
-"""Set damaged files aside: nothing is lost, and the newest ones are kept."""
+"""Set damaged files aside instead of deleting them, and keep only the newest copies."""
 
 import contextlib
 import errno
@@ -15,15 +15,15 @@ from ralph_tui.store.io.files import (
 )
 
 KEPT_ASIDE = 20
-"""How many copies are kept of each file, so that repeated damage does not fill the disk."""
+"""The number of copies kept of each file, so that repeated damage does not fill the disk."""
 
 _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK})
 
 
 def set_aside(path: Path, now: datetime, *, replacement: bytes | None = None) -> Path:
-    """Rename a damaged file so that nothing is lost, and put the replacement in its place.
+    """Rename a damaged file, and write the replacement in its place; return the new path of the damaged file.
 
-    With a replacement, no crash leaves the name without a file.
+    With a replacement, a file has the original name at all times, even after a crash.
     """
     aside = path.with_name(f"{path.name}.corrupt-{file_stamp(now)}")
     number = 1
@@ -34,7 +34,7 @@ def set_aside(path: Path, now: datetime, *, replacement: bytes | None = None) ->
         if replacement is None or path.is_dir():
             path.rename(aside)
         else:
-            _give_second_name(path, aside)
+            _link_or_copy(path, aside)
         sync_directory(path.parent)
     if replacement is not None:
         write_atomic(path, replacement)
@@ -43,18 +43,16 @@ def set_aside(path: Path, now: datetime, *, replacement: bytes | None = None) ->
 
 
 def forget_older(path: Path, kind: str) -> None:
-    """Remove all but the newest files set aside from `path` as `kind`, by the times in their names."""
+    """Remove all but the newest files that were set aside from `path` as `kind`, by the times in their names."""
     import glob
 
     for old in sorted(path.parent.glob(f"{glob.escape(path.name)}.{kind}-*"))[:-KEPT_ASIDE]:
-        with contextlib.suppress(
-            OSError
-        ):  # for example a directory: one extra is no reason to fail
+        with contextlib.suppress(OSError):  # such as a directory; an extra copy does no harm
             old.unlink()
 
 
-def _give_second_name(path: Path, name: Path) -> None:
-    """Give the file a second name; copy it where the file system has no hard links (FAT, some shares)."""
+def _link_or_copy(path: Path, name: Path) -> None:
+    """Create a hard link to a file, or a copy on file systems without hard links (FAT, some shares)."""
     try:
         name.hardlink_to(path)
     except OSError as error:

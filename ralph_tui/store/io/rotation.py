@@ -1,8 +1,8 @@
-"""Rotate files that grow line by line: a full file replaces `NAME.1`, and a new one begins.
+"""Rotate files that grow line by line: a full file becomes `NAME.1`, and a new file is started.
 
-The rename is one step: a crash loses nothing, and a reader with the file open keeps reading the old
-content. The journal is not rotated. Its readers remember offsets, and it holds what no other file does, so
-it stays whole until `ralph reset`.
+The rename is atomic. A crash loses nothing, and a reader with the open file keeps reading the old content. The
+journal is not rotated: its readers store offsets, and its content exists nowhere else, so it is kept whole until
+`ralph reset`.
 """
 
 import os
@@ -17,21 +17,21 @@ from ralph_tui.store.io.files import (
 )
 
 MOST_BYTES = 4 * 1024 * 1024
-"""Some ten thousand sessions, or forty thousand lines of a log."""
+"""The size of a full file: about ten thousand sessions, or forty thousand lines of a log."""
 
 
 def older(path: Path) -> Path:
-    """Return the path of the previous full file."""
+    """Return the path of the previous, full file."""
     return path.with_name(f"{path.name}.1")
 
 
 def make_room(path: Path) -> bool:
-    """Set a full file aside so that the next line begins a new one; return whether it did.
+    """Rotate the file if it is full; return whether it was.
 
-    Only the file's one writer may call this.
+    Only the file's single writer may call this.
 
     Raises:
-        StoreError: It cannot be renamed; it is as it was.
+        StoreError: The file cannot be renamed; it is unchanged.
     """
     with explained("set aside", path):
         try:
@@ -45,10 +45,10 @@ def make_room(path: Path) -> bool:
 
 
 def append_log(path: Path, text: str) -> None:
-    """Add whole lines to a log; they need not survive a power cut.
+    """Append whole lines to a log, without syncing them to the disk.
 
     Raises:
-        StoreError: They could not be written.
+        StoreError: The lines could not be written.
     """
     make_room(path)
     with explained("append to", path):
@@ -60,21 +60,21 @@ def append_log(path: Path, text: str) -> None:
 
 
 def open_log(path: Path) -> int:
-    """Return a descriptor that appends to a log, which only its owner may read."""
+    """Open a log for appending; return the descriptor. Only the owner may read a new log."""
     return open_regular(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
 
 def read_grown(path: Path) -> bytes:
-    """Return both files as one, the older first; lines stay whole even while the writer rotates.
+    """Return the content of the older and the current file, consistent even while the writer rotates them.
 
     Raises:
-        DamagedError: One of them is no file.
-        StoreError: One of them may not be read.
+        DamagedError: One of them is not a file.
+        StoreError: One of them cannot be read.
     """
     while True:
         before = _identity(path)
         first, second = read_regular(older(path)) or b"", read_regular(path) or b""
-        if _identity(path) == before:  # otherwise the two may overlap, or miss lines in between
+        if _identity(path) == before:  # otherwise the two may overlap or lack lines in between
             between = b"" if first.endswith(b"\n") or not first else b"\n"
             return first + between + second
 
@@ -88,10 +88,10 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def keep_newest(directory: Path, pattern: str, count: int) -> None:
-    """Remove all but the newest files of a kind.
+    """Remove all but the `count` newest files that match a pattern.
 
     Raises:
-        StoreError: One cannot be removed.
+        StoreError: A file cannot be removed.
     """
     with explained("clean up", directory):
         files = [(path.lstat().st_mtime_ns, path) for path in directory.glob(pattern)]

@@ -1,4 +1,4 @@
-"""Strict JSON for documents: reading guesses nothing, writing never fails on odd text."""
+"""Read and write strict JSON: reading refuses anything ambiguous, and writing never fails on invalid text."""
 
 import json
 import math
@@ -13,7 +13,7 @@ from ralph_tui.domain.base import Record
 from ralph_tui.store.io.files import DamagedError
 
 MAX_DEPTH = 100
-"""Deeper than any document of ours; parsers and printers recurse."""
+"""The maximum nesting, far deeper than any valid document, because parsers and printers recurse."""
 
 _SURROGATES = "[\ud800-\udfff]"
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -21,10 +21,10 @@ _CONFLICT = r"^(?:<{7}|={7}|>{7})(?: |$)"
 
 
 def parse(data: bytes) -> JsonValue:
-    """Return the value in a JSON file; a byte-order mark and any line ends are fine.
+    """Return the value in a JSON file. A byte-order mark and any line endings are accepted.
 
     Raises:
-        DamagedError: It is not one JSON value, or has duplicate keys, NaN or infinite numbers.
+        DamagedError: The data is not one JSON value, or has duplicate keys, NaN or infinite numbers.
     """
     text = decode(data)
     try:
@@ -40,7 +40,11 @@ def parse(data: bytes) -> JsonValue:
 
 
 def parse_object(data: bytes) -> dict[str, JsonValue]:
-    """Return the object in a JSON file; anything else is damage."""
+    """Return the object in a JSON file.
+
+    Raises:
+        DamagedError: The data is not a JSON object.
+    """
     value = parse(data)
     if not isinstance(value, dict):
         raise DamagedError("not a JSON object")
@@ -48,7 +52,7 @@ def parse_object(data: bytes) -> dict[str, JsonValue]:
 
 
 def first_line_object(data: bytes) -> dict[str, JsonValue] | None:
-    """Return the first object of a file in JSON lines, or None when the file is something else."""
+    """Return the first object of a JSON Lines file with at least two lines, or None for any other file."""
     lines = [line for line in data.splitlines() if line.strip()][:2]
     if len(lines) < 2:
         return None
@@ -60,7 +64,11 @@ def first_line_object(data: bytes) -> dict[str, JsonValue] | None:
 
 
 def decode(data: bytes) -> str:
-    """Return the text of a file in UTF-8, or in UTF-16 when its byte-order mark says so."""
+    """Decode UTF-8, or UTF-16 with a byte-order mark.
+
+    Raises:
+        DamagedError: The data is not valid text.
+    """
     encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     try:
         return data.decode(encoding)
@@ -69,7 +77,7 @@ def decode(data: bytes) -> str:
 
 
 def scrub(value: JsonValue) -> JsonValue:
-    """Return the same value without lone surrogates, which no UTF-8 file can hold."""
+    """Return the value with lone surrogates replaced, because UTF-8 cannot encode them."""
     if isinstance(value, str):
         return re.sub(_SURROGATES, "\N{REPLACEMENT CHARACTER}", value)
     if isinstance(value, dict):
@@ -80,7 +88,7 @@ def scrub(value: JsonValue) -> JsonValue:
 
 
 def line_of(text: str, path: Sequence[str | int]) -> int:
-    """Return the line where the value at `path` begins, or its deepest existing part."""
+    """Return the line of the value at `path`, or of its deepest existing ancestor."""
     position = 0
     for part in path:
         found = _child(text, position, part)
@@ -91,7 +99,7 @@ def line_of(text: str, path: Sequence[str | int]) -> int:
 
 
 def _child(text: str, position: int, part: str | int) -> int | None:
-    """Return where the member `part` of the container at `position` begins."""
+    """Return the position of the member `part` in the container at `position`, or None."""
     position = _skip_space(text, position)
     if text[position : position + 1] not in ("{", "["):
         return None
@@ -117,30 +125,30 @@ def _skip_space(text: str, position: int) -> int:
     return position
 
 
-def _unique(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
+def _unique_keys(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
     made = dict(pairs)
     if len(made) != len(pairs):
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                raise ValueError(f"the key {key[:80]!r} is there twice")
+                raise ValueError(f"the key {key[:80]!r} occurs twice")
             seen.add(key)
     return made
 
 
-def _finite(text: str) -> float:
+def _finite_number(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
         raise ValueError(f"{text[:40]} is not a finite number")
     return number
 
 
-def _no_constant(name: str) -> NoReturn:
+def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a number")
 
 
 _DECODER = json.JSONDecoder(
-    object_pairs_hook=_unique, parse_float=_finite, parse_constant=_no_constant
+    object_pairs_hook=_unique_keys, parse_float=_finite_number, parse_constant=_refuse_constant
 )
 
 
@@ -165,12 +173,12 @@ def _syntax_reason(text: str, error: json.JSONDecodeError) -> str:
         return f"a merge conflict at line {text.count(chr(10), 0, conflict.start()) + 1}"
     if (comma := _trailing_comma(text, error.pos)) is not None:
         line = text.count("\n", 0, comma) + 1
-        return f"a comma too many at line {line} column {comma - text.rfind(chr(10), 0, comma)}"
+        return f"an extra comma at line {line} column {comma - text.rfind(chr(10), 0, comma)}"
     return f"{error.msg} at line {error.lineno} column {error.colno}"
 
 
 def _trailing_comma(text: str, position: int) -> int | None:
-    """Return the position of a trailing comma; parsers point at it or behind it."""
+    """Return the position of a trailing comma at or just before a parser's error position, or None."""
     before = text[: position + 1].rstrip(" \t\r\n]}")
     comma = len(before) - 1
     closes = text[_skip_space(text, comma + 1) :][:1] in ("]", "}")
@@ -178,18 +186,17 @@ def _trailing_comma(text: str, position: int) -> int | None:
 
 
 def json_text(value: Record, *, indent: int | None = None) -> str:
-    """Return a model as JSON, fields in the model's order, unknown ones last."""
+    """Return a model as JSON, with fields in the model's order and unknown fields last."""
     try:
-        # Values of a wrong type are found by reading the text back, with the field named.
+        # No warnings: the caller finds a value of the wrong type by reading the text back.
         return value.model_dump_json(indent=indent, warnings="none")
-    except ValueError:  # a lone surrogate in some text; UTF-8 has no bytes for it
-        # The fields are typed; their dump is not.
+    except ValueError:  # a lone surrogate, which UTF-8 cannot encode
         plain: Any = value.model_dump(mode="python", warnings="none")
         return json.dumps(scrub(_jsonable(plain)), ensure_ascii=False, indent=indent)
 
 
 def _jsonable(value: Any) -> JsonValue:
-    """Return a dumped model with its dates and enums in their JSON form."""
+    """Return a dumped model with dates and enums converted to JSON values."""
     if isinstance(value, dict):
         return {str(key): _jsonable(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

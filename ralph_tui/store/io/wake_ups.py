@@ -1,4 +1,4 @@
-"""Wake a waiting task when files may have changed; the task finds out what changed."""
+"""Wake a waiting task when files may have changed. The task finds out what changed."""
 
 import stat
 from collections.abc import AsyncGenerator
@@ -10,8 +10,8 @@ from ralph_tui.domain.errors import StoreError
 DEBOUNCE_MS = 50
 STEP_MS = 50
 POLL_MS = 1000
-"""How often files are checked without a notification: for file systems without them, and for
-a change just before the watch began. Half the time costs an idle screen another 0.15 % of a core."""
+"""How often files are checked without a notification, for file systems that send none and for
+changes just before the watch began. Half the interval costs an idle screen another 0.15 % of a core."""
 
 FORCED_POLL_MS = 200
 
@@ -19,9 +19,9 @@ FORCED_POLL_MS = 200
 async def wake_ups(
     *directories: Path, names: frozenset[str], suffix: str | None = None
 ) -> AsyncGenerator[None, None]:
-    """Yield once at the start, and again whenever a file with one of `names` or the suffix may have changed.
+    """Yield once at the start, and whenever a file with one of `names` or the suffix may have changed.
 
-    Directories that do not exist yet are watched once they appear; the first may lack its parents, too.
+    Missing directories are watched once they appear. The parents of the first may be missing, too.
     """
     import asyncio
 
@@ -66,15 +66,15 @@ async def _watch(
                 async for _ in changes:
                     yield
         except FileNotFoundError:
-            # A directory vanished meanwhile. The caller retries, after a pause.
+            # A directory has vanished. Pause, then the caller retries.
             await asyncio.sleep(POLL_MS / 1000)
             return
         except (OSError, RuntimeError) as error:
-            # No notifications here, or the user's limit is reached: poll instead.
+            # Notifications are unsupported, or the user's limit is reached: poll instead.
             if force_polling:
                 places = ", ".join(str(path) for path, _ in directories)
                 raise StoreError(
-                    f"Cannot watch {places}: {error}.", "Changes show after a restart."
+                    f"Cannot watch {places}: {error}.", "Changes will show after a restart."
                 ) from error
         else:
             return
@@ -88,7 +88,7 @@ def _existing(directories: tuple[Path, ...]) -> tuple[tuple[Path, int], ...]:
         try:
             info = path.stat()
         except OSError:
-            continue  # not there, or gone since we asked
+            continue
         if stat.S_ISDIR(info.st_mode):
             found[path] = info.st_ino
     return tuple(found.items())

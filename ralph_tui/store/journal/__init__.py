@@ -1,5 +1,5 @@
-"""The journal of events: one writer, any number of readers, scanned without parsing it all.
+"""The journal of events: one writer, any number of readers, and fast scans that parse only some lines.
 
-May not: change what an event means; `domain.events` says that.
+May not: define what an event means; `domain.events` does.
 Callers: `engine` writes; `tui` and `cli` read.
 """

@@ -1,6 +1,7 @@
-"""Record when an agent's commands run, where the agent cannot write, so that every ralph process knows.
+"""Record when an agent's commands run, where the agent cannot write.
 
-A change of ralph's documents during such a command, unless ralph made it, is the agent's.
+Every ralph process reads the record. A change of ralph's documents during such a command that ralph did not make
+counts as the agent's.
 """
 
 import contextlib
@@ -20,10 +21,10 @@ from ralph_tui.store.lock import boot_id
 NAME = "agent.json"
 
 SLACK_SECONDS = 0.1
-"""The times of files are up to a tick of the kernel's clock older than ours."""
+"""File times may be up to one tick of the kernel's clock older than ours."""
 
 AFTER_DEATH_SECONDS = 10.0
-"""Seconds for which commands may outlive a killed loop, whose watchdog ends them at once."""
+"""Seconds for which commands may outlive a killed loop, although its watchdog ends them at once."""
 
 MOST_SPANS = 500
 
@@ -32,12 +33,12 @@ class Activity(Record):
     """The time spans in which commands of an agent ran.
 
     Attributes:
-        boot: Of which boot of the machine these times are.
-        owner: The process whose loop started the commands.
-        mark: The environment variable, with its value, that everything this run starts has.
-        spans: Begin and end of each, in seconds of the wall clock.
-        running: Begins of those that have not ended.
-        at: When this was written.
+        boot: The id of the machine's boot in which the times were measured.
+        owner: The process id of the loop that started the commands.
+        mark: The name and value of the environment variable that every process of the run has.
+        spans: Start and end of each ended command, in seconds of the wall clock.
+        running: Starts of the commands that are still running.
+        at: When the record was written.
     """
 
     boot: str = ""
@@ -50,36 +51,42 @@ class Activity(Record):
     def covers(self, moment: float) -> bool:
         """Return whether a command was running at that moment."""
         ended = any(b - SLACK_SECONDS <= moment <= e + SLACK_SECONDS for b, e in self.spans)
-        begun = min(self.running, default=None)
-        if ended or begun is None:
+        start = min(self.running, default=None)
+        if ended or start is None:
             return ended
         alive = process_exists(self.owner)
-        return begun - SLACK_SECONDS <= moment and (
+        return start - SLACK_SECONDS <= moment and (
             alive or moment <= self.at + AFTER_DEATH_SECONDS
         )
 
     def covers_any_since(self, moment: float) -> bool:
-        """Return whether any command ran since then."""
+        """Return whether any command has run since that moment."""
         return bool(self.running) or any(end >= moment for _, end in self.spans)
 
 
 class ActivityLog:
-    """Records when commands run, for the one loop of a project. A failure is reported once."""
+    """Records when commands run, for a project's single loop."""
 
     def __init__(
-        self, root: Path, mark: tuple[str, str], tell: Callable[[str], None] = lambda _: None
+        self, root: Path, mark: tuple[str, str], report: Callable[[str], None] = lambda _: None
     ) -> None:
-        """Begin with no running command."""
+        """Start with no running command, and keep the spans of earlier runs of the same boot.
+
+        Args:
+            root: The project's directory.
+            mark: The environment variable of the run's processes, with its value.
+            report: Receives a sentence when the record cannot be written.
+        """
         self._root = root
         self._mark = mark
-        self._tell = tell
+        self._report = report
         self._running: dict[str, float] = {}
         before = read_activity(root)
         same = before.boot == boot_id()
         self._spans: list[tuple[float, float]] = list(before.spans) if same else []
         if same:
-            end = before.at + AFTER_DEATH_SECONDS  # left by a loop that died
-            self._spans += [(begun, end) for begun in before.running]
+            end = before.at + AFTER_DEATH_SECONDS  # the earlier loop died
+            self._spans += [(start, end) for start in before.running]
 
     def begin(self, key: str) -> None:
         """Record that a command starts."""
@@ -88,14 +95,14 @@ class ActivityLog:
             self._write()
 
     def end(self, key: str) -> None:
-        """Record that a command ended; unknown keys are ignored."""
-        begun = self._running.pop(key, None)
-        if begun is not None:
-            self._spans = [*self._spans[-MOST_SPANS:], (begun, time.time())]
+        """Record that a command ended. Unknown keys are ignored."""
+        start = self._running.pop(key, None)
+        if start is not None:
+            self._spans = [*self._spans[-MOST_SPANS:], (start, time.time())]
             self._write()
 
     def end_all(self) -> None:
-        """Record that no command runs any more."""
+        """Record that no command is running any more."""
         for key in list(self._running):
             self.end(key)
 
@@ -111,11 +118,11 @@ class ActivityLog:
         try:
             replace_file(mirror_of(self._root) / NAME, activity.model_dump_json().encode())
         except (OSError, StoreError) as error:
-            self._tell(f"What the agent's commands change cannot be told apart: {error}.")
+            self._report(f"Changes by the agent's commands cannot be recognized: {error}.")
 
 
 def read_activity(root: Path) -> Activity:
-    """Return when commands ran in a project; empty when that is unknown."""
+    """Return the recorded activity in a project; empty when it cannot be read."""
     with contextlib.suppress(OSError, StoreError, DamagedError, ValidationError):
         data = read_regular(mirror_of(root) / NAME)
         return Activity.model_validate_json(data) if data else Activity()

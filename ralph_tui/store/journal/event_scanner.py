@@ -1,7 +1,7 @@
 """Find events of some types in a long journal without parsing the rest.
 
-A journal of a million events is a few hundred megabytes; parsing it takes minutes, looking for the
-lines that matter takes a second or two. Blocks; call it in a thread.
+A journal of a million events has a few hundred megabytes. Parsing all of it takes minutes; searching for the
+relevant lines takes a second or two. The search blocks, so call it in a thread.
 """
 
 import os
@@ -19,40 +19,43 @@ from ralph_tui.store.journal.journal_location import real_journal
 CHUNK = 1024 * 1024
 
 Progress = Callable[[int, int], None]
-"""Called with the bytes read and the bytes in total; may raise to end the search."""
+"""Called with the bytes read and the total bytes. May raise an exception to end the search."""
 
 
-class Sieve(Protocol):
-    """What a scan looks for; it may change with every line that was found."""
+class LineFilter(Protocol):
+    """Selects the lines of a scan. It may change with every line that it accepts."""
 
     @property
     def pattern(self) -> re.Pattern[bytes]:
-        """The pattern that a matching line contains."""
+        """The pattern that a relevant line contains."""
         ...
 
-    def worth(self, line: bytes) -> bool:
-        """Return whether a matching line is worth parsing."""
+    def accepts(self, line: bytes) -> bool:
+        """Return whether a line with the pattern is worth parsing."""
         ...
 
 
-class _Types:
-    """Lets every line of the given types through."""
+class _TypeFilter:
+    """Accepts every line of the given types."""
 
     def __init__(self, types: Iterable[str]) -> None:
         self.pattern = re.compile(b'"type":"(?:' + any_of(types) + b')"')
 
-    def worth(self, line: bytes) -> bool:
+    def accepts(self, line: bytes) -> bool:
         del line
         return True
 
 
 def any_of(types: Iterable[str]) -> bytes:
-    """Return a pattern for any of the values; text escapes its quotes, so only a real key matches `"type":"`."""
+    """Return a pattern that matches any of the types.
+
+    After `"type":"` it cannot match inside a text, because JSON escapes the quotes there.
+    """
     return b"|".join(re.escape(name.encode()) for name in sorted(types))
 
 
 class FoundEvent(NamedTuple):
-    """An event and the offset of its line."""
+    """An event and the start and end offset of its line."""
 
     start: int
     end: int
@@ -60,11 +63,11 @@ class FoundEvent(NamedTuple):
 
 
 class Scan(Iterator[FoundEvent]):
-    """Yields the events of the wanted types in order, and leaves an unfinished line for later.
+    """Yields the events of the wanted types in order, and stops before an unfinished line.
 
     Attributes:
-        end: Up to where lines were looked at; a later scan can continue from here.
-        skipped: Lines that looked wanted and cannot be read.
+        end: The offset up to which lines were searched. A later scan can continue from here.
+        skipped: The number of matching lines that could not be parsed.
     """
 
     def __init__(
@@ -75,22 +78,22 @@ class Scan(Iterator[FoundEvent]):
         start: int = 0,
         stop: int | None = None,
         progress: Progress | None = None,
-        sieve: Sieve | None = None,
+        line_filter: LineFilter | None = None,
     ) -> None:
         """Scan part of a journal.
 
         Args:
             path: The journal.
             types: The event types to find.
-            start: The byte offset to begin at, which must be the beginning of a line.
+            start: The byte offset to begin at, which must be the start of a line.
             stop: The byte offset to end at.
-            progress: Called after each block with the offset reached and the last one.
-            sieve: A narrower search, which may leave out some of `types`.
+            progress: Called after each block with the current and the last offset.
+            line_filter: A narrower filter, which may leave out some events of `types`.
         """
         self.end = start
         self.skipped = 0
         self._wanted = frozenset(types)
-        self._sieve = sieve or _Types(self._wanted)
+        self._filter = line_filter or _TypeFilter(self._wanted)
         self._found = self._search(path, stop, progress)
 
     def __next__(self) -> FoundEvent:
@@ -110,7 +113,7 @@ class Scan(Iterator[FoundEvent]):
             file.seek(self.end)
             for lines in _blocks(file.read, last - self.end):
                 base = self.end
-                for start, end in _marked(self._sieve, lines):
+                for start, end in _matching_lines(self._filter, lines):
                     event = self._parsed(lines[start:end])
                     if event is not None:
                         self.end = base + end
@@ -120,7 +123,7 @@ class Scan(Iterator[FoundEvent]):
                     progress(self.end, last)
 
     def _parsed(self, line: bytes) -> Event | None:
-        if not self._sieve.worth(line):
+        if not self._filter.accepts(line):
             return None
         try:
             event = EVENT.validate_json(line)
@@ -131,7 +134,7 @@ class Scan(Iterator[FoundEvent]):
 
 
 def line_start(path: Path, offset: int) -> int:
-    """Return the offset of the first line that begins at or after a place, or the end of the file."""
+    """Return the offset of the first line that starts at or after `offset`, or the end of the file."""
     with (
         explained("read", path),
         os.fdopen(open_regular(real_journal(path), os.O_RDONLY), "rb") as file,
@@ -142,7 +145,7 @@ def line_start(path: Path, offset: int) -> int:
 
 
 def _blocks(read: Callable[[int], bytes], left: int) -> Iterator[bytes]:
-    """Yield whole lines in blocks of about a chunk, without an unfinished last line."""
+    """Yield blocks of whole lines of about `CHUNK` bytes, without an unfinished last line."""
     rest = b""
     while left > 0:
         chunk = read(min(CHUNK, left))
@@ -157,10 +160,10 @@ def _blocks(read: Callable[[int], bytes], left: int) -> Iterator[bytes]:
         rest = tail
 
 
-def _marked(sieve: Sieve, lines: bytes) -> Iterator[tuple[int, int]]:
-    """Yield the beginning and end of each line that contains the pattern, once per line."""
+def _matching_lines(line_filter: LineFilter, lines: bytes) -> Iterator[tuple[int, int]]:
+    """Yield the start and end of each line that contains the filter's pattern."""
     done = 0
-    while (match := sieve.pattern.search(lines, done)) is not None:
+    while (match := line_filter.pattern.search(lines, done)) is not None:
         start = lines.rfind(b"\n", 0, match.start()) + 1
         done = lines.index(b"\n", match.end()) + 1
         yield start, done

@@ -1,4 +1,4 @@
-"""The journal `.ralph/events.jsonl`: one writer, any number of readers, nothing ever rewritten."""
+"""Write and read the append-only journal `.ralph/events.jsonl`: one writer, any number of readers."""
 
 import json
 import os
@@ -20,39 +20,39 @@ from ralph_tui.store.io.files import (
     file_stamp,
     open_regular,
     sync_directory,
+    temp_path,
     utc_now,
     write_all,
     write_atomic,
 )
 from ralph_tui.store.io.quarantine import forget_older
 from ralph_tui.store.io.strict_json import json_text
-from ralph_tui.store.journal.journal_location import real_journal, show
+from ralph_tui.store.journal.journal_location import link_journal, real_journal
 
 CHUNK = 64 * 1024
 BATCH = 500
-"""Events a follower reads in one go."""
+"""The maximum number of events that `tail_events` reads at once."""
 
-
-_PUT_BACK = "Ralph put its own back; nothing is lost."
-_GOES_ON = "What was cut is lost; the run continues."
+_RESTORED = "Ralph restored its own file. Nothing was lost."
+_CONTINUES = "The removed part is lost. The run continues."
 
 
 class JournalWriter:
-    """Appends events. Only the owner of the loop's lock may create one.
+    """Appends events. Only the owner of the loop's lock may create a writer.
 
     Attributes:
-        last_seq: The number of the newest event, written or only stamped.
-        damage: What was found and set aside on opening, for a notice.
+        last_seq: The number of the newest event that was stamped.
+        damage: Sentences about repairs made on opening.
     """
 
     def __init__(self, path: Path, *, clock: Callable[[], datetime] = utc_now) -> None:
-        """Open the journal, and end or set aside a line that a crash left unfinished."""
+        """Open the journal, and complete or set aside a line that a crash left unfinished."""
         self._visible = path
         path = self._path = real_journal(path)
         self._size = 0
         self._news: list[str] = []
         self._clock = clock
-        # Two locks, because numbering an event must never wait for an fsync.
+        # Two locks, because stamping an event must never wait for an fsync.
         self._numbering = threading.Lock()
         self._writing = threading.Lock()
         self.damage: tuple[str, ...] = ()
@@ -70,7 +70,7 @@ class JournalWriter:
                 raise
 
     def stamp(self, event: Event) -> Event:
-        """Return the event with its number and time, without I/O. A transient event keeps the number 0."""
+        """Return the event with its number and time, without I/O. A transient event has the number 0."""
         with self._numbering:
             seq = 0
             if not event.transient:
@@ -82,54 +82,53 @@ class JournalWriter:
         """Append stamped events and flush them to the disk.
 
         Raises:
-            StoreError: The disk is full or broken, or the file was taken away; none of the events
-                was written.
+            StoreError: The disk is full or broken, or the file is gone; no event was written.
         """
         lines = [json_text(event).encode() + b"\n" for event in events if not event.transient]
         if not lines:
             return
         with self._writing, explained("append to", self._visible):
-            self._keep_place()
+            self._restore_names()
             append_all(self._descriptor, b"".join(lines))
             self._size = os.fstat(self._descriptor).st_size
 
     def news(self) -> tuple[str, ...]:
-        """Return what was repaired since the last call, as sentences for a person."""
+        """Return sentences about repairs made since the last call."""
         news, self._news = tuple(self._news), []
         return news
 
-    def _keep_place(self) -> None:
-        """Restore the journal's names after another program changed them, so that readers find it.
+    def _restore_names(self) -> None:
+        """Restore the journal's file and link after another program changed them, so that readers find it.
 
         Raises:
-            StoreError: Its directory is gone, or something that is no file is there.
+            StoreError: The directory is gone, or a directory has the journal's name.
         """
         for path in (self._visible, self._path):
             if not path.parent.is_dir() or (path.is_dir() and not path.is_symlink()):
                 raise StoreError(
                     f"{path} was moved or replaced while a loop wrote to it.",
-                    "Put it back and run again; without it the next run begins a new one.",
+                    "Put it back and run again. Otherwise the next run starts a new one.",
                 )
         if os.fstat(self._descriptor).st_size < self._size:
-            self._news.append(f"{self._path.name} was cut short by another program. {_GOES_ON}")
-        if not self._is_ours(self._path):
-            self._write_again()
-            self._news.append(f"{self._path.name} was replaced by another program. {_PUT_BACK}")
+            self._news.append(f"{self._path.name} was cut short by another program. {_CONTINUES}")
+        if not self._is_open_file(self._path):
+            self._rewrite()
+            self._news.append(f"{self._path.name} was replaced by another program. {_RESTORED}")
         elif self._visible != self._path and real_journal(self._visible) != self._path:
-            show(self._visible, self._path)
-            self._news.append(f"{self._path.name} was replaced by another program. {_PUT_BACK}")
+            link_journal(self._visible, self._path)
+            self._news.append(f"{self._path.name} was replaced by another program. {_RESTORED}")
 
-    def _is_ours(self, path: Path) -> bool:
+    def _is_open_file(self, path: Path) -> bool:
         ours = os.fstat(self._descriptor)
         try:
-            there = path.lstat()
+            found = path.lstat()
         except OSError:
             return False
-        return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
+        return (found.st_dev, found.st_ino) == (ours.st_dev, ours.st_ino)
 
-    def _write_again(self) -> None:
-        """Write the whole journal under its name again, from the descriptor that still leads to it."""
-        temp = self._path.with_name(f".{self._path.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
+    def _rewrite(self) -> None:
+        """Write the whole journal under its name again, from the descriptor that is still open."""
+        temp = temp_path(self._path)
         descriptor = open_regular(temp, os.O_RDWR | os.O_APPEND | os.O_CREAT)
         try:
             at = 0
@@ -147,7 +146,7 @@ class JournalWriter:
         self._descriptor = descriptor
 
     def close(self) -> None:
-        """Close the file; calling it twice is safe."""
+        """Close the file. A second call does nothing."""
         with self._writing:
             if self._descriptor >= 0:
                 os.close(self._descriptor)
@@ -158,7 +157,7 @@ class JournalWriter:
         start, tail = _unfinished(self._descriptor, size)
         if not tail:
             return
-        if parse(tail) is not None:  # only the line end is missing
+        if parse(tail) is not None:  # only the newline is missing
             append_all(self._descriptor, b"\n")
             return
         aside = self._path.with_name(f"{self._path.name}.partial-{file_stamp(self._clock())}")
@@ -175,11 +174,11 @@ class EventReader(Iterator[tuple[int, Event]]):
     """Yields `(offset after the line, event)` and stops before an unfinished line.
 
     Attributes:
-        skipped: Lines passed over so far: damaged, or events of a newer ralph.
+        skipped: The number of lines skipped so far: damaged lines and events of a newer ralph.
     """
 
     def __init__(self, path: Path, offset: int = 0) -> None:
-        """Read from `offset`, which must be 0 or come from a reader."""
+        """Read from `offset`, which must be 0 or an offset that a reader returned."""
         self.skipped = 0
         self._lines = read_lines(path, offset)
 
@@ -193,12 +192,12 @@ class EventReader(Iterator[tuple[int, Event]]):
 
 
 def read_events(path: Path, offset: int = 0) -> EventReader:
-    """Return the events of a journal from `offset` on, or none without a journal."""
+    """Return a reader of the events from `offset` on. A missing journal has none."""
     return EventReader(path, offset)
 
 
 def last_run(path: Path) -> tuple[int, LoopStarted] | None:
-    """Return the offset and first event of the newest run, searched from the end of the journal."""
+    """Return the offset and first event of the newest run, or None. Searches from the end of the journal."""
     with explained("read", path):
         try:
             descriptor = open_regular(real_journal(path), os.O_RDONLY)
@@ -211,7 +210,7 @@ def last_run(path: Path) -> tuple[int, LoopStarted] | None:
 
 
 def _last_run(descriptor: int) -> tuple[int, LoopStarted] | None:
-    """Search whole chunks for the word, and parse only the lines that contain it."""
+    """Search whole chunks for the event's type, and parse only the lines that contain it."""
     end = os.fstat(descriptor).st_size
     while end > 0:
         start = max(0, end - CHUNK)
@@ -237,17 +236,17 @@ def _line(descriptor: int, start: int) -> bytes:
 
 
 async def tail_events(path: Path, offset: int = 0) -> AsyncGenerator[tuple[int, Event], None]:
-    """Yield the events from `offset` on and then every new one, until cancelled.
+    """Yield the events from `offset` on, and then every new one until cancelled.
 
-    The journal may be written by another process, may not exist yet, and may be replaced by a new
-    one, which is then read from its beginning.
+    Another process may write the journal, and it may not exist yet. If it is replaced by a new one, reading
+    starts over at the beginning.
     """
     import asyncio
 
     from ralph_tui.store.io.wake_ups import wake_ups
 
     identity: int | None = None
-    wakes = wake_ups(path.parent, *_own_places(path), names=frozenset({path.name}))
+    wakes = wake_ups(path.parent, *_real_directories(path), names=frozenset({path.name}))
     async with aclosing(wakes):
         async for _ in wakes:
             found = await asyncio.to_thread(_identity, path)
@@ -266,8 +265,8 @@ async def tail_events(path: Path, offset: int = 0) -> AsyncGenerator[tuple[int, 
                 offset = batch.end
 
 
-def _own_places(path: Path) -> tuple[Path, ...]:
-    """Return the directories that hold, or will hold, a project's journal."""
+def _real_directories(path: Path) -> tuple[Path, ...]:
+    """Return the directory outside the project that contains, or will contain, its journal; nothing without one."""
     try:
         return (mirror_of(path.parent.parent),)
     except StoreError:
@@ -276,7 +275,7 @@ def _own_places(path: Path) -> tuple[Path, ...]:
 
 @dataclass(frozen=True)
 class _Batch:
-    """Some events, and the offset up to which lines were read."""
+    """Events with the offsets after them, and the offset up to which lines were read."""
 
     events: tuple[tuple[int, Event], ...]
     end: int
@@ -302,7 +301,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def parse(line: bytes) -> Event | None:
-    """Return the event on a line, or None for anything else or an event of a newer ralph."""
+    """Return the event on a line, or None when the line is damaged or from a newer ralph."""
     try:
         return EVENT.validate_json(line)
     except ValidationError:
@@ -310,7 +309,7 @@ def parse(line: bytes) -> Event | None:
 
 
 def read_lines(path: Path, offset: int) -> Iterator[tuple[int, bytes]]:
-    """Yield each finished line with the offset after it, whatever the line holds."""
+    """Yield each finished line, valid or not, with the offset after it."""
     with explained("read", path):
         try:
             descriptor = open_regular(real_journal(path), os.O_RDONLY)
@@ -326,8 +325,8 @@ def read_lines(path: Path, offset: int) -> Iterator[tuple[int, bytes]]:
 
 
 def _unfinished(descriptor: int, size: int) -> tuple[int, bytes]:
-    """Return the offset and bytes of an unfinished last line."""
-    # Read backwards and joined once, so that a long line is not copied for each chunk.
+    """Return the offset and bytes after the last newline before `size`."""
+    # Read backwards and join once, so that a long line is not copied for each chunk.
     tail: list[bytes] = []
     position = size
     while position > 0:
@@ -342,7 +341,7 @@ def _unfinished(descriptor: int, size: int) -> tuple[int, bytes]:
 
 
 def _seq(line: bytes) -> int:
-    """Return the number on a line of any event type, or 0."""
+    """Return the event number on a line of any type, or 0."""
     try:
         value = json.loads(line)
     except ValueError:
@@ -352,7 +351,7 @@ def _seq(line: bytes) -> int:
 
 
 def _last_seq(descriptor: int) -> int:
-    """Return the number of the newest readable event, searched from the end."""
+    """Return the number of the newest readable event, or 0. Searches from the end."""
     end = os.fstat(descriptor).st_size
     while end > 0:
         start, line = _unfinished(descriptor, end - 1)

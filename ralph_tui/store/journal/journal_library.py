@@ -1,4 +1,4 @@
-"""Read what the journal tells once, and then only what is new. Blocks; call it in a thread."""
+"""Read the journal's history once, and then only new events. Blocks, so call it in a thread."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -6,62 +6,66 @@ from itertools import islice
 from pathlib import Path
 
 from ralph_tui.domain.events import Event, GateFinished
-from ralph_tui.domain.features import FeaturePast
+from ralph_tui.domain.features import FeatureFilter
 from ralph_tui.domain.view.metrics import Metric
-from ralph_tui.domain.view.run_history import CHRONICLED, Chronicle, Chronicler, TaskPast
+from ralph_tui.domain.view.run_history import (
+    HISTORY_EVENTS,
+    RunHistory,
+    RunHistoryBuilder,
+    TaskHistory,
+)
 from ralph_tui.store.journal.event_scanner import Progress, Scan, line_start
 from ralph_tui.store.journal.journal import last_run, read_events
 from ralph_tui.store.journal.metrics_cache import MeasuredJournal
 from ralph_tui.store.layout import Layout
 
 MAX_EVENTS = 50_000
-"""The maximum of events shown of one iteration, which normally has hundreds."""
-
+"""The maximum number of events shown for one iteration, which normally has hundreds."""
 
 RECENT = 8 * 1024 * 1024
-"""How many bytes at the end of a long journal are read first."""
+"""The number of bytes at the end of a long journal that are read first."""
 
 
 class JournalLibrary:
-    """The journal of one project for the screens that look back."""
+    """The history of one project, for the screens that show past iterations."""
 
     def __init__(
         self,
         root: Path,
         live: Callable[[], bool] = lambda: True,
-        past: Callable[[], FeaturePast | None] = lambda: None,
+        past: Callable[[], FeatureFilter | None] = lambda: None,
     ) -> None:
-        """Read nothing yet.
+        """Prepare the library without reading the journal.
 
         Args:
             root: The project's directory.
-            live: Tells whether a loop runs now, which the journal cannot.
-            past: Tells which feature to look back at; None where the project has one plan.
+            live: Returns whether a loop runs now, which the journal does not record.
+            past: Returns the feature to show; None for a project with a single plan.
         """
         self._live = live
         self._past = past
         self.path = Layout(root).events
         self._lock = threading.Lock()
-        self._chronicled: FeaturePast | None = None
-        self._chronicler = Chronicler()
+        self._chronicled: FeatureFilter | None = None
+        self._chronicler = RunHistoryBuilder()
         self._offset = 0
         self.unreadable = 0
         """Lines that could not be read."""
         self._measuring = threading.Lock()
-        self._counted: FeaturePast | None = None
+        self._counted: FeatureFilter | None = None
         self._measured = MeasuredJournal(self.path)
 
-    def refresh(self, progress: Progress | None = None) -> Chronicle:
-        """Read everything up to now; only the first call takes long.
+    def refresh(self, progress: Progress | None = None) -> RunHistory:
+        """Read the journal up to now; return the history. Only the first call takes long.
 
         Raises:
             StoreError: The journal cannot be read.
         """
         with self._lock:
             past = self._past()
-            if self._shrunk(self._offset) or past != self._chronicled:
-                self._chronicler, self._offset, self._chronicled = Chronicler(past), 0, past
-            scan = Scan(self.path, CHRONICLED, start=self._offset, progress=progress)
+            if self._was_replaced(self._offset) or past != self._chronicled:
+                self._chronicler, self._offset, self._chronicled = RunHistoryBuilder(past), 0, past
+            scan = Scan(self.path, HISTORY_EVENTS, start=self._offset, progress=progress)
             try:
                 for found in scan:
                     self._chronicler.feed(*found)
@@ -69,15 +73,15 @@ class JournalLibrary:
                 self._offset = scan.end
             finally:
                 self.unreadable += scan.skipped
-            return self._now(self._chronicler.chronicle)
+            return self._as_of_now(self._chronicler.chronicle)
 
-    def _now(self, known: Chronicle) -> Chronicle:
+    def _as_of_now(self, known: RunHistory) -> RunHistory:
         return known if self._live() else known.over(self._size())
 
-    def recent(self) -> Chronicle | None:
-        """Return the newest iterations of a long journal, or None when reading all of it is as fast.
+    def recent(self) -> RunHistory | None:
+        """Return the newest iterations of a long journal, or None when `refresh` is as fast.
 
-        Earlier events are unknown, so the phase and the open tasks may differ.
+        Earlier events are not read, so the phase and the open tasks may be wrong.
 
         Raises:
             StoreError: The journal cannot be read.
@@ -86,15 +90,15 @@ class JournalLibrary:
         if size - self._offset <= RECENT:
             return None
         past = self._past()
-        chronicler = Chronicler(past)
+        chronicler = RunHistoryBuilder(past)
         found = last_run(self.path)
         if found is not None and found[0] < size - RECENT:
             chronicler.feed(found[0], found[0], found[1])
-        elif past is not None:  # whose run the end begins in is not known
+        elif past is not None:  # it is unknown which feature's run the first event belongs to
             return None
-        for event in Scan(self.path, CHRONICLED, start=line_start(self.path, size - RECENT)):
+        for event in Scan(self.path, HISTORY_EVENTS, start=line_start(self.path, size - RECENT)):
             chronicler.feed(*event)
-        return self._now(chronicler.chronicle)
+        return self._as_of_now(chronicler.chronicle)
 
     def _size(self) -> int:
         try:
@@ -102,12 +106,12 @@ class JournalLibrary:
         except OSError:
             return 0
 
-    def _shrunk(self, read: int) -> bool:
-        """Return whether the journal was replaced by a new one, as `ralph reset` does."""
+    def _was_replaced(self, read: int) -> bool:
+        """Return whether a new journal replaced the one that was read up to `read`, as `ralph reset` does."""
         return self._size() < read
 
     def events(self, start: int, end: int) -> list[Event]:
-        """Return the events between two offsets, at most `MAX_EVENTS`; to the end when `end` is 0."""
+        """Return at most `MAX_EVENTS` events between two offsets. An `end` of 0 is the end of the journal."""
         return list(islice(self._between(start, end), MAX_EVENTS))
 
     def _between(self, start: int, end: int) -> Iterator[Event]:
@@ -116,8 +120,8 @@ class JournalLibrary:
                 return
             yield event
 
-    def task_past(self, task_id: str, progress: Progress | None = None) -> TaskPast:
-        """Return the attempts at a task, and the receipts of its last claim.
+    def task_past(self, task_id: str, progress: Progress | None = None) -> TaskHistory:
+        """Return the attempts at a task, and the check results of its last claim.
 
         Raises:
             StoreError: The journal cannot be read.
@@ -131,13 +135,13 @@ class JournalLibrary:
                 if isinstance(event, GateFinished) and event.task_id == task_id
             ]
             if gates:
-                return TaskPast(attempts, gates[-1].receipts)
-        return TaskPast(attempts)
+                return TaskHistory(attempts, gates[-1].receipts)
+        return TaskHistory(attempts)
 
     def metrics(self, progress: Progress | None = None) -> tuple[Metric, ...]:
-        """Return the seven success metrics of the feature; only the first call takes long."""
+        """Return the seven success metrics of the feature. Only the first call takes long."""
         with self._measuring:
             past = self._past()
-            if self._shrunk(self._measured.offset) or past != self._counted:
+            if self._was_replaced(self._measured.offset) or past != self._counted:
                 self._measured, self._counted = MeasuredJournal(self.path, past), past
             return self._measured.metrics(progress)

@@ -1,8 +1,8 @@
-"""Locate the journal: beside ralph's own copies, outside the work tree, behind a link in `.ralph`.
+"""Store the journal outside the work tree, beside ralph's own copies, with a link in `.ralph`.
 
-The journal quotes everything an agent says and reads. In the work tree, a search of the project (`grep -r`)
-would return pages of it to the agent, and a common refactor (`grep -rl … | xargs sed -i …`) would overwrite
-it. `.ralph/events.jsonl` is a link, which neither command follows.
+The journal quotes everything that an agent writes and reads. In the work tree, a search of the project
+(`grep -r`) would return pages of it to the agent, and a common refactoring (`grep -rl … | xargs sed -i …`) would
+overwrite it. `.ralph/events.jsonl` is a symlink, which neither command follows.
 """
 
 import contextlib
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.store.backup.mirror import ORIGIN, mirror_of
-from ralph_tui.store.io.files import explained
+from ralph_tui.store.io.files import explained, temp_path
 from ralph_tui.store.layout import Layout
 
 SET_ASIDE = ".before"
@@ -20,7 +20,7 @@ SET_ASIDE = ".before"
 
 
 def real_journal(path: Path) -> Path:
-    """Return the file behind a journal's name: the target of ralph's own link, else the name itself."""
+    """Return the target of a journal's link if ralph created the link, else the path itself."""
     try:
         target = path.readlink()
     except OSError:
@@ -32,41 +32,41 @@ def real_journal(path: Path) -> Path:
 def move_journal(layout: Layout) -> Path:
     """Move the journal out of the work tree; return its path. Only the owner of the loop may call this.
 
-    A journal that was put into `.ralph` by hand counts: the one before is kept beside it. Where nothing can
-    be kept outside of the project, the journal stays in it.
+    A journal that a person put into `.ralph` replaces the moved one, which is kept beside it. Where nothing can
+    be stored outside the project, the journal stays in it.
 
     Raises:
-        StoreError: The disk does not allow it; the journal is where it was.
+        StoreError: The disk refuses; the journal was not moved.
     """
     visible = layout.events
     try:
-        own = mirror_of(layout.root) / visible.name
+        stored = mirror_of(layout.root) / visible.name
     except StoreError:
         return visible
-    if not own.parent.is_dir():
+    if not stored.parent.is_dir():
         return visible
     with explained("move", visible):
         if visible.is_symlink():
-            _take_over(real_journal(visible), own)
+            _take_over(real_journal(visible), stored)
         elif visible.is_file():
-            _move(visible, own)
+            _move(visible, stored)
         elif os.path.lexists(visible):
-            return visible  # not a file: whoever opens it reports that
-        show(visible, own)
-    return own
+            return visible  # not a file, which the code that opens it reports
+        link_journal(visible, stored)
+    return stored
 
 
-def show(visible: Path, own: Path) -> None:
-    """Make the name in `.ralph` a link to the journal, atomically.
+def link_journal(visible: Path, stored: Path) -> None:
+    """Replace the path in `.ralph` atomically by a link to the journal.
 
     Raises:
-        OSError: It cannot be made.
+        OSError: The link cannot be created.
     """
     with contextlib.suppress(OSError):
-        if visible.readlink() == own:
+        if visible.readlink() == stored:
             return
-    temp = visible.with_name(f".{visible.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
-    os.symlink(str(own), str(temp))  # noqa: PTH211 - as the other calls, which tests record
+    temp = temp_path(visible)
+    os.symlink(str(stored), str(temp))  # noqa: PTH211 - tests record these os calls
     try:
         os.replace(temp, visible)  # noqa: PTH105
     except BaseException:
@@ -74,30 +74,30 @@ def show(visible: Path, own: Path) -> None:
         raise
 
 
-def _move(visible: Path, own: Path) -> None:
+def _move(visible: Path, stored: Path) -> None:
     """Move the project's journal to ralph's own directory."""
-    if own.exists():
-        if own.samefile(visible):
+    if stored.exists():
+        if stored.samefile(visible):
             return
-        own.replace(own.with_name(f"{own.name}{SET_ASIDE}"))
+        stored.replace(stored.with_name(f"{stored.name}{SET_ASIDE}"))
     try:
-        os.link(visible, own)
+        os.link(visible, stored)
     except OSError:  # another file system
-        _copy(visible, own)
+        _copy(visible, stored)
 
 
-def _take_over(other: Path, own: Path) -> None:
-    """Take over the journal behind another directory's link: the project was moved or copied."""
-    if other == own or own.exists() or not other.is_file():
+def _take_over(other: Path, stored: Path) -> None:
+    """Move or copy the journal that the link of a moved or copied project points to."""
+    if other == stored or stored.exists() or not other.is_file():
         return
     if _is_in_use(other.parent):
-        _copy(other, own)
+        _copy(other, stored)
     else:
-        other.replace(own)
+        other.replace(stored)
 
 
 def _is_in_use(directory: Path) -> bool:
-    """Return whether the copy's project is still at its old path."""
+    """Return whether the directory's project still exists at its path."""
     try:
         root = Path(os.fsdecode((directory / ORIGIN).read_bytes()))
     except OSError:
@@ -106,7 +106,7 @@ def _is_in_use(directory: Path) -> bool:
 
 
 def _copy(source: Path, target: Path) -> None:
-    temp = target.with_name(f".{target.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
+    temp = temp_path(target)
     try:
         shutil.copyfile(source, temp)
         temp.chmod(0o600)

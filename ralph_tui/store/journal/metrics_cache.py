@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from ralph_tui.domain.features import FeaturePast
+from ralph_tui.domain.features import FeatureFilter
 from ralph_tui.domain.view.metrics import MEASURED, Meter, Metric
 from ralph_tui.store.journal.event_scanner import Progress, Scan, any_of
 
@@ -18,24 +18,26 @@ class MeasuredJournal:
     """The metrics of a growing journal, read incrementally. Blocks; use it from one thread at a time.
 
     Attributes:
-        offset: Up to where it was read.
-        unreadable: Lines that looked as if they mattered and cannot be read.
+        offset: The offset up to which the journal was read.
+        unreadable: The number of relevant lines that could not be parsed.
     """
 
-    def __init__(self, path: Path, past: FeaturePast | None = None) -> None:
-        """Read nothing yet; None counts all features together."""
+    def __init__(self, path: Path, past: FeatureFilter | None = None) -> None:
+        """Measure one feature, or all features together when `past` is None. Reads nothing yet."""
         self._path = path
-        self._meter, self._telling = Meter(past), _Telling()
+        self._meter, self._filter = Meter(past), _MetricsFilter()
         self.offset = 0
         self.unreadable = 0
 
     def metrics(self, progress: Progress | None = None) -> tuple[Metric, ...]:
-        """Return the seven success metrics up to now; only the first call takes long.
+        """Return the seven success metrics up to now. Only the first call takes long.
 
         Raises:
             StoreError: The journal cannot be read.
         """
-        scan = Scan(self._path, MEASURED, start=self.offset, progress=progress, sieve=self._telling)
+        scan = Scan(
+            self._path, MEASURED, start=self.offset, progress=progress, line_filter=self._filter
+        )
         try:
             for found in scan:
                 self._meter.feed(found.event)
@@ -46,17 +48,17 @@ class MeasuredJournal:
         return self._meter.metrics
 
 
-class _Telling:
-    """Skips calls and usages, which are most of a journal, except builds and a changed context window."""
+class _MetricsFilter:
+    """Skips tool calls and usage reports, which are most of a journal, except builds and changes of the window."""
 
     def __init__(self) -> None:
         self._builds: set[bytes] = set()
-        """Calls that run."""
+        """Ids of the build commands that are running."""
         self._capacity = b""
-        self.pattern = self._made()
+        self.pattern = self._build_pattern()
 
-    def _made(self) -> re.Pattern[bytes]:
-        """Build the pattern from what can matter now; each alternative costs a tenth of the scan."""
+    def _build_pattern(self) -> re.Pattern[bytes]:
+        """Return a pattern for the lines that can matter now, because each alternative costs a tenth of the scan."""
         known = rb',"context_tokens":\d+,"context_capacity":' + (self._capacity or b"-") + b"[,}]"
         finished = b'|tool_finished"' if self._builds else b""
         return re.compile(
@@ -64,21 +66,21 @@ class _Telling:
             rb'|tool_started"[^\n]*?' + _BUILD + finished + b'|usage_reported"(?!' + known + b"))"
         )
 
-    def worth(self, line: bytes) -> bool:
-        """Return whether a line can change the metrics, and remember what it said."""
+    def accepts(self, line: bytes) -> bool:
+        """Return whether a line can change the metrics, and adapt the pattern to it."""
         before = (bool(self._builds), self._capacity)
-        told = self._heard(line)
+        accepted = self._update(line)
         if before != (bool(self._builds), self._capacity):
-            self.pattern = self._made()
-        return told
+            self.pattern = self._build_pattern()
+        return accepted
 
-    def _heard(self, line: bytes) -> bool:
+    def _update(self, line: bytes) -> bool:
         if call := _STARTED.search(line):
             self._builds.add(call[1])
         elif call := _FINISHED.search(line):
-            mine = call[1] in self._builds
+            is_build = call[1] in self._builds
             self._builds.discard(call[1])
-            return mine
+            return is_build
         elif window := _CAPACITY.search(line):
             self._capacity = window[1]
             if b'"type":"loop_started"' in line:

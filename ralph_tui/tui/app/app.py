@@ -1,12 +1,12 @@
-"""The app: puts its parts together and passes Textual's events on to them; decides nothing about the loop.
+"""The app: assembles its parts and passes Textual's events to them; decides nothing about the loop.
 
 RalphApp
-├── Lifecycle     begins and ends, runs the loop or watches the project
-│   ├── Refresher     folds what happens and shows it
+├── ScreenLifecycle   starts and stops, runs the loop or watches the project
+│   ├── Refresher     drains events from the bridge and shows them
 │   └── Handlers      what each command does
-├── KeyQueue      holds keys that are typed ahead of what opens, one thing at a time
-├── Bridge        runs or watches the loop, folds events
-└── Dashboard     shows the folds   (dialogs and TooSmall above it)
+├── KeyQueue          holds keys typed before the screen they are meant for has opened
+├── Bridge            runs or watches the loop, reduces its events to a view
+└── Dashboard         shows the view   (dialogs and TooSmall cover it)
 """
 
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ from ralph_tui.store.crash_reports import write_report
 from ralph_tui.tui.app.key_queue import KeyQueue
 from ralph_tui.tui.app.lifecycle import ScreenLifecycle
 from ralph_tui.tui.commands.registry import BY_NAME, bindings
-from ralph_tui.tui.host.widget_host import Clock, Host, described, utc_now
+from ralph_tui.tui.host.widget_host import Clock, Host, error_line, utc_now
 from ralph_tui.tui.host.workers import do
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.too_small import TooSmall, is_too_small
@@ -47,7 +47,7 @@ def _commands() -> "type[Provider]":
 
 
 class RalphApp(Host):
-    """The full-screen face of one project's loop."""
+    """The full-screen app for one project's loop."""
 
     TITLE = "ralph"
     CSS_PATH = SHEETS
@@ -59,7 +59,7 @@ class RalphApp(Host):
     PAUSE_GC_ON_SCROLL = True
 
     def __init__(self, launch: Launch, *, autostart: bool = False, clock: Clock = utc_now) -> None:
-        """Show `launch`; `autostart` begins the loop after the first paint."""
+        """Show the project of `launch`; `autostart` starts the loop after the first paint."""
         super().__init__(launch, clock)
         self.dashboard = Dashboard()
         self.lifecycle = ScreenLifecycle(self, self.dashboard, autostart=autostart)
@@ -72,25 +72,25 @@ class RalphApp(Host):
         self._warned = False
 
     def _choose_theme(self, wanted: str) -> None:
-        """Choose the theme before the styles are read: later they would all be read twice more."""
+        """Choose the theme before the styles are read, because a later change would parse them all twice more."""
         for theme in THEMES:
             self.register_theme(theme)
-        if self.no_color:  # or the terminal's own colours would become black on black
+        if self.no_color:  # otherwise the terminal's own colors would become black on black
             self.set_reactive(App.ansi_color, False)  # noqa: FBT003 - as Textual declares it
         known = wanted if wanted in self.available_themes else RALPH_DARK.name
-        self.kept_theme = shown_as(known, self.console.color_system, no_color=self.no_color)
-        chosen = self.available_themes[self.kept_theme]
-        if chosen.dark and not chosen.ansi:  # as Textual has prepared itself for
+        self.chosen_theme = shown_as(known, self.console.color_system, no_color=self.no_color)
+        chosen = self.available_themes[self.chosen_theme]
+        if chosen.dark and not chosen.ansi:  # Textual starts out prepared for these
             self.set_reactive(App.theme, chosen.name)
             self.stylesheet.set_variables(self.get_css_variables())
 
     def get_driver_class(self) -> type[Driver]:
-        """Choose what reads and draws: as Textual does, with one reader."""
+        """Return the driver that Textual would choose, limited to one reader thread."""
         return with_one_reader(super().get_driver_class())
 
     def on_mount(self) -> None:
         """Apply the theme and the keys before anything is painted."""
-        self.theme = self.kept_theme
+        self.theme = self.chosen_theme
         self.set_keymap({name: ",".join(keys) for name, keys in self.keymap.items()})
         self.set_class(not self.glyphs.unicode, "-ascii")
         self.push_screen(self.dashboard)
@@ -98,61 +98,65 @@ class RalphApp(Host):
         self.lifecycle.refresher.start()
 
     def _screen_changed(self) -> None:
-        self.call_later(lambda: self._fit(self.size))
+        self.call_later(lambda: self._check_size(self.size))
         self.key_queue.screen_changed()
 
     def on_ready(self) -> None:
-        """Begin after the first paint, and say when the theme does not exist."""
+        """Start after the first paint, and report a theme that does not exist."""
         if self.launch.screen.theme not in self.available_themes:
             known = ", ".join(sorted(self.available_themes))
-            self.complain(f"There is no theme {self.launch.screen.theme!r}. There are {known}.")
+            self.report_problem(
+                f"Unknown theme {self.launch.screen.theme!r}. Available themes: {known}."
+            )
         self.lifecycle.begin()
 
     # Keys.
 
     async def on_event(self, event: events.Event) -> None:
-        """Deliver an event in its turn."""
+        """Hand an event to the key queue, which delivers it now or later."""
         await self.key_queue.take(event)
 
     async def _deliver(self, event: events.Event) -> None:
-        """Deliver an event now; what is pasted into a line is one."""
+        """Deliver an event now; join text pasted into a one-line field into one line."""
         if isinstance(event, events.Paste) and isinstance(self.focused, Input):
             line = line_of(event.text)
             event.text = line[:LONGEST_LINE]
             if len(line) > LONGEST_LINE:
-                self.say(f"Only the first {LONGEST_LINE:,} characters fit into this field.")
+                self.show_message(
+                    f"The text was cut to {LONGEST_LINE:,} characters, the maximum for this field."
+                )
         self.lifecycle.refresher.press(event)
         await super().on_event(event)
 
     def on_key(self, event: events.Key) -> None:
-        """Tell the queue of a key that nobody below the app wanted."""
-        self.key_queue.key_is_nobodys(event)
+        """Report to the key queue a key that no widget handled."""
+        self.key_queue.key_unhandled(event)
 
     def on_one_reader_gone(self) -> None:
-        """Hang up: a terminal that is not the process's own closes without a signal."""
+        """Hang up, because a terminal that is not the controlling terminal closes without a signal."""
         self.lifecycle.hang_up()
 
     # Commands.
 
     def _run_command(self, name: str) -> None:
         command = BY_NAME[name]
-        if reason := command.disabled(self.situation()):
-            self.say(reason)
+        if reason := command.disabled(self.command_context()):
+            self.show_message(reason)
         elif self.key_queue.may_begin(command):
             work = self.lifecycle.handlers.by_command[name]()
-            self.key_queue.began(command, do(self, work, f"command-{name}"))
+            self.key_queue.track(command, do(self, work, f"command-{name}"))
 
     def _report_bug(self, error: Exception) -> int:
-        """Write down a bug in the drawing, and say so once the screen has closed."""
+        """Write a crash report for a bug that ends the app, and mention it once the screen has closed."""
         path = write_report(error, self.launch.root)
-        self.last_word = (
-            f"the screen failed, {described(error)}. This is a bug in ralph; "
-            f"what was done so far is safe in .ralph/. The details are in {path}."
+        self.exit_message = (
+            f"the screen crashed: {error_line(error)}. This is a bug in ralph. "
+            f"All progress is saved in .ralph/. The details are in {path}."
         )
         return ExitCode.ERROR
 
     async def action_quit(self) -> None:
-        """Quit as the command does: Textual's own way out asks, too."""
+        """Quit as the command does, so that Textual's own way out also asks."""
         self.action_invoke("quit")
 
     def action_help_quit(self) -> None:
@@ -162,33 +166,37 @@ class RalphApp(Host):
             return
         self._warned = True
         self.set_timer(2.0, self._forget_warning)
-        self.say("Press ctrl+c again to quit.")
+        self.show_message("Press ctrl+c again to quit.")
 
     def action_suspend_screen(self) -> None:
-        """Go to the shell on Ctrl+Z, unless the loop would stop with the screen; `fg` returns."""
+        """Suspend to the shell on Ctrl+Z, unless that would also suspend a loop that runs here."""
         if not self.bridge.running:
             self.action_suspend_process()
             return
-        more = " {quit} can leave it running in the background." if self.launch.go_on else ""
-        self.say(self.keys.said("Suspending would hold up the loop, too." + more))
+        more = (
+            " Press {quit} to leave it running in the background."
+            if self.launch.continue_in_background
+            else ""
+        )
+        self.show_message(self.keys.said("Suspending the screen would also pause the loop." + more))
 
     def _forget_warning(self) -> None:
         self._warned = False
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """Return Textual's commands that ralph does not have itself."""
+        """Yield those of Textual's commands that ralph has no command of its own for."""
         for command in super().get_system_commands(screen):
             if command.title in ("Theme", "Maximize", "Minimize"):
                 yield command
 
     def search_themes(self) -> None:
-        """Open Textual's palette of themes, with the chosen one kept."""
+        """Open the theme palette, which saves the chosen theme."""
         from ralph_tui.tui.screens.dialogs.command_palette import open_theme_palette
 
         open_theme_palette(self)
 
     def action_command_palette(self) -> None:
-        """Open the palette by Textual's own key for it, too."""
+        """Open ralph's palette instead of Textual's."""
         from ralph_tui.tui.screens.dialogs.command_palette import open_palette
 
         open_palette(self)
@@ -196,13 +204,13 @@ class RalphApp(Host):
     # Size.
 
     def on_resize(self, event: events.Resize) -> None:
-        """Check whether there is still room."""
-        self._fit(event.size)
+        """Check whether the terminal is still large enough."""
+        self._check_size(event.size)
 
-    def _fit(self, size: Size) -> None:
-        """Cover the screen when there is no room, and uncover it when there is.
+    def _check_size(self, size: Size) -> None:
+        """Cover the screen when the terminal is too small, and uncover it when it is large enough.
 
-        Also one that has just been opened or closed: a dialog may have been on its way above the cover.
+        Also called after a screen opens or closes, because a dialog may have opened above the cover.
         """
         small, covered = is_too_small(*size), isinstance(self.screen, TooSmall)
         if small and not covered:

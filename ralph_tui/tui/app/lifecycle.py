@@ -1,4 +1,4 @@
-"""Starts and ends the loop with the screen: what is loaded when, running or watching, signals."""
+"""Starts and stops the loop with the screen: deferred loading, running or watching, signals."""
 
 import asyncio
 import gc
@@ -21,30 +21,30 @@ from ralph_tui.tui.screens.dashboard import Dashboard
 if TYPE_CHECKING:
     from ralph_tui.tui.handlers.table import Handlers
 
-MET_SECONDS = 1.0
-"""The longest that loading the handlers waits for the first look at the project."""
+FIRST_LOOK_SECONDS = 1.0
+"""Longest time that loading the handlers waits until the project is first shown."""
 
 
 class ScreenLifecycle:
     """Runs the loop, or watches the project while none runs here."""
 
     def __init__(self, app: Host, dashboard: Dashboard, *, autostart: bool) -> None:
-        """Run nothing yet; `autostart` begins the loop after the first paint."""
+        """Run nothing yet; `autostart` starts the loop after the first paint."""
         self._app = app
         self._bridge = app.bridge
         self._dashboard = dashboard
         self.refresher = Refresher(
-            app, dashboard, shown=self._look_for_decisions, nothing_runs=self._nothing_runs
+            app, dashboard, shown=self._look_for_decisions, on_idle=self._on_idle
         )
         self.when_finished: Callable[[], Awaitable[bool]] | None = None
         """Awaited once the loop here has ended; returns true when the app is leaving."""
-        self.when_begun: Callable[[], Awaitable[object]] | None = None
-        """Awaited after the first paint, beside everything else."""
+        self.after_first_paint: Callable[[], Awaitable[object]] | None = None
+        """Awaited after the first paint, concurrently with everything else."""
         self._handlers: Handlers | None = None
         self._autostart = autostart
         self._watcher: Worker[None] | None = None
         self.is_hung_up = False
-        """Whether the terminal is gone."""
+        """Whether the terminal has closed."""
 
     @property
     def handlers(self) -> "Handlers":
@@ -57,10 +57,10 @@ class ScreenLifecycle:
         return self._handlers
 
     def begin(self) -> None:
-        """Start, after the first paint, what is slow, and the loop or the watcher."""
-        self._obey_signals()
-        if self.when_begun is not None:
-            do(self._app, self.when_begun(), "begun")
+        """Start the slow imports and the loop or the watcher; called after the first paint."""
+        self._handle_signals()
+        if self.after_first_paint is not None:
+            do(self._app, self.after_first_paint(), "first-paint")
         do(self._app, self._warm_up(), "warm-up")
         if self._autostart:
             self.start_loop()
@@ -68,62 +68,62 @@ class ScreenLifecycle:
             self._start_watching()
 
     async def _warm_up(self) -> None:
-        """Load what was not needed to show the project, once it is shown.
+        """Load what the first frame did not need, once the project is shown.
 
-        What was imported stays for good; a collection that walked through it all took 0.2 s.
+        Imported modules are never freed, so they are frozen: a collection that walked through them took 0.2 s.
         """
         gc.freeze()
         with suppress(TimeoutError):
-            await asyncio.wait_for(self.refresher.met.wait(), MET_SECONDS)
-        handlers = await self._loaded()
+            await asyncio.wait_for(self.refresher.first_shown.wait(), FIRST_LOOK_SECONDS)
+        handlers = await self._load_handlers()
         await asyncio.to_thread(self._app.launch.warm_up)
-        # The first diff would hold the screen for the tenth of a second in which Pygments finds its languages.
+        # Pygments needs 0.1 s to find its lexers; without this the first diff would block the screen for that long.
         await asyncio.to_thread(code_lines, "", "code.py")
         gc.freeze()
         if not self._autostart:
-            await handlers.start.look_around()
+            await handlers.start.show_readiness()
 
-    async def _loaded(self) -> "Handlers":
+    async def _load_handlers(self) -> "Handlers":
         await asyncio.to_thread(import_module, "ralph_tui.tui.handlers.table")
         return self.handlers
 
     def _look_for_decisions(self) -> None:
-        """Open what waits for the person, once the handlers are loaded."""
+        """Open a pending question or approval, once the handlers are loaded."""
         if self._handlers is not None:
-            self._handlers.decisions.look()
+            self._handlers.decisions.check()
 
-    def _nothing_runs(self) -> None:
-        """Offer to start a run."""
+    def _on_idle(self) -> None:
+        """Offer to start a run, because none runs."""
         do(self._app, self._offer(), "starting")
 
     async def _offer(self) -> None:
         """Offer to start a run, once the handlers are loaded."""
-        handlers = await self._loaded()
-        await handlers.start.look()
+        handlers = await self._load_handlers()
+        await handlers.start.offer_request()
 
-    def _obey_signals(self) -> None:
+    def _handle_signals(self) -> None:
         """Stop the loop and leave on SIGTERM and SIGHUP; on a second signal, leave at once."""
         loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGTERM, self._end, signal.SIGTERM)
+        loop.add_signal_handler(signal.SIGTERM, self._leave_on_signal, signal.SIGTERM)
         loop.add_signal_handler(signal.SIGHUP, self.hang_up)
 
-    def _end(self, number: int) -> None:
+    def _leave_on_signal(self, number: int) -> None:
         do(self._app, self.handlers.quit.leave_now(ENDED_BY[number]), "signal")
 
     def hang_up(self) -> None:
-        """Leave because the terminal is gone. Kernel, shell and writer may all report it; only the first counts."""
+        """Leave because the terminal has closed. The kernel, shell and writer may all report that; only the first counts."""
         if not self.is_hung_up:
             self.is_hung_up = True
-            self._end(signal.SIGHUP)
+            self._leave_on_signal(signal.SIGHUP)
 
     def start_loop(self, request: str = "", *, replans: bool = False) -> None:
-        """Run the loop: for a new request, to plan again with feedback, or on with the plan; the watcher stops.
+        """Run the loop for a new request, to replan with feedback, or to continue the plan; the watcher stops.
 
-        On a page of a browser it runs in a process of its own, because pages are closed without a word.
+        In a browser the loop runs in a process of its own, because a page may be closed at any time.
         """
         app = self._app
-        if app.is_web and app.launch.go_on is not None:
-            do(app, self.handlers.quit.run_elsewhere(request, replans=replans), "elsewhere")
+        if app.is_web and app.launch.continue_in_background is not None:
+            do(app, self.handlers.quit.run_in_background(request, replans=replans), "elsewhere")
             return
         self._bridge.begin()
         app.view = self._bridge.view
@@ -139,7 +139,7 @@ class ScreenLifecycle:
         self.flush()
         then, self.when_finished = self.when_finished, None
         if then is None or not await then():
-            self._nothing_runs()
+            self._on_idle()
             self._start_watching()
 
     def watch_again(self) -> None:
@@ -154,7 +154,7 @@ class ScreenLifecycle:
         self._watcher = do(self._app, self._bridge.watch(), "watch")
 
     def flush(self) -> None:
-        """Show what has happened by now."""
+        """Show the events so far."""
         self.refresher.flush()
 
     def exit_when_finished(self) -> None:

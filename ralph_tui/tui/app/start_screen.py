@@ -1,4 +1,4 @@
-"""The screen of a folder that is no project yet: what is here, one input, and what each key will do."""
+"""The start screen, shown in a folder that is not a project yet: facts, one input, and what each key does."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -27,11 +27,11 @@ from ralph_tui.tui.theme.themes import RALPH_DARK, THEMES, shown_as
 from ralph_tui.tui.widgets.file_completion import WritingLine
 
 _MOST_ROWS = 60
-"""Tasks of each kind that a preview lists."""
+"""Maximum number of tasks of each kind that a preview lists."""
 
-_EMPTY = "Say what to build first, or press ctrl+s to only set ralph up."
-_TYPED = "Your request is not sent yet. Press {key} again to {what}."
-_UNUSED = "The request you typed is not sent: the plan says what to build."
+_EMPTY = "Describe what to build first, or press ctrl+s to set up ralph only."
+_TYPED = "Your request has not been sent. Press {key} again to {what}."
+_UNUSED = "The request you typed will not be sent, because the plan defines what to build."
 _TONES = {
     Tone.OK: "$text-success",
     Tone.WARN: "$text-warning",
@@ -47,8 +47,8 @@ class ForeignPlan:
     """Another tool's plan in the folder.
 
     Attributes:
-        name: Its file, relative to the folder.
-        look: Reads it and returns what an import would do; blocks and writes nothing. Raises `RalphError`.
+        name: The plan's file, relative to the folder.
+        look: Returns what an import would do. Blocks, writes nothing, and may raise `RalphError`.
     """
 
     name: str
@@ -57,15 +57,15 @@ class ForeignPlan:
 
 @dataclass(frozen=True)
 class StartFacts:
-    """What the screen says about the folder.
+    """What the screen shows about the folder.
 
     Attributes:
-        place: The folder, as a person writes it.
-        facts: What is here and what a run would use, by label.
-        files: Files that are written.
-        missing: What a run needs and does not have; empty when nothing is missing.
-        plan: Another tool's plan that can be imported; None where there is none.
-        offers_git: Whether the folder is in no repository and `git init` could make one.
+        place: The folder's path, as a person writes it.
+        facts: What was found and what a run would use, by label.
+        files: Files that setting up would write.
+        missing: What a run needs and lacks; empty when nothing is missing.
+        plan: Another tool's plan that can be imported, or None.
+        offers_git: Whether the folder is in no repository, so that `git init` could create one.
         root: The folder, whose files a request may name.
     """
 
@@ -80,12 +80,12 @@ class StartFacts:
 
 @dataclass(frozen=True)
 class StartChoice:
-    """What the person wants: ralph set up, and what comes with it.
+    """What the person chose.
 
     Attributes:
         request: What to build; empty to start nothing.
-        plan: The import that was looked at and agreed to; None for none.
-        makes_git: Whether `git init` makes a repository.
+        plan: The import that the person previewed and accepted, or None.
+        makes_git: Whether to create a repository with `git init`.
     """
 
     request: str = ""
@@ -94,7 +94,7 @@ class StartChoice:
 
 
 class StartScreen(App[StartChoice]):
-    """Asks what to build; ends with the person's choice, or with None to change nothing."""
+    """Asks what to build; returns the person's choice, or None to change nothing."""
 
     TITLE = "ralph"
     CSS_PATH = STYLES / "start.tcss"
@@ -104,7 +104,7 @@ class StartScreen(App[StartChoice]):
         Binding("ctrl+s", "only_set_up", priority=True),
         Binding("ctrl+t", "look_at_plan", priority=True),
         Binding("ctrl+g", "toggle_git", priority=True),
-        Binding("escape", "leave"),  # the list of files takes it first
+        Binding("escape", "leave"),  # the list of files handles it first
         Binding("ctrl+q,ctrl+c", "leave", priority=True),
     ]
 
@@ -112,8 +112,8 @@ class StartScreen(App[StartChoice]):
         """Show what was found.
 
         Args:
-            found: What to say.
-            theme: The theme in the settings; an unknown one is ralph's own.
+            found: The facts to show.
+            theme: The theme in the settings; ralph's own is used for an unknown one.
         """
         super().__init__()
         self.root = found.root
@@ -138,133 +138,135 @@ class StartScreen(App[StartChoice]):
                 yield from _fact("Git", self._git(), "git")
             if found.missing:
                 yield Static(Content(inert(found.missing)), id="missing")
-            yield WritingLine("What should be built? (@ names a file)", "request", REQUEST)
+            yield WritingLine(
+                "What should Ralph build? (type @ to name a file)", "request", REQUEST
+            )
             yield Static(Content(self._next()), id="next")
         yield Static(self._keys(), classes="keys")
 
     def _git(self) -> str:
         if self._makes_git:
-            return "no repository yet; `git init` makes one (^g leaves it out)"
-        return "no repository, and none will be made (^g makes one)"
+            return "no repository, `git init` will create one (^g to skip)"
+        return "no repository, none will be created (^g to create one)"
 
     def _next(self) -> str:
         return (
-            f"Enter {_listed([*self._sets_up(), 'begins'])}: the model reads the project and asks "
-            "what is unclear. You approve the specs and the plan before anything is built."
+            f"Enter {_listed([*self._sets_up(), 'starts the run'])}. The model reads the project and asks "
+            "about anything unclear. You approve the specs and the plan before anything is built."
         )
 
     def _sets_up(self) -> list[str]:
-        """Return what setting up does, as phrases."""
+        """Return the steps of setting up, as phrases."""
         git = ["runs `git init`"] if self._makes_git else []
         files = self._found.files
         return [*git, f"writes {' and '.join(files)}"] if files else git
 
     def _keys(self) -> Content:
         plan = (("^t", "import the plan"),) if self._found.plan else ()
-        return _keys(("enter", "set up and begin"), ("^s", "only set up"), *plan, ("esc", "leave"))
+        return _keys(("enter", "set up and start"), ("^s", "set up only"), *plan, ("esc", "quit"))
 
     def on_mount(self) -> None:
-        """Wait for the request."""
+        """Focus the request."""
         self._input.focus()
 
     @property
     def _input(self) -> WritingLine:
         return self.screen_stack[0].query_one(WritingLine)
 
-    def say(self, text: str) -> None:
-        """Show a sentence below the input; an empty one shows what enter does."""
+    def show_message(self, text: str) -> None:
+        """Show a sentence below the input; for an empty one, what Enter does."""
         self.screen_stack[0].query_one("#next", Static).update(Content(inert(text) or self._next()))
 
     def on_input_changed(self) -> None:
-        """Take back a question about the text, now that the person continues typing."""
+        """Withdraw the warning about an unsent request, because the person continues typing."""
         if self._asked:
             self._asked = ""
-            self.say("")
+            self.show_message("")
 
     def on_input_submitted(self, message: Input.Submitted) -> None:
-        """End with the request; an empty one costs money for nothing."""
+        """Exit with the request; refuse an empty one, which would spend money on nothing."""
         if request := message.value.strip():
             self.exit(StartChoice(request, makes_git=self._makes_git))
         else:
-            self.say(_EMPTY)
+            self.show_message(_EMPTY)
 
     def action_only_set_up(self) -> None:
-        """End without a request."""
-        if not self._looks and self._may_drop("ctrl+s", "set ralph up without it"):
+        """Exit without a request."""
+        if not self._is_previewing and self._may_drop("ctrl+s", "set up ralph without it"):
             self.exit(StartChoice(makes_git=self._makes_git))
 
     def action_toggle_git(self) -> None:
-        """Make a repository, or do not."""
-        if self._found.offers_git and not self._looks:
+        """Toggle whether a repository is created."""
+        if self._found.offers_git and not self._is_previewing:
             self._makes_git = not self._makes_git
             self.query_one("#git", Static).update(self._git())
-            self.say("")
+            self.show_message("")
 
     def action_look_at_plan(self) -> None:
         """Show what an import of the plan would do."""
         plan = self._found.plan
-        if plan is not None and not self._looks:
-            self.say(f"Reading {plan.name}…")
-            self._look(plan)
+        if plan is not None and not self._is_previewing:
+            self.show_message(f"Reading {plan.name}…")
+            self._read_plan(plan)
 
     @work(thread=True, exclusive=True)
-    def _look(self, plan: ForeignPlan) -> None:
+    def _read_plan(self, plan: ForeignPlan) -> None:
         try:
             preview = plan.look()
         except RalphError as error:
             if not get_current_worker().is_cancelled:
-                self.call_from_thread(self.say, f"{error.message} {error.hint}")
+                self.call_from_thread(self.show_message, f"{error.message} {error.hint}")
             return
         if not get_current_worker().is_cancelled:
             self.call_from_thread(self._show, preview)
 
     def _show(self, preview: ImportPreview) -> None:
-        self.say("")
-        told = _UNUSED if self._input.value.strip() else ""
+        self.show_message("")
+        warning = _UNUSED if self._input.value.strip() else ""
 
-        self.push_screen(PlanPreview(preview, self._sets_up(), told), self._decided)
+        self.push_screen(PlanPreview(preview, self._sets_up(), warning), self._decided)
 
     def _decided(self, plan: ImportPreview | None) -> None:
         if plan is not None:
             self.exit(StartChoice(plan=plan, makes_git=self._makes_git))
 
     @property
-    def _looks(self) -> bool:
+    def _is_previewing(self) -> bool:
         return isinstance(self.screen, PlanPreview)
 
     def action_leave(self) -> None:
-        """Close the preview, or end and change nothing."""
+        """Close the preview, or exit and change nothing."""
         if isinstance(self.screen, PlanPreview):
             self.screen.dismiss(None)
-        elif self._may_drop("esc", "leave without it"):
+        elif self._may_drop("esc", "discard it and quit"):
             self.exit(None)
 
     def _may_drop(self, key: str, what: str) -> bool:
-        """Return whether the typed text may be dropped: there is none, or the person was asked."""
+        """Return whether the typed text may be dropped: it is empty, or the person confirmed with the same key."""
         if not self._input.value.strip() or self._asked == key:
             return True
         self._asked = key
-        self.say(_TYPED.format(key=key, what=what))
+        self.show_message(_TYPED.format(key=key, what=what))
         return False
 
 
 class PlanPreview(Screen[ImportPreview | None]):
-    """Shows what an import would do; returns it when the person wants it."""
+    """Shows what an import would do; returns the preview if the person accepts it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter,ctrl+y", "agree")]
 
-    def __init__(self, preview: ImportPreview, sets_up: list[str], told: str) -> None:
+    def __init__(self, preview: ImportPreview, sets_up: list[str], warning: str) -> None:
         """Show this preview.
 
         Args:
-            preview: What would happen.
-            sets_up: What setting up ralph does, as phrases.
-            told: What else the person must know; empty for nothing.
+            preview: What the import would do.
+            sets_up: The steps of setting up, as phrases.
+            warning: A further sentence for the person, or an empty string.
         """
         super().__init__()
         self._preview = preview
         self._sets_up = sets_up
-        self._told = told
+        self._warning = warning
 
     def compose(self) -> ComposeResult:
         """Lay out the tables and the keys."""
@@ -276,31 +278,29 @@ class PlanPreview(Screen[ImportPreview | None]):
         ]
         with VerticalScroll():
             yield Static(Content(f"Import {inert(import_heading(preview))}?"), id="headline")
-            yield Static(Content(inert(self._what())), id="place")
+            yield Static(Content(inert(self._summary())), id="place")
             yield Static(Content("\n").join(lines))
         agree = (("enter", "set up and import"),) if preview.changes_plan else ()
         yield Static(_keys(*agree, ("↑↓", "scroll"), ("esc", "back")), classes="keys")
 
-    def _what(self) -> str:
+    def _summary(self) -> str:
         if not self._preview.changes_plan:
-            return "There is nothing to import in it."
+            return "This plan has nothing to import."
         does = _listed([*self._sets_up, "imports these tasks"])
-        return (
-            f"Enter {does}. The file stays as it is, and no model is called. {self._told}".strip()
-        )
+        return f"Enter {does}. The file is not changed, and no model is called. {self._warning}".strip()
 
     def on_mount(self) -> None:
-        """Scroll with the keys."""
+        """Focus the text, so that keys scroll it."""
         self.query_one(VerticalScroll).focus()
 
     def action_agree(self) -> None:
-        """Import, where there is anything to import."""
+        """Accept the import, if it changes the plan."""
         if self._preview.changes_plan:
             self.dismiss(self._preview)
 
 
 def _fact(label: str, text: str, name: str | None = None) -> ComposeResult:
-    """Lay out a label and its text, which is folded beside it."""
+    """Lay out a label and its text, which wraps beside it."""
     with Horizontal(classes="fact"):
         yield Static(Content(label), classes="label")
         yield Static(Content(inert(text)), id=name)
@@ -312,7 +312,7 @@ def _listed(does: list[str]) -> str:
 
 
 def _keys(*keys: tuple[str, str]) -> Content:
-    """Return the line of keys."""
+    """Return the line that lists the keys."""
     return Content("   ").join(
         Content.assemble((key, "bold $text-primary"), f" {words}") for key, words in keys
     )

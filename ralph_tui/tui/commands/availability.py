@@ -1,7 +1,4 @@
-"""Tells why a command cannot be used now, and which word the footer has for it. Pure functions.
-
-A docstring names the condition; where it does not hold, the function returns a sentence, else nothing.
-"""
+"""Pure functions that return why a command cannot be used now, and which label the footer shows for it."""
 
 from collections.abc import Callable
 
@@ -9,39 +6,39 @@ from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import ApprovalKind
 from ralph_tui.domain.view.loop_view import RunState
 from ralph_tui.present.board.board_rows import why_not_build
-from ralph_tui.tui.commands.context import CommandContext, goes_on_at
+from ralph_tui.tui.commands.context import CommandContext
 
 Reason = Callable[[CommandContext], str]
-"""Why a command cannot be used now; empty when it can."""
+"""Returns why a command cannot be used now, or an empty string if it can."""
 
 
 def always(_: CommandContext) -> str:
-    """Never disabled."""
+    """Return no reason: the command can always be used."""
     return ""
 
 
 def no_loop(now: CommandContext) -> str:
-    """A loop must run."""
+    """Return a reason unless a loop runs."""
     return "" if now.running else now.keys.said(_NO_LOOP)
 
 
-_NO_LOOP = "No loop is running here; press {build} to start one."
+_NO_LOOP = "No loop is running here. Press {build} to start one."
 
 
 def not_running(now: CommandContext) -> str:
-    """None may run yet."""
+    """Return a reason if a loop runs already, or the project cannot be used."""
     if now.view.elsewhere is not None:
-        return f"The loop is already running, in process {now.view.elsewhere.pid}."
+        return f"The loop is already running in process {now.view.elsewhere.pid}."
     if now.running:
         return "The loop is already running."
     if now.view.trouble:
-        return f"Nothing can be built: {now.view.trouble}"
-    return "" if now.view.is_known or now.ended else "The project is still being read."
+        return f"Cannot start building. {now.view.trouble}"
+    return "" if now.view.is_known or now.ended else "The project is still loading."
 
 
 def cannot_build(now: CommandContext) -> str:
-    """None runs yet, and there is something to do for one."""
-    wrong = f"Nothing can be built: {now.view.unworkable}" if now.view.unworkable else ""
+    """Return a reason if a loop runs already, or there is nothing to build."""
+    wrong = f"Cannot start building. {now.view.unworkable}" if now.view.unworkable else ""
     return not_running(now) or wrong or now.keys.said(why_not_build(now.view, now.request))
 
 
@@ -59,39 +56,39 @@ def is_empty(now: CommandContext) -> bool:
 
 
 def cannot_pause(now: CommandContext) -> str:
-    """It runs and does not stop already."""
+    """Return a reason unless a loop runs and is not stopping."""
     if now.state is RunState.STOPPING:
-        return "The loop is stopping already."
+        return "The loop is already stopping."
     return no_loop(now)
 
 
 def cannot_resume(now: CommandContext) -> str:
-    """Something is paused."""
+    """Return a reason unless the loop is paused or pausing."""
     waiting = now.state in (RunState.PAUSED, RunState.PAUSING)
-    return no_loop(now) or ("" if waiting else "Nothing is paused.")
+    return no_loop(now) or ("" if waiting else "The loop is not paused.")
 
 
 def cannot_skip(now: CommandContext) -> str:
-    """The task can be blocked."""
+    """Return a reason unless there is a task that can be blocked."""
     if now.task is None:
-        return "Select a task on the board first; no task is in progress."
+        return "Select a task on the board first. None is in progress."
     if now.task.status is TaskStatus.COMPLETE:
-        return f"Task {now.task.id} is complete already."
-    return f"Task {now.task.id} is blocked already." if _is_blocked(now) else ""
+        return f"Task {now.task.id} is already complete."
+    return f"Task {now.task.id} is already blocked." if _is_blocked(now) else ""
 
 
 def cannot_hold(now: CommandContext) -> str:
-    """The task is held, or may be."""
+    """Return a reason unless the task is on hold or may be put on hold."""
     if now.task is not None and now.task.held:
         return ""
     reason = cannot_change(now)
     if not reason and now.task is not None and _is_blocked(now):
-        return f"Task {now.task.id} is blocked, so it is not chosen."
+        return f"Task {now.task.id} is blocked, so a hold has no effect."
     return reason
 
 
 def cannot_retry(now: CommandContext) -> str:
-    """The task is blocked."""
+    """Return a reason unless the task is blocked."""
     if now.task is None:
         return "Select a blocked task on the board first."
     return "" if _is_blocked(now) else "Only a blocked task can be retried."
@@ -111,7 +108,7 @@ def pause_label(now: CommandContext) -> str:
 
 
 def build_label(now: CommandContext) -> str:
-    """Return the word while no loop runs."""
+    """Return the label while no loop runs."""
     return "" if now.running else "build"
 
 
@@ -123,90 +120,88 @@ def stop_label(now: CommandContext) -> str:
 
 
 def nothing_waits(now: CommandContext) -> str:
-    """A question or a decision waits."""
-    return "" if now.waiting else "Nothing waits for you."
+    """Return a reason unless a question or an approval is pending."""
+    return "" if now.waiting else "Nothing needs your answer."
 
 
 def answer_label(now: CommandContext) -> str:
-    """Return the word while something waits for the person."""
+    """Return the label while a question or an approval is pending."""
     return "answer" if now.waiting else ""
 
 
 def no_limit(now: CommandContext) -> str:
-    """The loop waits for a time."""
-    return "" if _counts_down(now) else "The loop does not wait for a limit or a cool-down."
+    """Return a reason unless the loop waits for a limit or a cool-down."""
+    return "" if _counts_down(now) else "The loop is not waiting for a limit or a cool-down."
 
 
 def hurry_label(now: CommandContext) -> str:
-    """Return the word while the loop waits for a time."""
-    return "try now" if _counts_down(now) else ""
+    """Return the label while the loop waits for a limit or a cool-down."""
+    return "retry now" if _counts_down(now) else ""
 
 
 def _counts_down(now: CommandContext) -> bool:
-    return now.running and goes_on_at(now.view) is not None
+    return now.running and now.view.resumes_at is not None
 
 
 def no_request(now: CommandContext) -> str:
-    """A request can be typed here, now."""
+    """Return a reason unless a request can be typed here and now."""
     if not now.takes_requests:
-        return 'A request cannot be typed here; use ralph run "what to build".'
+        return 'You cannot enter a request here. Use ralph run "what to build".'
     return not_running(now)
 
 
 def request_label(now: CommandContext) -> str:
-    """Return the word while a request can be typed."""
+    """Return the label while a request can be typed."""
     return "" if no_request(now) else "new request"
 
 
 def cannot_replan(now: CommandContext) -> str:
-    """The plan can be made again here, and nothing works on it."""
+    """Return a reason unless the plan can be replaced here and no loop works on it."""
     approval = now.view.approval
     if now.running and approval is not None and approval.kind is ApprovalKind.PLAN:
         return now.keys.said(
-            "The plan waits for you: {answer} opens it, to send it back with a reason."
+            "The plan needs your approval. Press {answer} to review it or request changes."
         )
     if now.running:
-        return now.keys.said(
-            "The loop is running; {stop} stops it, then you can make the plan again."
-        )
-    if not now.plans_anew:
-        return 'The plan cannot be made again here; use ralph regenerate-plan "what to change".'
+        return now.keys.said("The loop is running. Press {stop} to stop it, then replan.")
+    if not now.can_replan:
+        return 'You cannot replan here. Use ralph regenerate-plan "what to change".'
     return not_running(now)
 
 
 def no_plan(now: CommandContext) -> str:
-    """The plan was read."""
+    """Return a reason unless the plan was read."""
     if now.view.trouble:
-        return f"Nothing can be added: {now.view.trouble}"
-    return "" if now.view.is_known else "The project is still being read."
+        return f"Cannot change the plan. {now.view.trouble}"
+    return "" if now.view.is_known else "The project is still loading."
 
 
 def cannot_undo(now: CommandContext) -> str:
-    """No loop runs, and the task was worked on."""
+    """Return a reason unless the task was worked on and no loop runs."""
     if now.task is None:
         return "Select a task on the board first."
     if now.running:
-        return now.keys.said("The loop is running; {stop} stops it, then you can undo.")
+        return now.keys.said("The loop is running. Press {stop} to stop it, then undo.")
     task = now.task
     is_begun = task.actual_tokens_used is not None or task.status is TaskStatus.COMPLETE
-    return "" if is_begun or task.begun is not None else f"No work on {now.task.id} to undo."
+    return "" if is_begun or task.begun is not None else f"Task {now.task.id} has no work to undo."
 
 
 def cannot_import(now: CommandContext) -> str:
-    """A plan can be imported here, and the project was read."""
+    """Return a reason unless a plan can be imported here and the project was read."""
     if not now.imports:
-        return "A plan cannot be imported here; use ralph import FILE."
+        return "You cannot import a plan here. Use ralph import FILE."
     return no_plan(now)
 
 
 def import_label(now: CommandContext) -> str:
-    """Return the word while there is no plan, and one could be imported."""
+    """Return the label while there is no plan and one could be imported."""
     return "import" if now.imports and is_empty(now) else ""
 
 
 def cannot_change(now: CommandContext) -> str:
-    """There is a task, and it is not complete."""
+    """Return a reason unless there is a task that is not complete."""
     if now.task is None:
         return "Select a task on the board first."
     complete = now.task.status is TaskStatus.COMPLETE
-    return f"Task {now.task.id} is complete already." if complete else ""
+    return f"Task {now.task.id} is already complete." if complete else ""

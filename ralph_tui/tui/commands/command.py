@@ -9,27 +9,27 @@ from ralph_tui.tui.commands.context import CommandContext
 
 
 class Leads(Enum):
-    """Where a command leads, which decides what becomes of keys typed right after its own."""
+    """Where a command leads, which decides what happens to keys typed right after its own."""
 
     NOWHERE = "nowhere"
-    """The keys are commands at once."""
+    """Nothing opens; the keys run commands at once."""
     FIELD = "field"
-    """The keys wait, and only a field to type in gets them."""
+    """A text field gets the focus; the keys wait, and only a field receives them."""
     DIALOG = "dialog"
-    """A dialog opens, one at a time; the keys wait, and only a field in it gets them."""
+    """A dialog opens, one at a time; the keys wait, and only a field in it receives them."""
     VIEW = "view"
-    """A screen opens, one at a time; the keys wait and are commands of that screen."""
+    """A screen opens, one at a time; the keys wait, and run commands of that screen."""
     PLACE = "place"
-    """The keys wait and are commands of the place that has the focus then."""
+    """The focus moves; the keys wait, and run commands of the place that then has the focus."""
 
     @property
     def opens(self) -> bool:
-        """Whether a screen opens: only one does at a time."""
+        """Whether a screen opens; only one may open at a time."""
         return self in (Leads.DIALOG, Leads.VIEW)
 
     @property
     def keeps_keys(self) -> bool:
-        """Whether keys that were typed ahead are still commands."""
+        """Whether keys that were typed ahead may run commands."""
         return self in (Leads.VIEW, Leads.PLACE)
 
 
@@ -38,18 +38,18 @@ class Command:
     """One thing a person can do.
 
     Attributes:
-        name: Of its handler (`handlers/table.py`) and its binding, so that keys can be remapped.
-        keys: As Textual names them; the first is the one that is shown. Without one, `within` leads to it.
-        title: For the palette and the help, as "Verb thing".
-        help: One sentence.
+        name: The name of its handler (`handlers/table.py`) and its binding, so that keys can be remapped.
+        keys: Textual's key names; the first is shown. A command without keys is found in the menu of `within`.
+        title: The title in the palette and the help, as "Verb thing".
+        help: What it does, in one sentence.
         area: Groups commands in palette, help and docs/keys.md.
-        footer: The short label in the footer, or empty to keep it out.
-        rank: Footer order; when the line is too short, the highest ranks go first.
-        disabled: Why it cannot be used now.
-        label: A footer label that depends on the state.
-        leads: Where it leads, for the keys that are typed right after its own.
+        footer: The short label in the footer; empty to leave it out.
+        rank: The order in the footer; where the line is too short, the highest ranks are left out first.
+        disabled: Returns why it cannot be used now.
+        label: Returns a footer label that depends on the state.
+        leads: Where it leads, which decides about keys typed right after its own.
         on_pages: Whether it works on a page as it does on the dashboard.
-        within: The command that offers it in its menu, for one without a key of its own.
+        within: The command whose menu offers it, if it has no key of its own.
     """
 
     name: str
@@ -66,5 +66,5 @@ class Command:
     within: str = ""
 
     def footer_label(self, now: CommandContext) -> str:
-        """Return the footer's word for it; empty while another command has its place."""
+        """Return its label in the footer; empty to leave it out now."""
         return self.label(now) if self.label else self.footer

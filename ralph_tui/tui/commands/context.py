@@ -1,17 +1,10 @@
-"""Defines what decides whether a command can be used now."""
+"""The state that decides whether a command can be used now."""
 
 from dataclasses import dataclass
-from datetime import datetime
 
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.view.loop_view import ENDED, LoopView, RunState
 from ralph_tui.present.text.key_hints import Keys
-
-
-def goes_on_at(view: LoopView) -> datetime | None:
-    """Return when the loop continues automatically: a limit resets, or an open breaker has cooled down."""
-    cooled = view.breaker.half_open_at if view.breaker.is_cooling else None
-    return view.limit_until or cooled
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,19 +13,19 @@ class CommandContext:
 
     view: LoopView
     keys: Keys
-    """Names keys in reasons."""
+    """Provides the key names that reasons mention."""
     running: bool
-    """A loop is running, here or in the process we are attached to."""
+    """Whether a loop runs, here or in the process the screen is attached to."""
     task: Task | None = None
-    """The task a command about a task means: the board's when it has the focus."""
+    """The task that task commands act on: the board's if it has the focus, else the current one."""
     takes_requests: bool = False
-    """A request can be typed here."""
-    plans_anew: bool = False
-    """The plan can be made again here."""
+    """Whether a request can be typed here."""
+    can_replan: bool = False
+    """Whether the plan can be replaced here."""
     imports: bool = False
-    """A plan of another tool can be imported here."""
+    """Whether another tool's plan can be imported here."""
     request: str | None = None
-    """The request that is not done yet; None while that is not known."""
+    """The request that is not done yet; empty for none, None while unknown."""
 
     @property
     def state(self) -> RunState:
@@ -41,10 +34,10 @@ class CommandContext:
 
     @property
     def waiting(self) -> bool:
-        """Something waits for the person's answer or decision."""
+        """Whether a question or an approval is pending."""
         return bool(self.view.questions) or self.view.approval is not None
 
     @property
     def ended(self) -> bool:
-        """A run ended and none has begun since."""
+        """Whether a run has ended and none has started since."""
         return self.state in ENDED

@@ -1,4 +1,4 @@
-"""Reads the keys of the settings and checks them against the commands."""
+"""Parses the keys in the settings and checks them against the commands."""
 
 import unicodedata
 from collections.abc import Iterable, Mapping
@@ -22,7 +22,7 @@ _NAMED = frozenset(
         if (name := key.value.rpartition("+")[2]).isalnum() and len(name) > 1
     }
 )
-_SPOKEN = {
+_ALIASES = {
     "esc": "escape",
     "return": "enter",
     "del": "delete",
@@ -30,53 +30,58 @@ _SPOKEN = {
     "pgup": "pageup",
     "pgdn": "pagedown",
 }
-_SAME = {alias: key for key, aliases in KEY_ALIASES.items() for alias in aliases} | {
+_EQUIVALENT = {alias: key for key, aliases in KEY_ALIASES.items() for alias in aliases} | {
     "ctrl+left_square_bracket": "escape"
 }
-"""Keys for which terminals send the same code."""
+"""Keys that terminals send as another key's code."""
 
 _MOVES = frozenset(
     ["up", "down", "j", "k", "g", "G", "home", "end", "pageup", "pagedown", "ctrl+u", "ctrl+d"]
 )
 
 
-def key_written(text: str) -> str:
-    """Return Textual's name of the key that a person wrote, such as S, F5, ctrl+b or ?.
+def parse_key(text: str) -> str:
+    """Return Textual's name for a key as a person writes it, such as S, F5, ctrl+b or ?.
 
     Raises:
-        ConfigError: There is no such key, or it is not to be given away.
+        ConfigError: There is no such key, or it is reserved.
     """
     given = text.strip()
     *modifiers, name = _parts(given)
     held = sorted({modifier.lower() for modifier in modifiers})
-    key = _SPOKEN.get(name.lower(), name) if len(name) > 1 else _character(name)
+    key = _ALIASES.get(name.lower(), name) if len(name) > 1 else _character(name)
     key = key.lower() if key.lower() in _NAMED else key
     if not set(held) <= set(_MODIFIERS) or not _exists(key):
-        raise ConfigError(f"screen.keys: there is no key {given!r}.", _meant(given))
-    if "shift" in held and key not in _NAMED:  # terminals send what it makes
+        raise ConfigError(f"screen.keys: unknown key {given!r}.", _suggestion(given))
+    if "shift" in held and key not in _NAMED:  # terminals send the resulting character
         held.remove("shift")
         key = _capital(key, given)
     if len(key) == 1 and "ctrl" in held:
         key = key.lower()
     whole = "+".join([*held, key])
-    whole = _SAME.get(whole, whole)
-    _refuse_taken(whole)
+    whole = _EQUIVALENT.get(whole, whole)
+    _reject_reserved(whole)
     return whole
 
 
-def _refuse_taken(key: str) -> None:
+def _reject_reserved(key: str) -> None:
     if key == "escape":
-        raise ConfigError("screen.keys: esc always closes what is on top.", "Choose another key.")
+        raise ConfigError(
+            "screen.keys: esc is reserved for closing the top layer.", "Choose another key."
+        )
     if key == "ctrl+c":
-        raise ConfigError("screen.keys: ctrl+c always copies or quits.", "Choose another key.")
+        raise ConfigError(
+            "screen.keys: ctrl+c is reserved for copying and quitting.", "Choose another key."
+        )
     if key in _MOVES:
         raise ConfigError(
-            f"screen.keys: {key_label(key)} moves in lists and texts.", "Choose another key."
+            f"screen.keys: {key_label(key)} is reserved for moving in lists and texts.",
+            "Choose another key.",
         )
 
 
 def _parts(text: str) -> list[str]:
-    """`ctrl++` is a plus, too."""
+    """Split a key at its plus signs; a last one, as in `ctrl++`, is the plus key."""
     return [*filter(None, text[:-1].split("+")), "+"] if text[-1:] == "+" else text.split("+")
 
 
@@ -91,8 +96,8 @@ def _capital(key: str, given: str) -> str:
     if len(key) == len(key.upper()) == 1 and key.upper() != key.lower():
         return key.upper()
     raise ConfigError(
-        f"screen.keys: what {given!r} sends depends on the keyboard.",
-        "Write the sign that it makes, such as ? or !.",
+        f"screen.keys: {given!r} depends on the keyboard layout.",
+        "Write the character that it types, such as ? or !.",
     )
 
 
@@ -105,10 +110,10 @@ def _exists(key: str) -> bool:
         return False
 
 
-def _meant(given: str) -> str:
+def _suggestion(given: str) -> str:
     plus = given.replace("-", "+")
     near = [plus] if plus != given else get_close_matches(given.lower(), _NAMED, 1)
-    return f"Did you mean {near[0]}?" if near else "Name one such as space, S, f5 or ctrl+b."
+    return f"Did you mean {near[0]}?" if near else "Use a key such as space, S, f5 or ctrl+b."
 
 
 Keymap = Mapping[str, tuple[str, ...]]
@@ -118,7 +123,7 @@ NAMES = tuple(DEFAULT_KEYS.of)
 
 
 def keys_of(keymap: Keymap) -> Keys:
-    """Return the keys of all commands, with the person's in the place of the defaults."""
+    """Return the keys of all commands, with the person's instead of the defaults."""
     return Keys({**DEFAULT_KEYS.of, **keymap}, DEFAULT_KEYS.within)
 
 
@@ -126,16 +131,16 @@ def keymap_of(given: Mapping[str, str]) -> Keymap:
     """Return the keys of the commands that the settings change.
 
     Raises:
-        ConfigError: There is no such command or key, it has none, or two commands share one.
+        ConfigError: A command or key does not exist, a command has no key, or two commands share one.
     """
     keymap = {name: _keys(name, text) for name, text in given.items()}
     for together in (COMMANDS, *PAGE_COMMANDS.values()):
-        _refuse_shared(together, keymap)
+        _reject_shared(together, keymap)
     return keymap
 
 
-def _refuse_shared(commands: Iterable[Command], keymap: Keymap) -> None:
-    """Refuse a key of two commands; a page's key may be one of the app's, and is the page's while it is open."""
+def _reject_shared(commands: Iterable[Command], keymap: Keymap) -> None:
+    """Reject a key that two commands share; a page may reuse an app key, which is the page's while it is open."""
     owners: dict[str, str] = {}
     for command in commands:
         name = name_of(command)
@@ -143,7 +148,7 @@ def _refuse_shared(commands: Iterable[Command], keymap: Keymap) -> None:
             other = owners.setdefault(key, name)
             if other != name:
                 raise ConfigError(
-                    f"screen.keys: {key_label(key)} would mean both {other} and {name}.",
+                    f"screen.keys: {key_label(key)} is assigned to both {other} and {name}.",
                     f"Give {other} or {name} another key.",
                 )
 
@@ -152,11 +157,11 @@ def _keys(name: str, text: str) -> tuple[str, ...]:
     if name not in NAMES:
         near = get_close_matches(name, NAMES, 1)
         hint = f"Did you mean {near[0]}?" if near else f"The commands are {', '.join(NAMES)}."
-        raise ConfigError(f"screen.keys: there is no command {name!r}.", hint)
-    written = (key_written(key) for key in text.split(",") if key.strip())
+        raise ConfigError(f"screen.keys: unknown command {name!r}.", hint)
+    written = (parse_key(key) for key in text.split(",") if key.strip())
     keys = tuple(dict.fromkeys(written))
     if not keys:
         raise ConfigError(
-            f"screen.keys: {name} has no key.", "Name one such as space, S, f5 or ctrl+b."
+            f"screen.keys: {name} has no key.", "Use a key such as space, S, f5 or ctrl+b."
         )
     return keys

@@ -9,14 +9,14 @@ from ralph_tui.tui.commands import availability
 from ralph_tui.tui.commands.command import Command, Leads
 
 PAGES = ("iterations", "history", "memory", "why", "settings", "features")
-"""In the order of their keys; each is also the name of the command that opens it."""
+"""The pages in the order of their keys; each name is also that of the command that opens it."""
 
 _SEARCH = (
     Command(
         "search",
         ("slash",),
         "Search",
-        "Find words; enter keeps them.",
+        "Find text, then step through the matches.",
         "",
         "search",
         3,
@@ -32,7 +32,7 @@ _SHARE = Command(
     "share",
     ("Y",),
     "Copy all or export",
-    "Copy everything that is shown, or write it to a file.",
+    "Copy everything shown, or save it to a file.",
     "",
     leads=Leads.DIALOG,
 )
@@ -40,14 +40,12 @@ _EXPORT = Command(
     "export",
     (),
     "Export",
-    "Write what is shown to .ralph/exports.",
+    "Save everything shown to .ralph/exports.",
     "",
     leads=Leads.FIELD,
     within="share",
 )
-_COPY_ALL = Command(
-    "copy_all", (), "Copy everything", "Copy everything that is shown.", "", within="share"
-)
+_COPY_ALL = Command("copy_all", (), "Copy everything", "Copy everything shown.", "", within="share")
 
 
 def _of(area: str, *commands: Command) -> tuple[Command, ...]:
@@ -55,7 +53,7 @@ def _of(area: str, *commands: Command) -> tuple[Command, ...]:
 
 
 def name_of(command: Command) -> str:
-    """Return the command's name in the settings: a page's own begin with the page, such as history.export."""
+    """Return the command's name in the settings; commands of a page start with its name, as in history.export."""
     page = command.area.lower()
     return f"{page}.{command.name}" if page in PAGES else command.name
 
@@ -64,23 +62,23 @@ PAGE_COMMANDS: dict[str, tuple[Command, ...]] = {
     "iterations": _of(
         "Iterations",
         Command(
-            "play", ("space",), "Replay or hold",
-            "Play the iteration as it went, or hold; long silences are shortened.", "", "replay", 1,
+            "play", ("space",), "Replay or pause",
+            "Replay the iteration, or pause the replay. Long gaps are shortened.", "", "replay", 1,
         ),
-        Command("faster", ("plus",), "Faster", "Replay at 2, 5 or 10 times the pace.", "", "faster", 4),
-        Command("slower", ("minus",), "Slower", "Replay at 5 or 2 times the pace, down to the real one.", ""),
-        Command("rewind", ("0",), "From the start", "Replay from the beginning.", ""),
-        Command("whole", ("full_stop",), "Show it whole", "End the replay and show everything.", ""),
-        Command("look", ("v",), "Next view", "Activity, changes, summary.", "", "view", 2),
+        Command("faster", ("plus",), "Faster", "Replay at 2, 5 or 10 times the speed.", "", "faster", 4),
+        Command("slower", ("minus",), "Slower", "Replay at 5 or 2 times the speed, or at the original speed.", ""),
+        Command("rewind", ("0",), "Restart the replay", "Replay from the beginning.", ""),
+        Command("whole", ("full_stop",), "Show everything", "End the replay and show everything.", ""),
+        Command("look", ("v",), "Next view", "Switch between activity, changes and summary.", "", "view", 2),
         *_SEARCH,
         Command(
             "filter", ("F",), "Filter", "Filter: all, tool calls, problems, messages.", "", "filter", 5
         ),
-        Command("newer", ("right_square_bracket",), "Newer iteration", "The one after this.", ""),
-        Command("older", ("left_square_bracket",), "Older iteration", "The one before this.", ""),
-        Command("open", ("enter",), "Open", "From the list to its contents; the whole of an entry.", "", "open", 0, leads=Leads.PLACE),
+        Command("newer", ("right_square_bracket",), "Newer iteration", "Select the next newer iteration.", ""),
+        Command("older", ("left_square_bracket",), "Older iteration", "Select the next older iteration.", ""),
+        Command("open", ("enter",), "Open", "Open the selected iteration, or the selected entry in full.", "", "open", 0, leads=Leads.PLACE),
         Command(
-            "undo", ("u",), "Undo iteration", "Restore the files from before it; shows first what would change.", "",
+            "undo", ("u",), "Undo iteration", "Restore the files from before the iteration, after showing what will change.", "",
             leads=Leads.DIALOG,
         ),
         Command("copy", ("y",), "Copy", "Copy the selected entry, the changes or the summary.", ""),
@@ -90,17 +88,17 @@ PAGE_COMMANDS: dict[str, tuple[Command, ...]] = {
     ),
     "history": _of(
         "History",
-        Command("look", ("v",), "Next view", "Plots, sessions, metrics.", "", "view", 1),
-        Command("open", ("enter",), "Open", "Walk through the selected iteration.", "", "open", 0, leads=Leads.PLACE),
+        Command("look", ("v",), "Next view", "Switch between plots, sessions and metrics.", "", "view", 1),
+        Command("open", ("enter",), "Open", "Open the selected iteration.", "", "open", 0, leads=Leads.PLACE),
         *_SEARCH,
-        Command("export", (), "Export", "Write it as CSV, JSON or Markdown.", "", "export", 2, leads=Leads.FIELD, within="share"),
-        Command("copy", ("y",), "Copy", "Copy the selected session, the metrics, or the plots' numbers.", "", "copy", 4),
+        Command("export", (), "Export", "Save the history as CSV, JSON or Markdown.", "", "export", 2, leads=Leads.FIELD, within="share"),
+        Command("copy", ("y",), "Copy", "Copy the selected session, the metrics or the plotted values.", "", "copy", 4),
         _SHARE,
         _COPY_ALL,
     ),
     "memory": _of(
         "Memory",
-        Command("open", ("enter",), "Open", "From the list to the text.", "", "open", 0, leads=Leads.PLACE),
+        Command("open", ("enter",), "Open", "Open the selected text.", "", "open", 0, leads=Leads.PLACE),
         *_SEARCH,
         Command("edit", ("e",), "Edit", "Open the file in $VISUAL or $EDITOR.", "", "edit", 1, leads=Leads.DIALOG),
         Command("copy", ("y",), "Copy", "Copy the whole text.", "", "copy", 4),
@@ -110,23 +108,23 @@ PAGE_COMMANDS: dict[str, tuple[Command, ...]] = {
     ),
     "why": _of(
         "Why",
-        Command("look", ("v",), "Next view", "Now, guard log, breaker.", "", "view", 1),
+        Command("look", ("v",), "Next view", "Switch between now, guard log and breaker.", "", "view", 1),
         *_SEARCH,
         Command(
             "reset_breaker", ("R",), "Reset the breaker",
-            "Close the circuit breaker; asks for the reason, which is kept.", "", "reset breaker", 2,
+            "Close the circuit breaker. Asks for a reason and records it.", "", "reset breaker", 2,
             leads=Leads.FIELD,
         ),
-        Command("copy", ("y",), "Copy", "Copy what is shown.", "", "copy", 4),
+        Command("copy", ("y",), "Copy", "Copy everything shown.", "", "copy", 4),
         _SHARE,
         _COPY_ALL,
         _EXPORT,
     ),
     "features": _of(
         "Features",
-        Command("choose", ("enter",), "Choose", "Work on the selected feature; not while a loop runs.", "", "choose", 0),
-        Command("new", ("A",), "New feature", "Make a feature and choose it.", "", "new", 1, leads=Leads.FIELD),
-        Command("archive", ("z",), "Archive", "Copy the selected plan, its specs and its log; the memory page has the archives.", "", "archive", 2),
+        Command("choose", ("enter",), "Choose", "Work on the selected feature. Not available while a loop runs.", "", "choose", 0),
+        Command("new", ("A",), "New feature", "Create a feature and choose it.", "", "new", 1, leads=Leads.FIELD),
+        Command("archive", ("z",), "Archive", "Archive a copy of the selected plan, its specs and its log. The memory page lists the archives.", "", "archive", 2),
         *_SEARCH,
         Command("copy", ("y",), "Copy", "Copy the selected row.", "", "copy", 4),
         _SHARE,
@@ -135,8 +133,8 @@ PAGE_COMMANDS: dict[str, tuple[Command, ...]] = {
     ),
     "settings": _of(
         "Settings",
-        Command("look", ("v",), "Next view", "This run, settings, themes.", "", "view", 1),
-        Command("open", ("enter",), "Change", "Change the selected value, or keep the theme.", "", "change", 0, leads=Leads.PLACE),
+        Command("look", ("v",), "Next view", "Switch between this run, all settings and themes.", "", "view", 1),
+        Command("open", ("enter",), "Change", "Change the selected value, or apply the selected theme.", "", "change", 0, leads=Leads.PLACE),
         *_SEARCH,
         Command("copy", ("y",), "Copy", "Copy the selected setting.", "", "copy", 4),
         _SHARE,
@@ -149,17 +147,17 @@ PAGE_COMMANDS: dict[str, tuple[Command, ...]] = {
 COMMANDS: tuple[Command, ...] = (
     Command(
         "answer", ("a",), "Answer",
-        "Open the question or the decision that is waiting for you.",
+        "Open the pending question or approval.",
         "Loop", "answer", -2, availability.nothing_waits, availability.answer_label,
         leads=Leads.DIALOG, on_pages=True,
     ),
     Command(
-        "hurry", ("w",), "Retry now", "Retry now instead of waiting for a limit or a cool-down.",
-        "Loop", "try now", -1, availability.no_limit, availability.hurry_label,
+        "hurry", ("w",), "Retry now", "Retry without waiting for a limit or a cool-down to end.",
+        "Loop", "retry now", -1, availability.no_limit, availability.hurry_label,
         on_pages=True,
     ),
     Command(
-        "build", ("b",), "Start building", "Run the loop until the plan is done or a limit stops it.",
+        "build", ("b",), "Start building", "Run the loop until the plan is complete or a limit is reached.",
         "Loop", "build", 0, availability.cannot_build, availability.build_label,
         on_pages=True,
     ),
@@ -170,17 +168,17 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "pause", ("p",), "Pause or resume",
-        "Pause after this iteration, or at once when pressed again. Resume when paused.",
+        "Pause after this iteration. Press again to pause immediately, or to resume.",
         "Loop", "pause", 1, availability.cannot_pause, availability.pause_label,
         on_pages=True,
     ),
     Command(
-        "resume", (), "Resume, or withdraw a pause",
-        "Resume a paused loop, or withdraw the request to pause.", "Loop", disabled=availability.cannot_resume,
+        "resume", (), "Resume or cancel a pause",
+        "Resume a paused loop, or cancel the request to pause.", "Loop", disabled=availability.cannot_resume,
         on_pages=True, within="palette",
     ),
     Command(
-        "stop", ("x",), "Stop the loop", "Stop after this iteration or at once, after asking.",
+        "stop", ("x",), "Stop the loop", "Stop after this iteration or immediately. Asks first.",
         "Loop", "stop", 5, availability.no_loop, availability.stop_label,
         leads=Leads.DIALOG, on_pages=True,
     ),
@@ -196,7 +194,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "skip", (), "Skip task",
-        "Block the selected or the current task, after asking. Retry queues it again.",
+        "Block the selected or the current task. Asks first. Retry queues it again.",
         "Task", disabled=availability.cannot_skip,
         leads=Leads.DIALOG, within="detail",
     ),
@@ -225,7 +223,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "add", ("A",), "Add task",
-        "Add a task to the plan, by default after all others.",
+        "Add a task, by default at the end of the plan.",
         "Task", disabled=availability.no_plan,
         leads=Leads.DIALOG,
     ),
@@ -237,26 +235,26 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "split", (), "Split task",
-        "Replace the selected task with several, built one after the other.",
+        "Replace the selected task with several that are built in order.",
         "Task", disabled=availability.cannot_change,
         leads=Leads.DIALOG, within="detail",
     ),
     Command(
-        "replan", (), "Plan again",
+        "replan", (), "Replan",
         "Replan with your feedback. Completed tasks stay; the old plan is archived.",
         "Task", disabled=availability.cannot_replan,
         leads=Leads.DIALOG, within="palette",
     ),
     Command(
-        "sooner", ("shift+up",), "Move task up", "Put the selected task before the one above it.",
+        "sooner", ("shift+up",), "Move task up", "Move the selected task before the one above it.",
         "Task", disabled=availability.cannot_change,
     ),
     Command(
-        "later", ("shift+down",), "Move task down", "Put the selected task after the one below it.",
+        "later", ("shift+down",), "Move task down", "Move the selected task after the one below it.",
         "Task", disabled=availability.cannot_change,
     ),
     Command(
-        "drop", (), "Drop task", "Remove the selected task from the plan, after asking.",
+        "drop", (), "Drop task", "Remove the selected task from the plan. Asks first.",
         "Task", disabled=availability.cannot_change,
         leads=Leads.DIALOG, within="detail",
     ),
@@ -267,18 +265,18 @@ COMMANDS: tuple[Command, ...] = (
         leads=Leads.DIALOG,
     ),
     Command(
-        "detail", ("enter",), "Open", "Open the menu of the selected task, or the whole of the selected entry.",
+        "detail", ("enter",), "Open", "Open the menu of the selected task, or the selected entry in full.",
         "Look", "detail", 3,
         leads=Leads.VIEW,
     ),
     Command(
         "plan", ("v",), "View the plan",
-        "Show the plan as a dependency graph or as a list, and change it.", "Look",
+        "View and edit the plan as a dependency graph or a list.", "Look",
         leads=Leads.VIEW,
     ),
     Command(
         "search", ("slash",), "Search",
-        "Find words in the tasks or the activity, also in inputs and outputs.", "Look",
+        "Find text in the tasks or the activity, including inputs and outputs.", "Look",
         leads=Leads.FIELD,
     ),
     Command(
@@ -287,12 +285,12 @@ COMMANDS: tuple[Command, ...] = (
         "Look",
     ),
     Command("fold", ("Z",), "Fold group", "Hide or show the tasks of a group, or the checks of a rejected claim.", "Look"),
-    Command("zoom", ("M",), "Zoom the pane", "Show the pane in use alone, or all of them again.", "Look"),
+    Command("zoom", ("M",), "Zoom the pane", "Show only the focused pane, or all panes again.", "Look"),
     Command("follow", ("f",), "Follow the activity", "Toggle auto-scroll.", "Look"),
-    Command("copy", ("y",), "Copy the selection", "Copy the whole of the selected entry or task.", "Look"),
+    Command("copy", ("y",), "Copy the selection", "Copy the selected entry or task in full.", "Look"),
     Command(
         "share", ("Y",), "Copy all or export",
-        "Copy the tasks, the activity or the status, or write them to a file.", "Look",
+        "Copy the tasks, the activity or the status, or save them to a file.", "Look",
         leads=Leads.DIALOG,
     ),
     Command(
@@ -300,23 +298,23 @@ COMMANDS: tuple[Command, ...] = (
         "Look", within="share",
     ),
     Command(
-        "export", (), "Export", "Write the tasks, the activity or the status, as filtered, to .ralph/exports.",
+        "export", (), "Export", "Save the tasks, the activity or the status, as filtered, to .ralph/exports.",
         "Look",
         leads=Leads.FIELD, within="share",
     ),
     Command(
         "jump", ("o", "ctrl+o"), "Jump",
-        "Letters appear on panes, tabs and rows; press one to go there.", "Look",
+        "Show a letter on each pane, tab and row. Press a letter to jump there.", "Look",
         leads=Leads.DIALOG, on_pages=True,
     ),
     Command("tasks", ("1",), "Go to tasks", "Focus the task board.", "Look", leads=Leads.PLACE),
-    Command("activity", ("2",), "Go to activity", "Focus the live stream.", "Look", leads=Leads.PLACE),
-    Command("status", ("3",), "Go to status", "Focus context, cost, breaker and gate.", "Look", leads=Leads.PLACE),
+    Command("activity", ("2",), "Go to activity", "Focus the activity.", "Look", leads=Leads.PLACE),
+    Command("status", ("3",), "Go to status", "Focus the status panels: context, cost, breaker and gate.", "Look", leads=Leads.PLACE),
     Command("next_pane", ("tab", "right", "l"), "Next pane", "Focus the next pane.", "Look", leads=Leads.PLACE),
-    Command("previous_pane", ("shift+tab", "left", "h"), "Previous pane", "Focus the pane before.", "Look", leads=Leads.PLACE),
+    Command("previous_pane", ("shift+tab", "left", "h"), "Previous pane", "Focus the previous pane.", "Look", leads=Leads.PLACE),
     Command(
         "iterations", ("4",), "Iterations and replay",
-        "Go through past iterations, see their changes and replay them.", "Pages", "iterations", 10,
+        "Browse past iterations, see their changes and replay them.", "Pages", "iterations", 10,
         leads=Leads.VIEW, on_pages=True,
     ),
     Command(
@@ -326,22 +324,22 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "memory", ("6",), "Memory and specs",
-        "What the model is given: memory, learnings, AGENTS.md, specs; archived plans.", "Pages", "memory", 12,
+        "What the model receives: memory, learnings, AGENTS.md and specs. Also lists archived plans.", "Pages", "memory", 12,
         leads=Leads.VIEW, on_pages=True,
     ),
     Command(
         "why", ("7",), "Why?",
-        "Why this task, why blocked, why waiting, why stopped; guard log and breaker.", "Pages", "why", 13,
+        "Why a task was chosen or blocked, and why the loop waits or stopped. Also shows the guard log and the breaker.", "Pages", "why", 13,
         leads=Leads.VIEW, on_pages=True,
     ),
     Command(
         "settings", ("8", "comma"), "Settings",
-        "Every setting with its source; limits of this run; themes.", "Pages", "settings", 14,
+        "Every setting with its source, the limits of this run, and themes.", "Pages", "settings", 14,
         leads=Leads.VIEW, on_pages=True,
     ),
     Command(
         "features", ("9",), "Features",
-        "The plans of this project, each with its own specs and memory; choose or make one.",
+        "The plans of this project, each with its own specs and memory. Choose or create one.",
         "Pages",
         leads=Leads.VIEW, on_pages=True,
     ),
@@ -356,7 +354,7 @@ COMMANDS: tuple[Command, ...] = (
         on_pages=True, within="palette",
     ),
     Command(
-        "quit", ("q", "ctrl+q"), "Quit", "Quit. Asks first while the loop runs.", "App", "quit", 7,
+        "quit", ("q", "ctrl+q"), "Quit", "Close the screen. Asks first while the loop runs.", "App", "quit", 7,
         leads=Leads.DIALOG, on_pages=True,
     ),
 )  # fmt: skip
@@ -373,41 +371,41 @@ WHEN_DONE = (
     "why",
     "settings",
 )
-"""What the footer offers when the plan is complete, the most important first."""
+"""Commands in the footer when the plan is complete, the most important first."""
 
 WHEN_EMPTY = ("answer", "request", "import_plan", "help", "settings", "quit")
-"""What the footer offers when there is no plan yet."""
+"""Commands in the footer when there is no plan yet."""
 
 BY_NAME = {command.name: command for command in COMMANDS}
 
 EVERY = (*COMMANDS, *(command for own in PAGE_COMMANDS.values() for command in own))
-"""All commands, those of the pages included."""
+"""All commands, including those of the pages."""
 
 LEADS = {command.name: command.leads for command in EVERY}
-"""By name; commands of pages with the same name lead to the same."""
+"""Where each command leads, by name; page commands of the same name lead to the same place."""
 
 DEFAULT_KEYS = Keys(
     {name_of(command): command.keys for command in EVERY},
     {name_of(command): command.within for command in EVERY if command.within},
 )
-"""The keys where the settings change none."""
+"""The keys of all commands, before the settings change any."""
 
 MOVES = (
     ("↑ ↓  j k", "Move in tasks, activity and details"),
-    ("g G  Home End", "First and last; at the end auto-scroll is on again"),
+    ("g G  Home End", "Go to the first or last row. At the end, auto-scroll resumes"),
     ("ctrl+u ctrl+d", "Half a page up and down"),
     ("↑ ↓", "Recall earlier texts in a text box, from its first row"),
     ("@", "Complete the name of a file in a text box"),
-    ("esc", "Close the top layer; never quits"),
-    ("ctrl+c", "Copy a mouse selection; else warns, and asks to quit when pressed again"),
+    ("esc", "Close the top layer. Never quits"),
+    ("ctrl+c", "Copy the mouse selection. Without one, press twice to quit"),
 )
-"""Keys that lists and dialogs have of their own, for help and docs/keys.md."""
+"""Keys of lists and dialogs, which are no commands, for the help and docs/keys.md."""
 
 
 def bindings() -> list[BindingType]:
-    """Return the app's bindings; `DashboardFooter` draws the footer, so Textual need not show them.
+    """Return the app's bindings; hidden, because `DashboardFooter` draws the footer.
 
-    A command without a key gets one that no terminal sends, so that the settings can give it a real one.
+    A command without a key gets one that no terminal sends, so that the settings can assign a real one.
     """
     return [
         Binding(
@@ -423,7 +421,7 @@ def bindings() -> list[BindingType]:
 
 
 def _menu_of(command: Command) -> str:
-    """Return where a command without a key is found."""
+    """Return which menu offers a command that has no key."""
     return f"in the menu of `{DEFAULT_KEYS.label(command.within)}`"
 
 

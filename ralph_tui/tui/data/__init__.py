@@ -1,5 +1,5 @@
-"""What screens show that is no event: the project's texts, what waits for the person, a replay's position.
+"""Data for the screens that no event carries: the project's texts, pending decisions, a replay's position.
 
-May not: know a widget.
+May not: import a widget.
 Callers: `screens` and `handlers`.
 """

@@ -1,4 +1,4 @@
-"""Decides what waits for the person, and when it opens. Knows no widget."""
+"""Decides which question or approval is pending, and when to open it."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -10,15 +10,15 @@ from ralph_tui.domain.view.loop_view import LoopView
 
 @dataclass(frozen=True, slots=True)
 class PendingDecision:
-    """What waits for the person: a batch of questions, or an approval."""
+    """A batch of questions, or an approval, that waits for the person."""
 
     key: str
     questions: tuple[AskedQuestion, ...] = ()
     approval: ApprovalRequested | None = None
 
 
-def waits(view: LoopView, done: Collection[str] = ()) -> PendingDecision | None:
-    """Return what waits longest, without what the person has answered already."""
+def pending_decision(view: LoopView, done: Collection[str] = ()) -> PendingDecision | None:
+    """Return the decision that has been pending longest, except those in `done`."""
     left = [asked for asked in view.questions if asked.id not in done]
     if left:
         batch = left[0].batch
@@ -30,32 +30,32 @@ def waits(view: LoopView, done: Collection[str] = ()) -> PendingDecision | None:
 
 
 def approval_key(approval: ApprovalRequested) -> str:
-    """Return a key that tells one approval from another of the same kind."""
+    """Return a key that distinguishes approvals of the same kind."""
     return f"{approval.kind}-{approval.seq}-{approval.time}-{approval.summary}"
 
 
 class Attention:
-    """Remembers what was announced and opened, so that neither happens twice."""
+    """Remembers which decisions were announced and opened, so that neither happens twice."""
 
     def __init__(self) -> None:
-        """Nothing waits."""
+        """Start with nothing announced."""
         self._announced = ""
         self._opened = ""
 
-    def news(self, wait: PendingDecision | None) -> bool:
-        """Return whether this has just begun to wait: the moment for the bell."""
-        key = wait.key if wait else ""
+    def is_new(self, pending: PendingDecision | None) -> bool:
+        """Return whether this decision is new, so that the person is alerted once."""
+        key = pending.key if pending else ""
         is_news = bool(key) and key != self._announced
         self._announced = key
         return is_news
 
-    def opens(self, wait: PendingDecision | None, *, free: bool) -> bool:
-        """Return whether to open it now: once, and only when the person is not in another dialog."""
-        if wait is None or not free or wait.key == self._opened:
+    def should_open(self, pending: PendingDecision | None, *, free: bool) -> bool:
+        """Return whether to open the decision now: only once, and only while the person is free."""
+        if pending is None or not free or pending.key == self._opened:
             return False
-        self._opened = wait.key
+        self._opened = pending.key
         return True
 
-    def opened(self, wait: PendingDecision) -> None:
-        """Remember that the person opened it."""
-        self._opened = wait.key
+    def opened(self, pending: PendingDecision) -> None:
+        """Record that the person opened the decision."""
+        self._opened = pending.key

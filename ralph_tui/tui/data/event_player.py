@@ -1,4 +1,4 @@
-"""Plays recorded events again at a chosen speed. Pure: the caller has the clock."""
+"""Replays recorded events at a chosen speed. Pure: the caller passes the time."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from ralph_tui.domain.events import Event
 
 SPEEDS = (1, 2, 5, 10)
 LONGEST_SILENCE = 3.0
-"""Seconds; a longer silence is shortened to this."""
+"""Maximum seconds between two events; a longer silence is shortened to this."""
 
 
 def times_of(events: Sequence[Event]) -> list[float]:
@@ -29,7 +29,7 @@ class Player:
     """A position in a recording, and a speed."""
 
     def __init__(self, events: Sequence[Event] = ()) -> None:
-        """Hold at the beginning of a recording."""
+        """Pause at the beginning of a recording."""
         self.events = events
         self._due = times_of(events)
         self.position = 0
@@ -54,7 +54,7 @@ class Player:
         self.position, self.at = 0, 0.0
 
     def advance(self, seconds: float) -> Sequence[Event]:
-        """Return the events that are due after so many seconds of real time; hold at the end."""
+        """Return the events that are due after so many seconds of real time; pause at the end."""
         if not self.playing:
             return ()
         self.at = min(self.length, self.at + seconds * self.speed)
@@ -64,7 +64,7 @@ class Player:
         return self.events[before : self.position]
 
     def rest(self) -> Sequence[Event]:
-        """Return everything that was not played yet."""
+        """Play to the end, and return the events that were not played yet."""
         before, self.position = self.position, len(self.events)
         self.at, self.playing = self.length, False
         return self.events[before:]

@@ -1,4 +1,4 @@
-"""Reads the project's texts for the screens: specs, report, request, memory. Blocks; call it in a thread."""
+"""Reads the project's texts for the screens: specs, report, request, memory. Blocks, so call it in a thread."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -25,13 +25,13 @@ def read_specs(root: Path) -> tuple[Spec, ...]:
     """Return the specs as they are on disk now.
 
     Raises:
-        RalphError: They cannot be read.
+        RalphError: The specs cannot be read.
     """
     return Project(root).read_specs()
 
 
 def read_report(root: Path) -> ValidationReport | None:
-    """Return the validation report, or None when there is none.
+    """Return the validation report, or None if there is none.
 
     Raises:
         RalphError: The project cannot be read.
@@ -40,19 +40,19 @@ def read_report(root: Path) -> ValidationReport | None:
 
 
 def open_request(root: Path) -> str:
-    """Return the request that is not done yet; empty when there is none or it cannot be read."""
+    """Return the request that is not done yet, or an empty string if there is none or it cannot be read."""
     project = Project(root)
     try:
         docs = project.look()
         waits = docs.state.awaits_decision
         report = None if waits else project.read_report()
     except RalphError:
-        return ""  # the watcher says what is wrong with the files
-    return "" if report is not None and report.settles(docs.plan) else docs.state.request
+        return ""  # the watcher reports what is wrong with the files
+    return "" if report is not None and report.confirms(docs.plan) else docs.state.request
 
 
 def last_request(root: Path) -> str:
-    """Return the request that was typed last; empty when none was kept or it cannot be read."""
+    """Return the request that was typed last, or an empty string if none was saved or it cannot be read."""
     try:
         typed = read_typed(Layout(root))
     except RalphError:
@@ -61,11 +61,13 @@ def last_request(root: Path) -> str:
 
 
 LEARNINGS = 100_000
+"""Maximum number of learnings that are read."""
 
 ARCHIVE = "Archive"
 """The group of archived plans."""
 
 ARCHIVES = 50
+"""Maximum number of archives that are listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +75,13 @@ class MemoryDocument:
     """A text that the model is given.
 
     Attributes:
-        name: Of the list.
-        group: What the model gets it for.
-        text: As Markdown.
-        note: Where it goes, or why it is not there.
-        path: The file to edit; None when it is made from others.
-        report: Instead of a text.
-        lacks: What a spec must have and has not.
+        name: The name in the list.
+        group: The heading in the list.
+        text: The text, as Markdown.
+        note: How the model gets it, or why there is none.
+        path: The file to edit; None if the text is assembled from other files.
+        report: A validation report, shown instead of a text.
+        missing: Required parts that a spec lacks.
     """
 
     name: str
@@ -88,11 +90,11 @@ class MemoryDocument:
     note: str
     path: Path | None = None
     report: ValidationReport | None = None
-    lacks: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
 
-def read_papers(root: Path) -> list[MemoryDocument]:
-    """Return all texts, in the order of a person's questions; a missing one says so.
+def read_documents(root: Path) -> list[MemoryDocument]:
+    """Return all texts in the order of the list; the note of a missing one explains why.
 
     Raises:
         RalphError: The project cannot be read.
@@ -110,8 +112,8 @@ def read_papers(root: Path) -> list[MemoryDocument]:
 
 def _given(project: Project) -> list[MemoryDocument]:
     given = read_last_prompt(project.layout)
-    group = "What the model was given"
-    nothing = "No session has begun yet; the next one's words are kept here."
+    group = "What the model received"
+    nothing = "No session has started yet. The prompt of the next one is saved here."
     return [
         MemoryDocument("message", group, given.message if given else "", "the first message of the last session, exactly as sent" if given else nothing),
         MemoryDocument("system prompt", group, given.system if given else "", "appended to Claude Code's own" if given else nothing),
@@ -124,7 +126,7 @@ def _memory(project: Project) -> list[MemoryDocument]:
     return [
         _file(project, layout.memory, group, "the hand-off to the next session"),
         _file(project, layout.active_memory, group, "the memory that goes into the next prompt", _inside(layout, layout.active_memory)),
-        MemoryDocument("learnings", group, learnings, "progress.txt, newest first" if learnings else "Nothing was learned yet.", layout.progress),
+        MemoryDocument("learnings", group, learnings, "progress.txt, newest first" if learnings else "No learnings yet.", layout.progress),
     ]  # fmt: skip
 
 
@@ -145,7 +147,7 @@ def _instructions(project: Project) -> list[MemoryDocument]:
 def _file(project: Project, path: Path, group: str, note: str, name: str = "") -> MemoryDocument:
     text = project.read_text(path, TAIL_BYTES)
     return MemoryDocument(
-        name or path.name, group, text, note if text else "It is not there, or empty.", path
+        name or path.name, group, text, note if text else "The file is missing or empty.", path
     )
 
 
@@ -153,18 +155,16 @@ def _specs(project: Project) -> list[MemoryDocument]:
     specs = project.read_specs()
     if not specs:
         return [
-            MemoryDocument(
-                "specs", "Specs", "", "There is no file in specs/; discovery writes them."
-            )
+            MemoryDocument("specs", "Specs", "", "No specs yet. Discovery writes them to specs/.")
         ]
     return [
         MemoryDocument(
             spec.name,
             "Specs",
             spec.text,
-            "not whole yet" if spec.problems() else "whole",
+            "incomplete" if spec.problems() else "complete",
             project.layout.specs / spec.name,
-            lacks=tuple(spec.problems()),
+            missing=tuple(spec.problems()),
         )
         for spec in specs
     ]
@@ -194,24 +194,24 @@ def _report(project: Project) -> list[MemoryDocument]:
     try:
         report = read_report(project.root)
     except RalphError:
-        report = None  # a page that shows ten texts does not fail for one of them
+        report = None  # one unreadable text must not fail the page
     path = project.layout.validation_report
     if report is None:
-        return [MemoryDocument("report", "Validation", "", "Nothing was validated yet.")]
-    note = f"round {report.round}, {'passed' if report.passed else 'not passed'}"
+        return [MemoryDocument("report", "Validation", "", "No validation report yet.")]
+    note = f"round {report.round}, {'passed' if report.passed else 'failed'}"
     return [MemoryDocument("report", "Validation", "", note, path, report)]
 
 
 MOST_PATHS = 50_000
-"""Files of a project that are offered by name."""
+"""Maximum number of files of a project that are offered by name."""
 
 
 def project_paths(root: Path) -> tuple[str, ...]:
     """Return the project's files, relative to its root, without what git ignores; at most `MOST_PATHS`.
 
-    A name with signs that are not shown, such as a newline or a turn of direction, is left out.
+    Names with unprintable characters, such as a newline or a bidirectional control, are left out.
     """
-    from ralph_tui.vcs.git import Git, GitError  # not before somebody completes a name
+    from ralph_tui.vcs.git import Git, GitError  # imported once somebody completes a name
 
     try:
         listed = Git(root).output("ls-files", "-z", "--cached", "--others", "--exclude-standard")
@@ -224,9 +224,9 @@ def project_paths(root: Path) -> tuple[str, ...]:
 
 
 def _walked(root: Path) -> Iterator[str]:
-    """Yield the files of a folder that is no repository; hidden folders and those of tools are left out."""
-    from ralph_tui.vcs.snapshots import NOT_THE_PROJECT
+    """Yield the files of a folder that is no repository, except in hidden folders and those of tools."""
+    from ralph_tui.vcs.snapshots import EXCLUDED_DIRECTORIES
 
     for place, folders, names in os.walk(root):
-        folders[:] = [f for f in folders if not f.startswith(".") and f not in NOT_THE_PROJECT]
+        folders[:] = [f for f in folders if not f.startswith(".") and f not in EXCLUDED_DIRECTORIES]
         yield from (os.path.relpath(os.path.join(place, name), root) for name in names)  # noqa: PTH118 - names have no Path yet

@@ -1,5 +1,5 @@
-"""What each command does: a method per command, by what the command is about.
+"""What each command does: a method per command, grouped by topic.
 
-May not: draw; they open screens and ask the engine.
+May not: draw. Handlers open screens and send requests to the engine.
 Callers: `app`, when a key is pressed or a command is chosen.
 """

@@ -1,11 +1,11 @@
-"""What handlers may ask of the app, so that none of them imports it."""
+"""What handlers may use of the app, so that none of them imports it."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 from ralph_tui.domain.plan.plan import Task
-from ralph_tui.tui.host.widget_host import Host, Picking
+from ralph_tui.tui.host.widget_host import Host, TaskPicker
 from ralph_tui.tui.screens.dashboard import Dashboard, Selected
 
 
@@ -16,13 +16,13 @@ class LoopControl(Protocol):
     """Awaited once the loop here has ended; returns true when the app is leaving."""
 
     def start_loop(self, request: str = "", *, replans: bool = False) -> None:
-        """Run the loop: for a new request, to plan again with feedback, or on with what is there."""
+        """Run the loop: for a new request, to replan with feedback, or to continue the plan."""
 
     def exit_when_finished(self) -> None:
         """Close the screen as soon as the loop has ended."""
 
     def flush(self) -> object:
-        """Show what has happened by now."""
+        """Show the events so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class CommandHost:
     """What commands act on.
 
     Attributes:
-        app: What every part of the screen may ask.
+        app: The app, as every part of the screen may use it.
         dashboard: The screen beneath all others.
         loop: Starts and ends the loop.
     """
@@ -40,16 +40,16 @@ class CommandHost:
     loop: LoopControl
 
     @property
-    def _picking(self) -> Picking:
-        """Where tasks are chosen now."""
+    def _picking(self) -> TaskPicker:
+        """The screen in which tasks are selected now."""
         screen = self.app.screen
-        return screen if isinstance(screen, Picking) else self.dashboard
+        return screen if isinstance(screen, TaskPicker) else self.dashboard
 
     def selection(self) -> Selected:
-        """Return what Enter means."""
+        """Return what Enter would open."""
         picking = self._picking
         return self.dashboard.selection() if picking is self.dashboard else picking.selected
 
     def choose(self, task: Task) -> None:
-        """Put the cursor on a task, where tasks are chosen now."""
+        """Put the cursor on a task, in the screen where tasks are selected now."""
         self._picking.choose(task)

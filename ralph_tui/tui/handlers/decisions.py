@@ -1,4 +1,4 @@
-"""Commands about decisions: opens questions and approvals in time, and sends the answers."""
+"""Commands for decisions: opens questions and approvals when they arrive, and sends the answers."""
 
 import asyncio
 
@@ -18,7 +18,7 @@ from ralph_tui.present.sections.approval_parts import (
 from ralph_tui.present.sections.breaker_signals import breaker_parts
 from ralph_tui.present.sections.question_options import Draft
 from ralph_tui.present.text.parts import LineBlock, Part, parts_blocks
-from ralph_tui.tui.data.attention import Attention, PendingDecision, approval_key, waits
+from ralph_tui.tui.data.attention import Attention, PendingDecision, approval_key, pending_decision
 from ralph_tui.tui.data.project_files import read_report, read_specs
 from ralph_tui.tui.handlers.command_host import CommandHost
 from ralph_tui.tui.host.workers import attempt
@@ -29,40 +29,40 @@ from ralph_tui.tui.screens.dialogs.question import QuestionDialog
 from ralph_tui.tui.screens.dialogs.request_changes import RequestChangesDialog
 
 CONTEXT_LINES = 3
-"""Lines of the model's text that are shown above its question."""
+"""Maximum number of lines of the model's text that are shown above its question."""
 
-_LATER = "Ralph waits for you: it opens when you leave this, or press {} then."
+_LATER = "Ralph needs your answer. Close this to open the question, or press {} later."
 
 
 class DecisionHandlers:
-    """Opens what waits for the person, and sends what they decide."""
+    """Opens pending questions and approvals, and sends the person's decisions."""
 
-    def __init__(self, on: CommandHost) -> None:
-        """Nothing waits yet."""
-        self._app = on.app
-        self._dashboard = on.dashboard
+    def __init__(self, host: CommandHost) -> None:
+        """Start without a pending decision."""
+        self._app = host.app
+        self._dashboard = host.dashboard
         self._attention = Attention()
         self._drafts: dict[str, Draft] = {}
         self._reason = ""
         self._done: set[str] = set()
-        """Answered here, but the loop has not confirmed it yet."""
+        """Decisions made here that the loop has not confirmed yet."""
 
-    def look(self) -> None:
-        """Ring when something begins to wait, and open it unless the person is busy; called at every flush."""
+    def check(self) -> None:
+        """Alert the person to a new pending decision, and open it unless they are busy; called at every flush."""
         app, view = self._app, self._app.view
-        self._forget_what_is_gone()
+        self._drop_gone()
         if not app.bridge.live:
-            return  # also while the past of another process's loop is being told
-        wait = waits(view, self._done)
+            return  # also while past events of another process's loop are read
+        pending = pending_decision(view, self._done)
         free = app.screen is self._dashboard and not isinstance(app.focused, Input)
-        if self._attention.news(wait):
-            app.call_person(_call(view))
+        if self._attention.is_new(pending):
+            app.alert(_alert_text(view))
             if not free:
-                app.say(_LATER.format(app.keys.label("answer")))
-        if self._attention.opens(wait, free=free):
+                app.show_message(_LATER.format(app.keys.label("answer")))
+        if self._attention.should_open(pending, free=free):
             app.action_invoke("answer")
 
-    def _forget_what_is_gone(self) -> None:
+    def _drop_gone(self) -> None:
         if self._done:
             view = self._app.view
             there = {asked.id for asked in view.questions}
@@ -71,20 +71,20 @@ class DecisionHandlers:
             self._done &= there
 
     async def answer(self) -> None:
-        """Open what has waited longest."""
-        wait = waits(self._app.view, self._done)
-        if wait is None:
-            self._app.say("Nothing waits for you.")
+        """Open the decision that has been pending longest."""
+        pending = pending_decision(self._app.view, self._done)
+        if pending is None:
+            self._app.show_message("Nothing needs your answer.")
             return
-        self._attention.opened(wait)
-        if wait.approval is not None:
-            await self._decide(wait.approval)
+        self._attention.opened(pending)
+        if pending.approval is not None:
+            await self._decide(pending.approval)
         else:
-            await self._ask(wait)
+            await self._ask(pending)
 
-    async def _ask(self, wait: PendingDecision) -> None:
-        make = PermissionDialog if wait.questions[0].permission else QuestionDialog
-        dialog = make(wait.questions, self._drafts, self._context())
+    async def _ask(self, pending: PendingDecision) -> None:
+        make = PermissionDialog if pending.questions[0].permission else QuestionDialog
+        dialog = make(pending.questions, self._drafts, self._context())
         replies = await self._app.push_screen_wait(dialog)
         for question_id, answer in replies or ():
             self._done.add(question_id)
@@ -103,8 +103,8 @@ class DecisionHandlers:
         return [one_line(text, 300) for text in lines if text.strip()][-CONTEXT_LINES:]
 
     async def _decide(self, approval: ApprovalRequested) -> None:
-        """Show an approval and send the verdict; Escape from the reason leads back to the approval."""
-        parts = await self._material(approval.kind)
+        """Show an approval and send the verdict; Escape in the reason dialog returns to the approval."""
+        parts = await self._content_of(approval.kind)
         while True:
             make = PlanApproval if approval.kind is ApprovalKind.PLAN else ApprovalDialog
             verdict = await self._app.push_screen_wait(make(approval, parts))
@@ -112,15 +112,17 @@ class DecisionHandlers:
                 return
             reason, needs_one = "", verdict == "reject" and approval.kind in REASONED
             if needs_one:
-                dialog = RequestChangesDialog(approval.kind, self._reason, self._about(parts))
+                dialog = RequestChangesDialog(
+                    approval.kind, self._reason, self._rejected_text(parts)
+                )
                 reason = await self._app.push_screen_wait(dialog) or ""
                 self._reason = dialog.draft
             if reason or not needs_one:
                 await self._send(approval, approved=verdict == "approve", reason=reason)
                 return
 
-    def _about(self, parts: list[Part]) -> list[LineBlock]:
-        """Return the text that is rejected; the plan is as the view has it now."""
+    def _rejected_text(self, parts: list[Part]) -> list[LineBlock]:
+        """Return the text that is rejected; for a plan, as it is now in the view."""
         app = self._app
         return parts_blocks(parts) if parts else plan_blocks(app.view.tasks, app.glyphs)
 
@@ -136,7 +138,7 @@ class DecisionHandlers:
         else:
             self._reason = ""
 
-    async def _material(self, kind: ApprovalKind) -> list[Part]:
+    async def _content_of(self, kind: ApprovalKind) -> list[Part]:
         """Return what the approval is about."""
         root, glyphs = self._app.launch.root, self._app.glyphs
         try:
@@ -145,15 +147,15 @@ class DecisionHandlers:
             if kind is ApprovalKind.VALIDATION:
                 return report_parts(await asyncio.to_thread(read_report, root), glyphs)
         except RalphError as error:
-            self._app.complain(str(error))
+            self._app.report_problem(str(error))
         if kind is ApprovalKind.RECOVERY:
             return breaker_parts(self._app.view.breaker, glyphs)
         return []
 
 
-def _call(view: LoopView) -> str:
-    """Return what waits, as the text of a desktop notification."""
+def _alert_text(view: LoopView) -> str:
+    """Return the pending decision as the text of a desktop notification."""
     if view.questions:
         return f"{view.project} asks: {view.questions[0].question.question}"
-    decision = approval_heading(view.approval.kind) if view.approval else "waits for you"
-    return f"{view.project}, {decision}"
+    decision = approval_heading(view.approval.kind) if view.approval else "needs your answer"
+    return f"{view.project}: {decision}"

@@ -1,4 +1,4 @@
-"""The command that imports a plan of another tool: which file, what it would change, and then the change."""
+"""The command that imports another tool's plan: asks for the file, previews the changes, and imports it."""
 
 import asyncio
 from functools import partial
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 MOST_NAMED = 5
 
-_WHICH = "A file of another tool's plan, or a directory of them, relative to the project. Nothing is changed yet."
+_WHICH = "A plan file of another tool, or a directory of such files, relative to the project. You see a preview first."
 
 
 class ImportHandler:
-    """Imports into the plan of the project."""
+    """Imports another tool's plan into the project's plan."""
 
-    def __init__(self, on: CommandHost) -> None:
-        """Nothing was typed yet."""
-        self._app = on.app
+    def __init__(self, host: CommandHost) -> None:
+        """Import into the project of this host's app."""
+        self._app = host.app
 
     async def import_plan(self) -> None:
-        """Ask for a file until one can be read or the person leaves, show what it would change, and do it."""
+        """Ask for a file until one can be read or the person leaves, preview its changes, and import it."""
         # Not before the first paint.
         from ralph_tui.tui.screens.dialogs.import_report import ImportDialog, ImportFileDialog
 
@@ -42,15 +42,15 @@ class ImportHandler:
             typed := await app.push_screen_wait(ImportFileDialog(hint, typed or ""))
         ) is not None:
             if not (name := typed.strip()):
-                app.say("Name a file first, or press esc to leave.")
+                app.show_message("Enter a file name first, or press esc to cancel.")
                 continue
             importer = await asyncio.to_thread(make)
             try:
                 preview = await asyncio.to_thread(importer.look, name)
             except RalphError as error:
-                said = commands_as_key_text(app.keys, str(error))
-                app.say(said, error=True)
-                hint = said  # a toast goes away, and the whole sentence is wanted while one corrects the name
+                message = commands_as_key_text(app.keys, str(error))
+                app.show_message(message, error=True)
+                hint = message  # a toast disappears, but the person needs the sentence while correcting the name
                 continue
             if await app.push_screen_wait(ImportDialog(preview)):
                 await self._write(importer, preview)
@@ -62,11 +62,11 @@ class ImportHandler:
         done = await attempt(self._app, partial(importer.write, preview))
         if done is not None:
             self._app.foreign_plans = ()
-            self._app.say(f"Imported {import_done(done)}.")
+            self._app.show_message(f"Imported {import_done(done)}.")
 
 
 def _named(found: tuple[str, ...]) -> str:
-    """Name the files that are there, for who wants another one than the first."""
+    """Return a sentence that names the files found, or an empty string for fewer than two."""
     if len(found) < 2:
         return ""
     names = ", ".join(one_line(name, 80) for name in found[:MOST_NAMED])

@@ -1,4 +1,4 @@
-"""Commands about the loop: build, pause, resume, stop, try now, and guidance for the agent."""
+"""Commands for the loop: build, pause, resume, stop, retry now, and guidance for the agent."""
 
 from ralph_tui.domain.view.loop_view import RunState
 from ralph_tui.tui.commands.availability import no_loop
@@ -9,25 +9,25 @@ from ralph_tui.tui.screens.dialogs.text_input import GuidanceDialog, UrgentGuida
 
 
 class LoopHandlers:
-    """Asks the running loop to do something."""
+    """Controls the loop."""
 
-    def __init__(self, on: CommandHost) -> None:
-        """Act on this app and its loop."""
-        self._on = on
-        self._app = on.app
-        self._controls = on.app.launch.controls
+    def __init__(self, host: CommandHost) -> None:
+        """Control the loop of this host's app."""
+        self._host = host
+        self._app = host.app
+        self._controls = host.app.launch.controls
         self._draft = ""
 
     async def build(self) -> None:
         """Run the loop."""
-        self._on.loop.start_loop()
+        self._host.loop.start_loop()
 
     async def hurry(self) -> None:
         """Retry now instead of waiting."""
         await attempt(self._app, self._controls.retry_now)
 
     async def pause(self) -> None:
-        """Pause after the iteration, pause now, or resume."""
+        """Resume when paused; otherwise pause after the iteration, or at once when asked again."""
         if self._app.bridge.view.run_state is RunState.PAUSED:
             await attempt(self._app, self._controls.resume)
         else:
@@ -38,44 +38,44 @@ class LoopHandlers:
         await attempt(self._app, self._controls.resume)
 
     async def stop(self) -> None:
-        """Ask how soon to stop; when the loop is stopping already, stop at once."""
+        """Ask how soon to stop; if the loop is already stopping, stop at once."""
         if self._app.bridge.view.run_state is RunState.STOPPING:
             await attempt(self._app, lambda: self._controls.stop(now=True))
             return
         if self._app.bridge.view.run_state is RunState.LIMITED:
-            await self._give_up()
+            await self._ask_to_give_up()
             return
         answer = await self._app.push_screen_wait(
             Confirm(
-                "stop the loop",
-                "Nothing is lost. When it is interrupted, its task goes back to the board.",
+                "Stop the loop",
+                "No progress is lost. An interrupted task returns to the queue.",
                 (
                     ConfirmChoice("x", "Stop after this iteration", "after"),
-                    ConfirmChoice("s", "Stop now, interrupt the agent", "now", danger=True),
+                    ConfirmChoice("s", "Stop now and interrupt the agent", "now", danger=True),
                     ConfirmChoice("k", "Keep running", "keep"),
                 ),
-                moot=self._app.bridge.over,
+                moot=self._app.bridge.ended_message,
             )
         )
         if answer in ("after", "now"):
             await attempt(self._app, lambda: self._controls.stop(now=answer == "now"))
 
-    async def _give_up(self) -> None:
-        """Ask whether to end a run that waits for a limit: there is no iteration to finish first."""
+    async def _ask_to_give_up(self) -> None:
+        """Ask whether to end a run that waits for a limit, where there is no iteration to finish first."""
 
-        def over() -> str:
+        def ended() -> str:
             waits = self._app.bridge.view.run_state is RunState.LIMITED
-            return self._app.bridge.over() or ("" if waits else "The wait is over.")
+            return self._app.bridge.ended_message() or ("" if waits else "The wait is over.")
 
         answer = await self._app.push_screen_wait(
             Confirm(
-                "give up waiting",
-                "Nothing is lost: the task is on the board for the next run.",
+                "Stop waiting",
+                "No progress is lost. The task stays in the queue for the next run.",
                 (
-                    ConfirmChoice("x", "Give up: end this run", "now"),
+                    ConfirmChoice("x", "End this run", "now"),
                     ConfirmChoice("k", "Keep waiting", "keep"),
                 ),
-                moot=over,
+                moot=ended,
             )
         )
         if answer == "now":
@@ -83,13 +83,15 @@ class LoopHandlers:
 
     async def inject(self) -> None:
         """Queue guidance for the next iteration; a draft survives Escape and a failed send."""
-        await self._guide(GuidanceDialog(self._draft, runs=not no_loop(self._app.situation())))
+        await self._ask_guidance(
+            GuidanceDialog(self._draft, runs=not no_loop(self._app.command_context()))
+        )
 
     async def urge(self) -> None:
         """Send guidance to the agent now."""
-        await self._guide(UrgentGuidanceDialog(self._draft))
+        await self._ask_guidance(UrgentGuidanceDialog(self._draft))
 
-    async def _guide(self, dialog: GuidanceDialog) -> None:
+    async def _ask_guidance(self, dialog: GuidanceDialog) -> None:
         text = await self._app.push_screen_wait(dialog)
         self._draft = dialog.draft
         if not text:
@@ -98,4 +100,4 @@ class LoopHandlers:
         if sent is not None:
             self._draft = ""
             now = "Sent to the agent." if dialog.now else "Queued for the next iteration."
-            self._app.say(now)
+            self._app.show_message(now)

@@ -1,4 +1,4 @@
-"""Opens the pages; each is imported on first use, off the event loop."""
+"""Opens the pages; each is imported on first use, in a thread."""
 
 import asyncio
 from importlib import import_module
@@ -9,7 +9,7 @@ from ralph_tui.tui.host.widget_host import Host
 from ralph_tui.tui.theme.stylesheets import read_sheets
 
 if TYPE_CHECKING:
-    from ralph_tui.domain.features import FeaturePast
+    from ralph_tui.domain.features import FeatureFilter
 
 
 class PageOpener:
@@ -24,15 +24,15 @@ class PageOpener:
             self._past,
         )
 
-    def _past(self) -> "FeaturePast | None":
-        """Return the feature on the screen; None in a project with one plan."""
+    def _past(self) -> "FeatureFilter | None":
+        """Return the feature on the screen, or None in a project with a single plan."""
         from ralph_tui.store.feature_folders import Features
 
         view = self._app.view
         return Features(self._app.launch.root).past(view.feature) if view.features else None
 
     async def open(self, name: str, **wanted: Any) -> None:
-        """Open a page, in the place of another one."""
+        """Open a page; it replaces a page that is open."""
         module = await asyncio.to_thread(import_module, f"ralph_tui.tui.screens.pages.{name}")
         from ralph_tui.tui.screens.pages.page import Page
 

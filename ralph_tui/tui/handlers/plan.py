@@ -21,30 +21,30 @@ from ralph_tui.tui.screens.dialogs.text_input import ValueDialog
 
 
 class PlanHandlers:
-    """Changes tasks."""
+    """Changes the tasks of the plan."""
 
-    def __init__(self, on: CommandHost) -> None:
+    def __init__(self, host: CommandHost) -> None:
         """Change the plan of this app's project."""
-        self._on = on
-        self._app = on.app
-        self._controls = on.app.launch.controls
-        self._left: dict[str, tuple[TypedFields, TypedFields]] = {}
-        """By task: its fields when editing began, and what was typed when it was left."""
-        self._new: TypedFields | None = None
-        """What was typed of a task that was not added."""
-        self._parts: dict[str, str] = {}
-        """By task: the parts that were typed but not sent."""
+        self._host = host
+        self._app = host.app
+        self._controls = host.app.launch.controls
+        self._unsaved: dict[str, tuple[TypedFields, TypedFields]] = {}
+        """By task: its fields when editing started, and the unsaved fields when the person left."""
+        self._unsaved_new: TypedFields | None = None
+        """The fields typed for a task that was not added."""
+        self._unsaved_parts: dict[str, str] = {}
+        """By task: parts that were typed but not saved."""
 
     async def skip(self) -> None:
         """Block the task, after asking."""
-        task = self._app.situation().task
+        task = self._app.command_context().task
         if task is None:
             return
         answer = await self._app.push_screen_wait(
             Confirm(
-                f"skip {task.id}",
-                f"{one_line(task.title)}: the task is blocked and the loop continues with the next. "
-                "Tasks that wait for it keep waiting.",
+                f"Skip {task.id}",
+                f'This blocks "{one_line(task.title)}". The loop continues with the next task. '
+                "Tasks that depend on it keep waiting.",
                 (
                     ConfirmChoice("s", "Skip it", "skip", danger=True),
                     ConfirmChoice("k", "Keep it", "keep"),
@@ -54,98 +54,102 @@ class PlanHandlers:
         if answer != "skip":
             return
         if await self._send(task, partial(self._controls.skip, task.id)):
-            said = self._app.keys.said(
-                "{task} is blocked. {retry} on the task retries it.", task=task.id
+            message = self._app.keys.said(
+                "{task} is blocked. Press {retry} on the task to retry it.", task=task.id
             )
-            self._app.say(said)
+            self._app.show_message(message)
 
     async def retry(self) -> None:
         """Queue a blocked task again."""
-        task = self._app.situation().task
+        task = self._app.command_context().task
         if task is None:
             return
         if await self._send(task, partial(self._controls.retry, task.id)):
-            self._app.say(f"{task.id} is pending again.")
+            self._app.show_message(f"{task.id} is queued again.")
 
     async def hold(self) -> None:
         """Put the task on hold, or release it."""
-        task = self._app.situation().task
+        task = self._app.command_context().task
         if task is None:
             return
         if task.held:
             if await self._send(task, partial(self._controls.release, task.id)):
-                self._app.say(f"{task.id} is released.")
+                self._app.show_message(f"{task.id} is released.")
         elif await self._send(task, partial(self._controls.hold, task.id)):
-            said = "{task} is on hold. {hold} on the task releases it."
-            self._app.say(self._app.keys.said(said, task=task.id))
+            message = "{task} is on hold. Press {hold} on the task to release it."
+            self._app.show_message(self._app.keys.said(message, task=task.id))
 
     async def _send(self, task: Task, request: Callable[[], Task]) -> bool:
-        """Move a task to another group; the cursor stays where it is, on the next one."""
-        board = self._on.dashboard.board
-        board.send(task.id)
+        """Send a request that moves a task to another group; the cursor stays in place, on the next task."""
+        board = self._host.dashboard.board
+        board.expect_move(task.id)
         sent = await attempt(self._app, request)
         if sent is None:
-            board.send(None)
+            board.expect_move(None)
             return False
         self._show(sent)
         return True
 
     def _show(self, task: Task) -> None:
-        """Show the task as it is on disk now, before the watcher does a moment later."""
+        """Show the task as it is on disk now, without waiting for the watcher."""
         self._app.bridge.sink(TaskChanged(task=task, reason=CHANGED_ON_DISK))
-        self._on.loop.flush()
+        self._host.loop.flush()
 
     async def model(self) -> None:
         """Choose the task's model; a refused value can be corrected."""
-        task = self._app.situation().task
+        task = self._app.command_context().task
         if task is None:
             return
         typed: str | None = task.model or ""
-        hint = "Its next session works with it, such as opus. Empty: the configured model."
+        hint = "The model for the next session of this task, such as opus. Leave empty to use the configured model."
         while (
             typed := await self._app.push_screen_wait(
-                ValueDialog(f"model of {task.id}", hint, typed or "")
+                ValueDialog(f"model for {task.id}", hint, typed or "")
             )
         ) is not None:
             fields = TaskFields(model=typed.strip())
             changed = await attempt(self._app, partial(self._controls.edit_task, task.id, fields))
             if changed is not None:
-                self._app.say(
-                    f"{task.id} is worked on with {typed.strip() or 'the configured model'}."
+                self._app.show_message(
+                    f"{task.id} will use {typed.strip() or 'the configured model'}."
                 )
                 return
 
     async def edit(self) -> None:
-        """Edit every field; Escape keeps what was typed, as long as nobody else changes the task."""
-        task = self._app.situation().task
+        """Edit every field; Escape keeps the typed fields until somebody else changes the task."""
+        task = self._app.command_context().task
         if task is None:
             return
-        before, typed = self._left.pop(task.id, (None, None))
+        before, typed = self._unsaved.pop(task.id, (None, None))
         save = self._saving(partial(self._controls.edit_task, task.id))
         dialog = EditTask(task, save)
         if typed is not None and before == dialog.before:
             dialog = EditTask(task, save, typed)
         if await self._app.push_screen_wait(dialog) is not None:
-            self._app.say(f"{task.id} is changed.")
+            self._app.show_message(f"Saved {task.id}.")
         elif dialog.typed != dialog.before:
-            self._left[task.id] = dialog.before, dialog.typed
-            self._app.say(self._app.keys.said("What you typed is kept: {edit} continues."))
+            self._unsaved[task.id] = dialog.before, dialog.typed
+            self._app.show_message(
+                self._app.keys.said("Your draft is kept. Press {edit} to continue.")
+            )
 
     async def add(self) -> None:
-        """Add a task; Escape keeps what was typed."""
-        dialog = AddTask(self._saving(self._controls.add_task), self._new)
-        self._new = None
+        """Add a task; Escape keeps the typed fields."""
+        dialog = AddTask(self._saving(self._controls.add_task), self._unsaved_new)
+        self._unsaved_new = None
         made = await self._app.push_screen_wait(dialog)
         if made is not None:
             self._show(made)
-            self._on.choose(made)
-            self._app.say(f"{made.id} is added: {one_line(made.title)}")
+            self._host.choose(made)
+            self._app.show_message(f"Added {made.id}: {one_line(made.title)}")
         elif dialog.typed != dialog.before:
-            self._new = dialog.typed
-            self._app.say(self._app.keys.said("What you typed is kept: {add} continues."))
+            self._unsaved_new = dialog.typed
+            self._app.show_message(
+                self._app.keys.said("Your draft is kept. Press {add} to continue.")
+            )
 
     def _saving(self, write: Callable[[TaskFields], Task]) -> Save:
-        """Return what a form saves with, off the event loop."""
+        """Return the function with which a form saves, in a thread."""
 
         async def save(fields: TaskFields) -> Task | str:
             try:
@@ -156,8 +160,8 @@ class PlanHandlers:
         return save
 
     async def split(self) -> None:
-        """Split the task into parts, one per line; Escape keeps what was typed."""
-        task = self._app.situation().task
+        """Split the task into parts, one per line; Escape keeps the typed text."""
+        task = self._app.command_context().task
         if task is None:
             return
         made: list[Task] = []
@@ -169,23 +173,27 @@ class PlanHandlers:
                 return commands_as_key_text(self._app.keys, str(error))
             return ""
 
-        dialog = SplitTask(task.id, self._parts.pop(task.id, f"{one_line(task.title)}\n"), write)
+        dialog = SplitTask(
+            task.id, self._unsaved_parts.pop(task.id, f"{one_line(task.title)}\n"), write
+        )
         before = dialog.draft
         if await self._app.push_screen_wait(dialog) is not None:
-            self._app.say(f"{task.id} is split into {plural(len(made), 'task')}.")
+            self._app.show_message(f"Split {task.id} into {plural(len(made), 'task')}.")
         elif dialog.draft != before:
-            self._parts[task.id] = dialog.draft
-            self._app.say(self._app.keys.said("What you typed is kept: {split} continues."))
+            self._unsaved_parts[task.id] = dialog.draft
+            self._app.show_message(
+                self._app.keys.said("Your draft is kept. Press {split} to continue.")
+            )
 
     async def drop(self) -> None:
         """Drop the task, after asking."""
-        task = self._app.situation().task
+        task = self._app.command_context().task
         if task is None:
             return
         answer = await self._app.push_screen_wait(
             Confirm(
-                f"drop {task.id}",
-                f"{one_line(task.title)}: it is taken out of the plan.",
+                f"Drop {task.id}",
+                f'This removes "{one_line(task.title)}" from the plan.',
                 (
                     ConfirmChoice("D", "Drop it", "drop", danger=True),
                     ConfirmChoice("k", "Keep it", "keep"),
@@ -195,28 +203,28 @@ class PlanHandlers:
         if answer != "drop":
             return
         if await attempt(self._app, partial(self._controls.drop_task, task.id)) is not None:
-            self._app.say(f"{task.id} is out of the plan.")
+            self._app.show_message(f"Removed {task.id} from the plan.")
 
     async def undo(self) -> None:
-        """Undo the task's work: show what would change, and do it if the person agrees."""
+        """Preview what undoing the task would change, and undo it if the person agrees."""
         from ralph_tui.tui.screens.dialogs.preview import undo_work  # not before the first paint
 
-        task = self._app.situation().task
+        task = self._app.command_context().task
         if task is not None:
             await undo_work(self._app, task.id, task.id)
 
     async def sooner(self) -> None:
-        """Move the task before the one above."""
+        """Move the task up by one."""
         await self._move(-1)
 
     async def later(self) -> None:
-        """Move the task after the one below."""
+        """Move the task down by one."""
         await self._move(1)
 
     async def _move(self, step: int) -> None:
-        """Move the task by one. The writer decides where it goes, because keys may be faster than the disk."""
-        task = self._app.situation().task
+        """Move the task by one place. The engine computes the place, because keys may be faster than the disk."""
+        task = self._app.command_context().task
         if task is None:
             return
         if await attempt(self._app, lambda: self._controls.move_task(task.id, step)) is False:
-            self._app.say(f"{task.id} is the {'first' if step < 0 else 'last'} already.")
+            self._app.show_message(f"{task.id} is already {'first' if step < 0 else 'last'}.")

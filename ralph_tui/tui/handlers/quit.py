@@ -1,4 +1,4 @@
-"""Commands that leave: at once when nothing runs here; else stop, detach, or stay."""
+"""Commands that quit: at once when no loop runs here; otherwise stop, detach or stay."""
 
 from collections.abc import Awaitable, Callable
 
@@ -12,41 +12,45 @@ from ralph_tui.tui.screens.dialogs.confirm import Confirm, ConfirmChoice
 
 _AFTER = ConfirmChoice("x", "Stop after this iteration, then quit", "end")
 _STAY = ConfirmChoice("k", "Keep running here", "keep")
-_STOP = ConfirmChoice("s", "Stop now and quit; interrupts the iteration", "stop", danger=True)
+_STOP = ConfirmChoice("s", "Stop now and quit (interrupts the iteration)", "stop", danger=True)
 _DETACH = (
     ConfirmChoice("t", "Detach after this iteration", "after"),
-    ConfirmChoice("T", "Detach now; the iteration starts again", "detach"),
+    ConfirmChoice("T", "Detach now (restarts the iteration)", "detach"),
 )
-_QUESTION = "The loop runs in this terminal and ends with it."
-_QUESTION_DETACH = "The loop runs in this terminal. Detached, it continues in the background; `ralph` shows it again."
+_QUESTION = "The loop runs in this terminal. Quitting stops it."
+_QUESTION_DETACH = "The loop runs in this terminal. Detach to keep it running in the background. Run `ralph` to return to it."
 
 
 class QuitHandlers:
     """Closes the screen."""
 
-    def __init__(self, on: CommandHost) -> None:
-        """Nobody wants to leave yet."""
-        self._app = on.app
-        self._bridge = on.app.bridge
-        self._loop = on.loop
+    def __init__(self, host: CommandHost) -> None:
+        """Close the screen of this host's app."""
+        self._app = host.app
+        self._bridge = host.app.bridge
+        self._loop = host.loop
         self._stopping = False
 
     async def quit(self) -> None:
-        """Leave at once when nothing runs here, else ask; asked again while the loop stops, do not wait."""
+        """Leave at once if no loop runs here, or on a second request while it stops; otherwise ask."""
         if not self._bridge.running or self._stopping:
             self._leave()
             return
-        if self._bridge.finished is not None:  # it is over and puts its things away: nothing to ask
+        if (
+            self._bridge.finished is not None
+        ):  # the run has ended and is cleaning up: nothing to ask
             self._stopping = True
-            self._app.say(self._app.keys.said("Closing. Press {quit} again to leave at once."))
+            self._app.show_message(
+                self._app.keys.said("Closing. Press {quit} again to quit immediately.")
+            )
             self._loop.exit_when_finished()
             return
-        can_detach = self._app.launch.go_on is not None
+        can_detach = self._app.launch.continue_in_background is not None
         question = _QUESTION_DETACH if can_detach else _QUESTION
-        # The first is chosen by Enter, so nothing is lost by it; what interrupts is the last.
+        # Enter chooses the first, so it loses nothing; the one that interrupts comes last.
         choices = (*(_DETACH if can_detach else ()), _AFTER, _STAY, _STOP)
         answer = await self._app.push_screen_wait(
-            Confirm("quit", question, choices, moot=self._bridge.over)
+            Confirm("Quit", question, choices, moot=self._bridge.ended_message)
         )
         if answer == "stop":
             await self.leave_now()
@@ -56,52 +60,59 @@ class QuitHandlers:
             await self._detach(now=answer == "detach")
 
     async def leave_now(self, why: str = "") -> None:
-        """Stop the loop at once and leave when it has ended; asked again, do not wait for it.
+        """Stop the loop at once and leave when it has ended; on a second request, leave at once.
 
-        `why` says what asks, if no person does.
+        `why` names the cause if it is not the person, such as a signal.
         """
         if not self._bridge.running or self._stopping:
             self._leave()
             return
         self._stopping = True
-        self._app.say(
-            self._app.keys.said("Stopping, then quitting. Press {quit} again to leave at once.")
+        self._app.show_message(
+            self._app.keys.said("Stopping, then quitting. Press {quit} again to quit immediately.")
         )
         await attempt(self._app, lambda: self._app.launch.controls.stop(now=True, why=why))
         self._loop.exit_when_finished()
 
-    async def run_elsewhere(self, request: str, *, replans: bool = False) -> None:
-        """Run the loop in another process; the watcher shows it."""
-        go_on = self._app.launch.go_on
-        if go_on is not None:
-            self._app.say("Starting the loop in the background.")
+    async def run_in_background(self, request: str, *, replans: bool = False) -> None:
+        """Run the loop in a background process; the watcher shows it."""
+        continue_in_background = self._app.launch.continue_in_background
+        if continue_in_background is not None:
+            self._app.show_message("Starting the loop in the background.")
             left = RemainingWork(
                 whole=bool(request) and not replans, replans=replans, request=request
             )
-            await attempt(self._app, lambda: go_on(left))
+            await attempt(self._app, lambda: continue_in_background(left))
 
     def _leave(self) -> None:
         found = self._app.view.elsewhere
         if found is not None:
-            self._app.last_word = (
-                f"The loop continues in process {found.pid}; `ralph` shows it again."
+            self._app.exit_message = (
+                f"The loop continues in process {found.pid}. Run `ralph` to return to it."
             )
         self._app.exit(self._bridge.exit_code)
 
     async def _detach(self, *, now: bool) -> None:
-        """Stop the loop, and continue it in another process when it has ended."""
-        when = "The turn is interrupted" if now else "After this iteration"
-        self._app.say(f"{when}, then a process in the background continues.")
-        await self._halt(self._hand_over, now=now)
+        """Stop the loop, and continue it in a background process once it has ended."""
+        message = (
+            "Interrupting the turn. A background process then continues the loop."
+            if now
+            else "A background process continues the loop after this iteration."
+        )
+        self._app.show_message(message)
+        await self._stop_loop(self._hand_over, now=now)
 
     async def _end_after(self) -> None:
         """Stop after the iteration, then leave."""
-        self._app.say("After this iteration the loop stops, and the screen closes.")
-        if await self._halt(None, now=False):
+        self._app.show_message("The loop stops after this iteration. Then the screen closes.")
+        if await self._stop_loop(None, now=False):
             self._loop.exit_when_finished()
 
-    async def _halt(self, then: Callable[[], Awaitable[bool]] | None, *, now: bool) -> bool:
-        """Stop the loop; asking twice to stop after the iteration would mean now."""
+    async def _stop_loop(self, then: Callable[[], Awaitable[bool]] | None, *, now: bool) -> bool:
+        """Stop the loop and call `then` when it has ended; return whether the loop stops.
+
+        A second request to stop after the iteration is not sent, because it would mean now.
+        """
         waits = self._loop.when_finished or self._app.view.run_state is RunState.STOPPING
         self._loop.when_finished = then
         if waits and not now:
@@ -112,11 +123,15 @@ class QuitHandlers:
         return False
 
     async def _hand_over(self) -> bool:
-        """Continue the loop in another process; return whether that worked, so that the screen may close."""
+        """Continue the loop in a background process; return whether that worked and the screen closes."""
         finished, view = self._bridge.finished, self._app.view
-        go_on = self._app.launch.go_on
-        if go_on is None or finished is None or finished.status is not LoopStatus.INTERRUPTED:
-            self._app.say("The loop has ended already, so there is nothing to continue.")
+        continue_in_background = self._app.launch.continue_in_background
+        if (
+            continue_in_background is None
+            or finished is None
+            or finished.status is not LoopStatus.INTERRUPTED
+        ):
+            self._app.show_message("The loop has already ended, so there is nothing to continue.")
             return False
         spent, bound = finished.iterations, view.max_iterations
         left = RemainingWork(
@@ -128,13 +143,13 @@ class QuitHandlers:
             if (per_run := view.limits.per_session)
             else None,
         )
-        self._app.say("Handing over to a process in the background.")
-        pid = await attempt(self._app, lambda: go_on(left))
+        self._app.show_message("Handing over to a background process.")
+        pid = await attempt(self._app, lambda: continue_in_background(left))
         if pid is None:
             return False
-        self._app.last_word = (
-            f"The loop continues in the background, in process {pid}. "
-            "`ralph` shows it, `ralph stop` ends it."
+        self._app.exit_message = (
+            f"The loop continues in background process {pid}. "
+            "Run `ralph` to return to it, or `ralph stop` to stop it."
         )
         self._app.exit(ExitCode.COMPLETE)
         return True

@@ -12,29 +12,29 @@ from ralph_tui.tui.screens.dialogs.text_input import ReplanDialog, RequestDialog
 
 
 class StartHandlers:
-    """Starts a run for a new request, or with a new plan."""
+    """Starts a run for a new request, or to replan."""
 
-    def __init__(self, on: CommandHost) -> None:
-        """Nothing is known yet."""
-        self._app = on.app
-        self._dashboard = on.dashboard
-        self._loop = on.loop
+    def __init__(self, host: CommandHost) -> None:
+        """Start runs of this host's app."""
+        self._app = host.app
+        self._dashboard = host.dashboard
+        self._loop = host.loop
         self._draft = ""
         self._feedback = ""
         self._offered = False
 
-    async def look(self) -> None:
-        """Ask for a request when nothing runs and there is none; called when the plan was read."""
+    async def offer_request(self) -> None:
+        """Ask for a request if no loop runs and the project has none; called when the plan was read."""
         app, dashboard = self._app, self._dashboard
         app.request = await asyncio.to_thread(open_request, app.launch.root)
         if app.view.is_known and not app.view.tasks and app.launch.importer is not None:
             app.foreign_plans = await asyncio.to_thread(foreign_plans, app.launch.root)
-        if not dashboard.is_whole:
-            return  # the person left meanwhile
+        if not dashboard.is_composed:
+            return  # the screen has closed meanwhile
         dashboard.show_banner()
         dashboard.refresh_keys()
         free = app.screen is dashboard and not app.bridge.live
-        # The card says why a run failed; no dialog may cover it.
+        # The banner shows why a run failed; no dialog may cover it.
         failed = app.view.run_state is RunState.FAILED
         begun = app.request or app.view.tasks or app.foreign_plans or self._offered or failed
         wanted = app.view.is_known and not begun
@@ -42,8 +42,8 @@ class StartHandlers:
             self._offered = True
             app.action_invoke("request")
 
-    async def look_around(self) -> None:
-        """Show what a run would find and cost at most, unless one has begun or nothing is left to run."""
+    async def show_readiness(self) -> None:
+        """Show the checks before a run and its maximum cost, unless a run has started or nothing is left to run."""
         look = self._app.launch.readiness
         if look is None or self._app.bridge.live:
             return
@@ -56,10 +56,10 @@ class StartHandlers:
                 self._app.bridge.sink(notice)
 
     async def request(self) -> None:
-        """Ask what to build, and begin."""
+        """Ask what to build, and start a run for it."""
         app = self._app
         if not (self._draft or app.view.tasks) and app.view.run_state is RunState.FAILED:
-            # The first run failed, for want of a login perhaps: its request need not be typed again.
+            # The first run failed, perhaps for lack of a login: offer its request again.
             self._draft = await asyncio.to_thread(last_request, app.launch.root)
         dialog = RequestDialog(self._draft)
         text = await app.push_screen_wait(dialog)
@@ -69,7 +69,7 @@ class StartHandlers:
             self._loop.start_loop(text)
 
     async def replan(self) -> None:
-        """Ask what to change, and plan again; closes the review of the old plan."""
+        """Ask what to change, close the review of the old plan, and replan."""
         dialog = ReplanDialog(self._feedback)
         text: str | None = await self._app.push_screen_wait(dialog)
         self._feedback = dialog.draft

@@ -18,15 +18,15 @@ Handler = Callable[[], Coroutine[None, None, None]]
 
 
 class Handlers:
-    """The handlers of one app, by command."""
+    """The handlers of one app, by command name."""
 
-    def __init__(self, on: CommandHost) -> None:
-        """Act on this app."""
-        self.pages = PageOpener(on.app)
-        self.quit = QuitHandlers(on)
-        self.decisions = DecisionHandlers(on)
-        self.start = StartHandlers(on)
-        loop, plan, view = LoopHandlers(on), PlanHandlers(on), ViewHandlers(on, self.pages)
+    def __init__(self, host: CommandHost) -> None:
+        """Create the handlers for this host's app."""
+        self.pages = PageOpener(host.app)
+        self.quit = QuitHandlers(host)
+        self.decisions = DecisionHandlers(host)
+        self.start = StartHandlers(host)
+        loop, plan, view = LoopHandlers(host), PlanHandlers(host), ViewHandlers(host, self.pages)
         self.by_command: Mapping[str, Handler] = {
             "answer": self.decisions.answer,
             "hurry": loop.hurry,
@@ -43,7 +43,7 @@ class Handlers:
             "model": plan.model,
             "edit": plan.edit,
             "add": plan.add,
-            "import_plan": ImportHandler(on).import_plan,
+            "import_plan": ImportHandler(host).import_plan,
             "split": plan.split,
             "replan": self.start.replan,
             "sooner": plan.sooner,

@@ -1,4 +1,4 @@
-"""Commands that look at something: detail, search, filter, copy, export, panes, help."""
+"""Commands that show something: detail, search, filter, copy, export, panes, help."""
 
 import asyncio
 from collections.abc import Callable
@@ -20,25 +20,27 @@ from ralph_tui.tui.screens.dialogs.menu import DETAILS, ShareMenu, TaskMenu
 from ralph_tui.tui.screens.dialogs.plan_review import PlanReview
 from ralph_tui.tui.theme.stylesheets import read_sheets
 
-_ALONE = "This terminal shows one pane at a time: {tasks}, {activity} and {status} choose it."
+_ALONE = "This terminal shows one pane at a time. Press {tasks}, {activity} or {status} to switch."
 
 
 class ViewHandlers:
-    """Shows, finds, copies and exports; changes nothing in the loop."""
+    """Shows, searches, copies and exports; changes nothing in the loop."""
 
-    def __init__(self, on: CommandHost, pages: PageOpener) -> None:
-        """Look at what this app shows."""
-        self._on = on
-        self._app = on.app
+    def __init__(self, host: CommandHost, pages: PageOpener) -> None:
+        """Act on the screens of this host's app."""
+        self._host = host
+        self._app = host.app
         self._pages = pages
 
     async def detail(self) -> None:
         """Show the selected task or entry in full."""
-        chosen = self._on.selection()
+        chosen = self._host.selection()
         if chosen is None:
-            board = self._on.dashboard.board
-            if not (board.has_focus and board.fold()):  # enter unfolds the heading under the cursor
-                self._app.say("Nothing is selected yet.")
+            board = self._host.dashboard.board
+            if not (
+                board.has_focus and board.fold()
+            ):  # on a heading, Enter folds or unfolds its group
+                self._app.show_message("Nothing is selected.")
         elif isinstance(chosen, Task):
             await self._task(chosen)
         elif isinstance(chosen, CircuitBreaker):
@@ -46,12 +48,12 @@ class ViewHandlers:
         else:
             here = self._app.screen
             detail = await asyncio.to_thread(detail_of, chosen, self._app.glyphs)
-            if self._app.screen is here:  # nobody opened something meanwhile, or this twice
+            if self._app.screen is here:  # no other screen was opened meanwhile
                 self._app.push_screen(ToolDetail(detail))
 
     async def _task(self, task: Task) -> None:
-        """Offer what can be done with a task, and do it."""
-        chosen = await self._app.push_screen_wait(TaskMenu(task, self._app.situation()))
+        """Show the menu of a task, and run the chosen command."""
+        chosen = await self._app.push_screen_wait(TaskMenu(task, self._app.command_context()))
         if chosen == DETAILS:
             shown = self._app.view.tasks.get(task.id, task)
             self._app.push_screen(TaskDetail(shown, self._app.view, self._pages.library))
@@ -61,12 +63,12 @@ class ViewHandlers:
     async def share(self) -> None:
         """Offer to copy or export the pane in use."""
         what, _ = self._exported()
-        chosen = await self._app.push_screen_wait(ShareMenu(f"Shown: the {what}."))
+        chosen = await self._app.push_screen_wait(ShareMenu(f"Copies or exports the {what}."))
         if chosen:
             self._app.action_invoke(chosen)
 
     async def jump(self) -> None:
-        """Put letters on all targets, and go to the chosen one."""
+        """Show a letter on each target, and go to the chosen one."""
         places = targets(self._app.screen)
         letters = Jump([place.at for place in places])
         read_sheets(self._app, letters)
@@ -75,76 +77,79 @@ class ViewHandlers:
             places[chosen].go()
 
     async def plan(self) -> None:
-        """Show the plan as graph or list."""
+        """Show the plan as a graph or a list."""
         self._app.push_screen(PlanReview())
 
     async def search(self) -> None:
         """Search the tasks or the activity."""
-        await self._on.dashboard.search()
+        await self._host.dashboard.search()
 
     async def sift(self) -> None:
         """Switch to the next filter."""
-        board, stream = self._on.dashboard.board, self._on.dashboard.stream
+        board, stream = self._host.dashboard.board, self._host.dashboard.stream
         if board.has_focus:
-            self._app.say(f"The board shows tasks: {board.sift()}.")
+            self._app.show_message(f"Task filter: {board.sift()}.")
             return
         stream.filter_entries(stream.entry_filter.next())
-        self._app.say(f"The activity shows {stream.entry_filter}.")
+        self._app.show_message(f"Activity filter: {stream.entry_filter}.")
 
     async def fold(self) -> None:
-        """Hide or show the tasks of a group, or the checks of a refused claim."""
-        dashboard = self._on.dashboard
+        """Hide or show the tasks of a group, or the checks of a rejected claim."""
+        dashboard = self._host.dashboard
         if dashboard.stream.has_focus:
             if not dashboard.stream.fold():
-                self._app.say("Only a rejected claim can be folded here: select its line first.")
+                self._app.show_message("Only rejected claims can be folded here. Select one first.")
         elif not dashboard.board.fold():
-            self._app.say("Select a task on the board first.")
+            self._app.show_message("Select a task on the board first.")
 
     async def zoom(self) -> None:
         """Show the pane in use alone, or all of them again."""
-        if not self._on.dashboard.zoom():
-            self._app.say(self._app.keys.said(_ALONE))
+        if not self._host.dashboard.zoom():
+            self._app.show_message(self._app.keys.said(_ALONE))
 
     async def follow(self) -> None:
         """Toggle auto-scroll."""
-        self._on.dashboard.stream.action_follow()
+        self._host.dashboard.stream.action_follow()
 
     async def copy(self) -> None:
-        """Copy what the mouse has marked, else the selected task, group of tasks or entry."""
-        if marked := self._app.marked():
+        """Copy the mouse selection, or else the selected task, group of tasks or entry."""
+        if marked := self._app.mouse_selection():
             self._app.copy_to_clipboard(marked)
             return
-        board = self._on.dashboard.board
-        if board.has_focus and board.folded is not None:
+        board = self._host.dashboard.board
+        if board.has_focus and board.folded_group is not None:
             self._app.copy_to_clipboard(
-                board_text(self._app.view.tasks, self._app.glyphs, board.folded)
+                board_text(self._app.view.tasks, self._app.glyphs, board.folded_group)
             )
             return
-        chosen = self._on.selection()
+        chosen = self._host.selection()
         if chosen is None:
-            self._app.say("Nothing is selected yet.")
+            self._app.show_message("Nothing is selected.")
             return
         if isinstance(chosen, Task):
             text = f"{chosen.id}  {chosen.description}"
         elif isinstance(chosen, CircuitBreaker):
-            text = self._on.dashboard.side.text()
+            text = self._host.dashboard.side.text()
         else:
             text = detail_of(chosen, self._app.glyphs).text
         self._app.copy_to_clipboard(text)
 
     async def copy_all(self) -> None:
-        """Copy the pane in use, whole: tasks and activity as they are filtered."""
+        """Copy the whole pane in use; tasks and activity as filtered."""
         _, work = self._exported()
         self._app.copy_to_clipboard(await asyncio.to_thread(work))
 
     async def export(self) -> None:
-        """Export the pane in use: tasks and activity as they are filtered."""
+        """Export the whole pane in use; tasks and activity as filtered."""
         stem, work = self._exported()
         await save(self._app, stem, await asyncio.to_thread(work))
 
     def _exported(self) -> tuple[str, Callable[[], str]]:
-        """Return the export's name and what makes its text off the event loop; widgets are read here."""
-        dashboard, app = self._on.dashboard, self._app
+        """Return the export's name and a function that returns its text.
+
+        Widgets are read here, so that the function may run in a thread.
+        """
+        dashboard, app = self._host.dashboard, self._app
         if dashboard.board.has_focus:
             tasks, only = app.view.tasks, dashboard.board.only
             return "tasks", partial(board_text, tasks, app.glyphs, only)
@@ -154,11 +159,11 @@ class ViewHandlers:
 
     async def pane(self, name: str) -> None:
         """Focus a pane."""
-        self._on.dashboard.go_to(name)
+        self._host.dashboard.go_to(name)
 
     async def step_pane(self, step: int) -> None:
-        """Focus the next pane, or the one before."""
-        self._on.dashboard.step_pane(step)
+        """Focus the next or the previous pane."""
+        self._host.dashboard.step_pane(step)
 
     async def help(self) -> None:
         """Show every key."""

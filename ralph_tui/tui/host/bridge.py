@@ -1,8 +1,8 @@
-"""Connects the loop to the screen: a queue, drained into folds.
+"""Connects the loop to the screen: events are queued, then reduced to a view.
 
     launch.run / launch.watch -> sink -> deque -> flush (20 Hz) -> view, stopwatch, outcome, batch
 
-The loop runs on the app's own event loop. Its sink only appends; whatever is slow happens in the
+The loop runs on the app's own event loop. Its sink only appends; everything slow happens in the
 flush, so the number of repaints does not depend on the number of events.
 """
 
@@ -36,7 +36,7 @@ from ralph_tui.store.crash_reports import write_report
 
 @dataclass(frozen=True, slots=True)
 class Stopwatch:
-    """The time since the loop started, or the time it took."""
+    """The time since the loop started, or its duration once it has ended."""
 
     started: datetime | None = None
     took: float | None = None
@@ -50,7 +50,7 @@ class Stopwatch:
         return self
 
     def elapsed(self, now: datetime) -> float:
-        """Return the seconds so far; never negative, whatever the clock does."""
+        """Return the elapsed seconds; never negative, even if the clock is set back."""
         if self.took is not None:
             return self.took
         return max(0.0, (now - self.started).total_seconds()) if self.started else 0.0
@@ -58,36 +58,37 @@ class Stopwatch:
 
 FLUSH_SECONDS = 1 / 20
 MAX_BATCH = 20_000
-"""Events per flush; with more, keys would have to wait."""
+"""Maximum number of events per flush; more would delay keys."""
 
 
-_MARKS = frozenset({LoopStarted, LoopFinished, LoopFound, ApprovalRequested})
+_TRACKED = frozenset({LoopStarted, LoopFinished, LoopFound, ApprovalRequested})
 
 
 class Bridge:
-    """Runs or watches one project's loop, and folds its events."""
+    """Runs or watches one project's loop, and reduces its events to a view."""
 
     def __init__(self, launch: Launch, clock: Callable[[], datetime]) -> None:
-        """Nothing runs yet."""
+        """Run nothing yet."""
         self._launch = launch
         self._clock = clock
         self._queue: deque[tuple[Event, bool]] = deque()
-        """Events, each with whether it may repeat what is known already."""
+        """Events, each with whether it may repeat what is already known."""
         self.view = LoopView()
         self.stopwatch = Stopwatch()
         self.finished: LoopFinished | None = None
-        """The end of the last run; None while one runs and before the first."""
+        """How the last run ended; None while one runs and before the first."""
         self.on_first: Callable[[], None] = lambda: None
-        """Called when an event comes and none was waiting to be shown."""
+        """Called when an event arrives and the queue was empty."""
         self.running = False
-        """The loop runs in this process."""
+        """Whether the loop runs in this process."""
         self.whole = False
-        """The last run goes from request to result: for a request typed here, or on from the first one."""
+        """Whether the last run covers all phases: for a request typed here, or continuing after the first run."""
         self.feedback: str | None = None
         """The feedback for a new plan, until the plan is submitted; None otherwise."""
         self._done = False
-        """What the screen was opened for is done, so the next run continues from there."""
-        self._ours = False
+        """Whether a run has completed, so that the next one runs all phases again."""
+        self._own_run = False
+        """Whether the last run was one of this process."""
 
     @property
     def live(self) -> bool:
@@ -95,27 +96,27 @@ class Bridge:
         return self.running or self.view.elsewhere is not None
 
     @property
-    def is_news(self) -> bool:
-        """Whether events happen now; else they are the past of a loop about to be attached to."""
-        return self._ours or self.live
+    def events_are_new(self) -> bool:
+        """Whether events are new; otherwise they are the past of a loop about to be attached to."""
+        return self._own_run or self.live
 
-    def over(self) -> str:
-        """Return a sentence when the loop has ended; empty while one runs."""
-        return "" if self.live and self.finished is None else "The loop has ended meanwhile."
+    def ended_message(self) -> str:
+        """Return a sentence if the loop has ended, or an empty string while one runs."""
+        return "" if self.live and self.finished is None else "The loop has already ended."
 
     @property
     def exit_code(self) -> int:
-        """The exit status when the person leaves now; other processes' loops do not count."""
+        """The exit status if the person leaves now; loops of other processes do not count."""
         if self.running and self.finished is None:
             return ExitCode.INTERRUPTED
-        return self.finished.exit_code if self.finished and self._ours else ExitCode.COMPLETE
+        return self.finished.exit_code if self.finished and self._own_run else ExitCode.COMPLETE
 
     def sink(self, event: Event) -> None:
         """Queue an event; the next flush shows it."""
         self._take(event, may_repeat=False)
 
     def _sink_watched(self, event: Event) -> None:
-        """Queue an event of the watcher, which repeats after a run what is known."""
+        """Queue an event of the watcher, which after a run repeats what is known."""
         self._take(event, may_repeat=True)
 
     def _take(self, event: Event, *, may_repeat: bool) -> None:
@@ -124,27 +125,29 @@ class Bridge:
         self._queue.append((event, may_repeat))
 
     def flush(self) -> list[Event]:
-        """Fold the events since the last flush, and return those that are worth a line."""
-        news: list[Event] = []
+        """Reduce the events since the last flush, and return those that the stream should show."""
+        shown: list[Event] = []
         for _ in range(min(len(self._queue), MAX_BATCH)):
             event, may_repeat = self._queue.popleft()
             before, self.view = self.view, reduce(self.view, event)
-            if _is_back(event, before) or (may_repeat and _repeats(event, before, self.view)):
+            if _is_known_change(event, before) or (
+                may_repeat and _repeats(event, before, self.view)
+            ):
                 continue
-            news.append(self._launch.controls.attribution.told(event))
-            if type(event) in _MARKS:
-                self._mark(event)
+            shown.append(self._launch.controls.attribution.attributed(event))
+            if type(event) in _TRACKED:
+                self._track_run(event)
         if self._queue:
             self.on_first()
-        return news
+        return shown
 
     @property
-    def own_ending(self) -> LoopFinished | None:
+    def own_result(self) -> LoopFinished | None:
         """How the last run of this process ended; None when another process ran it."""
-        return self.finished if self._ours else None
+        return self.finished if self._own_run else None
 
-    def _mark(self, event: Event) -> None:
-        """Note the beginning or end of a run, one of another process, or a plan to approve."""
+    def _track_run(self, event: Event) -> None:
+        """Track the start or end of a run, a run of another process, or a plan to approve."""
         if isinstance(event, ApprovalRequested):
             self.feedback = None if self.feedback is None else ""
             return
@@ -154,32 +157,32 @@ class Bridge:
         elif isinstance(event, LoopStarted):
             self.finished = None
         elif isinstance(event, LoopFound):
-            self._ours = False
+            self._own_run = False
 
     def begin(self) -> None:
-        """Show that a run was asked for: it takes a second or two until its first event."""
+        """Show that a run was requested, because its first event takes a second or two."""
         self.running, self.finished = True, None
         if self.view.is_known:
             self.view = self.view.model_copy(update={"run_state": RunState.STARTING})
 
     async def run(self, request: str = "", *, replans: bool = False) -> None:
-        """Run the loop to its end: for a new request, to plan again, or on; a failure and a crash become events."""
-        self.running, self._ours, self.finished = True, True, None
+        """Run the loop to its end, for a new request, to replan, or to continue; failures and crashes become events."""
+        self.running, self._own_run, self.finished = True, True, None
         try:
-            ended = await self._begun(request, replans=replans)
+            ended = await self._run_launch(request, replans=replans)
             self._done = self._done or ended.status is LoopStatus.COMPLETE
         except RalphError as error:
             self.sink(_failed(error.message, error.hint, error.exit_code))
         except Exception as error:  # noqa: BLE001 - the screen must outlive any bug in the loop
             text = f"The loop crashed: {type(error).__name__}: {one_line(str(error))}"
-            hint = "This is a bug in ralph; what was done so far is safe in .ralph/."
-            details = await self._written_down(error)
+            hint = "This is a bug in ralph. All progress is saved in .ralph/."
+            details = await self._write_crash_report(error)
             self.sink(_failed(text, f"{hint} {details}", ExitCode.ERROR))
         finally:
             self.running = False
 
-    async def _begun(self, request: str, *, replans: bool) -> LoopFinished:
-        """Run what was asked for to its end."""
+    async def _run_launch(self, request: str, *, replans: bool) -> LoopFinished:
+        """Run the launch that fits the request to its end."""
         launch = self._launch
         self.feedback, self.whole = request if replans else None, False
         if replans and launch.run_replan is not None:
@@ -194,32 +197,32 @@ class Bridge:
         try:
             await self._launch.watch(self._sink_watched)
         except RalphError as error:
-            self._lose_sight(str(error))
+            self._watch_failed(str(error))
         except Exception as error:  # noqa: BLE001 - losing the watcher must not lose the screen
             what = f"Watching .ralph/ failed: {type(error).__name__}: {one_line(str(error))}."
-            details = await self._written_down(error)
-            self._lose_sight(f"{what} {details} Changes are seen again by a new screen.")
+            details = await self._write_crash_report(error)
+            self._watch_failed(f"{what} {details} Restart the screen to see new changes.")
 
-    async def _written_down(self, error: Exception) -> str:
-        """Write a crash report, and return where it is."""
+    async def _write_crash_report(self, error: Exception) -> str:
+        """Write a crash report, and return a sentence with its path."""
         path = await asyncio.to_thread(write_report, error, self._launch.root)
         return f"The details are in {path}."
 
-    def _lose_sight(self, why: str) -> None:
+    def _watch_failed(self, why: str) -> None:
         self.sink(Notice(level="error", text=why))
         if self.view.elsewhere is not None:
             self.sink(LoopLost(pid=self.view.elsewhere.pid))
 
 
-def _is_back(event: Event, before: LoopView) -> bool:
-    """Return whether a change on disk is one that was made and shown here."""
+def _is_known_change(event: Event, before: LoopView) -> bool:
+    """Return whether a change on disk is one that the screen made itself and has shown already."""
     if not isinstance(event, TaskChanged) or event.reason != CHANGED_ON_DISK:
         return False
     return before.tasks.get(event.task.id) == event.task
 
 
 def _repeats(event: Event, before: LoopView, after: LoopView) -> bool:
-    """Return whether an event repeats what is known; the fold has compared it already."""
+    """Return whether an event repeats what is known, which the reducer has already found out."""
     if isinstance(event, PlanLoaded):
         return bool(before.tasks) and after.tasks is before.tasks
     return isinstance(event, InjectionQueued) and after.injections is before.injections

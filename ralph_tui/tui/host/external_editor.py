@@ -1,4 +1,4 @@
-"""Opens a file in the person's own editor: the screen is suspended, the loop continues."""
+"""Opens a file in the person's editor; the screen is suspended while the loop continues."""
 
 import asyncio
 import os
@@ -12,17 +12,17 @@ from ralph_tui.domain.errors import RalphError
 
 
 def editor_command() -> list[str]:
-    """Return the command of $VISUAL or $EDITOR, else vi.
+    """Return the command in $VISUAL or $EDITOR, or else vi.
 
     Raises:
-        RalphError: It cannot be understood.
+        RalphError: The command cannot be parsed.
     """
     given = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     try:
         words = shlex.split(given)
     except ValueError as error:
         raise RalphError(
-            f"The editor {given!r} cannot be understood: {error}.", "Set EDITOR."
+            f"The editor command {given!r} cannot be parsed: {error}.", "Correct VISUAL or EDITOR."
         ) from error
     return words or ["vi"]
 
@@ -31,22 +31,22 @@ async def edit(app: "App[int]", path: Path) -> int:
     """Open `path`, wait until the editor ends, and return its exit status.
 
     Raises:
-        RalphError: There is no terminal to give away, or no such editor.
+        RalphError: There is no terminal for the editor, or no such editor.
     """
     words = editor_command()
     loop = asyncio.get_running_loop()
     try:
-        # The loop continues below; what it says is drawn when the screen is back.
+        # The loop continues meanwhile; its output is drawn when the screen is back.
         with app.batch_update(), app.suspend():
-            loop.add_signal_handler(signal.SIGINT, _nothing)  # ctrl+c is the editor's
+            loop.add_signal_handler(signal.SIGINT, _nothing)  # ctrl+c belongs to the editor
             try:
                 ended = await _run([*words, str(path)])
             finally:
                 loop.remove_signal_handler(signal.SIGINT)
     except SuspendNotSupported as error:
-        message = "An editor cannot be opened here: there is no terminal to give to it."
+        message = "An editor cannot be opened here, because it needs a terminal."
         raise RalphError(
-            message, f"Edit {path} elsewhere; it is read again when it changes."
+            message, f"Edit {path} elsewhere. Changes appear here automatically."
         ) from error
     if isinstance(ended, OSError):
         message = f"The editor {words[0]!r} cannot be started: {ended.strerror or ended}."
@@ -55,7 +55,7 @@ async def edit(app: "App[int]", path: Path) -> int:
 
 
 async def _run(command: list[str]) -> int | OSError:
-    """Return the exit status, or why it did not start: Textual's `suspend` passes no error on."""
+    """Return the exit status, or why the editor did not start, because Textual's `suspend` swallows errors."""
     try:
         process = await asyncio.create_subprocess_exec(*command)
         return await process.wait()

@@ -1,4 +1,4 @@
-"""Writes exports: to a file of the project, or as a download where the screen is in a browser."""
+"""Writes exports to a file in the project, or as a download where the screen is in a browser."""
 
 import asyncio
 import io
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 async def save(
     app: "Host", stem: str, given: str | Callable[[], str], *, form: str = "txt"
 ) -> None:
-    """Write a text to `.ralph/exports` and say where, or why not; in a browser, offer it as a download.
+    """Write a text to `.ralph/exports` and report its path; in a browser, offer it as a download.
 
     Args:
-        app: Whose project it is.
-        stem: The beginning of the file's name, such as "history".
-        given: The text, or a function that makes it and is run in a thread.
-        form: The end of the file's name, without a dot.
+        app: The app of the project.
+        stem: The start of the file's name, such as "history".
+        given: The text, or a function that returns it and runs in a thread.
+        form: The file's extension, without a dot.
     """
     text = given if isinstance(given, str) else await asyncio.to_thread(given)
     if not text.strip():
-        app.say("There is nothing to export yet.")
+        app.show_message("There is nothing to export.")
         return
     if app.is_web:
         app.deliver_text(io.StringIO(text), save_filename=f"ralph-{stem}.{form}")
@@ -38,11 +38,11 @@ async def save(
         path = Layout(root).dot / "exports" / f"{stem}-{now:%Y%m%dT%H%M%S}.{form}"
         await asyncio.to_thread(write_text, path, text)
     except RalphError as error:
-        app.say(_within(root, str(error)), error=True)
+        app.show_message(_within(root, str(error)), error=True)
     else:
-        app.say(_within(root, f"Written: {path}"))
+        app.show_message(_within(root, f"Saved: {path}"))
 
 
 def _within(root: Path, text: str) -> str:
-    """Make paths relative to the project: whole, they break in the middle and push out the rest."""
+    """Make paths relative to the project, because absolute ones wrap and crowd out the rest of the toast."""
     return text.replace(f"{root}{os.sep}", "")

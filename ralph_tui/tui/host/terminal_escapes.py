@@ -1,4 +1,4 @@
-"""What ralph writes to the terminal beside the screen: desktop notifications and the window's title."""
+"""Escape sequences beside the screen: desktop notifications and the window's title."""
 
 import os
 from collections.abc import Mapping
@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from ralph_tui.domain.sanitize import inert, one_line
 
 KEEP_TITLE, OLD_TITLE = "\x1b[22;0t", "\x1b[23;0t"
-"""Have the terminal remember its title, and show that again."""
+"""Save the terminal's title, and restore it."""
 
 _SENDER = "ralph"
 _LONGEST = 200
-"""Characters; desktops cut longer texts."""
+"""Characters of a notification; desktops cut longer ones."""
 
 
 def notification(text: str, environ: Mapping[str, str] = os.environ) -> str:
     """Return the escape that makes this terminal show a desktop notification.
 
-    There is one per family of terminals; others ignore what they do not know, so exactly one is sent.
+    Each family of terminals has its own; terminals ignore an escape they do not know, so one is enough.
     """
     body = one_line(inert(text), _LONGEST).replace(";", ",")
     if environ.get("KITTY_WINDOW_ID") or environ.get("TERM") == "xterm-kitty":
@@ -29,11 +29,11 @@ def notification(text: str, environ: Mapping[str, str] = os.environ) -> str:
 
 
 def _through_tmux(escape: str) -> str:
-    """Pass an escape through tmux to its terminal, where allow-passthrough permits."""
+    """Wrap an escape so that tmux passes it to its terminal, if allow-passthrough permits."""
     doubled = escape.replace("\x1b", "\x1b\x1b")
     return f"\x1bPtmux;{doubled}\x1b\\"
 
 
 def window_title(title: str) -> str:
-    """Return the escape that gives the terminal's window this title."""
+    """Return the escape that sets the title of the terminal's window."""
     return f"\x1b]0;{title}\x07"

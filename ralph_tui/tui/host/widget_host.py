@@ -1,4 +1,4 @@
-"""What the parts of the screen may ask of the app, so that none of them imports it."""
+"""What widgets, screens and handlers may use of the app, so that none of them imports it."""
 
 import asyncio
 from collections.abc import Callable
@@ -30,31 +30,31 @@ from ralph_tui.tui.terminal.line_cache import draw_scroll_bars
 from ralph_tui.tui.terminal.private import write_escape
 
 TOAST = 160
-"""Characters of a toast: two or three lines."""
+"""Maximum number of characters of a toast: two or three lines."""
 
-SENT_WHOLE = 74_994
+CLIPBOARD_BYTES = 74_994
 """Bytes that every terminal with a clipboard (OSC 52) accepts; many ignore longer texts."""
 
 
-def copied_words(text: str, *, first: bool) -> str:
-    """Return how much was copied, and what to do if the clipboard did not get it."""
-    said = f"Copied {plural(len(text.splitlines()), 'line')}."
-    if len(text.encode()) > SENT_WHOLE:
-        return f"{said} Many terminals leave out so long a text; press {{export}} to write it to a file."
-    hint = "If your clipboard stays as it was, press {export} to write a file instead."
-    return f"{said} {hint}" if first else said
+def copied_message(text: str, *, first: bool) -> str:
+    """Return a message with the number of lines, and what to do if the clipboard did not get them."""
+    message = f"Copied {plural(len(text.splitlines()), 'line')}."
+    if len(text.encode()) > CLIPBOARD_BYTES:
+        return f"{message} Many terminals ignore text this long. Press {{export}} to save it to a file."
+    hint = "If your clipboard did not change, press {export} to save a file instead."
+    return f"{message} {hint}" if first else message
 
 
 Clock = Callable[[], datetime]
 
 
 def utc_now() -> datetime:
-    """Return the time of the wall clock; tests bring their own."""
+    """Return the time of the wall clock; tests pass their own."""
     return datetime.now(UTC)
 
 
-class Picking(DOMNode):
-    """A screen in which a task is selected, which is the one that commands mean."""
+class TaskPicker(DOMNode):
+    """A screen in which a task can be selected; commands act on the selected task."""
 
     @property
     def selected(self) -> Task | None:
@@ -68,49 +68,49 @@ class Picking(DOMNode):
 
 @runtime_checkable
 class CommandScreen(Protocol):
-    """A screen with commands of its own, which the palette and the help list first."""
+    """A screen with its own commands, which the palette and the help list first."""
 
     NAME: str
     page_commands: tuple[Command, ...]
 
     def not_now(self, name: str) -> str:
-        """Return why one of its commands cannot be used now; empty when it can."""
+        """Return why one of its commands cannot be used now, or an empty string if it can."""
 
     def action_invoke(self, name: str) -> None:
-        """Run a command of its own, or pass it on to the app."""
+        """Run a command of its own, or pass it to the app."""
 
 
 class Host(App[int]):
-    """The app as widgets, screens and handlers see it."""
+    """The part of the app that widgets, screens and handlers may use."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"tone--{tone}" for tone in Tone}
 
     view: var[LoopView] = var(LoopView, init=False)
-    """The folded state of the loop; replaced as a whole, at most twenty times a second."""
+    """The state of the loop, reduced from its events; replaced as a whole, at most twenty times a second."""
 
-    kept_theme = ""
-    """The theme in use, also while others are tried on."""
+    chosen_theme = ""
+    """The theme in use, even while another one is previewed."""
 
     findings: tuple[Notice, ...] = ()
-    """What the checks before a run found: models, limits, problems."""
+    """Results of the checks before a run: models, limits, problems."""
 
     request: str | None = None
-    """The project's request that is not done yet; None while that is not known."""
+    """The project's request that is not done yet; empty for none, None while unknown."""
 
     foreign_plans: tuple[str, ...] = ()
-    """Plans of other tools in the project, which could be imported; found only where there is no plan."""
+    """Plans of other tools in the project that could be imported; looked for only where there is no plan."""
 
-    last_word = ""
-    """Printed on the terminal after the screen has closed."""
+    exit_message = ""
+    """Printed to the terminal after the screen has closed."""
 
     invoke: Callable[[str], None]
-    """Runs the command with this name, or says why it cannot run now; `app` puts it here."""
+    """Runs the command with this name, or shows why it cannot run now; set by `app`."""
 
     watch_again: Callable[[], None]
-    """Looks at the project again, because another feature was chosen; `app` puts it here."""
+    """Restarts watching the project, because another feature was chosen; set by `app`."""
 
     work_ended: Callable[[], None]
-    """Called when work beside the screen has ended: keys may have waited for that; `app` puts it here."""
+    """Called when background work has ended, because keys may have waited for it; set by `app`."""
 
     def __init__(self, launch: Launch, clock: Clock) -> None:
         """Show the project of `launch`."""
@@ -129,33 +129,35 @@ class Host(App[int]):
         return self.launch.root
 
     def keys_of(self, command: Command) -> tuple[str, ...]:
-        """Return a command's keys here; the first is the one that is shown."""
+        """Return the keys of a command; the first is the one that is shown."""
         return self.keys.of[name_of(command)]
 
     def action_press(self, key: str) -> None:
-        """Press a key that was clicked; a letter does not land in a field."""
+        """Press a key that was clicked; a letter is not typed into the focused field."""
         focused = self.screen.focused
         if len(key) == 1 and focused is not None and focused.check_consume_key(key, key):
             self.screen.set_focus(None)
-        # Later, so that it is the app that sends it: an event does not go beyond its sender.
+        # Later, so that the app is the sender: an event does not bubble beyond its sender.
         self.call_later(self.simulate_key, key)
 
     def copy_to_clipboard(self, text: str) -> None:
-        """Send a text to the terminal's clipboard and say so; an empty text changes nothing."""
+        """Send a text to the terminal's clipboard and show a toast; an empty text changes nothing."""
         if not text.strip():
-            self.say("There is nothing to copy yet.")
+            self.show_message("There is nothing to copy.")
             return
         first = not self.clipboard
         super().copy_to_clipboard(text)
-        self.say(self.keys.said(copied_words(text, first=first)))
+        self.show_message(self.keys.said(copied_message(text, first=first)))
 
-    def marked(self) -> str:
-        """Return the text the mouse has selected, which comes before what is under the cursor."""
+    def mouse_selection(self) -> str:
+        """Return the text selected with the mouse, which takes precedence over what is under the cursor."""
         return self.screen.get_selected_text() or ""
 
-    def situation(self) -> CommandContext:
+    def command_context(self) -> CommandContext:
         """Return what decides whether a command can be used now."""
-        screens = (screen for screen in reversed(self.screen_stack) if isinstance(screen, Picking))
+        screens = (
+            screen for screen in reversed(self.screen_stack) if isinstance(screen, TaskPicker)
+        )
         picking = next(screens, None)
         return CommandContext(
             self.view,
@@ -163,7 +165,7 @@ class Host(App[int]):
             self.bridge.live,
             picking.selected if picking is not None else None,
             takes_requests=self.launch.run_request is not None,
-            plans_anew=self.launch.run_replan is not None,
+            can_replan=self.launch.run_replan is not None,
             imports=self.launch.importer is not None,
             request=self.request,
         )
@@ -172,28 +174,28 @@ class Host(App[int]):
         """Run the command of a key or a link."""
         self.invoke(name)
 
-    # What a person hears.
+    # Messages to the person.
 
-    def say(self, text: str, *, error: bool = False) -> None:
-        """Show a toast; hostile text is safe in it, and nothing that matters is said in it alone."""
+    def show_message(self, text: str, *, error: bool = False) -> None:
+        """Show a toast. Hostile text is safe here; never show something important in a toast alone."""
         shown = one_line(inert(text), TOAST)
         if error:
             self.notify(shown, title="problem", severity="error", markup=False)
         else:
             self.notify(shown, markup=False)
 
-    def complain(self, text: str) -> None:
-        """Say what went wrong, and keep it in the stream, where it can be read later."""
-        self.say(text, error=True)
+    def report_problem(self, text: str) -> None:
+        """Show an error as a toast, and add it to the stream, where it can be read later."""
+        self.show_message(text, error=True)
         self.bridge.sink(Notice(level="error", text=text))
 
     async def failed(self, error: Exception) -> None:
-        """Say in one sentence that there is a bug, and write down its details."""
+        """Report a bug in one sentence, and write its details to a crash report."""
         path = await asyncio.to_thread(write_report, error, self.launch.root)
-        self.complain(f"That failed: {described(error)}. The details are in {path}.")
+        self.report_problem(f"Unexpected error: {error_line(error)}. The details are in {path}.")
 
-    def call_person(self, text: str) -> None:
-        """Ring, and where they look elsewhere (or always, or never) tell their desktop."""
+    def alert(self, text: str) -> None:
+        """Ring the bell, and send a desktop notification as the settings ask: on blur, always or never."""
         self.bell()
         when = self.launch.screen.notifications
         wanted = when == "always" or (when == "blur" and not self.app_focus)
@@ -201,6 +203,6 @@ class Host(App[int]):
             write_escape(self, notification(text))
 
 
-def described(error: Exception) -> str:
+def error_line(error: Exception) -> str:
     """Return an unexpected error as one line."""
     return f"{type(error).__name__}: {one_line(str(error), 300)}"

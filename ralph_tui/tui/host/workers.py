@@ -1,4 +1,4 @@
-"""Runs work beside the screen; its errors are shown and written down, never swallowed."""
+"""Runs work in the background; errors are shown and written to crash reports, never swallowed."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -17,13 +17,13 @@ T = TypeVar("T")
 def do(
     node: DOMNode, work: Awaitable[object], group: str, *, exclusive: bool = False
 ) -> Worker[None]:
-    """Begin `work` for as long as `node` is there; a bug in it does not close the screen.
+    """Start `work` in a worker of `node`; a bug in the work does not close the screen.
 
     Args:
-        node: The app, a screen or a widget; when it goes, the work is cancelled.
+        node: The app, a screen or a widget; the work is cancelled when it is removed.
         work: What to await.
-        group: Names the work among the workers.
-        exclusive: Cancel other work of the group first.
+        group: The name of the worker group.
+        exclusive: Whether to cancel other work of the group first.
     """
     app = node.app
     assert isinstance(app, Host)
@@ -42,11 +42,15 @@ async def _guarded(app: Host, work: Awaitable[object]) -> None:
 
 
 async def attempt(app: Host, request: Callable[[], T]) -> T | None:
-    """Make a request to the engine in a thread, because it waits for the disk; None when it failed and was said."""
+    """Send a request to the engine in a thread, because it may wait for the disk.
+
+    Returns:
+        The result, or None if the request failed and the error was shown.
+    """
     try:
         return await asyncio.to_thread(request)
     except RalphError as error:
-        app.complain(commands_as_key_text(app.keys, str(error)))
+        app.report_problem(commands_as_key_text(app.keys, str(error)))
     except Exception as error:  # noqa: BLE001 - a bug in one request must not close the screen
         await app.failed(error)
     return None

@@ -1,5 +1,5 @@
 """The screens: the dashboard, the pages and the dialogs above them.
 
-May not: change the loop; what was chosen goes back to `handlers`.
+May not: change the loop. Screens return the person's choice to `handlers`.
 Callers: `handlers` and `app`.
 """

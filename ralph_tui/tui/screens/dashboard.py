@@ -1,11 +1,11 @@
 """Shows the running loop: the dashboard, with board, stream and status.
 
-Header         state, project, phase, iteration; the current task and why
-Outcome        when a run has ended
-PaneTabs       below 100 columns
+Header             state, project, phase, iteration; the current task and why it was chosen
+BannerFrame        how to start, or how a run ended
+PaneTabs           below 100 columns
 StatusStrip
-Board | Stream | StatusPane (context, cost, breaker, gate, steps and files where they matter; from 140 columns the preview)
-DashboardFooter         keys from the registry
+Board | Stream | StatusPane (context, cost, breaker, gate, steps, files; from 140 columns also the preview)
+DashboardFooter    keys from the registry
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from ralph_tui.domain.events import Event
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.domain.view.forecast import Forecast, forecast
-from ralph_tui.domain.view.loop_view import LoopView, RunState, Sight
+from ralph_tui.domain.view.loop_view import LoadState, LoopView, RunState
 from ralph_tui.present.board.board_rows import wanted_cells, why_empty
 from ralph_tui.present.board.columns import WIDE, WIDEST, share_width
 from ralph_tui.present.sections.banner import (
@@ -33,13 +33,13 @@ from ralph_tui.present.sections.banner import (
     waiting_banner,
     with_findings,
 )
-from ralph_tui.present.sections.preview import preview_made_of, preview_of
+from ralph_tui.present.sections.preview import preview_inputs, preview_of
 from ralph_tui.present.timeline.changed_files import ChangedFiles
 from ralph_tui.present.timeline.entries import Entry
 from ralph_tui.present.timeline.timeline import Timeline
 from ralph_tui.tui.commands.context import CommandContext
 from ralph_tui.tui.commands.registry import BY_NAME
-from ralph_tui.tui.host.widget_host import Host, Picking
+from ralph_tui.tui.host.widget_host import Host, TaskPicker
 from ralph_tui.tui.terminal.private import bind
 from ralph_tui.tui.widgets.board import Board
 from ralph_tui.tui.widgets.footer import DashboardFooter
@@ -65,13 +65,13 @@ if TYPE_CHECKING:
     from ralph_tui.tui.widgets.search import SearchLine
 
 SLOW_SECONDS = 0.5
-"""Seconds of reading a project before the screen says so; sooner it would only flicker."""
+"""Seconds of reading a project before the screen says so; a shorter time would flicker."""
 
 Selected = Task | Entry | CircuitBreaker | None
 
 
-class Dashboard(Screen[None], Picking):
-    """Passes each widget its part of the view; knows which pane is in use."""
+class Dashboard(Screen[None], TaskPicker):
+    """Passes each widget its part of the view, and tracks the pane in use."""
 
     AUTO_FOCUS = "#activity"
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - Textual declares it as an instance variable
@@ -101,21 +101,21 @@ class Dashboard(Screen[None], Picking):
     steps = getters.query_one(StepsPanel)
     files = getters.query_one(ChangedFilesPanel)
     preview = getters.query_one(PreviewPanel)
-    keybar = getters.query_one(DashboardFooter)
+    footer = getters.query_one(DashboardFooter)
 
     _searched: Searchable | None = None
     """The pane that is searched."""
     _search_line: "SearchLine | None" = None
 
     _columns = ""
+    """The grid's columns now."""
     _previewed: tuple[object, ...] = ()
-    """What the preview that is there was made of."""
-    """How the width is shared now."""
+    """What the current preview was made from."""
     _chosen = False
     """Whether the person has chosen a pane."""
 
     pane: var[str] = var("activity", init=False)
-    """The pane that is visible when there is room for one."""
+    """The pane that is visible when there is room for only one."""
 
     def compose(self) -> ComposeResult:
         """Yield the parts from top to bottom."""
@@ -137,9 +137,9 @@ class Dashboard(Screen[None], Picking):
         yield DashboardFooter()
 
     @property
-    def is_whole(self) -> bool:
-        """Whether its parts are there; timers still fire while the app shuts down."""
-        # Asked at every beat: a query would walk through all that is on the screen.
+    def is_composed(self) -> bool:
+        """Whether all widgets exist; timers still fire while the app shuts down."""
+        # Called at every flush; a query would walk through all widgets.
         return self.is_attached and any(
             isinstance(child, DashboardFooter) for child in self.children
         )
@@ -151,8 +151,8 @@ class Dashboard(Screen[None], Picking):
 
     def on_mount(self) -> None:
         """Show the view, now and whenever it changes."""
-        self._touched = ChangedFiles(self._roots())
-        # Textual's own tab skips the status pane, which opens only when it has the focus.
+        self._changed_files = ChangedFiles(self._roots())
+        # Textual's own Tab skips the status pane, which is displayed only while it has the focus.
         bind(
             self,
             [
@@ -164,7 +164,7 @@ class Dashboard(Screen[None], Picking):
         )
         self.add_class("-pane-activity")
         self.watch(self.app, "view", self.show, init=True)
-        self.set_timer(SLOW_SECONDS, self.be_slow)
+        self.set_timer(SLOW_SECONDS, self.show_slow)
 
     def on_resize(self) -> None:
         """Share the width again."""
@@ -172,7 +172,7 @@ class Dashboard(Screen[None], Picking):
         self.call_after_refresh(self.show_preview)
 
     def _share_width(self) -> None:
-        """Give the board what its longest title needs, within bounds, and the stream the rest."""
+        """Give the board the width of its longest title, within bounds, and the stream the rest."""
         width = self.size.width
         wanted = wanted_cells(self.board.tasks.values(), width)
         board, _, side = share_width(width, wanted)
@@ -181,12 +181,12 @@ class Dashboard(Screen[None], Picking):
             self._columns = columns
             self.query_one("#body").styles.grid_columns = columns
 
-    def be_slow(self) -> None:
+    def show_slow(self) -> None:
         """Show that the project is still being read."""
         self.header.slow = True
 
     def show(self, view: LoopView) -> None:
-        """Give each widget its part; a widget repaints only when that changed."""
+        """Pass each widget its part of the view; a widget repaints only if its part changed."""
         with self.app.batch_update():
             self.header.view = view
             self.strip.view = view
@@ -196,14 +196,14 @@ class Dashboard(Screen[None], Picking):
                 panel.known = view.is_known
             if view.is_known:
                 self._show_figures(view)
-            self.set_class(any(panel.matters for panel in panels), "-matters")
+            self.set_class(any(panel.needs_attention for panel in panels), "-matters")
         self.refresh_keys()
         self.show_preview()
 
     def _show_figures(self, view: LoopView) -> None:
-        """Give the widgets the tasks, costs and counters."""
+        """Pass the widgets the tasks, costs and counters."""
         if self.board.tasks is not view.tasks or self.gauge.past is not view.iterations:
-            self.cost.left = rest_of(view)
+            self.cost.left = self.strip.left = remaining_forecast(view)
         if self.board.tasks is not view.tasks:
             self.board.tasks = view.tasks
             self._share_width()
@@ -217,14 +217,14 @@ class Dashboard(Screen[None], Picking):
         self.gate.receipts, self.gate.past = view.receipts, view.gate_is_past
 
     def absorb(self, batch: Sequence[Event]) -> None:
-        """Give the stream what happened."""
+        """Pass events to the stream and the list of changed files."""
         self.stream.absorb(batch)
         for event in batch:
-            self._touched.feed(event)
-        self.files.files = self._touched.files
+            self._changed_files.feed(event)
+        self.files.files = self._changed_files.files
 
     def show_banner(self) -> None:
-        """Say above the panes how to start, or how the last run went."""
+        """Show in the banner how to start, or how the last run ended."""
         view, glyphs, keys = self.app.view, self.app.glyphs, self.app.keys
         finished = self.app.bridge.finished
         running = self.app.bridge.live and finished is None
@@ -242,36 +242,36 @@ class Dashboard(Screen[None], Picking):
             begins = view.run_state is RunState.IDLE and not view.finished
             found = self.app.findings if begins else ()
             self.banner.banner = with_findings(made, found, glyphs, keys)
-        self._suit(idle=not running and view.run_state is RunState.IDLE)
+        self._choose_default_pane(idle=not running and view.run_state is RunState.IDLE)
 
     def draw(self) -> bool:
-        """Draw the activity, unless its past is still being read; return whether there was anything new."""
-        is_new = self.app.view.sight is not Sight.PAST and self.stream.draw()
+        """Draw the activity, unless past events are still being read; return whether there was anything new."""
+        is_new = self.app.view.sight is not LoadState.PAST and self.stream.draw()
         if is_new:
             self.show_preview()
         return is_new
 
     def activity(self) -> list[Entry]:
-        """Return the activity as it is filtered; empty while its past is still being read."""
-        return [] if self.app.view.sight is Sight.PAST else self.stream.shown()
+        """Return the filtered activity; empty while past events are still being read."""
+        return [] if self.app.view.sight is LoadState.PAST else self.stream.shown()
 
     def show_elapsed(self, seconds: float) -> None:
-        """Set the header's clock."""
+        """Set the elapsed time in the header."""
         self.header.elapsed = seconds
 
     def refresh_keys(self) -> None:
         """Show which commands can be used now."""
-        now: CommandContext = self.app.situation()
-        self.keybar.situation = now
+        now: CommandContext = self.app.command_context()
+        self.footer.command_context = now
 
     def show_preview(self) -> None:
-        """Show what the cursor is on, where there is room for it."""
+        """Show the item under the cursor, if there is room for the preview."""
         if not self.has_class("-widest"):
             return
         chosen = self.board.selected if self.board.has_focus else self.stream.selected
         glyphs = self.app.glyphs
-        made_of = (glyphs, *preview_made_of(chosen, self.app.view))
-        # Called with every batch that is drawn; mostly what is under the cursor is as it was.
+        made_of = (glyphs, *preview_inputs(chosen, self.app.view))
+        # Called at every drawing of the stream, when the item under the cursor has rarely changed.
         if len(made_of) == len(self._previewed) and all(map(is_, made_of, self._previewed)):
             return
         self._previewed = made_of
@@ -279,26 +279,26 @@ class Dashboard(Screen[None], Picking):
         self.preview.preview = preview_of(chosen, self.app.view, glyphs) if chosen else None
 
     def on_row_list_moved(self) -> None:
-        """Follow the cursor."""
+        """Preview the item under the cursor."""
         self.show_preview()
 
-    # What is selected.
+    # The selection.
 
     @property
     def selected(self) -> Task | None:
-        """The board's task when the board has the focus, else the running one."""
+        """The board's selected task if the board has the focus, or else the current one."""
         if not self.is_mounted:
             return None
         chosen = self.board.selected if self.board.has_focus else None
         return chosen or self.app.view.current_task
 
     def choose(self, task: Task) -> None:
-        """Put the board's cursor on a task while the board has the focus."""
+        """Put the board's cursor on a task, if the board has the focus."""
         if self.board.has_focus and self.board.row_of(task.id) is not None:
             self.board.move_cursor(task.id)
 
     def selection(self) -> Selected:
-        """What Enter means."""
+        """Return what Enter would open."""
         if self.side.has_focus:
             return self.app.view.breaker
         return self.board.selected if self.board.has_focus else self.stream.selected
@@ -308,7 +308,7 @@ class Dashboard(Screen[None], Picking):
         self.app.action_invoke("detail")
 
     def on_breaker_panel_opened(self) -> None:
-        """Do the same."""
+        """Treat a double click on the breaker panel as Enter."""
         self.app.action_invoke("detail")
 
     # Searching.
@@ -322,12 +322,12 @@ class Dashboard(Screen[None], Picking):
             from ralph_tui.tui.widgets.search import SearchLine
 
             self._search_line = SearchLine()
-            await self.mount(self._search_line, before=self.keybar)
+            await self.mount(self._search_line, before=self.footer)
         self._search_line.enter()
 
     def on_search_line_staged(self, message: "SearchLine.Staged") -> None:
         """Show the search's keys in the footer."""
-        self.keybar.stage = message.stage
+        self.footer.stage = message.stage
 
     def on_search_line_changed(self, message: "SearchLine.Changed") -> None:
         """Search while the person types."""
@@ -337,15 +337,15 @@ class Dashboard(Screen[None], Picking):
             pane.focus()
 
     def on_search_line_kept(self) -> None:
-        """Focus what was found."""
+        """Focus the searched pane."""
         (self._searched or self.stream).focus()
 
     def on_searched_found(self, message: Searchable.Found) -> None:
-        """Show which match of how many; close the line when the pane gave up the search."""
+        """Show the number of the match; close the search line if the pane ended the search."""
         line, pane = self._search_line, self._searched
         if line is None or pane is None:
             return
-        line.say(message.text)
+        line.show_message(message.text)
         if line.display and not pane.words and pane.has_focus:
             line.leave()
 
@@ -360,18 +360,18 @@ class Dashboard(Screen[None], Picking):
         }
         return panes[name]
 
-    def _suit(self, *, idle: bool) -> None:
-        """Where there is room for one pane, show the most useful one until the person chooses."""
+    def _choose_default_pane(self, *, idle: bool) -> None:
+        """Show the most useful pane if there is room for only one and the person has not chosen."""
         wanted = "tasks" if idle and self.board.tasks else "activity"
         if self.has_class("-narrow") and not self._chosen and self.pane != wanted:
-            self._bring(wanted)
+            self._focus_pane(wanted)
 
     def go_to(self, name: str) -> None:
-        """Show and focus a pane that the person chose."""
+        """Show and focus the pane that the person chose."""
         self._chosen = True
-        self._bring(name)
+        self._focus_pane(name)
 
-    def _bring(self, name: str) -> None:
+    def _focus_pane(self, name: str) -> None:
         self.pane = name
         self.pane_widget(name).focus()
 
@@ -380,7 +380,7 @@ class Dashboard(Screen[None], Picking):
         self.go_to(PANES[(PANES.index(self.pane) + step) % len(PANES)])
 
     def zoom(self) -> bool:
-        """Give the whole body to the pane in use, or share it again; return False where it is never shared."""
+        """Show only the pane in use, or all panes again; return False on a narrow screen, which shows only one."""
         if self.has_class("-narrow"):
             return False
         self.toggle_class("-zoomed")
@@ -388,17 +388,17 @@ class Dashboard(Screen[None], Picking):
         return True
 
     def watch_pane(self, pane: str) -> None:
-        """Display this pane alone when the screen is narrow."""
+        """Mark the visible pane in the tabs, and set its CSS class."""
         self.pane_tabs.active = pane
         for name in PANES:
             self.set_class(name == pane, f"-pane-{name}")
 
     def on_link_line_followed(self, message: LinkLine.Followed) -> None:
-        """Run the command of a tab or a footer key that was clicked."""
+        """Run the command of a clicked tab or footer key."""
         self.app.action_invoke(message.name)
 
     def on_descendant_focus(self) -> None:
-        """Choose the pane that was clicked."""
+        """Track the pane that has the focus."""
         for name in PANES:
             if self.pane_widget(name).has_focus:
                 self.pane = name
@@ -406,8 +406,8 @@ class Dashboard(Screen[None], Picking):
         self.show_preview()
 
 
-def rest_of(view: LoopView) -> Forecast | None:
-    """Return the forecast for the open tasks; None without a plan."""
+def remaining_forecast(view: LoopView) -> Forecast | None:
+    """Return the forecast for the open tasks, or None without a plan."""
     if not view.tasks:
         return None
     tries = [it for it in view.iterations if it.task_id in view.tasks]

@@ -1,4 +1,4 @@
-"""The screen for a terminal that is too small."""
+"""The screen that covers all others in a terminal that is too small."""
 
 from textual import getters
 from textual.app import ComposeResult
@@ -19,12 +19,12 @@ def is_too_small(width: int, height: int) -> bool:
 
 
 class TooSmall(Screen[None]):
-    """Says which size is needed, and that the loop continues."""
+    """Shows which size is needed, and that the loop continues."""
 
     app = getters.app(Host)
 
     def compose(self) -> ComposeResult:
-        """Yield a few short lines."""
+        """Yield the text."""
         yield Static(id="too-small")
 
     def on_mount(self) -> None:
@@ -36,14 +36,14 @@ class TooSmall(Screen[None]):
         self.show()
 
     def show(self) -> None:
-        """Show the loop's state, the size, and the size that is needed."""
+        """Show the loop's state, the present size and the size that is needed."""
         look = look_of(self.app.view)
         size = self.app.size
         self.query_one(Static).update(
             Content(
                 f"{getattr(self.app.glyphs, look.glyph)} {look.word}\n"
                 f"This terminal is {size.width}x{size.height}.\n"
-                f"ralph needs {MIN_WIDTH}x{MIN_HEIGHT}; 80x24 is good.\n"
-                f"The loop is not affected. {self.app.keys.label('quit')} quits."
+                f"ralph needs at least {MIN_WIDTH}x{MIN_HEIGHT}. 80x24 works best.\n"
+                f"The loop is not affected. Press {self.app.keys.label('quit')} to quit."
             )
         )

@@ -1,5 +1,5 @@
-"""Every deviation from Textual, and nothing else: each module says why, which issue it waits for and what it gains.
+"""Every deviation from Textual; each module gives the reason, the upstream issue and the measured gain.
 
-May not: know anything about loops. Nothing outside names a private part of Textual.
+May not: know anything about loops. No module outside uses a private name of Textual.
 Callers: `app`, `host`, `widgets` and `screens`; `cli` draws the splash.
 """

@@ -1,12 +1,12 @@
-"""Reads the terminal in one thread, however often the process is told to continue.
+"""Reads the terminal in a single thread, however often the process receives SIGCONT.
 
-Textual starts a new reader at each SIGCONT, also at one that follows no suspension: the kernel sends it with the
-SIGHUP of a closed terminal, `kill -CONT` from anywhere. Then two threads share the keys, and the one that
-nobody remembers reads the end of a closed terminal forever.
+Textual starts a new reader at each SIGCONT, even if the process was not suspended: the kernel sends one with the
+SIGHUP of a closed terminal, and anybody can send one with `kill -CONT`. Then two threads share the keys, and the
+forgotten one reads the end of a closed terminal forever.
 
-Upstream: Textualize/textual#6690 (end of input, open), #6456 and #6668 (bytes that are no UTF-8, open); none
+Upstream: Textualize/textual#6690 (end of input, open), #6456 and #6668 (bytes that are not UTF-8, open); none
 filed for SIGCONT.
-Gain: no lost keys, no frozen screen, and not a whole core for as long as the process of a closed terminal lives.
+Gain: no lost keys, no frozen screen, and no core kept busy while the process of a closed terminal lives.
 """
 
 import os
@@ -22,18 +22,18 @@ from textual.message import Message
 
 from ralph_tui.tui.terminal.paste import PasteFilter, text_of
 
-LOOK_SECONDS = 0.1
-"""Seconds between two checks whether to end, and whether an Escape was a key."""
+POLL_SECONDS = 0.1
+"""Seconds between checks for the exit event and for a lone Escape."""
 
 
 class OneReader(LinuxDriver):
-    """Textual's driver, which ends its reader before it starts another, and takes pasted text for text."""
+    """Textual's driver, except that it ends its reader before it starts another, and never reads keys in pasted text."""
 
     class Gone(Message):
         """The terminal was closed."""
 
     def run_input_thread(self) -> None:
-        """Read input as Textual does; but invalid bytes, as from an old mouse, do not end the screen."""
+        """Read input as Textual does, but survive invalid bytes, such as those of an old mouse protocol."""
         pasted = PasteFilter()
         self._parser = XTermParser(self._debug)
         decode = getincrementaldecoder("utf-8")("replace").decode
@@ -41,18 +41,18 @@ class OneReader(LinuxDriver):
             selector.register(self.fileno, selectors.EVENT_READ)
             ending = False
             while not ending:
-                ending = self.exit_event.is_set()  # what has come until then is read
-                if selector.select(LOOK_SECONDS):
+                ending = self.exit_event.is_set()  # read once more what has arrived by then
+                if selector.select(POLL_SECONDS):
                     data = self._read()
-                    if not data:  # while nothing is drawn nobody else would notice
+                    if not data:  # while nothing is drawn, nothing else notices
                         self.process_message(self.Gone())
                         return
-                    if text := pasted.hidden(decode(data)):
+                    if text := pasted.hide_escapes(decode(data)):
                         self._take(self._parser.feed(text))
                 self._take(self._parser.tick())
 
     def _read(self) -> bytes:
-        """Return what has come; nothing when the terminal is gone."""
+        """Return the input so far; empty if the terminal has closed."""
         try:
             return os.read(self.fileno, 4096)
         except OSError:
@@ -62,7 +62,7 @@ class OneReader(LinuxDriver):
         found: list[Message] = []
         try:
             found.extend(messages)
-        except ValueError:  # a key in a form that Textual does not know is none, and not the end
+        except ValueError:  # ignore a key sequence that Textual does not know
             self._parser = XTermParser(self._debug)
         for message in found:
             if isinstance(message, Paste):
@@ -70,7 +70,7 @@ class OneReader(LinuxDriver):
             self.process_message(message)
 
     def start_application_mode(self) -> None:
-        """Start as Textual does, after ending a reader that still runs."""
+        """Start as Textual does, but first end a reader that still runs."""
         if self._key_thread is not None and self._key_thread.is_alive():
             self.suspend_application_mode()
             self._must_signal_resume = True
@@ -78,5 +78,5 @@ class OneReader(LinuxDriver):
 
 
 def with_one_reader(chosen: type[Driver]) -> type[Driver]:
-    """Return the driver to use in the place of the one that Textual chose."""
+    """Return the driver to use instead of the one that Textual chose."""
     return OneReader if chosen is LinuxDriver else chosen

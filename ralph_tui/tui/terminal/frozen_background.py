@@ -1,11 +1,10 @@
-"""Lets another screen shine through a dialog, as it was when the dialog opened.
+"""Shows the screen beneath a dialog as it was when the dialog opened.
 
-Textual draws all of both screens, dims one and lays them over each other for every step of a
-spinner beneath, and keys wait for it.
+For every step of a spinner beneath, Textual draws both screens, dims one and blends them, which delays keys.
 
 Upstream: Textualize/textual#3055 asked for the updates, closed; none filed for their cost.
-Gain: with a dialog over a busy stream nothing is written for what moves beneath it. A look once a second was
-25 kB a second over SSH.
+Gain: with a dialog over a busy stream, nothing is written for changes beneath it. Updating the background once a
+second wrote 25 kB a second over SSH.
 """
 
 from math import inf
@@ -25,7 +24,7 @@ Answer = TypeVar("Answer")
 
 
 class FrozenVisual(Visual):
-    """Shows what another visual shows, drawn once for each size."""
+    """Shows another visual, drawn once per size."""
 
     def __init__(self, moving: Visual) -> None:
         """Draw nothing yet."""
@@ -35,38 +34,38 @@ class FrozenVisual(Visual):
     def render_strips(
         self, width: int, height: int | None, style: Style, options: RenderOptions
     ) -> list[Strip]:
-        """Return the same strips as before, or the first."""
+        """Return the strips drawn for this size; draw them on the first call."""
         if (width, height) not in self._drawn:
             strips = self._moving.render_strips(width, height, style, options)
             self._drawn = {(width, height): strips}
         return self._drawn[width, height]
 
     def get_optimal_width(self, rules: RulesMap, container_width: int) -> int:
-        """Return the width of what it shows."""
+        """Return the width of the other visual."""
         return self._moving.get_optimal_width(rules, container_width)
 
     def get_height(self, rules: RulesMap, width: int) -> int:
-        """Return the height of what it shows."""
+        """Return the height of the other visual."""
         return self._moving.get_height(rules, width)
 
 
 class FrozenBackground(ModalScreen[Answer]):
-    """A modal screen that draws what is beneath when it opens, comes back, or changes size or colors."""
+    """A modal screen that draws the screen beneath only when it opens, resumes, or changes size or colors."""
 
     drawn_at = inf
-    """When it was first drawn, on Textual's clock of messages."""
-    _still: FrozenVisual | None = None
+    """When the screen was first drawn, on the clock of Textual's messages."""
+    _frozen: FrozenVisual | None = None
 
     def on_mount(self) -> None:
-        """Drop the references to screens that were closed since."""
+        """Drop the references to closed screens."""
         forget_closed(self.app)
 
-    def render(self) -> FrozenVisual:  # type: ignore[override]  # of a screen Textual says less than of any widget
-        """Return what is beneath, as it was drawn last."""
+    def render(self) -> FrozenVisual:  # type: ignore[override]  # Textual declares a narrower type for screens than for widgets
+        """Return the screen beneath, as it was last drawn."""
         self.drawn_at = min(self.drawn_at, Message().time)
-        if self._still is None:
-            self._still = FrozenVisual(visualize(self, super().render()))
-        return self._still
+        if self._frozen is None:
+            self._frozen = FrozenVisual(visualize(self, super().render()))
+        return self._frozen
 
     def refresh(
         self,
@@ -75,16 +74,16 @@ class FrozenBackground(ModalScreen[Answer]):
         layout: bool = False,
         recompose: bool = False,
     ) -> Self:
-        """Draw the screen, unless Textual passes regions: then only what is beneath has moved."""
+        """Draw the screen, unless Textual passes regions: then only the screen beneath has changed."""
         if not regions:
             return super().refresh(repaint=repaint, layout=layout, recompose=recompose)
         return self
 
     def on_screen_resume(self) -> None:
-        """Draw what is beneath again: it may have moved under another screen."""
-        self._still = None
+        """Draw the screen beneath again, because it may have changed while another screen was open."""
+        self._frozen = None
 
     def notify_style_update(self) -> None:
         """Draw again in other colors."""
-        self._still = None
+        self._frozen = None
         super().notify_style_update()

@@ -1,35 +1,35 @@
-"""Takes pasted text for text, never for keys.
+"""Treats pasted text as text, never as keys.
 
-Textual looks for keys in it, too: colored output that was pasted where nobody types would skip a task, and in
-a field its pieces would change their order.
+Textual also looks for keys in pasted text: colored output pasted outside a field could skip a task, and inside a
+field its pieces would arrive out of order.
 
 Upstream: none filed.
-Gain: what is pasted cannot run a command; a long line pasted into a field takes 5,000 characters at once instead
-of half a minute for a hundred thousand.
+Gain: pasted text cannot run a command, and a long line pasted into a field is cut to 5,000 characters instead of
+blocking for half a minute at a hundred thousand.
 """
 
-from ralph_tui.domain.sanitize import unarmed
+from ralph_tui.domain.sanitize import without_controls
 
 START, END = "\x1b[200~", "\x1b[201~"
 _ESCAPE = "\x1b"
-_STANDS_FOR_IT = "\x1a"
-"""Represents an escape while Textual searches for keys."""
+_ESCAPE_PLACEHOLDER = "\x1a"
+"""Replaces an escape while Textual searches for keys."""
 
 LONGEST_LINE = 5_000
-"""Most characters pasted into a field of one line: Textual needs half a minute for a hundred thousand, and the loop waits."""
+"""Maximum number of characters pasted into a one-line field: Textual blocks the loop for half a minute at a hundred thousand."""
 
 
 class PasteFilter:
-    """Hides the escapes of pasted text, in input that comes in pieces."""
+    """Hides the escapes of pasted text, in input that arrives in pieces."""
 
     def __init__(self) -> None:
-        """Begin outside a pasted text."""
+        """Start outside pasted text."""
         self._inside = False
         self._before = ""
-        """What may be the beginning of a marker: passed on already outside, held back inside."""
+        """A possible beginning of a marker; outside pasted text it was passed on already, inside it is held back."""
 
-    def hidden(self, data: str) -> str:
-        """Return the input without the escapes of pasted text."""
+    def hide_escapes(self, data: str) -> str:
+        """Return the input with the escapes of pasted text replaced."""
         out = ""
         while data:
             take = self._take_inside if self._inside else self._take_outside
@@ -53,14 +53,14 @@ class PasteFilter:
         if not end:
             held = next((n for n in range(len(END) - 1, 0, -1) if text.endswith(END[:n])), 0)
             text, self._before = text[: len(text) - held], text[len(text) - held :]
-        return text.replace(_ESCAPE, _STANDS_FOR_IT) + end, rest
+        return text.replace(_ESCAPE, _ESCAPE_PLACEHOLDER) + end, rest
 
 
 def text_of(pasted: str) -> str:
     """Return pasted text without colors and control characters."""
-    return unarmed(pasted.replace(_STANDS_FOR_IT, _ESCAPE))
+    return without_controls(pasted.replace(_ESCAPE_PLACEHOLDER, _ESCAPE))
 
 
 def line_of(text: str) -> str:
-    """Return pasted text as one line; Textual takes the first line and drops the rest."""
+    """Return pasted text joined into one line, because Textual would drop all but the first."""
     return " ".join(line.strip() for line in text.splitlines() if line.strip())

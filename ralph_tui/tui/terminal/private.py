@@ -1,10 +1,10 @@
-"""Textual's private names that ralph uses where no public one does the same. Nothing else in `tui` names one.
+"""Uses of Textual's private names where no public one does the same; the rest of `tui` uses none.
 
 Bindings: Textual can change an app's keys at run time, not a screen's (Textualize/textual#5477, open).
-Closed screens: watchers of the app outlive them (Textualize/textual#6666, open). Gain: a collection of garbage
-stays as short after a hundred dialogs as before the first.
-Bugs: Textual prints the values of all variables, secrets too (no issue filed; #3069 asked for less, closed).
-Escapes: there is no public way to the terminal beside the drawing (no issue filed).
+Closed screens: watchers of the app outlive them (Textualize/textual#6666, open). Gain: a garbage collection
+is as short after a hundred dialogs as before the first.
+Bugs: Textual prints the values of all variables, including secrets (no issue filed; #3069 asked for less, closed).
+Escapes: there is no public way to write to the terminal outside drawing (no issue filed).
 """
 
 from collections.abc import Callable, Iterable
@@ -22,7 +22,7 @@ def keys_bound(node: DOMNode) -> frozenset[str]:
 
 
 def bind(node: DOMNode, bindings: Iterable[BindingType]) -> None:
-    """Give a screen these keys beside its own; which ones is known only when it opens."""
+    """Add bindings to a screen that are known only when it opens."""
     given = BindingsMap(bindings).key_to_bindings
     node._bindings.key_to_bindings.update(given)  # noqa: SLF001
 
@@ -30,8 +30,8 @@ def bind(node: DOMNode, bindings: Iterable[BindingType]) -> None:
 def forget_closed(app: App[Any]) -> None:
     """Drop the references to closed screens.
 
-    Textual keeps those that watched the view until the view changes, and in a cache of a thousand
-    widgets all that they drew: every collection of garbage took a little longer than the one before.
+    Textual keeps watchers of the view until the view changes, and a cache of a thousand widgets keeps what they drew,
+    so every garbage collection took a little longer than the one before.
     """
     watchers = getattr(app, "__watchers", {}).get("view", [])
     watchers[:] = [(node, callback) for node, callback in watchers if node.is_running]
@@ -39,10 +39,10 @@ def forget_closed(app: App[Any]) -> None:
 
 
 def end_at_bug(app: App[Any], report: Callable[[Exception], int]) -> None:
-    """Have a bug that ends the app reported, instead of printed with all its variables.
+    """Report a bug that ends the app, instead of printing it with all its variables.
 
     Args:
-        app: Whose bugs are reported.
+        app: The app whose bugs are reported.
         report: Called with the error before the screen closes; returns the exit status.
     """
 
@@ -56,6 +56,6 @@ def end_at_bug(app: App[Any], report: Callable[[Exception], int]) -> None:
 
 
 def write_escape(app: App[Any], escape: str) -> None:
-    """Send an escape to the terminal, in its turn between drawings."""
+    """Write an escape to the terminal, between two drawings."""
     if app._driver is not None:  # noqa: SLF001
         app._driver.write(escape)  # noqa: SLF001

@@ -1,8 +1,8 @@
-"""Draws the frames of the screen, then the plan's tasks, while the screen is being loaded, without Textual.
+"""Draws the frames of the screen, then the plan's tasks, without Textual while the screen loads.
 
-Loading takes half a second; a terminal in which nothing happens for so long looks like a mistake. The
-colors are the terminal's own, because which theme is wanted is not known before the settings are read.
-The tasks are drawn where the board will show them, with its own rows.
+Loading takes half a second, and a terminal in which nothing happens for that long looks broken. The colors are
+the terminal's own, because the theme is not known before the settings are read. The tasks are drawn where the
+board will show them, in the same rows.
 
 Upstream: none; Textual cannot draw before it is imported.
 Gain: the frames after 0.05 s and the tasks after 0.2 s, instead of both after 0.6 s.
@@ -31,74 +31,77 @@ if TYPE_CHECKING:
     from ralph_tui.domain.plan.plan import Task
 
 ENTER, LEAVE = "\x1b[?1049h", "\x1b[?1049l"
-"""The terminal's second screen, on and off."""
+"""Switch to the terminal's alternate screen, and back."""
 
 _HIDE, _SHOW = "\x1b[?25l", "\x1b[?25h"
 _CLEAR, _PLAIN, _BOLD, _DIM = "\x1b[2J", "\x1b[0m", "\x1b[0;1m", "\x1b[0;2m"
 _QUIET = "\x1b[?1000l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?1004l\x1b[?2004l\x1b[<u"
-"""Turns off what Textual may have asked for: reports of mouse, focus, pasting, keys."""
+"""Turns off the modes that Textual may have enabled: reports of mouse, focus, pasting, keys."""
 
 _HEAD = 2
 """Rows of the header."""
 
 _BANNER = 5
-"""Rows below the header in which the screen says how to start."""
+"""Rows of the banner below the header, which tells how to start."""
 
-MOST_TASKS = 500
-"""Tasks of a plan that is drawn; to group more would delay the screen itself."""
+MAX_TASKS = 500
+"""Maximum number of tasks of a plan that is drawn; grouping more would delay the screen itself."""
 
-_LEAST_ROWS = 4
-"""Rows of the panes below the place of the banner; in fewer the panes take its place."""
+_MIN_ROWS = 4
+"""Minimum number of rows of the panes below the banner; with fewer, the panes take its place."""
 
 _ROUND, _SQUARE = "╭─╮│╰╯", "+-+|++"
 
 
 class Splash:
-    """The frames that are drawn until the screen takes their place."""
+    """The frames that are shown until the screen replaces them."""
 
     def __init__(self, terminal: TextIO) -> None:
         """Draw nothing yet."""
         self._terminal = terminal
-        self._waits = False
-        """Whether it is drawn and waits for the screen."""
+        self._drawn = False
+        """Whether the frames are shown and the screen has not replaced them yet."""
 
     def draw(self, text: str) -> None:
-        """Put `text` on the terminal's second screen."""
-        self._terminal.write(text if self._waits else ENTER + _HIDE + _CLEAR + text)
+        """Write `text` to the terminal's alternate screen."""
+        self._terminal.write(text if self._drawn else ENTER + _HIDE + _CLEAR + text)
         self._terminal.flush()
-        self._waits = True
+        self._drawn = True
 
     def show_tasks(self, name: str, tasks: "Sequence[Task]") -> None:
-        """Draw the frames again, with the plan's tasks in the board."""
-        if self._waits and 0 < len(tasks) <= MOST_TASKS:
+        """Redraw the frames with the plan's tasks in the board."""
+        if self._drawn and 0 < len(tasks) <= MAX_TASKS:
             self.draw(frames(name, *shutil.get_terminal_size(), choose(), tasks))
 
-    def lower(self) -> None:
-        """Restore the terminal, because no screen follows."""
-        if self._waits:
-            self._waits = False
+    def restore(self) -> None:
+        """Restore the terminal if no screen has followed."""
+        if self._drawn:
+            self._drawn = False
             self._terminal.write(LEAVE + _SHOW)
             self._terminal.flush()
 
-    def behind(self, driver: type[Any]) -> type[Any]:
-        """Return a driver that draws over it: entering the second screen again would blank it on some terminals."""
+    def driver_over(self, driver: type[Any]) -> type[Any]:
+        """Return a driver that draws over the splash.
+
+        It does not enter the alternate screen again, which would blank it on some terminals.
+        """
         splash = self
 
-        class Behind(driver):  # type: ignore[misc]  # which one depends on the system
+        class DriverOverSplash(driver):  # type: ignore[misc]  # the class depends on the system
             def write(self, data: str) -> None:
-                if splash._waits and data == ENTER:
-                    splash._waits = False
+                if splash._drawn and data == ENTER:
+                    splash._drawn = False
                 else:
                     super().write(data)
 
-        return Behind
+        return DriverOverSplash
 
 
 @contextmanager
 def splash(root: Path) -> Iterator[Splash | None]:
-    """Draw the frames of a project's screen while the body loads it; remove them if that fails.
+    """Show the frames of a project's screen while the body loads it; remove them if that fails.
 
-    None where there is no project or no terminal to draw on, or the screen is a page of a browser.
+    Yields None if there is no project or no terminal, or if the screen is shown in a browser.
     """
     terminal = sys.__stderr__  # where Textual draws
     shown = os.path.lexists(root / DOT) and not os.environ.get("TEXTUAL_DRIVER")
@@ -109,9 +112,9 @@ def splash(root: Path) -> Iterator[Splash | None]:
     settings = termios.tcgetattr(terminal)
 
     def end(number: int, _: FrameType | None) -> None:
-        """End at once: nothing runs yet, and a module that is being imported might swallow an error."""
-        said = "ralph: interrupted.\n" if number == signal.SIGINT else ""
-        os.write(terminal.fileno(), (_QUIET + LEAVE + _SHOW + said).encode())
+        """Exit at once: nothing runs yet, and a module that is being imported might swallow an exception."""
+        message = "ralph: interrupted.\n" if number == signal.SIGINT else ""
+        os.write(terminal.fileno(), (_QUIET + LEAVE + _SHOW + message).encode())
         termios.tcsetattr(terminal, termios.TCSANOW, settings)
         os._exit(128 + number)
 
@@ -123,7 +126,7 @@ def splash(root: Path) -> Iterator[Splash | None]:
         drawn.draw(frames(root.name, *shutil.get_terminal_size(), choose()))
         yield drawn
     except BaseException:
-        drawn.lower()
+        drawn.restore()
         raise
     finally:
         for number, handler in before.items():
@@ -134,16 +137,16 @@ def frames(name: str, width: int, height: int, glyphs: Glyphs, tasks: "Sequence[
     """Return the dashboard's header and panes at a size, as escapes that place each line.
 
     Args:
-        name: Of the project.
-        width: Cells of a line.
-        height: Lines of the terminal.
-        glyphs: The signs; without Unicode the frames have no round corners.
-        tasks: The plan, where it is known.
+        name: The project's name.
+        width: Width of the terminal, in cells.
+        height: Height of the terminal, in lines.
+        glyphs: The glyphs; without Unicode the frames have square corners.
+        tasks: The plan; empty if it is not known.
     """
     head = f"  {glyphs.idle} opening    {one_line(name, max(1, width - 16))}"
     lines = [f"{_DIM}\x1b[1;1H{head[:width]}"]
     top = _HEAD + _BANNER + (1 if width >= WIDE else 2)
-    if height - top - 1 < _LEAST_ROWS:
+    if height - top - 1 < _MIN_ROWS:
         top = _HEAD
     tall, left = height - top - 1, 1
     if width < 20 or tall < 2:
@@ -158,7 +161,7 @@ def frames(name: str, width: int, height: int, glyphs: Glyphs, tasks: "Sequence[
 
 
 def _panes(width: int, wanted: int) -> list[tuple[str, int]]:
-    """Return the title and the cells of each pane; of a narrow screen the one that it opens with."""
+    """Return the title and the width of each pane; on a narrow screen, of the one that it opens with."""
     if width < WIDE:
         return [("tasks", width)]
     board, activity, side = share_width(width, wanted)
@@ -167,7 +170,7 @@ def _panes(width: int, wanted: int) -> list[tuple[str, int]]:
 
 
 def _board(tasks: "Sequence[Task]", width: int, rows: int, glyphs: Glyphs) -> tuple[list[str], int]:
-    """Return the first rows of the board, and the cells that its titles want."""
+    """Return the first rows of the board, and the width that its titles need."""
     from ralph_tui.domain.plan.task_map import tasks_of
     from ralph_tui.present.board.board_groups import Grouping
     from ralph_tui.present.board.board_rows import board_line, wanted_cells
@@ -177,7 +180,7 @@ def _board(tasks: "Sequence[Task]", width: int, rows: int, glyphs: Glyphs) -> tu
     wanted = wanted_cells(tasks, width)
     room = _panes(width, wanted)[0][1] - BESIDE_TITLES
     groups = Grouping()
-    groups.width = room
+    groups.width, groups.height = room, rows
     groups.follow(tasks_of(tasks))
     lines = (board_line(row, room, glyphs) for row in islice(groups, rows))
     return [

@@ -1,11 +1,11 @@
-"""Writes to the terminal in a thread that never blocks the app and never fails, and keeps stray output off the screen.
+"""Writes to the terminal in a thread, so that a stalled terminal never blocks the app, and captures stray output.
 
-Textual's own writer holds up the event loop, and with it the loop, once a terminal takes nothing more
-(a stalled connection, ctrl+s), and forever once it is gone. Whatever else writes to file descriptor 2 would
-draw over the screen; it goes to a file and is printed after the screen has closed.
+Textual's own writer blocks the event loop, and so the loop, while a terminal accepts nothing (a stalled connection,
+ctrl+s), and forever once it has closed. Anything else written to file descriptor 2 would draw over the screen;
+it goes to a file and is printed after the screen has closed.
 
 Upstream: none filed.
-Gain: the loop keeps working behind a stalled terminal (`tests/pty/test_stalled.py`); without it, it stops.
+Gain: the loop keeps working behind a stalled terminal (`tests/pty/test_stalled.py`).
 """
 
 import io
@@ -18,8 +18,8 @@ from contextlib import contextmanager
 
 from ralph_tui.domain.sanitize import tail
 
-MOST = 2 * 1024 * 1024
-"""Bytes that may wait for the terminal; some twenty pictures of a large one."""
+MAX_QUEUED_BYTES = 2 * 1024 * 1024
+"""Maximum number of bytes that wait for the terminal: about twenty frames of a large one."""
 
 PATIENCE_SECONDS = 0.5
 """Longest wait for the terminal to accept the rest before another program draws on it, or ralph exits."""
@@ -31,21 +31,21 @@ class TerminalWriter(io.TextIOBase):
     encoding = "utf-8"
 
     def __init__(
-        self, descriptor: int, *, redraw: Callable[[], None], hang_up: Callable[[], None]
+        self, descriptor: int, *, redraw: Callable[[], object], hang_up: Callable[[], object]
     ) -> None:
         """Write to `descriptor`, and own it from now on.
 
         Args:
-            descriptor: Of a terminal.
-            redraw: Called when it takes again, after something was dropped. In the thread, as the next.
-            hang_up: Called when it is gone.
+            descriptor: The terminal's file descriptor.
+            redraw: Called in the writer's thread when the terminal accepts output again after some was dropped.
+            hang_up: Called in the writer's thread when the terminal has closed.
         """
         self._descriptor = descriptor
         self._redraw = redraw
         self._hang_up = hang_up
         self._waiting: list[bytes] = []
         self._size = 0
-        self._news = threading.Condition()
+        self._changed = threading.Condition()
         self._ending = False
         self._busy = False
         self._stalled = False
@@ -58,48 +58,48 @@ class TerminalWriter(io.TextIOBase):
         return self._descriptor
 
     def isatty(self) -> bool:
-        """Return whether it is a terminal."""
+        """Return whether the descriptor is a terminal."""
         return os.isatty(self._descriptor)
 
     def write(self, text: str) -> int:
-        """Queue a text; it is written whole or not at all, so that no escape sequence is cut."""
-        with self._news:
+        """Queue a text, which is written whole or not at all, so that no escape sequence is cut."""
+        with self._changed:
             if not self._gone:
                 data = text.encode("utf-8", "replace")
                 self._waiting.append(data)
                 self._size += len(data)
-                if self._busy and self._size > MOST:
+                if self._busy and self._size > MAX_QUEUED_BYTES:
                     self._waiting.clear()
                     self._size = 0
                     self._dropped = True
-                self._news.notify_all()
+                self._changed.notify_all()
         return len(text)
 
     def flush(self) -> None:
         """Wait until the terminal has accepted everything, unless it is known to be stalled."""
-        with self._news:
+        with self._changed:
             if not self._stalled:
-                self._stalled = not self._news.wait_for(self._is_idle, PATIENCE_SECONDS)
+                self._stalled = not self._changed.wait_for(self._is_idle, PATIENCE_SECONDS)
 
     def _is_idle(self) -> bool:
         return self._gone or not (self._waiting or self._busy)
 
     def end(self) -> None:
-        """Write what the terminal still accepts, and close it."""
+        """Write what the terminal still accepts, and close the descriptor."""
         self.flush()
-        with self._news:
+        with self._changed:
             self._ending = True
-            self._news.notify_all()
+            self._changed.notify_all()
 
     def _run(self) -> None:
         while (data := self._next()) is not None:
-            taken = self._put(data)
-            with self._news:
+            taken = self._write_all(data)
+            with self._changed:
                 self._busy, self._gone = False, not taken
                 again = self._dropped and taken and not self._waiting
                 self._dropped = self._dropped and not again
                 self._stalled = self._stalled and bool(self._waiting)
-                self._news.notify_all()
+                self._changed.notify_all()
             if again:
                 self._redraw()
             if not taken:
@@ -107,17 +107,17 @@ class TerminalWriter(io.TextIOBase):
         os.close(self._descriptor)
 
     def _next(self) -> bytes | None:
-        """Return what to write now; None when nothing will come any more."""
-        with self._news:
-            self._news.wait_for(lambda: self._waiting or self._ending or self._gone)
+        """Wait for data to write and return it, or None when the writer ends."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting or self._ending or self._gone)
             data = b"".join(self._waiting)
             self._waiting.clear()
             self._size = 0
             self._busy = bool(data)
             return data or None
 
-    def _put(self, data: bytes) -> bool:
-        """Write; return whether the terminal was there."""
+    def _write_all(self, data: bytes) -> bool:
+        """Write all data; return False if the terminal has closed."""
         view = memoryview(data)
         while view:
             try:
@@ -127,7 +127,7 @@ class TerminalWriter(io.TextIOBase):
         return True
 
 
-KEPT = 4_000
+MAX_STRAY_CHARS = 4_000
 """Characters of stray output that are printed after the screen has closed."""
 
 
@@ -137,11 +137,11 @@ def _nothing() -> None:
 
 @contextmanager
 def quiet_stderr(
-    *, redraw: Callable[[], None] = _nothing, hang_up: Callable[[], None] = _nothing
+    *, redraw: Callable[[], object] = _nothing, hang_up: Callable[[], object] = _nothing
 ) -> Iterator[None]:
-    """Have Textual draw through a copy of the terminal; stray output goes to a file and is printed afterwards.
+    """Make Textual draw through a copy of the terminal; print stray output after the body.
 
-    `redraw` and `hang_up` are called as `TerminalWriter` has them.
+    `redraw` and `hang_up` are passed to `TerminalWriter`.
     """
     terminal = os.dup(2)
     before = sys.__stderr__
@@ -156,12 +156,13 @@ def quiet_stderr(
             os.dup2(terminal, 2)
             os.close(terminal)
             sys.__stderr__ = before  # type: ignore[misc]  # as above
-            _say(strays.fileno())
+            _print_stray_output(strays.fileno())
 
 
-def _say(descriptor: int) -> None:
-    size = os.fstat(descriptor).st_size
-    os.lseek(descriptor, max(0, size - KEPT * 4), os.SEEK_SET)
-    text = tail(os.read(descriptor, KEPT * 4).decode("utf-8", "replace"), KEPT).strip()
+def _print_stray_output(descriptor: int) -> None:
+    start = max(0, os.fstat(descriptor).st_size - MAX_STRAY_CHARS * 4)
+    os.lseek(descriptor, start, os.SEEK_SET)
+    read = os.read(descriptor, MAX_STRAY_CHARS * 4).decode("utf-8", "replace")
+    text = tail(read, MAX_STRAY_CHARS, is_cut=start > 0).strip()
     if text:
         sys.stderr.write(f"While the screen was open, something wrote to stderr:\n{text}\n")

@@ -1,5 +1,5 @@
-"""Ralph's colors and the style sheets.
+"""Ralph's themes and style sheets.
 
 May not: name a widget.
-Callers: `app`, and screens that bring sheets of their own.
+Callers: `app`, and screens with style sheets of their own.
 """

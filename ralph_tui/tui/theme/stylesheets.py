@@ -1,4 +1,4 @@
-"""Finds the style sheets: inside the package in a wheel, beside it in a checkout."""
+"""Finds the style sheets: inside the package in a wheel, next to it in a checkout."""
 
 from pathlib import Path, PurePath
 from typing import Any
@@ -14,11 +14,11 @@ STYLES = _SHIPPED if _SHIPPED.is_dir() else _PACKAGE.parent / "styles"
 SHEETS: list[str | PurePath] = [
     STYLES / name for name in ("app.tcss", "dashboard.tcss", "modals.tcss")
 ]
-"""In the order they apply."""
+"""The app's style sheets, in the order they apply."""
 
 
 def read_sheets(app: App[Any], screen: Screen[Any]) -> None:
-    """Read a screen's own sheets before it opens; Textual would parse all others again, too."""
+    """Read a screen's own style sheets before it opens; Textual would also parse all others again."""
     new = [path for path in screen.css_path if not app.stylesheet.has_source(str(path), "")]
     if new:
         app.stylesheet.read_all(new)

@@ -69,10 +69,10 @@ _ANSI = {RALPH_DARK.name: "ansi-dark", RALPH_LIGHT.name: "ansi-light"}
 
 
 def shown_as(theme: str, color_system: str | None, *, no_color: bool) -> str:
-    """Return the theme to use for one that this terminal cannot show well.
+    """Return the theme to use instead of one that this terminal cannot show well.
 
-    The nearest of sixteen colours made keys that cannot be used now as grey as what is behind them; the
-    terminal's own theme is made of these. As greys its red can hardly be read.
+    With sixteen colors, the nearest match made disabled keys as gray as their background, so Textual's ANSI theme
+    is used there. Without colors the ANSI theme is not used, because its red is hardly readable as a gray.
     """
     if color_system == "standard":
         return _ANSI.get(theme, theme)

@@ -1,5 +1,5 @@
 """The parts of the screen: lists, panels, bars, texts.
 
-May not: know a screen, or query each other.
+May not: import a screen, or query each other.
 Callers: `screens`.
 """

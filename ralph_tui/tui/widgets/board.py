@@ -1,4 +1,4 @@
-"""The task board: tasks by group."""
+"""The task board, which shows tasks by group."""
 
 from typing import NamedTuple
 
@@ -16,30 +16,31 @@ from ralph_tui.tui.widgets.row_list import Key, Row, SearchableRows
 
 
 class _Heading(NamedTuple):
-    """The key of a folded heading, which the cursor can stand on."""
+    """The key of a folded heading, which can be selected."""
 
     group: Group
 
 
 class Board(SearchableRows):
-    """Shows tasks by group; the selected task stays selected and in its place when others move.
+    """Shows tasks by group; the selected task stays selected and in place when others move.
 
-    When it is over, or the person sends it to another group, the cursor stays where it was: on the next.
+    When the selected task is completed, or the person moves it to another group, the cursor stays in place, on the
+    next task.
     """
 
     tasks: var[Tasks] = var(Tasks, init=False, always_update=True)
     why_empty: var[str] = var("", init=False)
-    """What is shown where there is no task."""
+    """The text shown if there is no task."""
     only: var[str] = var(ALL, init=False)
-    """Which tasks are shown."""
+    """The name of the filter."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id=id)
         self._items = Grouping()
         self._texts: dict[str, str] = {}
-        """The words of each task, for the search."""
-        self._sent: str | None = None
-        """The task that the person sends to another group."""
+        """The searchable text of each task."""
+        self._moving: str | None = None
+        """The task that the person is moving to another group."""
 
     def on_mount(self) -> None:
         """Name the pane."""
@@ -47,10 +48,10 @@ class Board(SearchableRows):
 
     def row_count(self) -> int:
         """Return the number of headings, tasks and their second lines."""
-        return len(self._items) or len(self._said())
+        return len(self._items) or len(self._empty_text())
 
     def row_at(self, y: int) -> Row:
-        """Return the task of a row; of headings, only a folded one can be selected."""
+        """Return the task of a row; a heading can be selected only if it is folded."""
         if not self._items:
             return (None, y)
         item = self._items[y]
@@ -68,18 +69,18 @@ class Board(SearchableRows):
     def row_line(self, y: int, width: int) -> Line:
         """Return a heading, a task, or what the task waits for."""
         if not self._items:
-            return [Span(self._said()[y], Tone.MUTED)]
+            return [Span(self._empty_text()[y], Tone.MUTED)]
         return board_line(self._items[y], width, self.app.glyphs)
 
-    def _said(self) -> list[str]:
-        text = f"No task is {self.only} now." if self.tasks else self.why_empty
+    def _empty_text(self) -> list[str]:
+        text = f"No {self.only} tasks." if self.tasks else self.why_empty
         return wrap(text, self.row_width) if text else []
 
     def watch_why_empty(self) -> None:
-        """Draw again where there is no task."""
+        """Redraw the text that is shown if there is no task."""
         if not self._items:
             self.resize_rows()
-            self.forget_rows()
+            self.redraw_rows()
 
     def sift(self) -> str:
         """Switch to the next filter, and return its name."""
@@ -92,7 +93,7 @@ class Board(SearchableRows):
         """Hide or show the tasks of a group; return whether there was one.
 
         Args:
-            y: A row of the group; the cursor's when it is left out.
+            y: A row of the group; the cursor's row if omitted.
         """
         at = self.row_of(self.cursor) if y is None and self.cursor is not None else y
         if at is None or not 0 <= at < len(self._items):
@@ -105,7 +106,7 @@ class Board(SearchableRows):
         elif heading is not None:
             self.cursor = self.row_at(heading + 1)[0]
         self.resize_rows()
-        self.forget_rows()
+        self.redraw_rows()
         self.move_cursor(self.cursor)
         return True
 
@@ -124,24 +125,24 @@ class Board(SearchableRows):
         if self.cursor is None:
             self.action_cursor(1)
 
-    def send(self, task_id: str | None) -> None:
-        """Note that the person moves this task to another group, so that the cursor does not follow; None when it stays."""
-        self._sent = task_id
+    def expect_move(self, task_id: str | None) -> None:
+        """Keep the cursor in place when this task moves to another group; None cancels that."""
+        self._moving = task_id
 
     def watch_tasks(self, old: Tasks, tasks: Tasks) -> None:
-        """Show the tasks; keep the cursor's row at the same height on the screen."""
+        """Show the tasks; keep the cursor's row at the same place on the screen."""
         before = self.row_of(self.cursor) if self.cursor is not None else None
-        heir = None if before is None else self._heir(before)
+        successor = None if before is None else self._next_selection(before)
         top = self.scroll_offset.y
         visible = before is not None and top <= before < top + self.size.height
         self._items.only = self.only
         self._items.follow(tasks)
         self._texts = {}
-        if before is not None and self._leaves(old, tasks):
-            known = heir is not None and self.row_of(heir) is not None
-            self.cursor = heir if known else self._at(before)
-        if self._sent is not None and tasks.get(self._sent) != old.get(self._sent):
-            self._sent = None
+        if before is not None and self._leaves_task(old, tasks):
+            known = successor is not None and self.row_of(successor) is not None
+            self.cursor = successor if known else self._at(before)
+        if self._moving is not None and tasks.get(self._moving) != old.get(self._moving):
+            self._moving = None
         after = self.row_of(self.cursor) if self.cursor is not None else None
         if after is None:
             self.cursor = None
@@ -152,10 +153,10 @@ class Board(SearchableRows):
             )
         done = f"{tasks.complete:,} of {len(tasks):,} done" if tasks else ""
         self.border_subtitle = Content(done)
-        self.forget_rows()
+        self.redraw_rows()
 
-    def _leaves(self, old: Tasks, tasks: Tasks) -> bool:
-        """Return whether the cursor lets its task go: it is hidden, done, or was moved by the person."""
+    def _leaves_task(self, old: Tasks, tasks: Tasks) -> bool:
+        """Return whether the cursor leaves its task, because it is hidden, completed, or moved by the person."""
         key = self.cursor
         if key is None or self.row_of(key) is None:
             return True
@@ -164,10 +165,10 @@ class Board(SearchableRows):
         was, now = old.get(key), tasks[key]
         done = TaskStatus.COMPLETE
         over = was is not None and now.status is done and was.status is not done
-        return over or (key == self._sent and now != was)
+        return over or (key == self._moving and now != was)
 
-    def _heir(self, y: int) -> Key | None:
-        """Return the task that gets the cursor: the next of the same group, else the one before."""
+    def _next_selection(self, y: int) -> Key | None:
+        """Return the task that gets the cursor: the next or previous one, preferably of the same group."""
         around = (self._next_key(y, 1), self._next_key(y, -1))
         keys = [key for key in around if key is not None]
         group = self._items[y].group
@@ -176,37 +177,36 @@ class Board(SearchableRows):
         return next(same, next(iter(keys), None))
 
     def _at(self, y: int) -> Key | None:
-        """Return the item at this row, or the nearest to it."""
+        """Return the item at this row, or the nearest one."""
         y = min(y, self.row_count() - 1)
         found = (self.row_at(y)[0] if y >= 0 else None, self._next_key(y, 1), self._next_key(y, -1))
         return next((key for key in found if key is not None), None)
 
-    def keys_holding(self, words: str) -> list[str]:
-        """Return the tasks whose id, text, criteria or blockers have the words; unfold the groups of these."""
+    def keys_matching(self, words: str) -> list[str]:
+        """Return the tasks whose id, text, criteria or blockers contain the words; unfold their groups."""
         wanted = words.casefold()
         hiding = {g for g, task in self._items.hidden() if wanted in self._words_of(task)}
         if wanted and hiding:
             self._items.folded -= hiding
             self.resize_rows()
-            self.forget_rows()
+            self.redraw_rows()
         shown = (row.task for row in self._items if row.task is not None and not row.part)
         return [task.id for task in shown if wanted in self._words_of(task)]
 
     def _words_of(self, task: Task) -> str:
-        """Return a task's words, made once: a person types one letter after the other."""
+        """Return a task's searchable text, cached because a search runs at every letter."""
         if task.id not in self._texts:
             self._texts[task.id] = _text(task).casefold()
         return self._texts[task.id]
 
     def on_resize(self) -> None:
-        """Lay the rows out again where the width changed, which decides where titles are folded."""
-        if self.row_width != self._items.width:
-            self._items.lay_out(self.row_width)
+        """Lay the rows out for the new size, because titles wrap."""
+        self._items.lay_out(self.row_width, self.size.height)
         self.resize_rows()
-        self.forget_rows()
+        self.redraw_rows()
 
     @property
-    def folded(self) -> Group | None:
+    def folded_group(self) -> Group | None:
         """The group whose folded heading is under the cursor."""
         return self.cursor.group if isinstance(self.cursor, _Heading) else None
 

@@ -1,7 +1,7 @@
 """Plots of costs and progress over the iterations.
 
 Charts
-├── Lines          the legend
+├── StyledLines    the legend
 └── Grid
     └── Chart (6)
 """
@@ -31,19 +31,19 @@ from ralph_tui.tui.host.widget_host import Host
 from ralph_tui.tui.widgets.styled import StyledLines, StyledWidget
 
 WIDEST = 9
-"""Cells of a bar and its gap at the most: two bars do not need half a screen."""
+"""Maximum number of cells of a bar and its gap, so that two bars do not fill half a screen."""
 
 LABELED = 5
-"""Cells of a bar and its gap that have room for a figure above the bar."""
+"""Minimum number of cells of a bar and its gap with a figure above the bar."""
 
 FAR = 10
-"""A threshold this many times above the highest bar would flatten all bars; it is named, but not drawn."""
+"""A threshold more than this many times the highest bar is named but not drawn, because it would flatten all bars."""
 
 GUTTER = 9
-"""Cells left of the bars for the values of the axis, its line included."""
+"""Cells left of the bars, for the values of the axis and its line."""
 
 Marks = list[tuple[float, str]]
-"""Places on an axis, each with what is written there."""
+"""Positions on an axis, each with its label."""
 
 DONE = Look("ok", "done", Tone.OK)
 REJECTED = Look("failed", "failed or rejected", Tone.BAD)
@@ -52,7 +52,7 @@ STOPPED = Look("pause", "stopped or handed off", Tone.WARN)
 _STOPPED = (IterationOutcome.INTERRUPTED, IterationOutcome.HANDED_OFF, IterationOutcome.SKIPPED)
 
 _BOX = str.maketrans("│┤└─┄", "|+`-.")
-"""The signs of the frame and of thresholds, in ASCII."""
+"""Translates the characters of axes and thresholds to ASCII."""
 
 _ASCII_LEVELS = tuple("::::####")
 
@@ -77,18 +77,18 @@ _WRITTEN: dict[Measure, Callable[[float], str]] = {
 
 
 class Bar(NamedTuple):
-    """One iteration."""
+    """The bar of one iteration."""
 
     number: int
     value: float
     look: Look | None = None
-    """How the iteration ended; None where the value is not one iteration's own."""
+    """How the iteration ended; None if the value is a sum over several."""
     whole: float = 0.0
-    """What the value is a part of; the rest is drawn faintly above it. 0: nothing, or not known."""
+    """The whole that the value is a part of, whose rest is drawn faintly above; 0 for none or unknown."""
 
 
 class Threshold(NamedTuple):
-    """A value that means something, drawn as a line with its name."""
+    """A named value, drawn as a line."""
 
     value: float
     name: str
@@ -101,7 +101,7 @@ class Plot(NamedTuple):
     bars: Sequence[Bar] = ()
     threshold: Threshold | None = None
     sums: bool = False
-    """Whether a bar of many iterations represents the last of them, not for the highest."""
+    """Whether a bar that merges iterations shows their last value, instead of their highest."""
 
 
 # The drawing. Pure.
@@ -111,16 +111,16 @@ def draw(plot: Plot, width: int, height: int, glyphs: Glyphs) -> list[Line]:
     """Draw bars from an empty baseline, with the values of both axes.
 
     Args:
-        plot: What is drawn; has at least one bar.
-        width: Cells of a line.
-        height: Lines, six or more.
-        glyphs: The signs to draw with.
+        plot: The plot, with at least one bar.
+        width: Width in cells.
+        height: Height in lines, at least six.
+        glyphs: The glyphs to draw with.
     """
     line, across = drawn_threshold(plot), width - GUTTER
     bars = merged(plot, across)
     slot = max(1, min(WIDEST, across // len(bars)))
     grid = [[Span(" ")] * across for _ in range(height - 2)]
-    written = slot >= LABELED  # figures above the bars, for which a line is left
+    written = slot >= LABELED  # figures above the bars, for which a line is reserved
     rows = len(grid) - written
     top = max(line.value if line else 0.0, *(max(bar.value, bar.whole) for bar in plot.bars))
     marks = _closest(plot.measure, top or 1, max(2, min(6, (rows + 1) // 2)))
@@ -130,7 +130,7 @@ def draw(plot: Plot, width: int, height: int, glyphs: Glyphs) -> list[Line]:
     for at, bar in enumerate(bars if written else ()):
         _write_value(grid, bar, at * slot, slot, rows / highest, _WRITTEN[plot.measure])
     if line:
-        _cross(grid, _level(line.value, rows / highest), line.name)
+        _draw_threshold(grid, _level(line.value, rows / highest), line.name)
     labels = {_level(value, rows / highest): text for value, text in marks if value}
     lines: list[Line] = []
     for level in range(len(grid) - 1, -1, -1):
@@ -145,18 +145,18 @@ def draw(plot: Plot, width: int, height: int, glyphs: Glyphs) -> list[Line]:
 
 
 def _closest(measure: Measure, top: float, most: int) -> Marks:
-    """Return the marks that end closest above `top`, so that the bars get the most room."""
+    """Return the axis marks that end closest above `top`, so that the bars get the most room."""
     choices = [heights(measure, top, n) for n in range(most, min(3, most) - 1, -1)]
     return min(choices, key=lambda marks: marks[-1][0])
 
 
 def _level(value: float, scale: float) -> int:
-    """Return the row that a value above zero ends in, counted from the baseline."""
+    """Return the row in which the bar of a value above zero ends, counted from the baseline."""
     return math.ceil(round(value * scale, 9)) - 1
 
 
 def drawn_threshold(plot: Plot) -> Threshold | None:
-    """Return the threshold, unless the highest bar is so far below it that no bar could be told from another."""
+    """Return the threshold, or None if it is so far above the bars that they would all look the same."""
     if plot.threshold is None:
         return None
     highest = max((bar.value for bar in plot.bars), default=0.0)
@@ -164,7 +164,7 @@ def drawn_threshold(plot: Plot) -> Threshold | None:
 
 
 def merged(plot: Plot, most: int) -> Sequence[Bar]:
-    """Return at most `most` bars; each represents as many iterations, as their highest or their last."""
+    """Return at most `most` bars; each shows the highest or the last of equally many iterations."""
     step = -(-len(plot.bars) // most)
     if step == 1:
         return plot.bars
@@ -178,12 +178,12 @@ def merged(plot: Plot, most: int) -> Sequence[Bar]:
 def _raise_bar(
     grid: list[list[Span]], bar: Bar, left: int, width: int, scale: float, glyphs: Glyphs
 ) -> None:
-    """Fill the cells of a bar from the baseline up; nothing for zero, and at least a trace for more."""
+    """Fill the cells of a bar from the baseline up; none for zero, and at least a trace for more."""
     tone = bar.look.tone if bar.look else Tone.INFO
     signs = glyphs.levels if glyphs.unicode else _ASCII_LEVELS
     steps = math.ceil(round(bar.value * scale * len(signs), 9))
     whole = math.ceil(round(bar.whole * scale, 9))
-    if whole:  # whole cells, so that no gap is between the part and the rest
+    if whole:  # whole cells, so that there is no gap between the part and the rest
         most = whole if bar.value >= bar.whole else max(1, whole - 1)
         steps = len(signs) * min(most, max(round(bar.value * scale), 1)) if bar.value else 0
     for level in range(whole):
@@ -201,7 +201,7 @@ def _write_value(
     scale: float,
     written: Callable[[float], str],
 ) -> None:
-    """Write the figure above its bar, where it has room."""
+    """Write the figure above its bar, if there is room."""
     text = written(bar.value) + (f" of {bar.whole:.0f}" if bar.whole else "")
     level = math.ceil(round(max(bar.value, bar.whole) * scale, 9))
     if len(text) < slot:
@@ -209,8 +209,8 @@ def _write_value(
         grid[level][start : start + len(text)] = [Span(letter, Tone.MUTED) for letter in text]
 
 
-def _cross(grid: list[list[Span]], level: int, name: str) -> None:
-    """Draw a line behind the bars, and its name at the end of it or where no bar is."""
+def _draw_threshold(grid: list[list[Span]], level: int, name: str) -> None:
+    """Draw a line behind the bars, with its name at the right end, on a neighboring row if bars are in the way."""
     row = grid[level]
     row[:] = [Span("┄", Tone.ACCENT) if cell.text == " " else cell for cell in row]
     text = f" {name}"
@@ -232,7 +232,7 @@ def _joined(cells: Sequence[Span]) -> Iterator[Span]:
 
 
 def _baseline(bars: Sequence[Bar], slot: int, across: int, glyphs: Glyphs) -> Line:
-    """Draw the axis with the outcome of each iteration on it, for eyes and terminals without colors."""
+    """Return the axis with the outcome of each iteration as a glyph, for readers who do not see colors."""
     cells = [Span("─", Tone.FAINT)] * across
     for at, bar in enumerate(bars):
         if bar.look is not None:
@@ -242,7 +242,7 @@ def _baseline(bars: Sequence[Bar], slot: int, across: int, glyphs: Glyphs) -> Li
 
 
 def _numbers(plot: Plot, bars: Sequence[Bar], slot: int, across: int) -> str:
-    """Write round numbers of iterations below their bars, and the unit where there is room."""
+    """Return the line of round iteration numbers below their bars, with the unit if there is room."""
     widest = max(len(str(bar.number)) for bar in bars)
     every = next(int(step) for step in _steps(1) if step * slot > widest)
     alone = len(bars) == len(plot.bars)
@@ -260,12 +260,12 @@ def _numbers(plot: Plot, bars: Sequence[Bar], slot: int, across: int) -> str:
 
 
 def _steps(power: float) -> Iterator[float]:
-    """Yield round steps from a power of ten on: 1, 2, 5, 10, 20 and so on."""
+    """Yield round steps from a power of ten upward: 1, 2, 5, 10, 20 and so on."""
     return (power * 10**n * factor for n in count() for factor in (1, 2, 5))
 
 
 def even_ticks(top: float, most: int, *, whole: bool = False) -> list[float]:
-    """Return even ticks from 0 to the first that is not below `top`; whole numbers where `whole`."""
+    """Return even ticks from 0 to the first that is not below `top`; only whole numbers if `whole`."""
     power = 10.0 ** math.floor(math.log10(top / max(1, most - 1)))
     steps = _steps(max(power, 1) if whole else power)
     step = next(step for step in steps if math.ceil(round(top / step, 9)) < most)
@@ -273,7 +273,7 @@ def even_ticks(top: float, most: int, *, whole: bool = False) -> list[float]:
 
 
 def heights(measure: Measure, top: float, most: int) -> Marks:
-    """Return even places from 0 to the first that is not below `top`, each with its unit."""
+    """Return labeled marks from 0 to the first that is not below `top`."""
     unit, sign = _unit(measure, top)
     money = "$" if measure is Measure.MONEY else ""
     whole = measure is Measure.TASKS or (measure is Measure.TIME and unit > 1)
@@ -291,13 +291,13 @@ _UNITS = {
 
 
 def _unit(measure: Measure, top: float) -> tuple[float, str]:
-    """Return the unit of the axis and its sign."""
+    """Return the unit of the axis and its symbol."""
     units = _UNITS.get(measure, ((1, ""),))
     return next((unit for unit in units if top >= 2 * unit[0]), units[-1])
 
 
 def _places(step: float, measure: Measure) -> int:
-    """Return the decimals that tell one tick from the next; cents are two."""
+    """Return the decimals that distinguish two ticks; money has none or at least two."""
     places = max(0, -math.floor(math.log10(step) + 1e-9))
     return max(2, places) if places and measure is Measure.MONEY else places
 
@@ -308,19 +308,19 @@ def _places(step: float, measure: Measure) -> int:
 class Chart(StyledWidget):
     """Shows one plot."""
 
-    def __init__(self, title: str, said: str, measure: Measure, *, id: str) -> None:  # noqa: A002 - Textual's name
-        """Name what it shows; `said` is shown in the lower border."""
+    def __init__(self, title: str, unit: str, measure: Measure, *, id: str) -> None:  # noqa: A002 - Textual's name
+        """Create an empty chart; `unit` is shown in the lower border."""
         super().__init__(id=id, classes="chart")
         self._title = title
-        self._said = said
+        self._unit = unit
         self._plot = Plot(measure)
         self._known = False
         self._note = ""
 
     def on_mount(self) -> None:
-        """Name the frame."""
+        """Show the title in the border."""
         self.border_title = self._title
-        self._say()
+        self._update_caption()
 
     def show(
         self,
@@ -334,29 +334,29 @@ class Chart(StyledWidget):
 
         Args:
             bars: One for each iteration, oldest first.
-            threshold: What is drawn as a line.
-            note: Shown in the lower border beside what the chart counts.
-            sums: Whether each value contains those before it.
+            threshold: A value to draw as a line.
+            note: A text for the lower border, beside the unit.
+            sums: Whether each value includes those before it.
         """
         self._plot = Plot(self._plot.measure, bars, threshold, sums)
         self._known, self._note = True, note
-        self._say()
+        self._update_caption()
         self.refresh()
 
     def on_resize(self) -> None:
-        """Say how many iterations a bar of the new width represents."""
-        self._say()
+        """Update how many iterations each bar shows at the new width."""
+        self._update_caption()
 
-    def _say(self) -> None:
-        """Write into the lower border what the picture cannot show."""
-        plot, said = self._plot, [self._said]
+    def _update_caption(self) -> None:
+        """Show in the lower border what the plot cannot show."""
+        plot, texts = self._plot, [self._unit]
         if plot.threshold and plot.bars and drawn_threshold(plot) is None:
-            said.append(f"{plot.threshold.name}: far above")
+            texts.append(f"{plot.threshold.name}: far above")
         across = self.content_size.width - GUTTER
         if across > 0 and (step := -(-len(plot.bars) // across)) > 1:
-            said.append(f"each bar is the {'last' if plot.sums else 'highest'} of {step}")
-        said.append(self._note)
-        self.border_subtitle = Content(", ".join(filter(None, said)))
+            texts.append(f"each bar shows the {'last' if plot.sums else 'highest'} of {step}")
+        texts.append(self._note)
+        self.border_subtitle = Content(", ".join(filter(None, texts)))
 
     def render(self) -> Content:
         """Return the plot at the widget's size."""
@@ -364,26 +364,28 @@ class Chart(StyledWidget):
         if width < 20 or height < 6:
             return self.content([])
         if not self._plot.bars:
-            said = "no iteration has ended yet" if self._known else "reading"
-            return self.content([[Span(said, Tone.MUTED)]])
+            text = "no finished iterations yet" if self._known else "loading"
+            return self.content([[Span(text, Tone.MUTED)]])
         return self.content(draw(self._plot, width, height, self.app.glyphs))
 
 
 class Charts(VerticalScroll):
-    """Shows six charts with one legend."""
+    """Shows six charts with a common legend."""
 
     app = getters.app(Host)
 
     def compose(self) -> ComposeResult:
-        """Yield the legend, and rows of two or three."""
+        """Yield the legend and the charts, two or three in a row."""
         yield StyledLines([_legend(self.app.glyphs)], id="chart-legend")
         with Grid(id="chart-grid"):
             yield Chart("cost per iteration", "US dollars", Measure.MONEY, id="cost")
-            yield Chart("tokens per iteration", "without cached reads", Measure.TOKENS, id="tokens")
+            yield Chart(
+                "tokens per iteration", "excluding cached reads", Measure.TOKENS, id="tokens"
+            )
             yield Chart("context at the end", "of the window", Measure.SHARE, id="context")
             yield Chart("duration per iteration", "", Measure.TIME, id="duration")
             yield Chart("open tasks (burn-down)", "", Measure.TASKS, id="burndown")
-            yield Chart("running total of the cost", "US dollars", Measure.MONEY, id="spent")
+            yield Chart("cumulative cost", "US dollars", Measure.MONEY, id="spent")
 
     def show(
         self, iterations: Sequence[Iteration], limits: CostLimits, budget_percent: float
@@ -392,8 +394,8 @@ class Charts(VerticalScroll):
 
         Args:
             iterations: Oldest first.
-            limits: The cost limits as they are now.
-            budget_percent: How full the context may be before a session hands off.
+            limits: The present cost limits.
+            budget_percent: The share of the context at which a session hands off.
         """
         done = [it for it in iterations if it.end]
         looks = [outcome_look(it.outcome) for it in done]
@@ -410,9 +412,9 @@ class Charts(VerticalScroll):
         """Show the sums over all iterations.
 
         Args:
-            iterations: All of them, oldest first.
-            limits: The cost limits as they are now.
-            left: The estimate of what is left.
+            iterations: All iterations, oldest first.
+            limits: The present cost limits.
+            left: The forecast for the open tasks.
         """
         done = [it for it in iterations if it.end]
         planned = [it for it in done if it.phase is Phase.BUILDING]
@@ -420,7 +422,7 @@ class Charts(VerticalScroll):
         notes = (
             left.basis if planned and not (left.open_tasks and left.finished) else "",
             _growth([it.total_tasks for it in planned if it.total_tasks]),
-            f"size of the plan unknown in {plural(unknown, 'iteration')}" if unknown else "",
+            f"plan size unknown in {plural(unknown, 'iteration')}" if unknown else "",
         )
         bars = [Bar(it.number, float(it.open_tasks), whole=float(it.total_tasks)) for it in planned]
         self.query_one("#burndown", Chart).show(
@@ -463,7 +465,7 @@ def _limit(most: float) -> Threshold | None:
 
 
 def _legend(glyphs: Glyphs) -> Line:
-    """Name the signs below the bars, the two parts of the burn-down, and the thresholds."""
+    """Return the legend: the glyphs below the bars, and the two parts of the burn-down."""
     signs = [
         Span(f"{getattr(glyphs, look.glyph)} {look.word}   ", look.tone)
         for look in (DONE, REJECTED, STOPPED)

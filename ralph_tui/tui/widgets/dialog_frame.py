@@ -1,4 +1,4 @@
-"""The frame of a dialog: as tall as its contents, and where they do not fit, what scrolls gives the rows."""
+"""The frame of a dialog: as tall as its contents; if they do not fit, its scrolling children shrink."""
 
 from textual.containers import Vertical
 from textual.geometry import Size
@@ -9,15 +9,15 @@ from textual.widget import Widget
 SCROLLS = "-scrolls"
 """The class of the children that scroll."""
 
-LEAST = 3
-"""Rows that a child which scrolls keeps."""
+MIN_ROWS = 3
+"""Minimum number of rows of a scrolling child."""
 
 
 class FittedLayout(VerticalLayout):
-    """Puts children below each other; those that scroll share what is missing.
+    """Stacks children vertically; those that scroll shrink if there is not enough room.
 
-    Textual has `1fr` for a frame of a fixed height and `auto` for one of its contents' height, and nothing
-    that is the second up to the screen's height and the first from there on.
+    Textual has `1fr` for a frame of a fixed height and `auto` for one as tall as its contents, but nothing that is
+    `auto` up to the screen's height and `1fr` beyond it.
     """
 
     name = "fitted"
@@ -29,7 +29,7 @@ class FittedLayout(VerticalLayout):
         size: Size,
         greedy: bool = True,  # noqa: FBT001, FBT002 - as Textual declares it
     ) -> ArrangeResult:
-        """Return the children's places; without a height, that is when Textual measures, nothing is taken."""
+        """Return the children's places; without a height, which means that Textual measures, no child shrinks."""
         placed = list(super().arrange(parent, children, size, greedy))
         flow = [p for p in placed if not p.overlay and not p.absolute and p.widget.display]
         if not size.height or not flow:
@@ -40,11 +40,11 @@ class FittedLayout(VerticalLayout):
 
 
 def _shrunk(placed: list[WidgetPlacement], missing: int) -> list[WidgetPlacement]:
-    """Take the missing rows from what scrolls, the tallest first, and move up what follows."""
+    """Take the missing rows from the scrolling children, the tallest first, and move up what follows."""
     heights = {i: p.region.height for i, p in enumerate(placed) if p.widget.has_class(SCROLLS)}
     for _ in range(missing):
         tallest = max(heights, key=lambda i: heights[i], default=None)
-        if tallest is None or heights[tallest] <= LEAST:
+        if tallest is None or heights[tallest] <= MIN_ROWS:
             break
         heights[tallest] -= 1
     taken, result = 0, []
@@ -57,11 +57,11 @@ def _shrunk(placed: list[WidgetPlacement], missing: int) -> list[WidgetPlacement
 
 
 class DialogFrame(Vertical):
-    """A column of widgets in a border, of which those of the class `-scrolls` give way."""
+    """A bordered column of widgets, of which those of the class `-scrolls` shrink to fit."""
 
     _fitted = FittedLayout()
 
     @property
     def layout(self) -> Layout:
-        """Return the layout that lets children give way."""
+        """Return the layout that shrinks scrolling children."""
         return self._fitted

@@ -1,4 +1,4 @@
-"""Shows a diff as one column or side by side, in pieces that are laid out one by one."""
+"""Shows a diff in one column or side by side, in several widgets that are laid out one by one."""
 
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
@@ -28,8 +28,8 @@ def diff_views(diff: Diff, classes: str, *, first: int, split: bool) -> Iterator
 
     Args:
         diff: The diff.
-        classes: The classes of each widget.
-        first: Lines of the first piece, which is all that is seen at first.
+        classes: The CSS classes of each widget.
+        first: Lines of the first widget, which is all that is visible at first.
         split: Whether the columns are side by side.
     """
     most = max(len(diff.sides), len(diff.rows))
@@ -50,11 +50,11 @@ class DiffView(WrappedText):
         self.set_reactive(DiffView.split, split)
         self._diff, self._rows = diff, rows
         self._continued: dict[int, int] = {}
-        """Rows that continue the line before them, with the characters of the row before."""
+        """Rows that continue the line above, each with the length of the row above."""
 
     def watch_split(self) -> None:
         """Lay the lines out again."""
-        self.fold_again()
+        self.rewrap()
 
     @property
     def rows(self) -> int:
@@ -62,24 +62,24 @@ class DiffView(WrappedText):
         return len((self._diff.rows if self.split else self._diff.sides)[self._rows])
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """Return the number of rows; side by side, there may be none left for this piece."""
+        """Return the number of rows; side by side, there may be none left for this widget."""
         return super().get_content_height(container, viewport, width) if self.rows else 0
 
     def lines_at(self, width: int) -> Iterable[Line]:
-        """Return all rows, each at most so wide."""
+        """Return all rows, each at most `width` cells wide."""
         self._continued.clear()
         return self._beside(width) if self.split else self._below(width)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """Return the marked text; a line that wraps is one line again."""
+        """Return the selected text; the rows of a wrapped line are joined."""
         found = super().get_selection(selection)
         if found is None:
             return None
         start = selection.start or Offset()
         lines: list[str] = []
-        for row, said in enumerate(found[0].split("\n"), start.y):
+        for row, row_text in enumerate(found[0].split("\n"), start.y):
             before = start.x if row == start.y else 0
-            text = said[: max(0, self._continued.get(row + 1, len(said) + before) - before)]
+            text = row_text[: max(0, self._continued.get(row + 1, len(row_text) + before) - before)]
             if lines and row in self._continued:
                 lines[-1] += text[GUTTER:]
             else:

@@ -1,7 +1,7 @@
 """Completes `@` and the beginning of a file's name in a text box, from the files of the project.
 
-The box keeps the focus: it asks the list which keys it takes while it is open. What is completed stays in the
-text as `@path`; the model reads it as a name.
+The box keeps the focus, and passes keys to the list while it is open. A completed name stays in the text as
+`@path`; the model reads it as a name.
 """
 
 import asyncio
@@ -12,36 +12,40 @@ from heapq import nsmallest
 from textual import events
 from textual.content import Content
 from textual.geometry import Offset
+from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
 from ralph_tui.tui.data.project_files import project_paths
-from ralph_tui.tui.widgets.text_recall import RECALLS, Recall, writing_app
+from ralph_tui.tui.widgets.text_recall import RECALLS, Recall, text_box_app
 
-MOST = 8
-"""Files that are offered at once."""
+MAX_FILES = 8
+"""Maximum number of files that are offered at once."""
 
-WIDEST = 60
-"""Cells of the list."""
+MAX_CELLS = 60
+"""Maximum number of cells of a path in the list."""
 
 KEYS = frozenset({"up", "down", "tab", "enter", "escape"})
-"""Keys that the list takes while it is open."""
+"""Keys that the open list handles."""
+
+OPEN = "enter insert, up down move, esc close the list"
+"""What those keys do, for the footer of a dialog."""
 
 _AT = re.compile(r"(?:^|[\s(\"'`])@([^\s@]*)$")
-"""An `@` at the beginning of a word, and what was typed of the name; an address has letters before it."""
+"""An `@` at the start of a word and the name typed so far; in an e-mail address, letters precede the `@`."""
 
 
-def matching_paths(paths: Sequence[str], typed: str, most: int = MOST) -> list[str]:
-    """Return the paths that fit what was typed, the best first.
+def matching_paths(paths: Sequence[str], typed: str, most: int = MAX_FILES) -> list[str]:
+    """Return the paths that match the typed text, the best first.
 
-    A name that begins with it is better than one that contains it, and a short path better than a long one;
-    letters in the same order anywhere in the path come last.
+    A name that starts with the text ranks before one that contains it, and a short path before a long one. Paths
+    that only contain its letters in order come last.
 
     Args:
         paths: The files of the project, relative to its root.
-        typed: What was typed after the `@`, in any case.
-        most: How many are wanted.
+        typed: The text after the `@`, in any case.
+        most: Most paths to return.
     """
     wanted = typed.casefold()
     if not wanted:
@@ -66,40 +70,52 @@ def matching_paths(paths: Sequence[str], typed: str, most: int = MOST) -> list[s
 
 
 class FileCompletion(Widget):
-    """The list below the cursor of a box; hidden unless a name is being typed."""
+    """The list below the cursor of a text box; hidden unless a name is being typed."""
 
     offered: reactive[tuple[str, ...]] = reactive((), layout=True)
     at: reactive[int] = reactive(0)
     _paths: Sequence[str] | None = None
-    _left: str | None = None
-    """What was typed when Escape closed the list; it stays closed until that changes."""
+    _dismissed: str | None = None
+    """The typed name at which the list was closed; it stays closed until the name changes."""
+
+    class Turned(Message):
+        """Posted when the list opens or closes."""
 
     @property
     def is_open(self) -> bool:
-        """Whether there is something to choose."""
+        """Whether the list offers any file."""
         return bool(self.offered)
 
+    def watch_offered(self, before: tuple[str, ...], now: tuple[str, ...]) -> None:
+        """Tell the dialog that the keys have changed."""
+        if bool(before) != bool(now):
+            self.post_message(self.Turned())
+
+    def footer_text(self, keys: str, offers: str) -> str:
+        """Return the keys of the open list, or else the dialog's keys followed by what the box offers."""
+        return OPEN if self.is_open else f"{keys}{', ' if '; ' in keys else '; '}{offers}"
+
     async def follow(self, before: str, cursor: Offset) -> None:
-        """Offer what fits the text before the cursor, or close.
+        """Offer the files that match the text before the cursor, or close the list.
 
         Args:
             before: The text of the line up to the cursor.
-            cursor: The cursor's place on the screen.
+            cursor: The cursor's position on the screen.
         """
         found = _AT.search(before)
-        if found is None or found[1] == self._left:
+        if found is None or found[1] == self._dismissed:
             self.offered = ()
         else:
             if self._paths is None:
-                self._paths = await asyncio.to_thread(project_paths, writing_app(self).root)
-            self._left = None
+                self._paths = await asyncio.to_thread(project_paths, text_box_app(self).root)
+            self._dismissed = None
             self.at = 0
             self.offered = tuple(matching_paths(self._paths, found[1]))
             self.absolute_offset = cursor + Offset(-len(found[0]), 1)
         self.display = self.is_open
 
     def press(self, key: str, before: str) -> str | None:
-        """Move or close, or return what replaces the typed beginning of a name.
+        """Handle a key of the open list; return the path that replaces the typed name, if one was chosen.
 
         Args:
             key: One of `KEYS`.
@@ -109,22 +125,22 @@ class FileCompletion(Widget):
             self.at = (self.at + (1 if key == "down" else -1)) % len(self.offered)
             return None
         chosen, found = self.offered[self.at], _AT.search(before)
-        self._left = found[1] if found is not None and key == "escape" else None
+        self._dismissed = found[1] if found is not None and key == "escape" else None
         self.offered, self.display = (), False
         if key == "escape" or found is None:
             return None
-        self._left = chosen
+        self._dismissed = chosen
         return chosen
 
     def render(self) -> Content:
-        """Return a line per file; the chosen one has a sign."""
+        """Return a line per file; the selected one is marked."""
         return Content("\n").join(self._row(number) for number in range(len(self.offered)))
 
     def _row(self, number: int) -> Content:
-        is_here, glyphs = number == self.at, writing_app(self).glyphs
+        is_here, glyphs = number == self.at, text_box_app(self).glyphs
         sign = glyphs.arrow if is_here else " "
         path = self.offered[number]
-        room = min(WIDEST, self.app.size.width - 8)
+        room = min(MAX_CELLS, self.app.size.width - 8)
         shown = path if len(path) <= room else f"{glyphs.ellipsis}{path[1 - room :]}"
         if not glyphs.unicode:
             shown = shown.encode("ascii", "replace").decode("ascii")
@@ -136,20 +152,24 @@ class WritingBox(TextArea):
     """A box for many lines in which `@` completes file names and `up` recalls earlier texts."""
 
     def __init__(self, text: str, name: str, kind: str) -> None:
-        """Begin with a text.
+        """Start with a text.
 
         Args:
-            text: What is in the box.
-            name: Its id.
-            kind: Of the texts it recalls; empty for none.
+            text: The text in the box.
+            name: The widget's id.
+            kind: The kind of texts that `up` recalls; empty for none.
         """
         super().__init__(text, id=name, classes="editor", show_line_numbers=False, soft_wrap=True)
         self.completion = FileCompletion()
         self._recall = Recall(kind)
 
     def on_mount(self) -> None:
-        """Put the list over everything else."""
+        """Mount the list above everything else."""
         self.screen.mount(self.completion)
+
+    def footer_text(self, keys: str) -> str:
+        """Return the footer text of a dialog with these keys while the box has the focus."""
+        return self.completion.footer_text(keys, self._recall.hint(self.text))
 
     @property
     def before(self) -> str:
@@ -158,12 +178,12 @@ class WritingBox(TextArea):
         return self.document.get_line(row)[:column]
 
     def check_consume_key(self, key: str, character: str | None = None) -> bool:
-        """Claim the keys of the open list and of recall, so that nothing waits for what they would open."""
+        """Claim the keys of the list and of recall, so that the key queue does not hold keys after them."""
         taken = KEYS if self.completion.is_open else RECALLS
         return key in taken or super().check_consume_key(key, character)
 
     async def on_key(self, event: events.Key) -> None:
-        """Give the open list its keys, and recall at the first and the last row."""
+        """Pass keys to the open list; recall earlier texts at the first and the last row."""
         if not (self.completion.is_open and event.key in KEYS):
             if (text := await self._recalled(event.key)) is not None:
                 event.stop()
@@ -179,23 +199,23 @@ class WritingBox(TextArea):
             self.replace(f"{chosen} ", (row, start), (row, column))
 
     async def _recalled(self, key: str) -> str | None:
-        """Return what a key recalls; within a text that is being written the keys move the cursor."""
+        """Return the text that a key recalls, or None where the key moves the cursor."""
         at, text = self.cursor_location, self.text
         if key == "down" and self.navigator.is_last_wrapped_line(at):
             return self._recall.newer(text)
-        goes_back = at == (0, 0) or self._recall.shows(text)
+        goes_back = at == (0, 0) or self._recall.is_shown(text)
         if key == "up" and goes_back and self.navigator.is_first_wrapped_line(at):
-            return await self._recall.older(writing_app(self), text)
+            return await self._recall.older(text_box_app(self), text)
         return None
 
     def _show(self, text: str, *, at_end: bool) -> None:
-        """Show a recalled text, with the cursor where the same key recalls the next one."""
+        """Show a recalled text, with the cursor placed so that the same key recalls the next one."""
         self.load_text(text)
         end = self.document.end
         self.move_cursor(end if at_end or self.navigator.is_first_wrapped_line(end) else (0, 0))
 
     async def on_text_area_changed(self) -> None:
-        """Look for a name being typed."""
+        """Update the list for the typed name."""
         await self.completion.follow(self.before, self.cursor_screen_offset)
 
     def on_blur(self) -> None:
@@ -207,20 +227,24 @@ class WritingLine(Input):
     """A box for one line in which `@` completes file names and `up` recalls earlier texts."""
 
     def __init__(self, placeholder: str, name: str, kind: str) -> None:
-        """Show what it is for while it is empty.
+        """Start empty.
 
         Args:
-            placeholder: What it is for.
-            name: Its id.
-            kind: Of the texts it recalls.
+            placeholder: The text shown while the box is empty.
+            name: The widget's id.
+            kind: The kind of texts that `up` recalls.
         """
         super().__init__(placeholder=placeholder, select_on_focus=False, id=name)
         self.completion = FileCompletion()
         self._recall = Recall(kind)
 
     def on_mount(self) -> None:
-        """Put the list over everything else."""
+        """Mount the list above everything else."""
         self.screen.mount(self.completion)
+
+    def footer_text(self, keys: str) -> str:
+        """Return the footer text of a dialog with these keys while the box has the focus."""
+        return self.completion.footer_text(keys, self._recall.hint(self.value))
 
     @property
     def before(self) -> str:
@@ -228,16 +252,16 @@ class WritingLine(Input):
         return self.value[: self.cursor_position]
 
     def check_consume_key(self, key: str, character: str | None) -> bool:
-        """Claim the keys of the open list and of recall, so that nothing waits for what they would open."""
+        """Claim the keys of the list and of recall, so that the key queue does not hold keys after them."""
         taken = KEYS if self.completion.is_open else RECALLS
         return key in taken or super().check_consume_key(key, character)
 
     async def on_key(self, event: events.Key) -> None:
-        """Give the open list its keys, and recall."""
+        """Pass keys to the open list, or recall earlier texts."""
         if not (self.completion.is_open and event.key in KEYS):
             text = None
             if event.key == "up":
-                text = await self._recall.older(writing_app(self), self.value)
+                text = await self._recall.older(text_box_app(self), self.value)
             elif event.key == "down":
                 text = self._recall.newer(self.value)
             if text is not None:
@@ -254,7 +278,7 @@ class WritingLine(Input):
             self.replace(f"{chosen} ", start, self.cursor_position)
 
     async def on_input_changed(self) -> None:
-        """Look for a name being typed."""
+        """Update the list for the typed name."""
         await self.completion.follow(self.before, self.cursor_screen_offset)
 
     def on_blur(self) -> None:

@@ -1,4 +1,4 @@
-"""The footers of dashboard, pages and dialogs: what the keys do."""
+"""The footers of the dashboard, pages and dialogs, which show what the keys do."""
 
 from collections.abc import Iterable, Sequence
 from itertools import islice
@@ -19,26 +19,26 @@ from ralph_tui.tui.widgets.links import LinkLine
 from ralph_tui.tui.widgets.styled import StyledWidget, pressing
 
 Stage = Literal["", "typing", "found"]
-"""The stage of a search: none, words are typed, words are kept."""
+"""The stage of a search: none, typing the words, or stepping through matches."""
 
 KEYS_OF_STAGE: dict[Stage, tuple[tuple[str, str], ...]] = {
     "": (),
-    "typing": (("enter", "keep the words"), ("escape", "end the search")),
-    "found": (("greater_than_sign", ""), ("less_than_sign", "step"), ("escape", "end the search")),
+    "typing": (("enter", "confirm"), ("escape", "end search")),
+    "found": (("greater_than_sign", ""), ("less_than_sign", "step"), ("escape", "end search")),
 }
-"""The keys of each stage with what they do, the most important first."""
+"""The keys of each stage and what they do, the most important first."""
 
 _PRESS = "press "
 
 Link = tuple[str, Line]
 
 
-MOST = 3
-"""Commands in a footer; all others are behind the two keys that follow them."""
+MAX_FOOTER_COMMANDS = 3
+"""Maximum number of commands in a footer; all others are behind the two keys that follow them."""
 
 
-def rest(keys: Keys) -> Sequence[Link]:
-    """Return the links to everything else: the list of commands, and the help."""
+def more_links(keys: Keys) -> Sequence[Link]:
+    """Return the links to all other commands: the palette and the help."""
     palette = keys.label("palette").replace("ctrl+", "^")
     return (
         ("palette", (Span(palette, Tone.ACCENT), Span(" commands", Tone.MUTED))),
@@ -47,7 +47,7 @@ def rest(keys: Keys) -> Sequence[Link]:
 
 
 class FooterLine(LinkLine):
-    """A line with the few keys that matter now, with whole labels; the least important goes first."""
+    """A line with the few keys that matter now; the least important is left out first, labels are never cut."""
 
     can_jump = False
 
@@ -59,13 +59,13 @@ class FooterLine(LinkLine):
         raise NotImplementedError
 
     def links(self, width: int) -> Sequence[Link]:
-        """Return as many keys as fit, and the palette for the rest; no letters while somebody types."""
-        shown = [_key(key, said) for key, said in KEYS_OF_STAGE[self.stage]]
+        """Return as many keys as fit, then palette and help; while somebody types, only the search's keys."""
+        shown = [_key(key, label) for key, label in KEYS_OF_STAGE[self.stage]]
         if self.stage == "typing":
             return shown
-        others = rest(self.app.keys)
+        others = more_links(self.app.keys)
         room = width - sum(map(self._cells, (*shown, *others)))
-        for link in islice(self.commands(), MOST):
+        for link in islice(self.commands(), MAX_FOOTER_COMMANDS):
             room -= self._cells(link)
             if room < 0:
                 break
@@ -76,30 +76,30 @@ class FooterLine(LinkLine):
         return width_of(link[1]) + len(self.GAP)
 
     def follow(self, name: str) -> None:
-        """Press a key of the search, or run a command."""
+        """Press a key of the search, or run the command."""
         if name.startswith(_PRESS):
             self.app.action_press(name.removeprefix(_PRESS))
         else:
             super().follow(name)
 
 
-def _key(key: str, said: str) -> Link:
-    words = f" {said}" if said else ""
+def _key(key: str, label: str) -> Link:
+    words = f" {label}" if label else ""
     return (f"{_PRESS}{key}", (Span(key_label(key), Tone.ACCENT), Span(words)))
 
 
 class DashboardFooter(FooterLine):
     """The footer of the dashboard."""
 
-    situation: reactive[CommandContext | None] = reactive(None)
+    command_context: reactive[CommandContext | None] = reactive(None)
 
     def links(self, width: int) -> Sequence[Link]:
-        """Return no keys before anything is known."""
-        return super().links(width) if self.situation is not None else []
+        """Return the links; none before the project is known."""
+        return super().links(width) if self.command_context is not None else []
 
     def commands(self) -> Iterable[Link]:
-        """Return the commands that matter now and do something."""
-        now = self.situation
+        """Yield the commands that matter and can be used now."""
+        now = self.command_context
         if now is None:
             return
         for command in _offered(now):
@@ -110,7 +110,7 @@ class DashboardFooter(FooterLine):
 
 
 def _offered(now: CommandContext) -> list[Command]:
-    """Return commands by rank; where there is nothing to run, what can be done instead."""
+    """Return commands by rank; if there is nothing to run, the commands that are useful then."""
     if is_done(now) or is_empty(now):
         return [BY_NAME[name] for name in (WHEN_DONE if is_done(now) else WHEN_EMPTY)]
     return sorted((c for c in COMMANDS if c.footer), key=lambda c: c.rank)
@@ -132,14 +132,14 @@ class PageFooter(FooterLine):
     """The commands, the most important first."""
 
     def commands(self) -> Iterable[Link]:
-        """Return the commands as the page has ranked them."""
+        """Yield the usable commands as the page ranks them."""
         for item in self.items:
             if item.usable and item.name != "help":
                 yield item.name, (Span(item.key, Tone.ACCENT), Span(f" {item.label}", Tone.TEXT))
 
 
 class DialogFooter(StyledWidget):
-    """The keys of a dialog with their words, each whole or not at all; a click presses the key."""
+    """The keys of a dialog with their labels, which are never cut; a click presses the key."""
 
     keys: reactive[str] = reactive("", layout=True)
     """The keys, such as `y approve, n reject, esc later`; the most important first."""

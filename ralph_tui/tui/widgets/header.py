@@ -1,4 +1,4 @@
-"""The lines at the top: the dashboard's header and banner, and the head of a page."""
+"""The top of the screen: the dashboard's header and banner, and the head of a page."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -34,7 +34,7 @@ class BannerFrame(StyledWidget):
             self.set_class(look.tone is tone, f"-{tone}")
 
     def on_resize(self) -> None:
-        """Draw again: long reasons wrap."""
+        """Redraw, because long reasons wrap."""
         self.refresh(layout=True)
 
     def render(self) -> Content:
@@ -62,21 +62,21 @@ class Header(StyledWidget):
     def on_mount(self) -> None:
         """Pause the spinner until the loop runs."""
         if self.app.animation_level != "none":
-            self._spinner = self.set_interval(SPINNER_SECONDS, self._turn, pause=True)
+            self._spinner = self.set_interval(SPINNER_SECONDS, self._next_frame, pause=True)
 
     def watch_view(self, view: LoopView) -> None:
-        """Turn the spinner only while the loop runs."""
+        """Run the spinner only while the loop runs."""
         if self._spinner is not None:
             if view.run_state in BUSY:
                 self._spinner.resume()
             else:
                 self._spinner.pause()
 
-    def _turn(self) -> None:
+    def _next_frame(self) -> None:
         self.frame += 1
 
     def on_resize(self) -> None:
-        """Draw again: the width decides which fields fit."""
+        """Redraw, because the width decides which fields fit."""
         self.refresh()
 
     def render(self) -> Content:
@@ -94,29 +94,29 @@ class Header(StyledWidget):
 
 
 BETWEEN = 2
-"""Cells between the pages and the state, at least."""
+"""Minimum number of cells between the pages and the state."""
 
 
 class HeaderForm(NamedTuple):
-    """How much the head shows of the pages."""
+    """How much of each page the head shows."""
 
     gap: int = 2
-    """Cells before each page's sign."""
+    """Cells before each page."""
     back: bool = True
-    """Whether it shows what `esc` does."""
+    """Whether the head shows what `esc` does."""
     named: bool = True
-    """Whether the other pages have names and not only keys."""
+    """Whether the other pages are shown with their names and not only their keys."""
 
 
 FORMS = (HeaderForm(), HeaderForm(gap=1), HeaderForm(gap=1, back=False), HeaderForm(named=False))
-"""From a wide line to a short one."""
+"""The forms, from the widest to the shortest."""
 
 STATE_CELLS = 11
-"""Cells for the loop's state, such as `◆ verifying`, so that the pages do not move while it changes."""
+"""Cells reserved for the loop's state, such as `◆ verifying`, so that the pages do not move when it changes."""
 
 
 class PageHead(LinkLine):
-    """The pages in one line: the open one is marked, the others can be clicked."""
+    """The pages in one line; the open one is marked, the others can be clicked."""
 
     GAP = ""
 
@@ -124,7 +124,7 @@ class PageHead(LinkLine):
     view: reactive[LoopView] = reactive(LoopView())
 
     def links(self, width: int) -> Sequence[tuple[str, Line]]:
-        """Return key and name of each page, as far as the loop's state leaves room."""
+        """Return key and name of each page, in the widest form that leaves room for the loop's state."""
         room = width - BETWEEN - max(STATE_CELLS, width_of([self._look()]))
         forms = (self._links(form) for form in FORMS[:-1])
         fits = (links for links in forms if sum(width_of(line) for _, line in links) <= room)
@@ -135,7 +135,7 @@ class PageHead(LinkLine):
         return [("close", back), *((name, self._line(name, form)) for name in self._pages())]
 
     def _pages(self) -> Sequence[str]:
-        """Return the pages; of features nothing is said where there are none."""
+        """Return the pages, without features in a project that has none."""
         return [n for n in PAGES if n != "features" or self.view.features or self.active == n]
 
     def _line(self, name: str, form: HeaderForm) -> Line:
@@ -152,7 +152,9 @@ class PageHead(LinkLine):
         """Return the pages at the left, the loop's state at the right."""
         width = self.content_size.width
         left = [span for _, line in self.links(width) for span in line]
-        room = min(width - width_of(left) - BETWEEN, width // 2)  # of which `row` gives no more
+        room = min(
+            width - width_of(left) - BETWEEN, width // 2
+        )  # `row` gives the right side at most half
         return self.content([row(left, self._state(room), width)])
 
     def _look(self) -> Span:
@@ -160,10 +162,10 @@ class PageHead(LinkLine):
         return Span(f"{getattr(self.app.glyphs, look.glyph)} {look.word}", look.tone)
 
     def _state(self, room: int) -> Line:
-        """Return state, task and cost; the last go first when there is no room."""
+        """Return state, task and cost; the last are left out first."""
         state = self._look()
         task = [Span(f"  {self.view.task_id}", Tone.MUTED)] if self.view.task_id else []
-        spent = self.view.costs.session  # nothing is said of a run that is over
+        spent = self.view.costs.session  # zero once the run is over
         cost = [Span(f"  {money(spent)}", Tone.MUTED)] if spent else []
         for spans in ([state, *task, *cost], [state, *task], [state]):
             if width_of(spans) <= room:

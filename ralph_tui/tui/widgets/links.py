@@ -15,13 +15,13 @@ class LinkLine(StyledWidget):
 
     GAP = "  "
     can_jump = True
-    """Whether a jump can go to its links."""
+    """Whether the jump command offers its links."""
 
     class Followed(Message):
-        """A link was clicked, or jumped to."""
+        """Posted when a link was clicked or jumped to."""
 
         def __init__(self, name: str) -> None:
-            """Say which command."""
+            """Create the message for a command."""
             super().__init__()
             self.name = name
 
@@ -30,7 +30,7 @@ class LinkLine(StyledWidget):
         raise NotImplementedError
 
     def on_resize(self) -> None:
-        """Draw again: the width decides how many fit."""
+        """Redraw, because the width decides how many links fit."""
         self.refresh()
 
     def render(self) -> Content:
@@ -50,7 +50,7 @@ class LinkLine(StyledWidget):
         self.post_message(self.Followed(name))
 
     def places(self) -> list[tuple[int, str]]:
-        """Yield where each link begins."""
+        """Return the first cell and the command of each link."""
         found: list[tuple[int, str]] = []
         start = 0
         for name, line in self.links(self.content_size.width):

@@ -1,6 +1,6 @@
 """Lists of rows drawn line by line: the base of board, stream and texts.
 
-Only visible rows are rendered, whatever their number; strips are cached until the row, the width or
+Only visible rows are rendered, however many there are; strips are cached until the row, the width or
 the theme changes.
 """
 
@@ -27,7 +27,7 @@ from ralph_tui.tui.widgets.styled import StyledWidget, to_segments
 
 Key = Hashable
 Row = tuple[Key | None, int]
-"""Which item a row belongs to (None for a row that cannot be selected), and which of its lines."""
+"""The item of a row (None if it cannot be selected), and the row's number within the item."""
 
 GAP = 1
 """Cells between a row and the scrollbar."""
@@ -49,10 +49,10 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
     COMPONENT_CLASSES: ClassVar[set[str]] = {"rows--cursor"}
 
     class Clicked(Message):
-        """An item was clicked, for the first time of two or for the only one."""
+        """Posted when an item was clicked once, also by the first click of a double click."""
 
         def __init__(self, view: "RowList", key: Key) -> None:
-            """Say which item of which list."""
+            """Create the message for an item of a list."""
             super().__init__()
             self.view = view
             self.key = key
@@ -63,20 +63,20 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
             return self.view
 
     class Opened(Clicked):
-        """An item was opened by a double click."""
+        """Posted when an item was opened by a double click."""
 
     class Moved(Message):
-        """The cursor is on another item."""
+        """Posted when the cursor moves to another item."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id=id)
         self.cursor: Key | None = None
         self._strips: LRUCache[Row, tuple[int, int, Strip]] = LRUCache(1024)
-        """Finished lines, each with the index and the width it is for."""
+        """Cached strips, each with its row index and width."""
         self._style: Style | None = None
         self._styles_of_tones: dict[tuple[Tone, Color | None, Tone | None], Style] = {}
 
-    # What a list must say of itself.
+    # What a subclass must define.
 
     def row_count(self) -> int:
         """Return the number of rows."""
@@ -91,11 +91,11 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
         raise NotImplementedError
 
     def row_line(self, y: int, width: int) -> Line:
-        """Return what a row shows."""
+        """Return the text of a row."""
         raise NotImplementedError
 
-    def keys_in_sight(self) -> list[tuple[int, Key]]:
-        """Yield the visible items with how far below the upper edge each begins."""
+    def visible_keys(self) -> list[tuple[int, Key]]:
+        """Return the visible items, each with its distance from the upper edge."""
         top = self.scroll_offset.y
         seen: dict[Key, int] = {}
         for y in range(top, min(self.row_count(), top + self.size.height)):
@@ -108,19 +108,19 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
 
     @property
     def shows_cursor(self) -> bool:
-        """Whether the cursor is drawn: while the list has the focus."""
+        """Whether the cursor is drawn, which is while the list has the focus."""
         return self.has_focus
 
     @property
     def row_width(self) -> int:
-        """The cells of a row; the scrollbar's place and a gap are kept free so that nothing jumps."""
+        """The width of a row; room for the scrollbar and a gap is reserved, so that rows never move."""
         bar = 0 if self.show_vertical_scrollbar else self.styles.scrollbar_size_vertical
         return max(1, self.scrollable_content_region.width - bar - GAP)
 
     def resize_rows(self) -> None:
-        """Tell the scrollbars how many rows there are; lay the screen out only where that moves something.
+        """Update the scrollbar for the number of rows; lay the screen out only if that moves something.
 
-        Laying it out draws it, too, so that every new row of the stream was drawn twice.
+        A layout also draws the list, so that every new row of the stream was drawn twice.
         """
         size = Size(self.row_width, self.row_count())
         bar = size.height > self.container_size.height
@@ -133,17 +133,17 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
             self.vertical_scrollbar.window_virtual_size = size.height
         self.scroll_y = self.validate_scroll_y(self.scroll_y)
 
-    def forget_rows(self) -> None:
-        """Draw every row again."""
+    def redraw_rows(self) -> None:
+        """Redraw every row."""
         self._strips.clear()
         self.refresh()
 
-    def forget_row(self, row: Row) -> None:
-        """Draw this row again when it is next visible."""
+    def redraw_row(self, row: Row) -> None:
+        """Redraw this row when it is next visible."""
         self._strips.discard(row)
 
     def notify_style_update(self) -> None:
-        """Forget all lines: the theme changed."""
+        """Drop all cached lines, because the theme changed."""
         self._strips.clear()
         self._style = None
         self._styles_of_tones.clear()
@@ -152,7 +152,7 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
     def content_lines(self, ys: range) -> list[Strip]:
         """Return lines of the visible part.
 
-        The same object for the same line: Textual keeps on it what it made of it for the terminal.
+        An unchanged line is the same object, because Textual caches its terminal output on it.
         """
         top, width, count = self.scroll_offset.y, self.size.width, self.row_count()
         chosen = self.cursor if self.shows_cursor else None
@@ -165,17 +165,19 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
             row = self.row_at(index)
             is_chosen = row[0] is not None and row[0] == chosen
             if is_chosen or is_marked:
-                strips.append(self._marked(index, width, chosen=is_chosen))
+                strips.append(self._highlighted_strip(index, width, chosen=is_chosen))
             else:
-                strips.append(self._kept(row, index, width))
+                strips.append(self._cached_strip(row, index, width))
         return strips
 
-    def _kept(self, row: Row, index: int, width: int) -> Strip:
+    def _cached_strip(self, row: Row, index: int, width: int) -> Strip:
         known = self._strips.get(row)
         if known is not None and known[:2] == (index, width):
             return known[2]
-        strip = self._drawn(index).extend_cell_length(width, self._base)
-        if row[0] is not None:  # rows without an item, such as text being written, change freely
+        strip = self._rendered(index).extend_cell_length(width, self._base)
+        if (
+            row[0] is not None
+        ):  # rows without an item, such as streamed text, may change at any time
             self._strips[row] = (index, width, strip)
         return strip
 
@@ -185,12 +187,12 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
             self._style = self.rich_style
         return self._style
 
-    def _drawn(self, index: int, background: Color | None = None) -> Strip:
+    def _rendered(self, index: int, background: Color | None = None) -> Strip:
         width = self.row_width
         line = self.adapted(self.row_line(index, width))
-        return Strip(to_segments(line, partial(self._painted, background))).crop(0, width)
+        return Strip(to_segments(line, partial(self._cell_style, background))).crop(0, width)
 
-    def _painted(self, background: Color | None, tone: Tone, ground: Tone | None) -> Style:
+    def _cell_style(self, background: Color | None, tone: Tone, ground: Tone | None) -> Style:
         """Return the style of a tone on the list's own background, or on another."""
         known = self._styles_of_tones.get((tone, background, ground))
         if known is None:
@@ -198,10 +200,10 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
             self._styles_of_tones[tone, background, ground] = known
         return known
 
-    def _marked(self, index: int, width: int, *, chosen: bool) -> Strip:
+    def _highlighted_strip(self, index: int, width: int, *, chosen: bool) -> Strip:
         cursor = self.get_component_styles("rows--cursor")
         behind = self.background_colors[1] + cursor.background if chosen else None
-        strip = self._drawn(index, behind)
+        strip = self._rendered(index, behind)
         if self.text_selection is not None:
             strip = self._with_selection(strip, index, self.text_selection)
         strip = strip.extend_cell_length(width, self._base)
@@ -209,7 +211,7 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
             return strip
         over = Style(bgcolor=behind.rich_color)
         if behind.ansi is not None:
-            over += Style(color=cursor.color.rich_color)  # the terminal's colours are a pair
+            over += Style(color=cursor.color.rich_color)  # ANSI colors come as a pair
         return Strip(Segment.apply_style(strip, post_style=over), strip.cell_length)
 
     def _with_selection(self, strip: Strip, index: int, selection: Selection) -> Strip:
@@ -232,19 +234,19 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
         return selection.extract("\n".join(flat(plain(row)) for row in rows)), "\n"
 
     def selection_updated(self, selection: Selection | None) -> None:
-        """Show what is selected."""
-        del selection  # `render_line` asks for it, line by line
+        """Redraw the selection."""
+        del selection  # each line reads the selection when it is drawn
         self.refresh()
 
     # The cursor.
 
     def move_cursor(self, key: Key | None) -> None:
-        """Put the cursor on an item and bring it into sight."""
+        """Put the cursor on an item and scroll it into view."""
         self.cursor = key
         self.refresh()
         self.post_message(self.Moved())
         y = self.row_of(key) if key is not None else None
-        if y is not None and self.size:  # without a size everything is out of sight
+        if y is not None and self.size:  # nothing can be scrolled before the list has a size
             region = Region(0, y, 1, 1)
             self.scroll_to_region(region, animate=False, force=True, x_axis=False, immediate=True)
 
@@ -283,7 +285,7 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
             self.move_cursor(key)
 
     def _next_key(self, y: int, step: int) -> Key | None:
-        """Return the first item other than the cursor's after row `y`."""
+        """Return the first item after row `y` in this direction that is not under the cursor."""
         y += step
         while 0 <= y < self.row_count():
             key, part = self.row_at(y)
@@ -309,7 +311,7 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
             self.post_message((self.Clicked, self.Opened)[event.chain - 1](self, key))
 
     def on_focus(self) -> None:
-        """Put the cursor on the first visible item; a text without items stays where it is."""
+        """Put the cursor on the first visible item, if it is on none."""
         key = None if self.cursor is not None else self._next_key(self.scroll_offset.y - 1, 1)
         if key is not None:
             self.move_cursor(key)
@@ -318,13 +320,13 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
 class SearchableRows(RowList, Searchable):
     """A list whose items can be searched."""
 
-    def keys_holding(self, words: str) -> Sequence[Key]:
-        """Return the items that have the words, from top to bottom."""
+    def keys_matching(self, words: str) -> Sequence[Key]:
+        """Return the items that contain the words, from top to bottom."""
         raise NotImplementedError
 
     def find(self, words: str) -> Sequence[Key]:
-        """Return the items that have the words; none for no words."""
-        return self.keys_holding(words) if words else ()
+        """Return the items that contain the words; none for no words."""
+        return self.keys_matching(words) if words else ()
 
     def go_to(self, place: Hashable) -> None:
         """Put the cursor on a match."""
@@ -332,11 +334,11 @@ class SearchableRows(RowList, Searchable):
 
     @property
     def shows_cursor(self) -> bool:
-        """Whether the cursor is drawn; also while somebody types in the search line."""
+        """Whether the cursor is drawn, which is also during a search."""
         return self.has_focus or bool(self.words)
 
     def next_place(self, places: Sequence[Key], step: int) -> int:
-        """Return the match at, after or before the cursor."""
+        """Return the index of the match `step` matches from the cursor."""
         if self.cursor in places:
             return (places.index(self.cursor) + step) % len(places)
         here = self.row_of(self.cursor) if self.cursor is not None else None

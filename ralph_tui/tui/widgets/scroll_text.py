@@ -1,4 +1,4 @@
-"""A column of texts that scrolls and is searched: details, help, the status panels."""
+"""A scrolling column of texts that can be searched: details, help, the status panels."""
 
 import re
 from collections.abc import Hashable, Iterator, Sequence
@@ -14,7 +14,7 @@ from ralph_tui.tui.widgets.search import Searchable
 
 
 class TextPlace(NamedTuple):
-    """A match in a text: which text, which of its lines before they wrap, and from where to where."""
+    """A match: its text, the line before wrapping, and the range of characters."""
 
     text: Widget
     line: int
@@ -23,7 +23,7 @@ class TextPlace(NamedTuple):
 
 
 class ScrollText(VerticalScroll, Searchable):
-    """Shows texts; a match is selected as if with the mouse, so that every text can show it."""
+    """Shows texts; a match is shown as a mouse selection, which every text widget can draw."""
 
     def lines_of(self, text: Widget) -> list[str]:
         """Return the lines of a text before they wrap."""
@@ -43,7 +43,7 @@ class ScrollText(VerticalScroll, Searchable):
                     )
 
     def go_to(self, place: Hashable) -> None:
-        """Select a match, a third of the way down."""
+        """Select a match, and scroll it to a third of the height."""
         if isinstance(place, TextPlace):
             start, end = Offset(place.start, place.line), Offset(place.end, place.line)
             self.screen.selections = {place.text: Selection(start, end)}
@@ -51,7 +51,7 @@ class ScrollText(VerticalScroll, Searchable):
             self.scroll_to(y=y, animate=False, force=True, immediate=True)
 
     def _row(self, place: TextPlace) -> int:
-        """Return the row of a match among the rows of all texts."""
+        """Return the row of a match, counted over all texts."""
         text = place.text
         before = self.lines_of(text)[: place.line]
         before.append(self.lines_of(text)[place.line][: place.start])
@@ -61,7 +61,7 @@ class ScrollText(VerticalScroll, Searchable):
         return text.virtual_region.y + text.gutter.top + inside - 1
 
     def search(self, words: str) -> None:
-        """Search for other words; a search that ends drops its selection."""
+        """Search for other words, and clear the selection of the previous search."""
         if self.words and self.is_attached:
             self.screen.clear_selection()
         super().search(words)

@@ -1,4 +1,4 @@
-"""Searching: panes whose words can be found, and the line to type them in."""
+"""Search: panes that can be searched, and the line to type in."""
 
 from collections.abc import Hashable, Sequence
 from typing import ClassVar
@@ -16,7 +16,7 @@ from ralph_tui.tui.widgets.footer import Stage
 
 
 class Searchable(Widget, can_focus=True):
-    """A pane that can be searched; it searches again at every step, because its contents change."""
+    """A pane that can be searched; every step searches again, because the contents change."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("greater_than_sign", "match(1)", "Next match", show=False),
@@ -27,19 +27,19 @@ class Searchable(Widget, can_focus=True):
     words = ""
     found = 0
     """The number of matches."""
-    stands: Hashable | None = None
-    """The match that was shown last."""
+    current_match: Hashable | None = None
+    """The match that was last shown."""
 
     class Found(Message, namespace="searched"):
-        """Another match, or other words."""
+        """Posted when the match or the words change."""
 
         def __init__(self, pane: "Searchable", text: str) -> None:
-            """Say in which pane, and what was found in a few words; empty when the search is over."""
+            """Create the message for a pane; `text` describes the result, and is empty when the search is over."""
             super().__init__()
             self.pane = pane
             self.text = text
 
-    # What a pane must say of itself.
+    # What a subclass must define.
 
     def find(self, words: str) -> Sequence[Hashable]:
         """Return the matches from top to bottom; none for no words."""
@@ -50,29 +50,33 @@ class Searchable(Widget, can_focus=True):
         raise NotImplementedError
 
     def next_place(self, places: Sequence[Hashable], step: int) -> int:
-        """Return the match so many steps from the present one."""
-        return (places.index(self.stands) + step) % len(places) if self.stands in places else 0
+        """Return the index of the match `step` matches from the current one."""
+        return (
+            (places.index(self.current_match) + step) % len(places)
+            if self.current_match in places
+            else 0
+        )
 
-    # What is done with it.
+    # Searching.
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Leave the keys to others while there are no words."""
+        """Disable the search keys while there are no words."""
         if action in ("match", "forget_words"):
             return bool(self.words)
         return super().check_action(action, parameters)
 
     def search(self, words: str) -> None:
-        """Search for other words, from the present match on."""
+        """Search for other words, starting at the current match."""
         self.words = words
         self._go(0)
 
-    def look_again(self) -> None:
-        """Search again, because the contents changed; do not scroll."""
+    def repeat_search(self) -> None:
+        """Search again without scrolling, because the contents changed."""
         if self.words:
-            self._say(self.find(self.words))
+            self._post_found(self.find(self.words))
 
     def action_match(self, step: int) -> None:
-        """Go to the next or previous match, and around."""
+        """Go to the next or previous match, wrapping around."""
         self._go(step)
 
     def action_forget_words(self) -> None:
@@ -82,45 +86,45 @@ class Searchable(Widget, can_focus=True):
     def _go(self, step: int) -> None:
         places = self.find(self.words)
         if places:
-            self.stands = places[self.next_place(places, step)]
-            self.go_to(self.stands)
+            self.current_match = places[self.next_place(places, step)]
+            self.go_to(self.current_match)
         else:
-            self.stands = None
+            self.current_match = None
             self.refresh()
-        self._say(places)
+        self._post_found(places)
 
-    def _say(self, places: Sequence[Hashable]) -> None:
+    def _post_found(self, places: Sequence[Hashable]) -> None:
         self.found = len(places)
-        at = f"{places.index(self.stands) + 1} of " if self.stands in places else ""
-        said = f"{at}{len(places)}" if places else "nothing found"
-        self.post_message(self.Found(self, said if self.words else ""))
+        at = f"{places.index(self.current_match) + 1} of " if self.current_match in places else ""
+        result = f"{at}{len(places)}" if places else "no matches"
+        self.post_message(self.Found(self, result if self.words else ""))
 
 
 class SearchLine(Horizontal):
-    """The line to type words in; hidden until it is needed."""
+    """The line to type the words in; hidden until it is needed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", show=False)]
 
     app = getters.app(Host)
 
     class Changed(Message):
-        """Other words; none when the search is over."""
+        """Posted when the words change; empty when the search is over."""
 
         def __init__(self, words: str) -> None:
-            """Say which one."""
+            """Create the message for these words."""
             super().__init__()
             self.words = words
 
     class Staged(Message):
-        """The stage of the search has changed."""
+        """Posted when the stage of the search changes."""
 
         def __init__(self, stage: Stage) -> None:
-            """Say which stage."""
+            """Create the message for a stage."""
             super().__init__()
             self.stage = stage
 
     def compose(self) -> ComposeResult:
-        """Yield the sign, the words, what was found."""
+        """Yield the slash, the input and the result."""
         yield Static("/", markup=False, classes="sign")
         area = Input(compact=True, select_on_focus=False)
         area.cursor_blink = self.app.animation_level == "full"
@@ -150,19 +154,19 @@ class SearchLine(Horizontal):
         self.screen.focus_next()
 
     def on_descendant_focus(self) -> None:
-        """Note that letters are typed."""
+        """Announce that the person types."""
         self.post_message(self.Staged("typing"))
 
     def on_descendant_blur(self) -> None:
-        """Note that letters are keys again."""
+        """Announce that letters are commands again."""
         self.post_message(self.Staged("found" if self.words else ""))
 
     def action_leave(self) -> None:
         """End the search on Escape."""
         self.leave()
 
-    def say(self, text: str) -> None:
-        """Show how much was found."""
+    def show_message(self, text: str) -> None:
+        """Show the result of the search."""
         self.query_one("#found", Static).update(text)
 
     def on_input_changed(self, event: Input.Changed) -> None:
@@ -172,7 +176,7 @@ class SearchLine(Horizontal):
             self.post_message(self.Changed(event.value))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Keep the words and go back to what was found."""
+        """Keep the words, or end the search if there are none."""
         event.stop()
         if not event.value:
             self.leave()
@@ -180,4 +184,4 @@ class SearchLine(Horizontal):
             self.post_message(self.Kept())
 
     class Kept(Message):
-        """The words are kept; the keys are the page's again."""
+        """Posted when the words are kept and letters are commands again."""

@@ -37,6 +37,7 @@ from ralph_tui.present.text.spans import (
     plain,
     row,
     width_of,
+    wrap,
 )
 from ralph_tui.present.text.status_labels import BREAKER, RECEIPT, STEP, ZONE, Look
 from ralph_tui.present.timeline.changed_files import FileChange
@@ -44,59 +45,59 @@ from ralph_tui.present.timeline.entry_lines import receipt_note
 from ralph_tui.tui.widgets.scroll_text import ScrollText
 from ralph_tui.tui.widgets.styled import StyledWidget
 
-LEAST_CELLS = 16
-"""Cells of a line, at least, also where the panel has fewer."""
+MIN_CELLS = 16
+"""Minimum number of cells of a line, even if the panel has fewer."""
 
 
 class Panel(StyledWidget):
-    """A framed panel of lines; a subclass has its part of the view in reactives."""
+    """A framed panel of lines; a subclass keeps its part of the view in reactives."""
 
     TITLE = ""
 
     known: reactive[bool] = reactive(default=False)
-    """Whether the project was read; before that, the panel is empty."""
+    """Whether the project was read; until then, the panel is empty."""
 
     def on_mount(self) -> None:
         """Name the panel."""
         self.border_title = self.TITLE
-        self.caption()
+        self.update_caption()
 
     def on_resize(self) -> None:
-        """Draw again: bars are as wide as the panel."""
+        """Redraw, because bars are as wide as the panel."""
         self.refresh()
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """Return the number of lines at this width, before the panel has a place."""
+        """Return the number of lines at this width, which may be asked for before the panel has a size."""
         del container, viewport
-        return len(self.shown(max(LEAST_CELLS, width)))
+        return len(self.shown(max(MIN_CELLS, width)))
 
     def render(self) -> Content:
         """Return the lines at the present width."""
-        return self.content(self.shown(max(LEAST_CELLS, self.content_size.width or 36)))
+        return self.content(self.shown(max(MIN_CELLS, self.content_size.width or 36)))
 
     def watch_known(self) -> None:
-        """Show the word in the border once the project was read."""
-        self.caption()
+        """Show the state in the border once the project was read."""
+        self.update_caption()
 
     @property
-    def matters(self) -> bool:
-        """Whether it warns of something, so that it opens although nobody asked."""
+    def needs_attention(self) -> bool:
+        """Whether the panel shows a warning or an error, so that it opens automatically."""
         return self.has_class("-warn") or self.has_class("-bad")
 
     def shown(self, width: int) -> Sequence[Line]:
-        """Return the lines, or as many empty ones, so that nothing moves when they come."""
+        """Return the lines, or as many empty ones, so that nothing moves when the project is read."""
         lines = self.lines(width)
         return lines if self.known else [[Span(" ")] for _ in lines]
 
     def lines(self, width: int) -> Sequence[Line]:
-        """Return what the panel shows; always the same number of lines for the same part."""
+        """Return the panel's lines; their number must depend on the panel's part of the view only."""
         raise NotImplementedError
 
-    def caption(self) -> None:
-        """Set the word in the lower border, if there is one."""
+    def update_caption(self) -> None:
+        """Set the text in the lower border, if the panel has one."""
 
     def show_look(self, look: Look) -> None:
-        """Show a state as glyph and word in the lower border, colored through a class."""
+        """Show a state in the lower border as glyph and word, colored by a CSS class."""
         word = one_line(f"{getattr(self.app.glyphs, look.glyph)} {look.word}", 40)
         self.border_subtitle = Content(word if self.known else "")
         for tone in ("ok", "info", "warn", "bad", "muted"):
@@ -104,12 +105,12 @@ class Panel(StyledWidget):
 
 
 class BreakerPanel(Panel):
-    """Shows the breaker's main signals and the one nearest its threshold; Enter shows all."""
+    """Shows the breaker's main signals and the one nearest to its threshold; Enter shows all."""
 
     TITLE = "breaker"
 
     class Opened(Message):
-        """The panel was double-clicked: show all signals."""
+        """Posted when the panel was double-clicked."""
 
     breaker: reactive[CircuitBreaker] = reactive(CircuitBreaker())
 
@@ -120,14 +121,14 @@ class BreakerPanel(Panel):
 
     def watch_breaker(self) -> None:
         """Show the state in the border."""
-        self.caption()
+        self.update_caption()
 
-    def caption(self) -> None:
+    def update_caption(self) -> None:
         """Show closed, half-open, open, or that one more failure opens it."""
         self.show_look(breaker_look(self.breaker))
 
     def lines(self, width: int) -> Sequence[Line]:
-        """Return four lines, always, so that nothing below jumps."""
+        """Return four lines, always, so that nothing below moves."""
         return breaker_lines(self.breaker, width, self.app.glyphs)
 
 
@@ -135,15 +136,15 @@ def breaker_look(breaker: CircuitBreaker) -> Look:
     """Return the breaker's state, or a warning where one more failure opens it."""
     look, most = BREAKER[breaker.state], breaker.max_consecutive_failures
     is_near = look.tone is Tone.OK and 0 < most - 1 <= breaker.failure_count
-    return Look("warning", "one more failure opens it", Tone.WARN) if is_near else look
+    return Look("warning", "opens at the next failure", Tone.WARN) if is_near else look
 
 
 MAX_LINES = 8
-"""Files in the panel: the last ones; the iterations page has all."""
+"""Maximum number of files in the panel, the last ones; the iterations page has all."""
 
 
 class ChangedFilesPanel(Panel):
-    """Shows a line per file; the last panel, so that it may grow without moving another."""
+    """Shows a line per changed file; it is the last panel, so that it can grow without moving another."""
 
     TITLE = "files"
 
@@ -152,9 +153,9 @@ class ChangedFilesPanel(Panel):
     def watch_files(self) -> None:
         """Show the number in the border."""
         self.set_class(bool(self.files), "-some")
-        self.caption()
+        self.update_caption()
 
-    def caption(self) -> None:
+    def update_caption(self) -> None:
         """Show how many were changed."""
         changed = f"{plural(len(self.files), 'file')} changed" if self.files else "none changed"
         self.show_look(Look("note", changed, Tone.MUTED))
@@ -162,10 +163,10 @@ class ChangedFilesPanel(Panel):
     def lines(self, width: int) -> Sequence[Line]:
         """Return the files changed last, in the order they were first changed."""
         if not self.files:
-            return [[Span("no file changed in this iteration", Tone.MUTED)]]
+            return [[Span("no files changed in this iteration", Tone.MUTED)]]
         shown = self.files[-MAX_LINES:]
         more = len(self.files) - len(shown)
-        above: list[Line] = [[Span(f"{more:,} more before", Tone.MUTED)]] if more else []
+        above: list[Line] = [[Span(f"{more:,} earlier", Tone.MUTED)]] if more else []
         return [*above, *(self._file(change, width) for change in shown)]
 
     def _file(self, change: FileChange, width: int) -> Line:
@@ -180,11 +181,11 @@ class ChangedFilesPanel(Panel):
 
 
 STEP_LINES = 5
-"""Steps in the panel: the last ones; the stream has all."""
+"""Maximum number of steps in the panel, the last ones; the stream has all."""
 
 
 class StepsPanel(Panel):
-    """Shows the steps around the work: how each ended last, and the one that runs."""
+    """Shows the configured steps: how each last ended, and the one that runs."""
 
     TITLE = "steps"
 
@@ -192,24 +193,24 @@ class StepsPanel(Panel):
     ended: reactive[tuple[StepFinished, ...]] = reactive((), layout=True)
 
     def watch_running(self) -> None:
-        """Show in the border which one runs; without any step there is no panel."""
+        """Show the running step in the border; hide the panel if there is no step."""
         self._change()
 
     def watch_ended(self) -> None:
-        """Do the same."""
+        """Show in the border how steps ended; hide the panel if there is no step."""
         self._change()
 
     def _change(self) -> None:
         self.set_class(self.running is None and not self.ended, "-empty")
-        self.caption()
+        self.update_caption()
 
     def on_mount(self) -> None:
-        """Stay away until there is a step."""
+        """Hide the panel until there is a step."""
         super().on_mount()
         self._change()
 
-    def caption(self) -> None:
-        """Show the running step, or that one failed or all are done."""
+    def update_caption(self) -> None:
+        """Show the running step, or how many failed, or that all are done."""
         if self.running is not None:
             self.show_look(Look("current", one_line(self.running.step, 30), Tone.INFO))
             return
@@ -239,7 +240,7 @@ class StepsPanel(Panel):
 
 
 class ContextGauge(Panel):
-    """Shows the share of the context in use, the smart zone, and where a hand-off is due."""
+    """Shows the share of the context in use, the smart zone, and the threshold of a hand-off."""
 
     TITLE = "context"
 
@@ -249,10 +250,10 @@ class ContextGauge(Panel):
 
     def watch_budget(self) -> None:
         """Show the zone in the border."""
-        self.caption()
+        self.update_caption()
 
-    def caption(self) -> None:
-        """Show the zone in words."""
+    def update_caption(self) -> None:
+        """Show the name of the zone."""
         self.show_look(ZONE[self.budget.zone])
 
     def lines(self, width: int) -> Sequence[Line]:
@@ -268,7 +269,7 @@ class ContextGauge(Panel):
 
 
 MIN_LINES = 3
-"""Rows of the panel, which keeps its height so that nothing jumps when receipts come."""
+"""Minimum number of lines of the panel, so that nothing moves when receipts arrive."""
 
 
 class VerificationPanel(Panel):
@@ -280,71 +281,80 @@ class VerificationPanel(Panel):
     passed: reactive[bool | None] = reactive(None)
     task_id: reactive[str | None] = reactive(None)
     past: reactive[bool] = reactive(default=False)
-    """Whether the claim was about another task than the running one."""
+    """Whether the claim was for another task than the running one."""
 
     def watch_passed(self) -> None:
         """Show the verdict in the border."""
-        self.caption()
+        self.update_caption()
 
     def watch_task_id(self) -> None:
         """Show the claim's task in the border."""
-        self.caption()
+        self.update_caption()
 
     def watch_past(self) -> None:
-        """Show in the border whether the claim is past."""
-        self.caption()
+        """Show in the border whether the claim was for another task."""
+        self.update_caption()
 
-    def caption(self) -> None:
-        """Show accepted, refused, checking, or nothing yet."""
+    def update_caption(self) -> None:
+        """Show whether the claim is accepted, rejected or being checked, or that there is none yet."""
         self.show_look(gate_look(self.task_id, passed=self.passed, past=self.past))
 
     def lines(self, width: int) -> Sequence[Line]:
-        """Return a line per receipt, or two where its command is long."""
+        """Return a line per receipt, or several where its command is long."""
         shown = [line for receipt in self.receipts for line in self._receipt(receipt, width)]
         if not shown:
-            text = "checks are running" if self.task_id else "no claim has been checked yet"
+            text = "running the checks" if self.task_id else "no claims checked yet"
             shown = [[Span(text, Tone.MUTED)]]
         return [*shown, *([Span(" ")] for _ in range(MIN_LINES - len(shown)))]
 
     def _receipt(self, receipt: Receipt, width: int) -> list[Line]:
         look = RECEIPT[receipt.status]
-        note = "" if receipt.reason else receipt_note(receipt)  # the whole reason is in the detail
+        note = "" if receipt.reason else receipt_note(receipt)  # the detail shows the whole reason
         word = note or look.word
         right = [Span(word, Tone.MUTED if receipt.ok else look.tone)]
         if receipt.seconds:
             right.append(Span(took(receipt.seconds).rjust(7), Tone.MUTED))
         glyphs = self.app.glyphs
-        command = Span(crop_middle(receipt.command, width - 2, glyphs.ellipsis))
-        left = [Span(f"{getattr(glyphs, look.glyph)} ", look.tone), command]
-        if width_of(left) + width_of(right) < width:
-            return [row(left, right, width)]
-        return [left, row([], right, width)]
+        texts = wrap(receipt.command, width - 2)
+        if len(texts) > MAX_COMMAND_LINES:
+            texts = [crop_middle(receipt.command, width - 2, glyphs.ellipsis)]
+        signs = [Span(f"{getattr(glyphs, look.glyph)} ", look.tone), *[Span("  ")] * len(texts)]
+        lines: list[Line] = [[sign, Span(text)] for sign, text in zip(signs, texts, strict=False)]
+        if width_of(lines[-1]) + width_of(right) < width:
+            lines[-1] = row(lines[-1], right, width)
+        else:
+            lines.append(row([], right, width))
+        return lines
+
+
+MAX_COMMAND_LINES = 3
+"""Lines of a command in the gate; longer ones are cut in the middle."""
 
 
 def gate_look(task_id: str | None, *, passed: bool | None, past: bool) -> Look:
-    """Return the gate's state, or how the last claim ended when another task runs or none."""
+    """Return the gate's state, marked as the last one if another task or none runs."""
     last = "last: " if past else ""
     if passed is None:
         checking = Look("verifying", f"checking {task_id}", Tone.INFO)
         return checking if task_id else Look("idle", "no claim yet", Tone.MUTED)
     if passed:
         return Look("ok", f"{last}{task_id or 'claim'} accepted", Tone.OK)
-    return Look("failed", f"{last}{task_id or 'claim'} not yet", Tone.BAD)
+    return Look("failed", f"{last}{task_id or 'claim'} rejected", Tone.BAD)
 
 
 _FIGURES = 30
-"""Cells of name, amount and limit; the bar has the rest."""
+"""Cells of name, amount and limit; the bar gets the rest."""
 
 
 class TaskCost(NamedTuple):
-    """A task and what it cost."""
+    """The cost of a task, and which task."""
 
     usd: float
-    whose: str
+    label: str
 
 
 class CostPanel(Panel):
-    """Shows the costs of iteration, run and project, each with its limit; the task's; the forecast."""
+    """Shows the costs of iteration, run and project with their limits, the task's cost, and the forecast."""
 
     TITLE = "cost"
 
@@ -354,15 +364,15 @@ class CostPanel(Panel):
     left: reactive[Forecast | None] = reactive(None)
 
     def watch_costs(self) -> None:
-        """Show in the border how near the nearest limit is."""
-        self.caption()
+        """Show in the border how near a limit is."""
+        self.update_caption()
 
     def watch_limits(self) -> None:
-        """Show it again when a limit changed."""
-        self.caption()
+        """Show in the border how near a changed limit is."""
+        self.update_caption()
 
-    def caption(self) -> None:
-        """Show within, near or at a limit."""
+    def update_caption(self) -> None:
+        """Show whether the costs are within, near or at a limit."""
         self.show_look(cost_look(self.costs, self.limits))
 
     def lines(self, width: int) -> Sequence[Line]:
@@ -385,15 +395,15 @@ class CostPanel(Panel):
 
 
 def task_cost(view: LoopView) -> TaskCost | None:
-    """Return what the task has cost in all its attempts; between two tasks, the average."""
+    """Return the cost of the current task over all attempts, or the average cost while none runs."""
     task = view.current_task
     if task is not None:
         now = view.costs.iteration if task.status is TaskStatus.IN_PROGRESS else 0.0
         return TaskCost((task.actual_cost_usd or 0.0) + now, task.id)
     paid = [t for t in view.tasks.values() if t.actual_cost_usd is not None]
     if known := [t for t in paid if t.status is TaskStatus.COMPLETE]:
-        return TaskCost(_mean(known), f"on average of {len(known):,}")
-    return TaskCost(_mean(paid), f"each of {len(paid):,} tried") if paid else None
+        return TaskCost(_mean(known), f"average of {len(known):,}")
+    return TaskCost(_mean(paid), f"average of {len(paid):,} attempted") if paid else None
 
 
 def _mean(tasks: Sequence[Task]) -> float:
@@ -401,19 +411,19 @@ def _mean(tasks: Sequence[Task]) -> float:
 
 
 def task_line(cost: TaskCost | None, width: int, glyphs: Glyphs) -> Line:
-    """Return the task's own share, with its name."""
+    """Return the line with the task's cost and name."""
     name = Span("task      ", Tone.MUTED)
     if cost is None:
         return [name, Span(" no task has run yet", Tone.MUTED)]
-    line = [name, Span(f"{money(cost.usd):>8}"), Span(f" {cost.whose}", Tone.MUTED)]
+    line = [name, Span(f"{money(cost.usd):>8}"), Span(f" {cost.label}", Tone.MUTED)]
     return crop(line, width, glyphs.ellipsis)
 
 
 def forecast_line(left: Forecast | None, width: int, glyphs: Glyphs) -> Line:
-    """Return what the rest of the plan will take, and how many finished tasks say so."""
+    """Return the line with the estimated cost and time of the open tasks, and the basis of the estimate."""
     name = Span("to finish ", Tone.MUTED)
     if left is None or not left.open_tasks or not left.finished:
-        why = "there is no plan yet" if left is None else left.basis.partition(",")[0]
+        why = "no plan yet" if left is None else left.basis.partition(",")[0]
         return crop_words([name, Span(f" {why}", Tone.MUTED)], width, glyphs.ellipsis)
     amount = [name, Span(f"{money(left.cost_usd):>8}")]
     time = Span(f" {glyphs.between} {duration(left.seconds)}", Tone.MUTED)
@@ -427,7 +437,7 @@ def _share(spent: float, most: float) -> float:
 
 
 def cost_look(costs: CostMeter, limits: CostLimits) -> Look:
-    """Return the state of the level that is nearest its limit."""
+    """Return the state of the cost level that is nearest to its limit."""
     share = max(_share(costs.of(level), limits.of(level)) for level in CostLevel)
     if share >= 1:
         return Look("failed", "limit reached", Tone.BAD)
@@ -438,42 +448,40 @@ _WITHIN = Look("ok", "within limits", Tone.OK)
 
 
 class PreviewPanel(Panel):
-    """Shows what is under the cursor of the board or of the activity."""
+    """Shows what is under the cursor of the board or the activity."""
 
     TITLE = "preview"
 
     preview: reactive[Preview | None] = reactive(None, layout=True)
 
     def watch_preview(self, preview: Preview | None) -> None:
-        """Name it in the border."""
+        """Show the title in the border."""
         del preview
-        self._entitle()
+        self._update_title()
 
     def on_resize(self) -> None:
-        """Cut the name again; Textual would cut it with a sign that is not ASCII."""
-        self._entitle()
+        """Crop the title again, because Textual would crop it with a non-ASCII ellipsis."""
+        self._update_title()
 
-    def _entitle(self) -> None:
+    def _update_title(self) -> None:
         title = Span(self.preview.title if self.preview else self.TITLE)
         room = max(len(self.TITLE), self.outer_size.width - 6)
         cut = crop(self.adapted([title]), room, self.app.glyphs.ellipsis)
         self.border_title = Content(plain(cut))
 
     def lines(self, width: int) -> Sequence[Line]:
-        """Return its blocks, folded."""
+        """Return the wrapped blocks of the preview."""
         return (
-            self.preview.lines(width)
-            if self.preview
-            else [[Span("nothing is selected", Tone.MUTED)]]
+            self.preview.lines(width) if self.preview else [[Span("nothing selected", Tone.MUTED)]]
         )
 
 
 TEXT_WIDTH = 60
-"""Cells of a panel as text."""
+"""Width of a panel that is copied as text."""
 
 
 class StatusPane(ScrollText):
-    """Shows the panels one below the other; scrolls, is searched and copied as text."""
+    """Shows the panels one below the other; can be scrolled, searched and copied as text."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("k", "scroll_up", show=False),
@@ -485,10 +493,10 @@ class StatusPane(ScrollText):
     ]
 
     def text(self) -> str:
-        """Return every panel with its title and what its border says."""
+        """Return every panel as text, with its title and state."""
         blocks = []
         for panel in self.query(Panel):
             lines = [plain(line).rstrip() for line in panel.shown(TEXT_WIDTH)]
-            said = f" ({panel.border_subtitle})" if panel.border_subtitle else ""
-            blocks.append("\n".join((f"{panel.TITLE}{said}", *(f"  {text}" for text in lines))))
+            state = f" ({panel.border_subtitle})" if panel.border_subtitle else ""
+            blocks.append("\n".join((f"{panel.TITLE}{state}", *(f"  {text}" for text in lines))))
         return "\n\n".join(blocks) + "\n"

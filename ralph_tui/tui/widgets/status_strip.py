@@ -1,8 +1,10 @@
-"""The status panels in one line, where they do not stand beside the stream."""
+"""The status panels as one line, for when they are not shown beside the stream."""
 
 from textual.content import Content
 from textual.reactive import reactive
 
+from ralph_tui.domain.formatting import duration
+from ralph_tui.domain.view.forecast import Forecast
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.present.text.figures import limit, money
 from ralph_tui.present.text.spans import Span, Tone, width_of
@@ -13,16 +15,17 @@ from ralph_tui.tui.widgets.styled import StyledWidget
 
 
 class StatusStrip(StyledWidget):
-    """Shows context, cost of the run, breaker and gate, each as glyph, figure and word; the last go first."""
+    """Shows context, cost of the run, breaker and gate as glyph, figure and word; the last are left out first."""
 
     view: reactive[LoopView] = reactive(LoopView())
+    left: reactive[Forecast | None] = reactive(None)
 
     def on_resize(self) -> None:
-        """Draw again: the width decides how many fit."""
+        """Redraw, because the width decides how many fields fit."""
         self.refresh()
 
     def on_click(self) -> None:
-        """Go to the panels that it represents."""
+        """Go to the status panels."""
         self.post_message(LinkLine.Followed("status"))
 
     def render(self) -> Content:
@@ -48,13 +51,22 @@ class StatusStrip(StyledWidget):
             self._field("cost", spent, cost_look(view.costs, view.limits), word=False),
             self._field("breaker", failures, breaker_look(view.breaker)),
             self._field("gate", "", gate),
+            *self._forecast(),
         ]
+
+    def _forecast(self) -> list[list[Span]]:
+        """Return what the open tasks will take, once a task is complete."""
+        left = self.left
+        if left is None or not (left.open_tasks and left.finished):
+            return []
+        estimate = f"about {money(left.cost_usd)}, {duration(left.seconds)}"
+        return [[Span("to finish ", Tone.MUTED), Span(estimate)]]
 
     def _field(self, name: str, figure: str, look: Look, *, word: bool = True) -> list[Span]:
         glyph = getattr(self.app.glyphs, look.glyph)
-        said = f" {look.word}" if word or look.tone is not Tone.OK else ""
+        described = f" {look.word}" if word or look.tone is not Tone.OK else ""
         return [
             Span(f"{name} ", Tone.MUTED),
             Span(f"{figure} " if figure else ""),
-            Span(f"{glyph}{said}", look.tone),
+            Span(f"{glyph}{described}", look.tone),
         ]

@@ -1,4 +1,4 @@
-"""The live stream: a line per tool call, the model's text, and what the loop did."""
+"""The activity stream: a line per tool call, the model's text, and what the loop did."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
@@ -18,28 +18,28 @@ from ralph_tui.present.tools.inline_diff import MOST
 from ralph_tui.tui.widgets.row_list import Key, Row, SearchableRows
 
 CORNER = 4
-"""Most cells between the text of the lower border and the pane's edge."""
+"""Maximum number of cells between the text in the lower border and the pane's edge."""
 
 
 class Stream(SearchableRows):
-    """Shows entries; follows the end until the person scrolls away, and never pulls them back."""
+    """Shows entries; follows the end until the person scrolls away, and resumes only on their request."""
 
     def __init__(self, timeline: Timeline | None = None, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
         self.timeline = timeline or Timeline()
         self.following = True
         self.unseen = 0
-        """Entries that came while the person looked elsewhere."""
+        """Entries that arrived while the stream did not follow."""
         self._rows: list[tuple[int, int]] = []
         self._laid_out = 0
-        """The number of the first entry without rows."""
+        """The number of the first entry that is not laid out yet."""
         self._live: list[str] = []
         self._width = 0
-        self._is_behind = False
+        self._needs_layout = False
         self._follow_text = ""
         self.entry_filter = EntryFilter.ALL
         self._unfolded: set[int] = set()
-        """Numbers of the refused claims whose checks are shown."""
+        """Numbers of the rejected claims whose checks are shown."""
 
     def on_mount(self) -> None:
         """Name the pane."""
@@ -49,22 +49,22 @@ class Stream(SearchableRows):
     # Rows.
 
     def row_count(self) -> int:
-        """Return the rows of entries, and of the text being written."""
+        """Return the number of rows of entries and of the streamed text."""
         return len(self._rows) + len(self._live)
 
     def row_at(self, y: int) -> Row:
-        """Return a row's entry; text being written has none."""
+        """Return a row's entry; streamed text has none."""
         return self._rows[y] if y < len(self._rows) else (None, y - len(self._rows))
 
     def row_of(self, key: Key) -> int | None:
-        """Return the first row of an entry; the numbers ascend, so bisection finds it."""
+        """Return the first row of an entry, by bisection over the ascending numbers."""
         if not isinstance(key, int):
             return None
         y = bisect_left(self._rows, (key, 0))
         return y if y < len(self._rows) and self._rows[y][0] == key else None
 
     def row_line(self, y: int, width: int) -> Line:
-        """Return a line of an entry or of the live text."""
+        """Return a line of an entry or of the streamed text."""
         glyphs = self.app.glyphs
         if y >= len(self._rows):
             text = self._live[y - len(self._rows)]
@@ -76,17 +76,17 @@ class Stream(SearchableRows):
             entry = replace(entry, right=self._fold_sign(entry))
         return entry_lines.line(entry, part, width, glyphs) if entry else []
 
-    # Refused claims.
+    # Rejected claims.
 
     def _fold_sign(self, entry: NoteEntry) -> str:
-        """Return how many lines a verdict hides or shows."""
+        """Return the text that tells how many lines a verdict hides or shows."""
         lines = plural(len(entry.hides), "line")
         return (
             lines if entry.number in self._unfolded else f"{self.app.glyphs.chevron} {lines} hidden"
         )
 
     def _is_hidden(self, number: int) -> bool:
-        """Return whether an entry is folded into a verdict; a filter shows what it lets through."""
+        """Return whether an entry is folded into a verdict; only the filter for all entries folds."""
         verdict = self.timeline.folded.get(number)
         return (
             verdict is not None
@@ -95,7 +95,7 @@ class Stream(SearchableRows):
         )
 
     def fold(self) -> bool:
-        """Hide or show the checks of the refused claim under the cursor; return False where there is none."""
+        """Hide or show the checks of the rejected claim under the cursor; return False if there is none."""
         here = self.selected
         if here is None:
             return False
@@ -113,7 +113,7 @@ class Stream(SearchableRows):
         return True
 
     def _fold_refused(self) -> None:
-        """Take the rows of checks away that were summed up since, unless the person reads them."""
+        """Remove the rows of checks that were folded into a verdict since, unless the person reads them."""
         for verdict in self.timeline.refused:
             if not self.following and self.timeline.folded.get(self._cursor_number()) == verdict:
                 self._unfolded.add(verdict)
@@ -131,24 +131,24 @@ class Stream(SearchableRows):
     # Events.
 
     def absorb(self, batch: Iterable[Event]) -> None:
-        """Fold events; `draw` shows them."""
+        """Add events to the timeline; `draw` shows them."""
         before = self.timeline.end
         for event in batch:
             self.timeline.feed(event)
         if not self.following:
             self.unseen += self.timeline.end - before
-        self._is_behind = True
+        self._needs_layout = True
 
     def draw(self) -> bool:
-        """Show what was taken in since the last time; return whether there was anything."""
-        behind, self._is_behind = self._is_behind, False
+        """Show the events absorbed since the last draw; return whether there were any."""
+        behind, self._needs_layout = self._needs_layout, False
         if behind:
             self._lay_out()
         return behind
 
     def _lay_out(self) -> None:
         if not self.is_attached or not self.size.width:
-            return  # hidden behind another tab: the next resize lays out
+            return  # hidden behind another tab; the next resize lays it out
         width = self.row_width
         if width != self._width:
             self._width = width
@@ -167,7 +167,7 @@ class Stream(SearchableRows):
         self.refresh()
 
     def _drop_old(self) -> None:
-        """Drop the rows of entries that are gone; what is visible stays where it is."""
+        """Drop the rows of entries that left the timeline, without moving the visible ones."""
         surplus = bisect_left(self._rows, (self.timeline.first, 0))
         if surplus:
             del self._rows[:surplus]
@@ -187,13 +187,13 @@ class Stream(SearchableRows):
         self._laid_out = self.timeline.end
 
     def _redraw_changed(self) -> None:
-        """Draw changed entries again; a call that has ended may pass the filter now."""
+        """Redraw changed entries; a call that has ended may pass the filter now."""
         if self.timeline.changed and self.entry_filter is EntryFilter.TROUBLE:
             self._rows, self._laid_out = [], self.timeline.first
             self._append_new(self.row_width)
         for number in self.timeline.changed:
-            for part in range(1 + MOST):  # the lines of a change have the call's colors
-                self.forget_row((number, part))
+            for part in range(1 + MOST):  # the lines of an inline diff have the call's colors
+                self.redraw_row((number, part))
         self.timeline.changed.clear()
 
     def tick(self, now: datetime) -> None:
@@ -213,7 +213,7 @@ class Stream(SearchableRows):
             self.move_cursor(self._nearest(self.cursor))
 
     def _nearest(self, number: int) -> int | None:
-        """Return the shown entry at or after this one, or the last."""
+        """Return the visible entry at or after this one, or else the last."""
         y = min(bisect_left(self._rows, (number, 0)), len(self._rows) - 1)
         return self._rows[y][0] if self._rows else None
 
@@ -228,8 +228,8 @@ class Stream(SearchableRows):
         """Return the entries that pass the filter, oldest first."""
         return [entry for entry in self.timeline.entries if passes(entry, self.entry_filter)]
 
-    def keys_holding(self, words: str) -> list[int]:
-        """Return the shown entries whose text, input or output has the words."""
+    def keys_matching(self, words: str) -> list[int]:
+        """Return the visible entries whose text, input or output contains the words; unfold hidden ones."""
         folded = self.timeline.folded
         if any(
             holds(e, words) for n in folded if self._is_hidden(n) and (e := self.timeline.entry(n))
@@ -241,18 +241,18 @@ class Stream(SearchableRows):
         return [number for number, entry in entries if entry is not None and holds(entry, words)]
 
     def on_resize(self) -> None:
-        """Wrap again when the width changed; stay at the end when the height did."""
+        """Wrap again if the width changed, and stay at the end if following."""
         self._lay_out()
-        self.call_after_refresh(self._stick)
+        self.call_after_refresh(self._stay_at_end)
 
-    def _stick(self) -> None:
+    def _stay_at_end(self) -> None:
         if self.following:
             self.scroll_end(animate=False, force=True, immediate=True, x_axis=False)
 
     # Following.
 
     def action_follow(self) -> None:
-        """Go to the end and stay there."""
+        """Toggle auto-scroll."""
         self._follow(on=not self.following)
 
     def _follow(self, *, on: bool) -> None:
@@ -266,33 +266,33 @@ class Stream(SearchableRows):
 
     def _show_follow(self) -> None:
         key = self.app.keys.label("follow")
-        news = f"{self.unseen:,} new below, " if self.unseen else ""
-        text = "following" if self.following else f"{news}{key} follows"
-        if text != self._follow_text:  # setting it draws the whole pane
+        new_below = f"{self.unseen:,} new below, " if self.unseen else ""
+        text = "following" if self.following else f"{new_below}{key} to follow"
+        if text != self._follow_text:  # setting the border title redraws the whole pane
             self._follow_text = text
             self.border_subtitle = Content(text)
         self.set_class(not self.following, "-held")
 
     def move_cursor(self, key: Key | None) -> None:
-        """Move the cursor; stop following, unless it goes to the last entry."""
+        """Move the cursor; follow only if it moves to the last entry."""
         last = self._rows[-1][0] if self._rows else None
         super().move_cursor(key)
         self._follow(on=key == last and self.is_vertical_scroll_end)
 
     def action_edge(self, direction: int) -> None:
-        """Go to the first entry, or to the end and follow."""
+        """Move to the first entry, or to the end and follow."""
         super().action_edge(direction)
         self._follow(on=direction > 0)
 
     def on_focus(self) -> None:
-        """Put the cursor on the last entry while following."""
+        """Put the cursor on the last entry if following."""
         if self.following:
             self.cursor = self._rows[-1][0] if self._rows else None
         elif self.cursor is None:
             super().on_focus()
 
     def on_click(self, event: events.Click) -> None:
-        """Follow when the border's word for it is clicked; a Content there takes no clicks."""
+        """Follow if the text in the lower border is clicked; a border title itself receives no clicks."""
         width, height = self.outer_size
         is_there = event.y == height - 1 and event.x >= width - len(self._follow_text) - CORNER
         if is_there and self._follow_text and not self.following:
@@ -317,7 +317,7 @@ class Stream(SearchableRows):
         if self.is_vertical_scrollbar_grabbed:
             self._follow(on=self.is_vertical_scroll_end)
 
-    # What others ask.
+    # The selection.
 
     @property
     def selected(self) -> Entry | None:
@@ -337,22 +337,22 @@ class Stream(SearchableRows):
 
 
 class Transcript(Stream):
-    """A recorded stream, which holds still until it is played."""
+    """A recorded stream, which changes only when it is played."""
 
     def __init__(self, roots: tuple[str, ...], *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
-        super().__init__(self._fresh(roots), id=id)
+        super().__init__(self._new_timeline(roots), id=id)
         self._roots = roots
         self.following = False
         self.caption = ""
-        """The text of the lower border, in the place of the stream's own."""
+        """The text in the lower border, instead of the stream's own."""
 
     @staticmethod
-    def _fresh(roots: tuple[str, ...]) -> Timeline:
+    def _new_timeline(roots: tuple[str, ...]) -> Timeline:
         return Timeline(max_entries=50_000, roots=roots)
 
     def restart(self, timeline: Timeline | None = None) -> None:
         """Show another timeline from the first entry."""
-        self.timeline = timeline or self._fresh(self._roots)
+        self.timeline = timeline or self._new_timeline(self._roots)
         self._rows, self._laid_out = [], 0
         self._strips.clear()
         self.cursor = None
@@ -362,14 +362,14 @@ class Transcript(Stream):
         self.draw()
 
     def _lay_out(self) -> None:
-        """Put the cursor on the first entry when the focus came before the contents."""
+        """Lay out the entries; select the first one if the focus came before the contents."""
         super()._lay_out()
         if self.has_focus and self.cursor is None and not self.following and self._rows:
             self.action_cursor(1)
 
-    def folded(self, events: Sequence[Event]) -> Timeline:
-        """Return a timeline of events; may be called in a thread."""
-        timeline = self._fresh(self._roots)
+    def timeline_of(self, events: Sequence[Event]) -> Timeline:
+        """Return the timeline of events; may be called in a thread."""
+        timeline = self._new_timeline(self._roots)
         for event in events:
             timeline.feed(event)
         return timeline
@@ -381,7 +381,7 @@ class Transcript(Stream):
         self.draw()
 
     def show_filter(self) -> None:
-        """Show no filter in the title, which is the iteration's."""
+        """Leave the title alone, which names the iteration."""
 
     def _show_follow(self) -> None:
         self.border_subtitle = Content(getattr(self, "caption", ""))

@@ -1,7 +1,7 @@
-"""Turns tones into styles, through component classes of the app, so that colors live in the style sheets only.
+"""Turns tones into styles through component classes of the app, so that only style sheets name colors.
 
-The classes are the app's and not each widget's: a style sheet is applied to every component of every
-widget whenever something changes, and nine for each of a dozen widgets was half the time to first paint.
+The component classes belong to the app and not to each widget: Textual applies the style sheets to every component
+of every widget at each change, and nine for each of a dozen widgets took half the time to first paint.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,21 +16,21 @@ from textual.reactive import Reactive
 from textual.style import Style
 from textual.widget import Widget
 
-from ralph_tui.present.text.key_hints import key_named
+from ralph_tui.present.text.key_hints import key_name
 from ralph_tui.present.text.spans import GROUNDS, Line, Span, Tone, flat
 from ralph_tui.tui.host.widget_host import Host
 
 TEXT_CONTRAST = 4.5
-"""The contrast that WCAG asks of text, as a ratio."""
+"""The contrast ratio that WCAG requires for text."""
 
 SIGN_CONTRAST = 3.0
-"""The contrast that WCAG asks of signs and disabled text."""
+"""The contrast ratio that WCAG requires for symbols and disabled text."""
 
 _STEPS = 20
 
 
 def luminance(color: Color) -> float:
-    """Return how bright a color is to the eye, 0 to 1."""
+    """Return the relative luminance of a color, 0 to 1."""
     red, green, blue = (_linear(part / 255) for part in color.rgb)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
@@ -40,20 +40,20 @@ def _linear(part: float) -> float:
 
 
 def contrast(one: Color, other: Color) -> float:
-    """Return the contrast of two colors, 1 to 21."""
+    """Return the contrast ratio of two colors, 1 to 21."""
     dark, light = sorted((luminance(one), luminance(other)))
     return (light + 0.05) / (dark + 0.05)
 
 
-def readable(color: Color, background: Color, least: float = TEXT_CONTRAST) -> Color:
-    """Return the color, moved toward white or black until it can be read; a terminal's own stay."""
+def readable(color: Color, background: Color, minimum: float = TEXT_CONTRAST) -> Color:
+    """Return the color, blended toward white or black until it is readable; ANSI colors stay as they are."""
     if color.ansi is not None or background.ansi is not None:
         return color
     black, white = Color(0, 0, 0), Color(255, 255, 255)
     end = max(black, white, key=lambda extreme: contrast(extreme, background))
     for step in range(_STEPS + 1):
         moved = color.blend(end, step / _STEPS)
-        if contrast(moved, background) >= least:
+        if contrast(moved, background) >= minimum:
             return moved
     return end
 
@@ -64,19 +64,19 @@ class StyledWidget(Widget):
     app = getters.app(Host)
 
     auto_links: Reactive[bool] = Reactive(False)  # noqa: FBT003 - as Textual declares it
-    """Off, so that keys that can be clicked look like keys, not like links."""
+    """Off, so that clickable keys do not look like links."""
 
     _tones: dict[tuple[Tone, Color | None, Tone | None], Style] | None = None
 
     def notify_style_update(self) -> None:
-        """Forget the styles: the theme or the background changed."""
+        """Drop the cached styles, because the theme or the background changed."""
         self._tones = None
         super().notify_style_update()
 
     def tone_style(
         self, tone: Tone, background: Color | None = None, ground: Tone | None = None
     ) -> RichStyle:
-        """Return a tone's style for the Line API, readable on what is behind it or on `background`."""
+        """Return a tone's style for the Line API, readable on the widget's background or on `background`."""
         style = self.visual(tone, background, ground)
         color = style.foreground.rich_color if style.foreground is not None else None
         behind = style.background.rich_color if style.background is not None else None
@@ -85,11 +85,11 @@ class StyledWidget(Widget):
         )
 
     def content(self, lines: Iterable[Line]) -> Content:
-        """Return lines as content; their text is never markup."""
+        """Return lines as content; their text is never parsed as markup."""
         return to_content(map(self.adapted, lines), self._visual_on)
 
     def adapted(self, line: Line) -> Line:
-        """Return the line as this terminal can show it; with ASCII glyphs everything is ASCII."""
+        """Return the line as this terminal can show it; with ASCII glyphs, all text is ASCII."""
         if self.app.glyphs.unicode:
             return line
         return [Span(_ascii(text, self.app.glyphs.ellipsis), tone) for text, tone in line]
@@ -103,9 +103,9 @@ class StyledWidget(Widget):
         """Return a tone's style for content.
 
         Args:
-            tone: What the text means.
-            background: What is behind it, where that is not the widget's own background; a row with a cursor,
-                for one. No ground shows through it.
+            tone: The meaning of the text.
+            background: The background, if it is not the widget's own, as in the row of the cursor; it hides
+                `ground`.
             ground: The tone whose background the line has.
         """
         if self._tones is None:
@@ -117,11 +117,11 @@ class StyledWidget(Widget):
         return known
 
     def _style_on(self, background: Color | None, tone: Tone, ground: Tone | None) -> Style:
-        """Return the tone blended with what is behind it, and readable there."""
+        """Return the tone's style, blended with its background and readable on it."""
         styles = self.app.get_component_styles(f"tone--{tone}")
         base = self.background_colors[1]
         behind = background or base
-        if background is None and base.ansi is None:  # the terminal's own colors cannot be blended
+        if background is None and base.ansi is None:  # ANSI colors cannot be blended
             under = self.app.get_component_styles(f"tone--{ground}").background if ground else None
             behind += styles.background if styles.background.a else under or TRANSPARENT
         color = behind.get_contrast_text(styles.color.a) if styles.auto_color else styles.color
@@ -139,42 +139,42 @@ def _ascii(text: str, ellipsis: str) -> str:
     return text.replace("…", ellipsis).encode("ascii", "replace").decode("ascii")
 
 
-USUAL = 60
-"""Cells of a line before the widget has a size."""
+DEFAULT_CELLS = 60
+"""Width of a line before the widget has a size."""
 
 
 class WrappedText(StyledWidget):
-    """A widget of lines that wrap; the last width's are kept."""
+    """A widget of wrapped lines, cached for the last width."""
 
-    _folded: tuple[int, Content] | None = None
+    _wrapped: tuple[int, Content] | None = None
 
     def lines_at(self, width: int) -> Iterable[Line]:
-        """Return the lines, each at most so wide."""
+        """Return the lines, each at most `width` cells wide."""
         raise NotImplementedError
 
-    def fold_again(self) -> None:
-        """Wrap again, because the text changed."""
-        self._folded = None
+    def rewrap(self) -> None:
+        """Wrap the lines again, because the text changed."""
+        self._wrapped = None
         self.refresh(layout=True)
 
     def notify_style_update(self) -> None:
-        """Draw again in other colors."""
-        self._folded = None
+        """Redraw in other colors."""
+        self._wrapped = None
         super().notify_style_update()
 
     def _at(self, width: int) -> Content:
-        if self._folded is None or self._folded[0] != width:
-            self._folded = width, self.content(self.lines_at(width))
-        return self._folded[1]
+        if self._wrapped is None or self._wrapped[0] != width:
+            self._wrapped = width, self.content(self.lines_at(width))
+        return self._wrapped[1]
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """Return the number of lines, before the widget has a place, so that it is laid out only once."""
+        """Return the number of lines; known before the widget has a size, so that it is laid out only once."""
         del container, viewport
         return self._at(width).get_height(self.styles.get_rules(), width)
 
     def render(self) -> Content:
         """Return all lines."""
-        return self._at(self.content_size.width or USUAL)
+        return self._at(self.content_size.width or DEFAULT_CELLS)
 
 
 class StyledLines(StyledWidget):
@@ -202,7 +202,7 @@ class StyledLines(StyledWidget):
 
 
 def to_segments(line: Line, style_of: Callable[[Tone, Tone | None], RichStyle]) -> list[Segment]:
-    """Return a line for the Line API."""
+    """Return a line as segments for the Line API."""
     return [
         Segment(flat(text), _segment_style(text, tone, style_of(tone, ground)))
         for text, tone, ground in _grounded(line)
@@ -226,12 +226,12 @@ def _segment_style(text: str, tone: Tone, style: RichStyle) -> RichStyle:
 
 
 def pressing(label: str) -> dict[str, str]:
-    """Return what makes a click on a key's name press it."""
-    return {"@click": f"app.press({key_named(label)!r})"}
+    """Return the style metadata that makes a click on a key's name press the key."""
+    return {"@click": f"app.press({key_name(label)!r})"}
 
 
 def to_content(lines: Iterable[Line], style_of: Callable[[Tone, Tone | None], Style]) -> Content:
-    """Return lines for a widget's `render`; never parsed as markup."""
+    """Return lines as content for a widget's `render`; never parsed as markup."""
     rows = [
         Content.assemble(
             *(

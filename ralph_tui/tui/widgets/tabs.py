@@ -1,4 +1,4 @@
-"""Tabs in one line: the panes of the dashboard, the views of a page."""
+"""Tabs in one line: the panes of the dashboard, and the views of a page."""
 
 from collections.abc import Sequence
 
@@ -13,12 +13,12 @@ PANES = ("tasks", "activity", "status")
 
 
 class PaneTabs(LinkLine):
-    """The panes: the visible one is marked, the others can be clicked."""
+    """The panes as tabs; the visible one is marked, the others can be clicked."""
 
     active: reactive[str] = reactive("activity")
 
     def links(self, width: int) -> Sequence[tuple[str, Line]]:
-        """Return key and name of each pane; three words fit any width the screen opens at."""
+        """Return key and name of each pane, which fit any width that the screen supports."""
         del width
         return [(name, self._line(name)) for name in PANES]
 
@@ -33,22 +33,22 @@ class PaneTabs(LinkLine):
 
 
 class ViewTabs(LinkLine):
-    """The views of a page: the visible one is marked, the others can be clicked."""
+    """The views of a page as tabs; the visible one is marked, the others can be clicked."""
 
     GAP = "   "
 
     active: reactive[str] = reactive("")
 
     class Chosen(Message):
-        """A view was chosen."""
+        """Posted when another view was chosen."""
 
         def __init__(self, view: str) -> None:
-            """Say which one."""
+            """Create the message for a view."""
             super().__init__()
             self.view = view
 
     def __init__(self, views: Sequence[str]) -> None:
-        """Begin with the first view."""
+        """Start with the first view."""
         super().__init__()
         self.views = tuple(views)
         self.set_reactive(ViewTabs.active, self.views[0])
@@ -65,7 +65,7 @@ class ViewTabs(LinkLine):
         return (Span(f"{mark} ", tone), Span(name, Tone.TITLE if chosen else Tone.MUTED))
 
     def next(self) -> None:
-        """Go to the next view, and around."""
+        """Go to the next view, wrapping around."""
         self.active = self.views[(self.views.index(self.active) + 1) % len(self.views)]
 
     def watch_active(self, view: str) -> None:

@@ -1,6 +1,6 @@
-"""Recalls in a text box what was typed there before, with the arrow keys, as a shell does.
+"""Recalls earlier texts in a text box with the arrow keys, as a shell does.
 
-What was being typed when the first earlier text was recalled comes back after the newest.
+The text that was being typed comes back after the newest earlier one.
 """
 
 import asyncio
@@ -20,10 +20,13 @@ from ralph_tui.tui.host.workers import do
 RECALLS = frozenset({"up", "down"})
 """Keys that recall."""
 
+FILES, EARLIER = "type @ for a file", "up earlier texts"
+"""What a text box offers, for the footer of a dialog."""
+
 
 @runtime_checkable
-class Writing(Protocol):
-    """What a text box needs of its app: the start screen has no project yet, and is no `Host`."""
+class TextBoxApp(Protocol):
+    """What a text box uses of its app, which may be the start screen and not a `Host`."""
 
     @property
     def root(self) -> Path:
@@ -31,21 +34,21 @@ class Writing(Protocol):
 
     @property
     def glyphs(self) -> Glyphs:
-        """The signs of this terminal."""
+        """The glyphs of this terminal."""
 
-    def say(self, text: str) -> None:
+    def show_message(self, text: str) -> None:
         """Show a sentence."""
 
 
-def writing_app(node: DOMNode) -> Writing:
+def text_box_app(node: DOMNode) -> TextBoxApp:
     """Return the app of a text box."""
     app = node.app
-    assert isinstance(app, Writing)
+    assert isinstance(app, TextBoxApp)
     return app
 
 
 def keep_text(app: Host, kind: str, text: str) -> None:
-    """Keep a text that was sent, without waiting for the disk."""
+    """Save a text that was sent, so that it can be recalled, without waiting for the disk."""
     if text.strip():
         do(app, _keep(app, kind, text), "typed")
 
@@ -54,53 +57,64 @@ async def _keep(app: Host, kind: str, text: str) -> None:
     try:
         await asyncio.to_thread(keep_typed, Layout(app.root), kind, text)
     except RalphError as error:
-        app.say(f"Your text was sent but cannot be recalled later. {error.message} {error.hint}")
+        app.show_message(
+            f"Your text was sent but cannot be recalled later. {error.message} {error.hint}"
+        )
 
 
 class Recall:
-    """The earlier texts of one box, and which of them it shows."""
+    """The earlier texts of one text box, and which of them it shows."""
 
     def __init__(self, kind: str) -> None:
-        """Read nothing yet; without a kind there is nothing to recall."""
+        """Read nothing yet; without a kind there are no texts to recall."""
         self._kind = kind
         self._texts: Sequence[str] | None = None
         self._at = 0
-        """How far back; 0 is what the person types."""
+        """How many texts back; 0 is the text that the person types."""
         self._typed = ""
 
-    def shows(self, text: str) -> bool:
-        """Return whether a box with this text shows an earlier one, unchanged."""
+    def is_shown(self, text: str) -> bool:
+        """Return whether this text of the box is a recalled one, unchanged."""
         return self._at > 0 and self._texts is not None and self._texts[-self._at] == text
 
-    async def older(self, app: Writing, now: str) -> str | None:
-        """Return the text before the one that is shown, or None when there is none.
+    def hint(self, text: str) -> str:
+        """Return the footer's hint for a box with this text."""
+        recalls = self._kind and (not text or self.is_shown(text))
+        return f"{FILES}, {EARLIER}" if recalls else FILES
+
+    async def older(self, app: TextBoxApp, now: str) -> str | None:
+        """Return the text before the shown one, or None if there is none.
 
         Args:
-            app: Has the project.
-            now: What is in the box.
+            app: The app of the text box.
+            now: The text in the box.
         """
         if self._texts is None:
             self._texts = await self._read(app)
-        if not self.shows(now):
+        if self._texts is None:
+            return None
+        if not self.is_shown(now):
             self._at, self._typed = 0, now
         if self._at == len(self._texts):
+            if self.hint(now) != FILES:
+                app.show_message("There are no earlier texts.")
             return None
         self._at += 1
         return self._texts[-self._at]
 
     def newer(self, now: str) -> str | None:
-        """Return the text after the one that is shown, at last what was being typed; None without any."""
-        if self._texts is None or not self.shows(now):
+        """Return the text after the shown one, finally the one that was being typed; None if none is recalled."""
+        if self._texts is None or not self.is_shown(now):
             return None
         self._at -= 1
         return self._texts[-self._at] if self._at else self._typed
 
-    async def _read(self, app: Writing) -> Sequence[str]:
+    async def _read(self, app: TextBoxApp) -> Sequence[str] | None:
         if not self._kind:
             return ()
         try:
             texts = await asyncio.to_thread(read_typed, Layout(app.root))
         except RalphError as error:
-            app.say(f"{error.message} {error.hint}")
-            return ()
+            app.show_message(f"{error.message} {error.hint}")
+            return None
         return [one.text for one in texts if one.kind == self._kind]

@@ -1,4 +1,4 @@
-"""A text to read: scrolls, is searched, marks the matches."""
+"""A text to read, which can be scrolled and searched; matches are marked."""
 
 from collections.abc import Callable, Hashable, Sequence
 
@@ -20,13 +20,13 @@ class TextView(Blocks, Searchable):
         self._words: list[str] = []
 
     def show_made(self, make: Callable[[int], Sequence[LineBlock]]) -> None:
-        """Show what `make` returns for the width, now and whenever that changes."""
+        """Show the blocks that `make` returns for the width, now and whenever the width changes."""
         self._make = make
         super().show_blocks(())
 
     @property
     def room(self) -> int:
-        """The cells of a line."""
+        """The width of a line, in cells."""
         return max(1, self.row_width - MARK)
 
     def _lay_out(self) -> None:
@@ -36,39 +36,43 @@ class TextView(Blocks, Searchable):
         super()._lay_out()
 
     def show_blocks(self, blocks: Sequence[LineBlock], cursor: Key | None = None) -> None:
-        """Show these blocks from the top, and search for the same words."""
-        self.stands = None
+        """Show these blocks, and forget the current match."""
+        self.current_match = None
         self._make = None
         super().show_blocks(blocks, cursor)
+
+    def show_message(self, text: str, tone: Tone = Tone.MUTED) -> None:
+        """Show a message instead of blocks."""
+        self.show_blocks([LineBlock(None, [[Span(text, tone)]])])
 
     def text(self) -> str:
         """Return everything, unwrapped."""
         return "\n".join(plain(line).rstrip() for block in self._blocks for line in block.lines)
 
     def chosen_text(self) -> str:
-        """Return what is under the cursor, unwrapped."""
+        """Return the block under the cursor, unwrapped."""
         chosen = (b for b in self._blocks if b.key is not None and b.key == self.cursor)
         return "\n".join(plain(line).rstrip() for block in chosen for line in block.lines)
 
     def find(self, words: str) -> Sequence[int]:
-        """Return the rows that have the words, or where they begin when they continue in the next row."""
-        self.forget_rows()
+        """Return the rows that contain the words, or in which words that wrap start."""
+        self.redraw_rows()
         wanted = words.casefold()
         if not wanted:
             return ()
         rows = self._words_of_rows()
-        return [y for y, row in enumerate(rows) if wanted in row or _goes_on(rows, y, wanted)]
+        return [y for y, row in enumerate(rows) if wanted in row or _spans_rows(rows, y, wanted)]
 
     def _words_of_rows(self) -> list[str]:
-        """Return the words of every row, made once: a person types one letter after the other."""
+        """Return the searchable text of every row, cached because a search runs at every letter."""
         if not self._words:
             pairs = zip(self._rows, self._lines, strict=True)
             self._words = [plain(lines[row[1]]).strip().casefold() for row, lines in pairs]
         return self._words
 
     def next_place(self, places: Sequence[Hashable], step: int) -> int:
-        """Return the next match from the present one, or from the cursor if it was moved since."""
-        here = self.stands if isinstance(self.stands, int) else 0
+        """Return the next match after the current one, or after the cursor if it has moved since."""
+        here = self.current_match if isinstance(self.current_match, int) else 0
         if self.cursor is not None and (not here or self.row_at(here)[0] != self.cursor):
             here = self.row_of(self.cursor) or 0
         elif here in places:
@@ -83,22 +87,22 @@ class TextView(Blocks, Searchable):
         key = self.row_at(place)[0]
         if key is not None and key != self.cursor:
             self.move_cursor(key)
-        self.forget_rows()
+        self.redraw_rows()
         middle = Region(0, max(0, place - self.size.height // 3), 1, self.size.height or 1)
         self.scroll_to_region(middle, animate=False, force=True, x_axis=False, immediate=True)
 
     def row_line(self, y: int, width: int) -> Line:
-        """Return the line with its matches marked, and a sign at the present one."""
+        """Return the line with its matches marked, and an arrow at the current one."""
         line = list(super().row_line(y, width))
-        if y == self.stands:
+        if y == self.current_match:
             line[0] = Span(self.app.glyphs.arrow.ljust(2), Tone.WARN)
         if not self.words:
             return line
         return [piece for span in line for piece in _marked(span, self.words.casefold())]
 
 
-def _goes_on(rows: Sequence[str], y: int, wanted: str) -> bool:
-    """Return whether the words begin in a row and end in the next, at a space."""
+def _spans_rows(rows: Sequence[str], y: int, wanted: str) -> bool:
+    """Return whether the words start in a row and continue in the next, wrapped at a space."""
     if " " not in wanted or y + 1 >= len(rows):
         return False
     end, start = rows[y][1 - len(wanted) :], rows[y + 1][: len(wanted) - 1]
@@ -106,9 +110,9 @@ def _goes_on(rows: Sequence[str], y: int, wanted: str) -> bool:
 
 
 def _marked(span: Span, words: str) -> list[Span]:
-    """Return a span, split where the words are."""
+    """Return the parts of a span, with the words marked."""
     text, folded = span.text, span.text.casefold()
-    if len(text) != len(folded):  # a letter that folds into two: then places do not match
+    if len(text) != len(folded):  # a letter folds into two, so positions do not match
         return [span]
     pieces: list[Span] = []
     at = 0

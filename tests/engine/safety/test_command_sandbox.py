@@ -18,11 +18,11 @@ from ralph_tui.engine.safety.command_sandbox import NO_EXCEPTIONS, CommandSandbo
 from ralph_tui.engine.verification.check_command import CommandResult, run_command
 from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.engine.verification.gate import Gate
-from ralph_tui.guard.sandbox.os_sandbox import sandbox_for, why_no_sandbox
+from ralph_tui.guard.sandbox.os_sandbox import sandbox_for, sandbox_problem
 from tests.harness.waiting import until
 
 pytestmark = pytest.mark.skipif(
-    bool(why_no_sandbox()), reason=f"no sandbox here: {why_no_sandbox()}"
+    bool(sandbox_problem()), reason=f"no sandbox here: {sandbox_problem()}"
 )
 
 CONNECT = """\

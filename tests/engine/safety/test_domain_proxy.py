@@ -1,8 +1,8 @@
 """The way out of the sandbox leads to the allowed hosts and nowhere else."""
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -50,7 +50,7 @@ def test_what_is_no_request_to_a_proxy_is_refused(head: bytes) -> None:
         parse(head)
 
 
-@asynccontextmanager
+@contextlib.asynccontextmanager
 async def relays(path: Path, *domains: str) -> AsyncIterator[SandboxRelays]:
     served = SandboxRelays(domains)
     await served.serve_proxy(path)
@@ -60,7 +60,7 @@ async def relays(path: Path, *domains: str) -> AsyncIterator[SandboxRelays]:
         await served.close()
 
 
-@asynccontextmanager
+@contextlib.asynccontextmanager
 async def echo() -> AsyncIterator[int]:
     """A server that answers each line with itself."""
 
@@ -125,3 +125,22 @@ async def test_a_host_that_does_not_answer_is_told(
     async with relays(tmp_path / "p", "localhost"):
         got = await said(tmp_path / "p", b"CONNECT localhost:1 HTTP/1.1\r\n\r\n")
     assert got.startswith(b"HTTP/1.1 502")
+
+
+async def test_a_proxy_that_answers_without_an_end_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def upstream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nX: " + b"x" * 200_000)
+        with contextlib.suppress(OSError):
+            await reader.read()  # until the other side has seen enough
+        writer.close()
+
+    async with await asyncio.start_server(upstream, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{port}")
+        async with relays(tmp_path / "p", "far.example"):
+            got = await said(tmp_path / "p", b"CONNECT far.example:443 HTTP/1.1\r\n\r\n")
+    assert got.startswith(b"HTTP/1.1 502")
+    assert b"far.example cannot be reached" in got

@@ -11,7 +11,12 @@ import pytest
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import ExitCode
 from ralph_tui.domain.events import Event
-from ralph_tui.engine.safety.processes import RUN_MARK, SESSION_MARK, MarkedProcess, marked_below
+from ralph_tui.engine.safety.processes import (
+    RUN_MARK,
+    SESSION_MARK,
+    MarkedProcess,
+    marked_descendants,
+)
 from ralph_tui.engine.safety.repository_guard import RepositoryGuard
 from ralph_tui.guard.repository.watcher import OwnCommit
 from tests.guard.test_shims import make_repository
@@ -93,14 +98,14 @@ async def test_what_happens_after_a_job_was_left_running_is_the_agents(
 async def test_once_the_last_job_has_ended_a_change_is_the_persons_again(
     watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ralph_tui.engine.safety.repository_guard._AGAIN_SECONDS", 0.01)
+    monkeypatch.setattr("ralph_tui.engine.safety.repository_guard._REINSPECT_SECONDS", 0.01)
     guard = watched.guard
     await guard.begin()
     await guard.begin_command("one")
     watched.alive = {MarkedProcess(10**7, 1.0, "")}
     await guard.end_command("one")
     watched.alive = set()
-    again = next(task for task in asyncio.all_tasks() if task.get_name() == "ralph-look-again")
+    again = next(task for task in asyncio.all_tasks() if task.get_name() == "ralph-reinspect")
     await again
     watched.does()
     assert await guard.check() is None
@@ -165,7 +170,7 @@ async def test_what_a_hook_does_beside_ralphs_own_commit_stops_the_run(watched: 
         await guard.learn(made)
     end = await guard.check()
     assert end is not None
-    assert "tag from-a-hook was made" in end.reason
+    assert "tag from-a-hook was created" in end.reason
     assert watched.changes == []
 
 
@@ -185,12 +190,12 @@ def test_a_job_of_a_command_is_found_by_its_mark_and_own_children_are_not(tmp_pa
     child = subprocess.Popen(["sleep", "60"], env=environment)
     job = f"import subprocess; print(subprocess.Popen(['sleep', '60']).pid, file=open({str(pid_file)!r}, 'w'))"
     try:
-        assert marked_below(RUN_MARK, run) == frozenset()
+        assert marked_descendants(RUN_MARK, run) == frozenset()
         subprocess.run([sys.executable, "-c", job], env=environment, check=True)
         pid = int(pid_file.read_text())
-        wait_until(lambda: marked_below(RUN_MARK, run))
-        assert [(p.pid, p.session) for p in marked_below(RUN_MARK, run)] == [(pid, "s")]
-        assert marked_below(RUN_MARK, f"{run}x") == frozenset()
+        wait_until(lambda: marked_descendants(RUN_MARK, run))
+        assert [(p.pid, p.session) for p in marked_descendants(RUN_MARK, run)] == [(pid, "s")]
+        assert marked_descendants(RUN_MARK, f"{run}x") == frozenset()
         os.kill(pid, 9)
     finally:
         child.kill()

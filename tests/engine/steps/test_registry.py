@@ -68,7 +68,7 @@ def test_an_unknown_type_is_refused_with_those_there_are(tmp_path: Path) -> None
     steps = {"work": {}, "docs": {"type": "comand"}}
     with pytest.raises(ConfigError) as caught:
         check_steps(Project(tmp_path), Settings.model_validate({"steps": steps}), StepLog())
-    assert caught.value.message == "steps.docs: there is no type of step 'comand'."
+    assert caught.value.message == "steps.docs: there is no step type 'comand'."
     assert "agent, command, git-commit, readme-check, noop" in caught.value.hint
 
 
@@ -86,7 +86,7 @@ def test_instructions_that_are_not_there_are_refused_before_anything_is_spent(
 
 def test_a_commit_that_is_wanted_and_switched_off_is_refused(tmp_path: Path) -> None:
     given = {"git": {"commit": "task"}, "steps": {"work": {}, "commit": {"enabled": False}}}
-    with pytest.raises(ConfigError, match=r"steps.commit is switched off, but git.commit is task"):
+    with pytest.raises(ConfigError, match=r"steps.commit is disabled, but git.commit is task"):
         check_steps(Project(tmp_path), Settings.model_validate(given), StepLog())
 
 

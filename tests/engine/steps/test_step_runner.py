@@ -42,8 +42,8 @@ def job(seconds: float = 600) -> StepJob:
         (SystemExit(3), "RuntimeError: it called exit(3)"),
         (ConfigError("It is wrong.", "Correct it."), "It is wrong. Correct it."),
         (KeyError("x"), "KeyError: 'x'"),
-        (None, "its type returned NoneType instead of a StepResult"),
-        ("done", "its type returned str instead of a StepResult"),
+        (None, "the step type returned NoneType instead of a StepResult"),
+        ("done", "the step type returned str instead of a StepResult"),
     ],
 )
 async def test_whatever_it_does_is_a_failed_step(what: object, reason: str) -> None:
@@ -62,7 +62,7 @@ async def test_code_that_ignores_its_end_is_left_behind(monkeypatch: pytest.Monk
     stubborn = Does("clings")
     try:
         result = await guarded(stubborn, job(seconds=0.01))
-        assert result.reason.startswith("no end after ")
+        assert result.reason.startswith("timed out after ")
         running = asyncio.create_task(guarded(stubborn, job()))
         await asyncio.sleep(0)
         running.cancel()

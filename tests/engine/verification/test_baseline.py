@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain.verification.verification import GateResult, Receipt, ReceiptStatus
-from ralph_tui.engine.verification.baseline import Baseline, RedBefore
+from ralph_tui.engine.verification.baseline import Baseline, BaselineFailure
 from ralph_tui.engine.verification.check_command import CommandResult
 from ralph_tui.engine.verification.evidence.check_files import CheckChanges
 from ralph_tui.engine.verification.evidence.examine import Examined, Inspection
@@ -38,7 +38,7 @@ def ended(exit_code: int | None, tail: str = "", **outcomes: str) -> Examined:
 def test_a_red_check_is_excused_only_while_no_test_is_worse(
     before: dict[str, str], now: dict[str, str], excused: bool
 ) -> None:
-    known = RedBefore(exit_code=1, outcomes=before)
+    known = BaselineFailure(exit_code=1, outcomes=before)
     assert known.excuses(ended(1, **now), NOTHING) is excused
 
 
@@ -62,11 +62,13 @@ def test_a_red_check_is_excused_only_while_no_test_is_worse(
 def test_a_tool_without_a_report_is_judged_by_what_it_prints(
     before: str, now: str, exit_code: int | None, excused: bool
 ) -> None:
-    assert RedBefore(exit_code=1, tail=before).excuses(ended(exit_code, now), NOTHING) is excused
+    assert (
+        BaselineFailure(exit_code=1, tail=before).excuses(ended(exit_code, now), NOTHING) is excused
+    )
 
 
 def test_changed_check_files_and_a_runner_that_is_not_the_installed_one_are_no_excuse() -> None:
-    known, now = RedBefore(exit_code=1, outcomes={"a": "failed"}), ended(1, a="failed")
+    known, now = BaselineFailure(exit_code=1, outcomes={"a": "failed"}), ended(1, a="failed")
     assert known.excuses(now, NOTHING)
     weakened = Inspection(changes=CheckChanges(changed=("test_a.py",)))
     assert not known.excuses(now, weakened)
@@ -86,16 +88,16 @@ def test_what_was_put_right_is_not_excused_again(tmp_path: Path) -> None:
     assert not baseline.holds("", ("t", "lint", "pytest"))
     again = Baseline(root)
     assert again.load()
-    assert list(again.told()) == [("t", "2 tests failed: a, b")]
+    assert list(again.failures()) == [("t", "2 tests failed: a, b")]
     assert again.excuse("t", red, NOTHING) == (
-        "before this run 2 tests failed: a, b; nothing is worse"
+        "already failed before this run (2 tests failed: a, b), and nothing got worse"
     )
     half = ended(1, a="passed", b="failed")
     again.accept({"t": half, "lint": ended(0)})
     assert not again.excuse("t", red, NOTHING)
     assert again.excuse("t", half, NOTHING)
     again.accept({"t": ended(0, a="passed", b="passed")})
-    assert not list(again.told())
+    assert not list(again.failures())
     assert not Baseline(root, used=False).load()
 
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
-from ralph_tui.engine.phases.finished_work import MOST_REOPENED, with_reopened
+from ralph_tui.engine.phases.finished_work import MAX_REOPENED, with_reopened
 
 NOON = datetime(2026, 11, 23, 12, tzinfo=UTC)
 RED = Receipt(
@@ -42,11 +42,11 @@ def test_the_reason_names_the_check_and_what_came_later() -> None:
 
 
 def test_what_is_opened_again_too_often_is_blocked() -> None:
-    plan = ImplementationPlan(tasks=(done("a", 0, reopened=MOST_REOPENED),))
+    plan = ImplementationPlan(tasks=(done("a", 0, reopened=MAX_REOPENED),))
     task = with_reopened(plan, "a", [RED]).task("a")
     assert task is not None
     assert task.status is TaskStatus.BLOCKED
-    assert task.blockers[-1].endswith("It was opened again 2 times already.")
+    assert task.blockers[-1].endswith("The task was already reopened 2 times.")
 
 
 def test_what_the_person_changed_meanwhile_stays() -> None:

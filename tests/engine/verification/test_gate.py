@@ -16,6 +16,7 @@ from ralph_tui.domain.verification.verification import (
     Receipt,
     ReceiptStatus,
 )
+from ralph_tui.engine.verification.baseline import Baseline
 from ralph_tui.engine.verification.check_command import KEPT_BYTES, run_command
 from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.engine.verification.gate import (
@@ -25,6 +26,7 @@ from ralph_tui.engine.verification.gate import (
     prose_criteria,
     receipt_text,
 )
+from tests.engine.verification.evidence.projects import UNITTEST, check_environment, write
 from tests.harness.waiting import until
 
 ENV = dict(os.environ)
@@ -61,6 +63,14 @@ async def test_output_is_bounded_and_inert(tmp_path: Path) -> None:
     result = await run_command(flood, cwd=tmp_path, environment=ENV, limit_seconds=60)
     assert len(result.tail) < KEPT_BYTES
     assert result.tail.endswith("red \ufffd end")
+
+
+async def test_output_does_not_begin_inside_a_secret(tmp_path: Path) -> None:
+    secret = "sk-ant-api03-a1B2c3D4e5F6g7H8i9J0"
+    colors = "\x1b[0m" * ((KEPT_BYTES - 16) // 4)
+    (tmp_path / "out").write_text(f"{secret}{colors}\nthe end\n")
+    result = await run_command("cat out", cwd=tmp_path, environment=ENV, limit_seconds=60)
+    assert result.tail == "…the end\n"
 
 
 def test_checks_are_planned_once_each() -> None:
@@ -219,3 +229,26 @@ async def test_where_a_check_is_required_a_gate_that_ran_nothing_refuses(tmp_pat
     assert not refused.passed
     assert refused.refusal == "no check could run for this task"
     assert receipt_text(refused).startswith("NOT YET")
+
+
+async def test_a_first_claim_is_compared_with_the_tests_before_the_run(tmp_path: Path) -> None:
+    test = "import unittest\nimport total\n\n\nclass TotalTest(unittest.TestCase):\n    def test_nothing(self): pass\n    def test_some(self): self.assertEqual(total.some, 3)\n"
+    write(tmp_path, {"total.py": "some = 0\n", "test_total.py": test})
+    gate = Gate(
+        tmp_path,
+        rules=lambda: GateRules(commands=(UNITTEST,)),
+        timeout=30,
+        environment=check_environment(),
+        review=_allow,
+        emit=lambda _: None,
+    )
+    gate.baseline = Baseline(tmp_path)
+    gate.baseline.take("", await gate.examine_all())
+    task = Task(id="a", description="Fix it")
+    narrowed = "import unittest\nunittest.defaultTestLoader.testNamePatterns = ['*nothing*']\n"
+    await gate.begin("a", (task,))
+    write(tmp_path, {"total.py": narrowed})
+    refused = await gate.run(task, "")
+    assert refused.receipts[0].reason == "1 test (test_total.TotalTest.test_some) no longer ran"
+    write(tmp_path, {"total.py": "some = 3\n"})
+    assert (await gate.run(task, "")).passed

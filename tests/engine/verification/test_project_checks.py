@@ -289,11 +289,41 @@ def test_during_a_run_checks_are_added_and_never_lost(tmp_path: Path) -> None:
     pytest_in_a_group = PROJECT + '[dependency-groups]\nqa = ["pytest"]\n'
     (tmp_path / "package.json").write_text(package({"lint": "eslint"}))
     (tmp_path / "pyproject.toml").write_text(pytest_in_a_group)
-    assert checks.rules().commands == ("uv run --group qa pytest", "npm run lint")
+    assert checks.rules().commands == ("uv run --group qa pytest", "npm test", "npm run lint")
     (tmp_path / "package.json").unlink()
     (tmp_path / "pyproject.toml").unlink()
     assert checks.rules().commands == ("npm test", "npm run lint")
     assert checks.rules().checks.named["tests"] == "npm test"
+
+
+def test_another_runner_does_not_take_the_place_of_the_tests(tmp_path: Path) -> None:
+    """An agent could leave a test of its own to unittest, or to a project at the top."""
+    text = PROJECT + '[dependency-groups]\ndev = ["pytest"]\n'
+    settings = project(tmp_path, "", {"pyproject.toml": text, "uv.lock": ""})
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_a.py").write_text("def test_a(): ...\n")
+    run = ChecksOfRun(tmp_path, settings)
+    run.begin()
+    assert run.rules().commands == ("uv run pytest",)
+    (tmp_path / "pyproject.toml").write_text(text.replace("dev", "qa"))
+    assert run.rules().commands == ("uv run --group qa pytest",), "the same runner"
+    (tmp_path / "pyproject.toml").write_text(PROJECT)
+    (tmp_path / "tests" / "test_b.py").write_text("import unittest\n")
+    both = ("uv run python -m unittest discover -s tests", "uv run pytest")
+    assert run.rules().commands == both
+    run.end()
+    assert ChecksOfRun(tmp_path, settings).rules().commands == both
+    chosen = Settings.model_validate({"build": {"test_command": "./test"}})
+    assert ChecksOfRun(tmp_path, chosen).rules().commands == ("./test",), "the person's decision"
+
+
+def test_tests_at_the_top_do_not_take_the_place_of_those_below(tmp_path: Path) -> None:
+    below = {"app/package.json": package({"test": "jest"})}
+    (tmp_path / "app").mkdir()
+    run = ChecksOfRun(tmp_path, project(tmp_path, "", below))
+    assert run.rules().commands == ("(cd app && npm test)",)
+    (tmp_path / "package.json").write_text(package({"test": "jest easy"}))
+    assert run.rules().commands == ("npm test", "(cd app && npm test)")
 
 
 def test_files_that_say_the_same_are_not_parsed_again(

@@ -1,5 +1,5 @@
-"""Detection of the commands that check a project, in its files or its settings.
+"""Detect the commands that check a project, from its files or its settings.
 
-May not: run anything of the project.
+May not: run the project's code.
 Callers: the gate, prompts, `ralph init` and `ralph doctor`.
 """

@@ -1,4 +1,4 @@
-"""A small read-only view of a project's files."""
+"""Read-only access to a project's files for detection."""
 
 import os
 import stat
@@ -13,7 +13,7 @@ LISTED_NAMES = 2_000
 
 
 class ProjectFiles(Protocol):
-    """The files that detection may see; paths are relative to the project, with `/`."""
+    """The files for detection; paths are relative to the project, with `/`."""
 
     def read(self, path: str) -> str | None:
         """Return the text of a regular file, truncated when huge, or None."""
@@ -23,7 +23,7 @@ class ProjectFiles(Protocol):
 
 
 class DirectoryFiles:
-    """The files of a directory on disk, read afresh each time."""
+    """The files of a directory on disk, read again each time."""
 
     def __init__(self, root: Path) -> None:
         """Read files below `root`."""
@@ -55,29 +55,29 @@ class DirectoryFiles:
         return tuple(sorted(found))
 
 
-class NotedFiles:
-    """The files of a project with a note of everything that was asked, and of the answers."""
+class CachedFiles:
+    """The files of a project, with a cache of everything that was read."""
 
     def __init__(self, files: ProjectFiles) -> None:
-        """Ask `files` once for each file and directory."""
+        """Read each file and directory of `files` once."""
         self._files = files
         self._texts: dict[str, str | None] = {}
         self._listed: dict[str, tuple[str, ...]] = {}
 
     def read(self, path: str) -> str | None:
-        """Return the text of a file as it was when first asked."""
+        """Return the text of a file as first read."""
         if path not in self._texts:
             self._texts[path] = self._files.read(path)
         return self._texts[path]
 
     def names(self, directory: str = ".") -> tuple[str, ...]:
-        """Return the names in a directory as they were when first asked."""
+        """Return the names in a directory as first read."""
         if directory not in self._listed:
             self._listed[directory] = self._files.names(directory)
         return self._listed[directory]
 
-    def still_so(self) -> bool:
-        """Return whether every answer would be the same now. Times of files are not trusted; all is read again."""
+    def is_current(self) -> bool:
+        """Return whether the cache matches the disk. Reads every file again, because file times are unreliable."""
         return all(
             self._files.names(directory) == names for directory, names in self._listed.items()
         ) and all(self._files.read(path) == text for path, text in self._texts.items())

@@ -22,23 +22,23 @@ _SCRIPTS: dict[CheckKind, tuple[str, ...]] = {
     CheckKind.LINT: ("lint", "lint:check", "lint:ci", "eslint"),
     CheckKind.FORMAT: ("format:check", "format-check", "check-format", "check:format", "fmt:check"),
 }
-_ONLY_SAYS = re.compile(r"\s*echo\b[^&|;]*(?:&& exit \d+)?\s*")
-"""A script that checks nothing, such as the one npm writes into a new package.json."""
+_PLACEHOLDER = re.compile(r"\s*echo\b[^&|;]*(?:&& exit \d+)?\s*")
+"""A placeholder script that checks nothing, such as the one in npm's new package.json."""
 
 _CHANGES_FILES = re.compile(r"(?:^|\s)--(?:fix|write)\b")
 _TEST_FILE = re.compile(r".*[.-]test\.[cm]?[jt]s|test[.-].*\.[cm]?js|test\.[cm]?js")
 _NODE_TEST = re.compile(r"""["']node:test["']""")
 _TEST_DIRECTORIES = (".", "test", "tests", "src")
-LOOKED_AT = 40
-"""Test files that are read to see whether they are for Node's own runner."""
+MOST_READ = 40
+"""The most test files that are read to see whether they use Node's own runner."""
 
 
 def node_checks(files: ProjectFiles) -> Iterator[CheckCommand]:
-    """Yield the checks of the JavaScript in a project, at most one of each kind."""
+    """Yield the JavaScript checks of a project, at most one of each kind."""
     names = frozenset(files.names())
     package = _package(files) if PACKAGE in names else {}
     if package is None:  # the package manager reports what is wrong with the file
-        yield _found(CheckKind.TESTS, "npm test", "npm", "(cannot be read)")
+        yield _check(CheckKind.TESTS, "npm test", "npm", "(cannot be read)")
         return
     manager = _manager(package, names)
     for kind in CheckKind:
@@ -48,7 +48,7 @@ def node_checks(files: ProjectFiles) -> Iterator[CheckCommand]:
 
 
 def start_script(files: ProjectFiles) -> Iterator[str]:
-    """Yield the command that starts the JavaScript in a project, as its scripts have it."""
+    """Yield the commands that start a JavaScript project, from its scripts."""
     if package := _package(files):
         scripts, names = table(package, "scripts"), frozenset(files.names())
         yield from (
@@ -74,7 +74,7 @@ def _manager(package: dict[str, object], names: frozenset[str]) -> str:
     return next((manager for lock, manager in _LOCKS if lock in names), "npm")
 
 
-def _found(kind: CheckKind, command: str, runner: str, part: str) -> CheckCommand:
+def _check(kind: CheckKind, command: str, runner: str, part: str) -> CheckCommand:
     return CheckCommand(kind=kind, command=command, runner=runner, file=PACKAGE, part=part)
 
 
@@ -84,17 +84,17 @@ def _candidates(
     scripts = table(package, "scripts")
     for name in _SCRIPTS[kind]:
         script = str(scripts.get(name) or "")
-        if script and not _ONLY_SAYS.fullmatch(script) and not _CHANGES_FILES.search(script):
-            # Without this option it would wait for changes outside a terminal.
+        if script and not _PLACEHOLDER.fullmatch(script) and not _CHANGES_FILES.search(script):
+            # Without this variable it would wait for changes instead of ending.
             watches = "CI=true " if "react-scripts test" in script else ""
-            yield _found(kind, watches + _line(manager, name), manager, f"scripts.{name}")
+            yield _check(kind, watches + _script_command(manager, name), manager, f"scripts.{name}")
     if kind is CheckKind.TYPECHECK and _has_typescript(package, files):
-        yield _found(kind, _tsc(manager), "tsc", "typescript, tsconfig.json")
+        yield _check(kind, _tsc_command(manager), "tsc", "typescript, tsconfig.json")
     if kind is CheckKind.TESTS:
         yield from _node_test(files)
 
 
-def _line(manager: str, script: str) -> str:
+def _script_command(manager: str, script: str) -> str:
     if script == "test" and manager != "bun":  # `bun test` is another runner
         return f"{manager} test"
     return f"{manager} run {script}"
@@ -105,7 +105,7 @@ def _has_typescript(package: dict[str, object], files: ProjectFiles) -> bool:
     return "typescript" in declared and "tsconfig.json" in files.names()
 
 
-def _tsc(manager: str) -> str:
+def _tsc_command(manager: str) -> str:
     starts = {"npm": "npx --no-install", "pnpm": "pnpm exec", "yarn": "yarn exec", "bun": "bun x"}
     return f"{starts[manager]} tsc --noEmit"
 
@@ -113,7 +113,7 @@ def _tsc(manager: str) -> str:
 def _node_test(files: ProjectFiles) -> Iterator[CheckCommand]:
     for directory in _TEST_DIRECTORIES:
         found = [name for name in files.names(directory) if _TEST_FILE.fullmatch(name)]
-        for name in found[:LOOKED_AT]:
+        for name in found[:MOST_READ]:
             path = name if directory == "." else f"{directory}/{name}"
             if _NODE_TEST.search(files.read(path) or ""):
                 yield CheckCommand(

@@ -1,16 +1,15 @@
 """Detect which commands check this project, from its files or the settings.
 
-The one place that decides it; the gate, the prompts, `ralph init`, `ralph doctor`, `ralph test` and the
-screen all ask here:
+The gate, the prompts, `ralph init`, `ralph doctor`, `ralph test` and the screen all use this module:
 
-    checks = checks_of(root, settings)   # detection, with `build.*_command` where set
+    checks = checks_of(root, settings)   # detected, or from `build.*_command` where set
     checks.line(CheckKind.TESTS)         # "uv run --extra test pytest", or "" when there is none
-    checks.named                         # {"tests": …, "lint": …, "all": …}: names that criteria use
+    checks.named                         # {"tests": …, "lint": …, "all": …}: names for criteria
     gate_commands(checks, settings)      # what the gate runs for every task
-    ChecksOfRun(root, settings).rules()  # both, as they hold during a run of the loop
+    ChecksOfRun(root, settings).rules()  # both, during a run of the loop
 
-Detection only reads a few files, takes milliseconds and never runs the project's code. Ask again when it
-matters: an agent may have added the first test.
+Detection reads a few files, takes milliseconds and never runs the project's code. Do not keep the result,
+because an agent may add the first test at any time.
 """
 
 import re
@@ -28,14 +27,14 @@ from ralph_tui.domain.verification.check_commands import (
     PythonManager,
 )
 from ralph_tui.engine.verification.detection.directory_files import (
+    CachedFiles,
     DirectoryFiles,
-    NotedFiles,
     ProjectFiles,
 )
 from ralph_tui.engine.verification.detection.node_checks import node_checks
 from ralph_tui.engine.verification.detection.python_checks import python_checks
 from ralph_tui.engine.verification.detection.python_declarations import PythonProject
-from ralph_tui.store.backup.check_store import CheckStore, RequiredChecks
+from ralph_tui.store.backup.check_store import CheckStore, RequiredChecks, missing
 
 _BY_MANIFEST: dict[str, tuple[tuple[CheckKind, str], ...]] = {
     "Cargo.toml": (
@@ -52,7 +51,7 @@ _BY_MANIFEST: dict[str, tuple[tuple[CheckKind, str], ...]] = {
     "mix.exs": ((CheckKind.TESTS, "mix test"),),
     "Package.swift": ((CheckKind.TESTS, "swift test"),),
 }
-"""Languages whose manifest alone says how they are checked."""
+"""The checks of languages whose manifest alone determines them."""
 
 _BY_SETTINGS: dict[str, tuple[CheckKind, str]] = {
     "clippy.toml": (CheckKind.LINT, "cargo clippy"),
@@ -62,7 +61,7 @@ _BY_SETTINGS: dict[str, tuple[CheckKind, str]] = {
     ".golangci.yml": (CheckKind.LINT, "golangci-lint run"),
     ".golangci.yaml": (CheckKind.LINT, "golangci-lint run"),
 }
-"""Tools whose settings file shows that the project uses them."""
+"""The checks of tools that a settings file reveals."""
 
 _TARGETS: dict[CheckKind, tuple[str, ...]] = {
     CheckKind.TESTS: ("test", "tests", "check"),
@@ -83,9 +82,9 @@ _MAKE_TARGET = re.compile(
 )
 _JUST_RECIPE = re.compile(r"^@?([A-Za-z][\w-]*)(?:[ \t]+[^:=\n]*)?:(?!=)", re.MULTILINE)
 
-_NESTS = ("packages", "apps", "libs", "services", "crates", "modules")
-"""Directories of a monorepo that hold projects instead of being one."""
-_NO_PROJECTS = frozenset({
+_PROJECT_PARENTS = ("packages", "apps", "libs", "services", "crates", "modules")
+"""Directories of a monorepo that contain projects."""
+_NEVER_PROJECTS = frozenset({
     "node_modules", "venv", "env", "vendor", "target", "dist", "build", "docs", "examples", "example",
     "tests", "test", "fixtures", "templates",
 })  # fmt: skip
@@ -93,7 +92,7 @@ MOST_SUB_PROJECTS = 20
 
 
 def checks_of(root: Path, settings: Settings) -> ProjectChecks:
-    """Return the checks of the project at `root`: those in the settings, else those its files show."""
+    """Return the checks of the project at `root`, from the settings or else from its files."""
     return _with_settings(detect_checks(DirectoryFiles(root)), settings)
 
 
@@ -105,7 +104,7 @@ def _with_settings(detected: ProjectChecks, settings: Settings) -> ProjectChecks
 
 
 def gate_commands(checks: ProjectChecks, settings: Settings) -> tuple[str, ...]:
-    """Return what the gate runs for every task: the settings' list with resolved names, or what was found."""
+    """Return the commands that the gate runs for every task: the settings' list with names resolved."""
     listed = settings.phases.building.backpressure
     resolved: list[str] = []
     for one in listed:
@@ -113,83 +112,87 @@ def gate_commands(checks: ProjectChecks, settings: Settings) -> tuple[str, ...]:
     return tuple(dict.fromkeys(resolved))
 
 
-_INSTEAD = {
+_HOW_TO_REMOVE = {
     CheckKind.TESTS: "set build.test_command",
     CheckKind.TYPECHECK: "set build.typecheck_command",
     CheckKind.LINT: "set build.lint_command",
-    CheckKind.FORMAT: "take it out of the criteria that name it",
+    CheckKind.FORMAT: "remove it from the criteria that name it",
 }
-"""How a person removes a check."""
+"""How a person removes a required check."""
 
 
 class GateRules(Model):
-    """The rules the gate applies: its commands, and the project's checks."""
+    """The gate's rules: its commands and the project's checks."""
 
     commands: tuple[str, ...] = ()
-    """What runs for every task."""
+    """The commands that run for every task."""
     checks: ProjectChecks = NO_CHECKS
-    """The commands behind the names in criteria."""
+    """The commands for the names in criteria."""
 
 
 class ChecksOfRun:
     """The project's checks during one run of the loop.
 
-    What an agent adds counts at once. What existed when the run began stays required: a project whose
-    tests can no longer be found fails its gate instead of passing without them. This applies to later runs,
-    too, until the person removes the check while nothing runs, or names another one in the settings.
+    Checks that an agent adds count at once. Checks that existed when the run began stay required, so a
+    project whose tests can no longer be detected fails its gate. Tests stay required even if the agent adds
+    another way to run tests. This also applies to later runs, until the person removes the check while nothing
+    runs, or sets another one in the settings.
     """
 
     def __init__(self, root: Path, settings: Settings) -> None:
-        """Remember the project's current checks. Blocks while a few files are read."""
+        """Record the project's current checks. Blocks on reading a few files."""
         self._root, self._settings = root, settings
         self._store = CheckStore(root)
-        self._last: tuple[NotedFiles, ProjectChecks] | None = None
-        """What the last look read, and what it found."""
-        found = self._found()
-        self._lost = self._store.required().still({command.kind for command in found.commands})
-        self._first = found.model_copy(update={"commands": (*found.commands, *self._lost)})
+        self._cache: tuple[CachedFiles, ProjectChecks] | None = None
+        """The files that the last detection read, and its result."""
+        found = self._detect()
+        self._still_required = self._store.required().still(found.commands)
+        self._required = found.model_copy(
+            update={"commands": (*found.commands, *self._still_required)}
+        )
 
     @property
     def lost(self) -> tuple[str, ...]:
-        """Sentences about the checks that an earlier run lost, and what to do."""
+        """Sentences about the checks that an earlier run lost, with what to do."""
         return tuple(
-            f"{one.file} no longer says how `{one.kind.value}` is checked. `{one.command}` stays required: "
-            f"restore it, or {_INSTEAD[one.kind]}."
-            for one in self._lost
+            f"{one.file} no longer defines how to check `{one.kind.value}`. `{one.command}` stays required. "
+            f"Restore it, or {_HOW_TO_REMOVE[one.kind]}."
+            for one in self._still_required
         )
 
     def begin(self) -> None:
         """Record that a run begins. Blocks on the disk."""
-        self._store.save_required(RequiredChecks(commands=self._first.commands, running=True))
+        self._store.save_required(RequiredChecks(commands=self._required.commands, running=True))
 
     def end(self) -> None:
         """Store the required checks for later runs. Blocks on the disk."""
-        found = {command.kind for command in self._found().commands}
-        commands = self.now().commands
-        lost = tuple(dict.fromkeys(one.kind for one in commands if one.kind not in found))
-        self._store.save_required(RequiredChecks(commands=commands, lost=lost))
+        found = self._detect().commands
+        kinds = {command.kind for command in found}
+        gone = tuple(missing(self._required.commands, found))
+        lost = tuple(dict.fromkeys(one.kind for one in gone if one.kind not in kinds))
+        replaced = tuple(one.command for one in gone if one.kind in kinds)
+        commands = (*found, *gone)
+        self._store.save_required(RequiredChecks(commands=commands, lost=lost, replaced=replaced))
 
     def now(self) -> ProjectChecks:
-        """Return the checks that apply now. Blocks while a few files are read."""
-        found = self._found()
-        kinds = {command.kind for command in found.commands}
-        gone = tuple(command for command in self._first.commands if command.kind not in kinds)
-        commands = (*found.commands, *gone)
+        """Return the current checks, including required ones. Blocks on reading a few files."""
+        found = self._detect()
+        commands = (*found.commands, *missing(self._required.commands, found.commands))
         return found.model_copy(
-            update={"commands": commands, "python": found.python or self._first.python}
+            update={"commands": commands, "python": found.python or self._required.python}
         )
 
-    def _found(self) -> ProjectChecks:
-        """Return the checks that the settings and the files show; files that say the same are not parsed again."""
-        if self._last is not None and self._last[0].still_so():
-            return self._last[1]
-        files = NotedFiles(DirectoryFiles(self._root))
+    def _detect(self) -> ProjectChecks:
+        """Return the checks in the settings and the files; unchanged files are not parsed again."""
+        if self._cache is not None and self._cache[0].is_current():
+            return self._cache[1]
+        files = CachedFiles(DirectoryFiles(self._root))
         found = _with_settings(detect_checks(files), self._settings)
-        self._last = files, found
+        self._cache = files, found
         return found
 
     def rules(self) -> GateRules:
-        """Return the gate's rules as of now. Blocks while a few files are read."""
+        """Return the gate's current rules. Blocks on reading a few files."""
         checks = self.now()
         return GateRules(commands=gate_commands(checks, self._settings), checks=checks)
 
@@ -207,15 +210,15 @@ def _configured(settings: Settings) -> Iterator[CheckCommand]:
 
 
 def detect_checks(files: ProjectFiles) -> ProjectChecks:
-    """Return the checks that a project's files show, or those of its sub-projects when the root has no tests."""
+    """Return the checks in a project's files, or those of its sub-projects if the root has no tests."""
     found = _checks_here(files)
     if found.of(CheckKind.TESTS):
         return found
-    parts = [(path, _checks_here(_Below(files, path))) for path in _sub_projects(files)]
+    parts = [(path, _checks_here(_Subdirectory(files, path))) for path in _sub_projects(files)]
     tested = [(path, part) for path, part in parts if part.of(CheckKind.TESTS)]
     here = {command.kind for command in found.commands}
     commands = [
-        _inside(path, command)
+        _in_directory(path, command)
         for path, part in tested
         for command in part.commands
         if command.kind not in here
@@ -241,7 +244,7 @@ def _by_manifest(files: ProjectFiles) -> Iterator[CheckCommand]:
         if manifest not in names:
             continue
         program = pairs[0][1].split()[0]
-        own = [pair for pair in shown if _belongs(pair[1], manifest)]
+        own = [pair for pair in shown if _is_for(pair[1], manifest)]
         settled = {kind for kind, _ in own}
         for kind, command in pairs:
             if kind not in settled:
@@ -252,12 +255,12 @@ def _by_manifest(files: ProjectFiles) -> Iterator[CheckCommand]:
             )
 
 
-def _belongs(command: str, manifest: str) -> bool:
+def _is_for(command: str, manifest: str) -> bool:
     return manifest == ("go.mod" if command.startswith("golangci") else "Cargo.toml")
 
 
 def _by_target(files: ProjectFiles) -> Iterator[CheckCommand]:
-    """Yield the targets of make and just with the usual names."""
+    """Yield the checks that make or just targets with the usual names run."""
     program, file, targets = _runner(files)
     for kind, usual in _TARGETS.items():
         if target := next((name for name in usual if name in targets), None):
@@ -266,13 +269,13 @@ def _by_target(files: ProjectFiles) -> Iterator[CheckCommand]:
 
 
 def target_named(files: ProjectFiles, usual: Iterable[str]) -> Iterator[str]:
-    """Yield the commands of make or just for the targets that have one of these names."""
+    """Yield the make or just command of each target with one of these names."""
     program, _, targets = _runner(files)
     yield from (f"{program} {name}" for name in usual if name in targets)
 
 
 def _runner(files: ProjectFiles) -> tuple[str, str, frozenset[str]]:
-    """Return make or just, its file and the targets in it; nothing where the project has neither."""
+    """Return make or just, its file and its targets; empty if the project has neither."""
     names = files.names()
     for file, program in _RUNNER_FILES:
         if file in names:
@@ -282,8 +285,8 @@ def _runner(files: ProjectFiles) -> tuple[str, str, frozenset[str]]:
     return "", "", frozenset()
 
 
-class _Below:
-    """The files of one directory of a project."""
+class _Subdirectory:
+    """The files of a subdirectory of a project."""
 
     def __init__(self, files: ProjectFiles, path: str) -> None:
         self._files, self._path = files, path
@@ -297,12 +300,12 @@ class _Below:
 
 
 def _sub_projects(files: ProjectFiles) -> tuple[str, ...]:
-    """Return directories that may be projects of their own, the nearest first."""
+    """Return directories that may be separate projects, the nearest first."""
     near = [name for name in files.names() if _may_hold_a_project(name)]
     nested = [
         f"{nest}/{name}"
         for nest in near
-        if nest in _NESTS
+        if nest in _PROJECT_PARENTS
         for name in files.names(nest)
         if _may_hold_a_project(name)
     ]
@@ -312,7 +315,7 @@ def _sub_projects(files: ProjectFiles) -> tuple[str, ...]:
 
 
 def _may_hold_a_project(name: str) -> bool:
-    return not name.startswith(".") and name not in _NO_PROJECTS
+    return not name.startswith(".") and name not in _NEVER_PROJECTS
 
 
 def _has_manifest(files: ProjectFiles, path: str) -> bool:
@@ -320,6 +323,6 @@ def _has_manifest(files: ProjectFiles, path: str) -> bool:
     return not set(files.names(path)).isdisjoint(manifests)
 
 
-def _inside(path: str, command: CheckCommand) -> CheckCommand:
+def _in_directory(path: str, command: CheckCommand) -> CheckCommand:
     line = f"(cd {shlex.quote(path)} && {command.command})"
     return command.model_copy(update={"command": line, "file": f"{path}/{command.file}"})

@@ -29,9 +29,9 @@ _TOOLS: dict[CheckKind, tuple[tuple[str, str], ...]] = {
     ),
     CheckKind.FORMAT: (("ruff", "ruff format --check ."), ("black", "black --check .")),
 }
-"""Tools by kind with their command lines; the first one that a project has is used."""
+"""Tools by kind, with their command lines; the first tool that the project has is used."""
 
-_NAMED: dict[CheckKind, tuple[str, ...]] = {
+_USUAL_NAMES: dict[CheckKind, tuple[str, ...]] = {
     CheckKind.TESTS: ("test", "tests", "pytest", "unit", "py"),
     CheckKind.TYPECHECK: ("typecheck", "type-check", "types", "typing", "type", "mypy", "pyright"),
     CheckKind.LINT: ("lint", "ruff", "flake8", "style"),
@@ -42,15 +42,15 @@ _NAMED: dict[CheckKind, tuple[str, ...]] = {
 _TEST_FILE = re.compile(r"test.*\.py")
 _UNITTEST = re.compile(r"^\s*(?:import|from) unittest\b", re.MULTILINE)
 _TEST_DIRECTORIES = ("tests", "test")
-LOOKED_AT = 40
-"""Test files whose first lines are read to see which framework they use."""
+MOST_READ = 40
+"""The most test files that are read to find their framework."""
 
 
 def python_checks(project: PythonProject) -> Iterator[CheckCommand]:
-    """Yield the checks of the Python in a project, at most one of each kind."""
+    """Yield the Python checks of a project, at most one of each kind."""
     if not project.manager:
         return
-    if project.broken:  # the command itself reports what is wrong with the file
+    if project.broken:  # the command reports what is wrong with the file
         yield CheckCommand(
             kind=CheckKind.TESTS,
             command="uv run pytest",
@@ -69,7 +69,7 @@ def _candidates(kind: CheckKind, project: PythonProject) -> Iterator[CheckComman
     yield from _scripts(kind, project)
     for tool, line in _TOOLS[kind]:
         if place := project.place_of(tool):
-            yield _command(kind, place, tool, _adapted(tool, line, project))
+            yield _command(kind, place, tool, _command_line(tool, line, project))
     yield from _tox(kind, project)
     yield from _nox(kind, project)
     if kind is CheckKind.TESTS:
@@ -83,8 +83,8 @@ def _command(kind: CheckKind, place: ToolPlace, runner: str, line: str) -> Check
     return CheckCommand(kind=kind, command=command, runner=runner, file=place.file, part=place.part)
 
 
-def _adapted(tool: str, line: str, project: PythonProject) -> str:
-    """Return the plain `mypy` when its settings name what it checks."""
+def _command_line(tool: str, line: str, project: PythonProject) -> str:
+    """Return the command line of a tool; plain `mypy` if its settings name what to check."""
     if tool == "mypy":
         own = table(project.pyproject, "tool", "mypy")
         ini = read_ini(project.files.read("mypy.ini") or project.files.read(".mypy.ini"))
@@ -103,13 +103,13 @@ def _scripts(kind: CheckKind, project: PythonProject) -> Iterator[CheckCommand]:
     tool = table(project.pyproject, "tool")
     if project.manager == "pdm":
         scripts = table(tool, "pdm", "scripts")
-        yield from _named(kind, scripts, "pdm run {}", "pdm", PYPROJECT, "[tool.pdm.scripts]")
+        yield from _by_name(kind, scripts, "pdm run {}", "pdm", PYPROJECT, "[tool.pdm.scripts]")
     for name, env in table(tool, "hatch", "envs").items():
         if project.manager != "hatch" or not isinstance(env, dict):
             continue
         run = "hatch run {}" if name == "default" else f"hatch run {name}:{{}}"
         part = f"[tool.hatch.envs.{name}.scripts]"
-        yield from _named(kind, table(env, "scripts"), run, "hatch", PYPROJECT, part)
+        yield from _by_name(kind, table(env, "scripts"), run, "hatch", PYPROJECT, part)
         if name == "hatch-test" and kind is CheckKind.TESTS:
             yield CheckCommand(
                 kind=kind,
@@ -120,12 +120,12 @@ def _scripts(kind: CheckKind, project: PythonProject) -> Iterator[CheckCommand]:
             )
 
 
-def _named(
+def _by_name(
     kind: CheckKind, names: object, run: str, runner: str, file: str, part: str
 ) -> Iterator[CheckCommand]:
-    """Yield the first of the usual names that is in `names`."""
+    """Yield the command for each usual name of a check that is in `names`."""
     known = names if isinstance(names, dict | set | frozenset) else ()
-    for name in _NAMED[kind]:
+    for name in _USUAL_NAMES[kind]:
         if name in known:
             yield CheckCommand(
                 kind=kind,
@@ -139,7 +139,7 @@ def _named(
 # --- tox and nox ---
 
 
-def _through(tool: str, project: PythonProject) -> str:
+def _tool_command(tool: str, project: PythonProject) -> str:
     place = project.place_of(tool)
     return f"{place.run} {tool}" if place else f"uvx {tool}"
 
@@ -149,18 +149,18 @@ def _tox(kind: CheckKind, project: PythonProject) -> Iterator[CheckCommand]:
     envs, base, file = _tox_environments(project, text)
     if not envs and not base:
         return
-    run = _through("tox", project) + " run -e {}"
+    run = _tool_command("tox", project) + " run -e {}"
     if kind is CheckKind.TESTS and base:
-        # `py` is the base environment with the Python that is there, whatever versions are listed.
+        # `py` is the base environment with the current Python, whatever versions are listed.
         yield CheckCommand(
             kind=kind, command=run.format("py"), runner="tox", file=file, part="[testenv]"
         )
         return
-    yield from _named(kind, envs, run, "tox", file, "environment")
+    yield from _by_name(kind, envs, run, "tox", file, "environment")
 
 
 def _tox_environments(project: PythonProject, text: str | None) -> tuple[frozenset[str], bool, str]:
-    """Return the names of tox environments, whether the base runs something, and the file."""
+    """Return the names of the tox environments, whether the base one has commands, and the file."""
     tool = table(project.pyproject, "tool", "tox")
     legacy = tool.get("legacy_tox_ini")
     file = "tox.ini" if text is not None else PYPROJECT
@@ -179,8 +179,8 @@ def _nox(kind: CheckKind, project: PythonProject) -> Iterator[CheckCommand]:
         return
     functions = (node for node in tree.body if isinstance(node, ast.FunctionDef))
     sessions = {name for function in functions if (name := _session(function))}
-    run = _through("nox", project) + " -s {}"
-    yield from _named(kind, sessions, run, "nox", "noxfile.py", "session")
+    run = _tool_command("nox", project) + " -s {}"
+    yield from _by_name(kind, sessions, run, "nox", "noxfile.py", "session")
 
 
 def _session(function: ast.FunctionDef) -> str:
@@ -198,11 +198,11 @@ def _session(function: ast.FunctionDef) -> str:
     return ""
 
 
-# --- tests that no dependency names ---
+# --- tests without a declared tool ---
 
 
 def _configured_pytest(project: PythonProject) -> Iterator[CheckCommand]:
-    """Yield pytest for a project that configures it without declaring it: uv provides it."""
+    """Yield pytest for a project that configures it without declaring it, with uv providing it."""
     places = (
         (PYPROJECT, "[tool.pytest.ini_options]", bool(table(project.pyproject, "tool", "pytest"))),
         ("pytest.ini", "", "pytest.ini" in project.names),
@@ -224,19 +224,19 @@ def _unittest(project: PythonProject) -> Iterator[CheckCommand]:
     for directory in (*_TEST_DIRECTORIES, "."):
         if found := _unittest_file(project.files, directory):
             place = ToolPlace(frozenset(), project.run, found)
-            line = _discovery(project.files, directory)
+            line = _unittest_command(project.files, directory)
             yield _command(CheckKind.TESTS, place, "unittest", line)
 
 
 def _unittest_file(files: ProjectFiles, directory: str) -> str:
-    """Return a file of unittest tests in a directory, or an empty string."""
+    """Return a file with unittest tests in a directory, or an empty string."""
     found = [name for name in files.names(directory) if _TEST_FILE.fullmatch(name)]
-    paths = (name if directory == "." else f"{directory}/{name}" for name in found[:LOOKED_AT])
+    paths = (name if directory == "." else f"{directory}/{name}" for name in found[:MOST_READ])
     return next((path for path in paths if _UNITTEST.search(files.read(path) or "")), "")
 
 
-def _discovery(files: ProjectFiles, directory: str) -> str:
-    """Return the arguments that find the tests; packages are found from the project's directory."""
+def _unittest_command(files: ProjectFiles, directory: str) -> str:
+    """Return the unittest command for the tests in a directory."""
     if directory == "." or "__init__.py" in files.names(directory):
         return "python -m unittest"
     return f"python -m unittest discover -s {directory}"

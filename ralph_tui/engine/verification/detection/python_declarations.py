@@ -1,4 +1,4 @@
-"""Find where a Python project declares its tools, and what runs a tool from there."""
+"""Find where a Python project declares its tools, and the command that runs a tool from there."""
 
 import ast
 import configparser
@@ -16,20 +16,20 @@ from ralph_tui.engine.verification.detection.directory_files import ProjectFiles
 PYPROJECT = "pyproject.toml"
 VENVS = (".venv", "venv", "env")
 INCLUDE_DEPTH = 3
-"""How deeply requirements files may include others."""
+"""The maximum depth of includes in requirements files."""
 WORKSPACE_LEVELS = 3
-"""Directories above the project in which the root of a uv workspace is looked for."""
+"""The number of parent directories in which the root of a uv workspace is searched."""
 
-_FIRST = ("test", "tests", "testing", "dev", "develop", "development", "ci", "all")
+_PREFERRED_GROUPS = ("test", "tests", "testing", "dev", "develop", "development", "ci", "all")
 _REQUIREMENTS = re.compile(r"(?:.*[-_.])?requirements(?:[-_.].*)?\.txt", re.IGNORECASE)
 _NAME = re.compile(r"\s*([A-Za-z0-9][\w.-]*)")
-_PLAIN = re.compile(r"[A-Za-z0-9][\w.-]*")
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 _INCLUDE = re.compile(r"(?:-r|--requirement)[ =]*(\S+)")
 
 
 @dataclass(frozen=True)
 class ToolPlace:
-    """A place that declares tools, and the beginning of a command that needs them."""
+    """A place that declares tools, with `run` as the beginning of a command that needs them."""
 
     tools: frozenset[str]
     run: str
@@ -38,7 +38,7 @@ class ToolPlace:
 
 
 def table(data: Mapping[str, object], *path: str) -> dict[str, object]:
-    """Return a table inside parsed TOML or JSON, or an empty one."""
+    """Return the table at a path in parsed TOML or JSON, or an empty one."""
     for name in path:
         inner = data.get(name)
         if not isinstance(inner, dict):
@@ -48,7 +48,7 @@ def table(data: Mapping[str, object], *path: str) -> dict[str, object]:
 
 
 def read_toml(text: str | None) -> dict[str, object] | None:
-    """Return parsed TOML, or None when it is invalid."""
+    """Return parsed TOML, or None if it is invalid."""
     try:
         return tomllib.loads(text or "")
     except (tomllib.TOMLDecodeError, RecursionError):
@@ -56,7 +56,7 @@ def read_toml(text: str | None) -> dict[str, object] | None:
 
 
 def read_ini(text: str | None) -> configparser.RawConfigParser:
-    """Return a parsed ini file, empty when it is invalid."""
+    """Return a parsed ini file, empty if it is invalid."""
     parser = configparser.RawConfigParser(strict=False, allow_no_value=True)
     try:
         parser.read_string(text or "")
@@ -66,16 +66,16 @@ def read_ini(text: str | None) -> configparser.RawConfigParser:
 
 
 class PythonProject:
-    """What a project's files say about its Python. Each file is read once."""
+    """A project's Python configuration, from its files. Each file is read once."""
 
     def __init__(self, files: ProjectFiles) -> None:
-        """Read `files` as they are now."""
+        """Read the project's files lazily from `files`."""
         self.files = files
         self.names = frozenset(files.names())
 
     @cached_property
     def pyproject(self) -> dict[str, object]:
-        """The parsed pyproject.toml, empty when missing or invalid."""
+        """The parsed pyproject.toml, empty if missing or invalid."""
         return read_toml(self.files.read(PYPROJECT)) or {}
 
     @cached_property
@@ -90,7 +90,7 @@ class PythonProject:
 
     @cached_property
     def manager(self) -> PythonManager:
-        """What runs this project's Python."""
+        """The tool that runs this project's Python; empty without Python."""
         if evident := self._evident_manager():
             return evident
         if self.broken or "project" in self.pyproject or "dependency-groups" in self.pyproject:
@@ -98,7 +98,7 @@ class PythonProject:
         return "pip" if self._is_python() else ""
 
     def _evident_manager(self) -> PythonManager:
-        """Return the manager that a lock file or its own table names."""
+        """Return the manager that a lock file or a table in pyproject.toml shows."""
         tool = table(self.pyproject, "tool")
         if "uv.lock" in self.names or "uv" in tool or self.workspace is not None:
             return "uv"
@@ -127,15 +127,15 @@ class PythonProject:
 
     @cached_property
     def run(self) -> str:
-        """The beginning of a command that needs the project and nothing else."""
+        """The beginning of a command that needs only the project."""
         if self.manager in ("uv", "poetry", "pdm"):
             return f"{self.manager} run"
         if self.manager == "hatch":
             return "uv run" if "project" in self.pyproject else "hatch run"
-        return " ".join(["uv run --no-project", *self._base()])
+        return " ".join(["uv run --no-project", *self._requirement_options()])
 
-    def _base(self) -> list[str]:
-        """Options for the project's requirements where uv does not know the project."""
+    def _requirement_options(self) -> list[str]:
+        """Return the options for the project's requirements if uv does not manage the project."""
         if self.is_installable:
             return ["--with-editable ."]
         return ["--with-requirements requirements.txt"] if "requirements.txt" in self.names else []
@@ -176,12 +176,12 @@ class PythonProject:
             if isinstance(inner, dict):
                 plain[f"group.{name}.dependencies"] = table(inner, "dependencies")
         for name, declared in plain.items():
-            tools = frozenset(_normal(one) for one in declared)
+            tools = frozenset(_normalized(one) for one in declared)
             yield ToolPlace(tools, "poetry run", PYPROJECT, f"[tool.poetry.{name}]")
 
     def _hatch_places(self) -> Iterator[ToolPlace]:
         for name, env in table(self.pyproject, "tool", "hatch", "envs").items():
-            if isinstance(env, dict) and _PLAIN.fullmatch(name):
+            if isinstance(env, dict) and _PLAIN_NAME.fullmatch(name):
                 listed = (_tools(env.get(key)) for key in ("dependencies", "extra-dependencies"))
                 run = "hatch run" if name == "default" else f"hatch -e {name} run"
                 part = f"[tool.hatch.envs.{name}]"
@@ -228,7 +228,7 @@ class PythonProject:
             yield ToolPlace(tools, f"{self.run} {options}", "setup.py", "tests_require")
 
     def _venv_places(self) -> Iterator[ToolPlace]:
-        """Yield the programs of an existing environment; uv prefers its own to those on the PATH."""
+        """Yield the programs of existing environments; `uv run` uses those in `.venv`."""
         for venv in VENVS:
             tools = frozenset(self.files.names(f"{venv}/bin"))
             own = self.manager == "uv" and venv == ".venv"
@@ -239,7 +239,7 @@ class PythonProject:
 
     @cached_property
     def workspace(self) -> str | None:
-        """The path to the root of the uv workspace that this project is a member of."""
+        """The path to the root of the project's uv workspace, or None."""
         if PYPROJECT not in self.names or table(self.pyproject, "tool", "uv", "workspace"):
             return None
         return workspace_above(self.files)
@@ -248,7 +248,7 @@ class PythonProject:
         if self.workspace is None:
             return
         root = read_toml(self.files.read(f"{self.workspace}/{PYPROJECT}")) or {}
-        # Only the root's groups are not installed for a member; --all-packages adds them.
+        # A member does not get the root's groups by default; --all-packages adds them.
         run = f"uv run --project {self.workspace} --all-packages"
         for place in declared_places(root, run):
             yield ToolPlace(place.tools, place.run, f"{self.workspace}/{PYPROJECT}", place.part)
@@ -265,7 +265,7 @@ def workspace_above(files: ProjectFiles) -> str | None:
 
 
 def declared_places(data: Mapping[str, object], run: str) -> Iterator[ToolPlace]:
-    """Yield the places of a pyproject.toml that every tool reads; `run` begins a plain command."""
+    """Yield the standard places in a pyproject.toml; `run` is the beginning of a plain command."""
     chooses = run.startswith("uv run")
     plain = _tools(table(data, "project").get("dependencies"))
     yield ToolPlace(plain, run, PYPROJECT, "[project] dependencies")
@@ -273,9 +273,9 @@ def declared_places(data: Mapping[str, object], run: str) -> Iterator[ToolPlace]
     uv = table(data, "tool", "uv")
     default = uv.get("default-groups", ["dev"])
     names = sorted(groups, key=_rank)
-    for name in sorted(names, key=lambda name: not _in(name, default)):
-        if _PLAIN.fullmatch(name):
-            extra = "" if _in(name, default) or not chooses else f" --group {name}"
+    for name in sorted(names, key=lambda name: not _is_default(name, default)):
+        if _PLAIN_NAME.fullmatch(name):
+            extra = "" if _is_default(name, default) or not chooses else f" --group {name}"
             part = f"[dependency-groups] {name}"
             yield ToolPlace(_group(groups, name, frozenset()), run + extra, PYPROJECT, part)
     yield ToolPlace(
@@ -283,13 +283,13 @@ def declared_places(data: Mapping[str, object], run: str) -> Iterator[ToolPlace]
     )
     extras = table(data, "project", "optional-dependencies")
     for name in sorted(extras, key=_rank):
-        if _PLAIN.fullmatch(name):
+        if _PLAIN_NAME.fullmatch(name):
             extra = f" --extra {name}" if chooses else ""
             part = f"[project.optional-dependencies] {name}"
             yield ToolPlace(_tools(extras[name]), run + extra, PYPROJECT, part)
 
 
-def _in(name: str, default: object) -> bool:
+def _is_default(name: str, default: object) -> bool:
     return default == "all" or (isinstance(default, list) and name in default)
 
 
@@ -307,7 +307,7 @@ def _editable_places(extras: object, file: str, part: str) -> Iterator[ToolPlace
     if not isinstance(extras, dict):
         return
     for name in sorted((str(name) for name in extras), key=_rank):
-        if _PLAIN.fullmatch(name):
+        if _PLAIN_NAME.fullmatch(name):
             listed = extras[name]
             tools = _tools([listed] if isinstance(listed, str) else listed)
             yield ToolPlace(
@@ -317,17 +317,22 @@ def _editable_places(extras: object, file: str, part: str) -> Iterator[ToolPlace
 
 def _rank(name: str) -> tuple[int, str]:
     lowered = name.casefold()
-    return (_FIRST.index(lowered) if lowered in _FIRST else len(_FIRST), name)
+    return (
+        _PREFERRED_GROUPS.index(lowered)
+        if lowered in _PREFERRED_GROUPS
+        else len(_PREFERRED_GROUPS),
+        name,
+    )
 
 
 def _tools(requirements: object) -> frozenset[str]:
-    """Return the names of the requirements in a list: `ruff` of `Ruff[extra] >= 0.5`."""
+    """Return the names in a list of requirements, such as `ruff` for `Ruff[extra] >= 0.5`."""
     listed = requirements if isinstance(requirements, list | tuple) else ()
     found = (_NAME.match(one) for one in listed if isinstance(one, str))
-    return frozenset(_normal(match[1]) for match in found if match)
+    return frozenset(_normalized(match[1]) for match in found if match)
 
 
-def _normal(name: str) -> str:
+def _normalized(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
@@ -345,7 +350,7 @@ def setup_arguments(text: str | None) -> dict[str, object]:
         if isinstance(target, ast.Name)
     }
     calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
-    setup = next((call for call in calls if _called(call.func) == "setup"), None)
+    setup = next((call for call in calls if _function_name(call.func) == "setup"), None)
     return {
         keyword.arg: _literal(keyword.value, names)
         for keyword in (setup.keywords if setup else [])
@@ -353,7 +358,7 @@ def setup_arguments(text: str | None) -> dict[str, object]:
     }
 
 
-def _called(function: ast.expr) -> str:
+def _function_name(function: ast.expr) -> str:
     if isinstance(function, ast.Attribute):
         return function.attr
     return function.id if isinstance(function, ast.Name) else ""

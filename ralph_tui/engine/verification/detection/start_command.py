@@ -1,4 +1,4 @@
-"""Find the command that starts what a project holds, for a person who wants to try it. Runs nothing."""
+"""Find the command that starts a project's program, for a person who wants to try it. Runs nothing."""
 
 import shlex
 from collections.abc import Iterator
@@ -9,11 +9,11 @@ from ralph_tui.engine.verification.detection.project_checks import target_named
 from ralph_tui.engine.verification.detection.python_declarations import PythonProject, table
 
 _TARGETS = ("run", "start", "serve", "dev")
-_NO_PACKAGES = frozenset({"tests", "test", "docs", "examples"})
+_NEVER_PACKAGES = frozenset({"tests", "test", "docs", "examples"})
 
 
 def start_command(files: ProjectFiles) -> str:
-    """Return the first of: a make or just target, a script of the project, its main program; or nothing."""
+    """Return the first of a make or just target, a script and the main program, or an empty string."""
     return next(_candidates(files), "")
 
 
@@ -37,7 +37,7 @@ def _python(project: PythonProject) -> Iterator[str]:
     for directory in (".", "src"):
         for name in project.files.names(directory):
             path = name if directory == "." else f"{directory}/{name}"
-            if name not in _NO_PACKAGES and "__main__.py" in project.files.names(path):
+            if name not in _NEVER_PACKAGES and "__main__.py" in project.files.names(path):
                 where = "" if directory == "." else "PYTHONPATH=src "
                 yield f"{where}{start} -m {shlex.quote(name)}"
     yield from (f"{start} {name}" for name in ("main.py", "app.py") if name in project.names)

@@ -1,8 +1,12 @@
-"""Changes of check files that the task or the person allows, the person for exactly what they saw."""
+"""Decide which changes of check files the task or the person allows.
+
+A permission of the person covers exactly the content that they saw.
+"""
 
 import difflib
 import hashlib
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task
@@ -10,8 +14,8 @@ from ralph_tui.domain.sanitize import inert
 from ralph_tui.domain.verification.verification import AllowedCheckChange
 from ralph_tui.engine.verification.evidence.check_files import CheckChanges, CheckFiles
 
-MOST_LINES = 400
-"""The most lines of a diff that a person sees."""
+MOST_LINES = 1_000
+"""The most lines of a diff shown to the person. A file whose diff does not fit is not part of the permission."""
 
 
 def paths_of(changes: CheckChanges) -> tuple[str, ...]:
@@ -20,26 +24,53 @@ def paths_of(changes: CheckChanges) -> tuple[str, ...]:
 
 
 def allowed_changes(task: Task, changes: CheckChanges, root: Path) -> tuple[str, ...]:
-    """Return the changes that the task or the person allows. Blocks while it reads the files."""
+    """Return the changed files that the task or the person allows to change. Blocks on reading them."""
     if task.may_change_checks:
         return paths_of(changes)
     agreed = {(allowed.path, allowed.digest) for allowed in task.allowed_check_changes}
     return tuple(path for path in paths_of(changes) if (path, digest_of(root / path)) in agreed)
 
 
-def agreed_changes(paths: Iterable[str], root: Path) -> tuple[AllowedCheckChange, ...]:
-    """Return the permission for these files in their current content. Blocks."""
-    return tuple(AllowedCheckChange(path=path, digest=digest_of(root / path)) for path in paths)
+_ORDER = re.compile(
+    r"(?:^|[.;:!?,)\n][\s*#>-]*|\b(?:and|then|also|please)\s+)(?:remove|delete|drop|retire|prune)\b([^.;!?\n]*)",
+    re.IGNORECASE,
+)
+"""A sentence that orders to remove something; "users can delete notes" describes a feature."""
+
+_TESTS = re.compile(r"\b(?:tests?|specs?)\b", re.IGNORECASE)
+_WORDS = re.compile(r"[a-z0-9]+")
+_NOT_THE_SUBJECT = frozenset({"test", "tests", "spec", "specs", "py", "js", "ts", "go", "rs"})
+
+
+def allowed_by_text(task_text: str, changes: CheckChanges) -> tuple[str, ...]:
+    """Return the deleted check files that the task's text orders to remove.
+
+    An order names tests, the file, or the subject of the file: `Remove the legacy exporter` is about
+    tests/test_legacy_exporter.py and tests/exporter/test_legacy.py.
+    """
+    orders = [match[1] for match in _ORDER.finditer(task_text)]
+    if not orders:
+        return ()
+    if any(_TESTS.search(order) for order in orders):
+        return changes.deleted
+    named = {word for order in orders for word in _WORDS.findall(order.lower())}
+    return tuple(path for path in changes.deleted if _subject(path) & named)
+
+
+def _subject(path: str) -> set[str]:
+    """Return the words in the name of a file and of its directory, without those that tests share."""
+    parts = path.lower().rsplit("/", 2)[-2:]
+    return {word for part in parts for word in _WORDS.findall(part)} - _NOT_THE_SUBJECT
 
 
 def check_change_notice(task_ids: Sequence[str]) -> str:
-    """Return the sentence that tells the person about a plan that wants to change tests."""
+    """Return the sentence for the person about a plan that asks to change tests."""
     names, verb = ", ".join(task_ids), "asks" if len(task_ids) == 1 else "ask"
-    return f"{names} {verb} to change tests that exist; approving the plan allows that."
+    return f"{names} {verb} to change existing tests. Approving the plan allows that."
 
 
 def allowing_check_changes(plan: ImplementationPlan) -> ImplementationPlan:
-    """Return the plan with the requested changes of check files approved."""
+    """Return the plan with the requested changes of check files allowed."""
     for task in plan.tasks:
         if task.asks_to_change_checks:
             plan = plan.with_task(task.id, asks_to_change_checks=False, may_change_checks=True)
@@ -48,26 +79,45 @@ def allowing_check_changes(plan: ImplementationPlan) -> ImplementationPlan:
 
 def digest_of(file: Path) -> str:
     """Return the digest of a file's content, or an empty string without the file."""
+    return _digest(_content(file))
+
+
+def _content(file: Path) -> bytes | None:
     try:
-        return hashlib.sha256(file.read_bytes()).hexdigest()
+        return file.read_bytes()
     except OSError:
-        return ""
+        return None
 
 
-def diff_of(changes: CheckChanges, files: CheckFiles, root: Path) -> str:
-    """Return the changes as a unified diff against the originals, inert and bounded. Blocks."""
+def _digest(content: bytes | None) -> str:
+    return "" if content is None else hashlib.sha256(content).hexdigest()
+
+
+def shown_changes(
+    changes: CheckChanges, files: CheckFiles, root: Path
+) -> tuple[str, tuple[AllowedCheckChange, ...]]:
+    """Return the changes as a diff against the originals, inert and bounded, and the permission for what it shows.
+
+    Each file is read once, so that the permission is for the content in the diff. A file whose diff does not
+    fit is named, but the permission does not cover it. Blocks.
+    """
     lines: list[str] = []
+    agreed: list[AllowedCheckChange] = []
     for path in paths_of(changes):
-        before = _lines(files.original(path))
-        try:
-            after = _lines((root / path).read_bytes())
-        except OSError:
-            after = []
-        lines += difflib.unified_diff(before, after, f"before/{path}", f"now/{path}", lineterm="")
-    if len(lines) > MOST_LINES:
-        more = f"({len(lines) - MOST_LINES:,} more lines)"
-        lines = [*lines[:MOST_LINES], more]
-    return inert("\n".join(lines))
+        now = _content(root / path)
+        before, after = _lines(files.original(path)), _lines(now)
+        diff = list(
+            difflib.unified_diff(before, after, f"before/{path}", f"now/{path}", lineterm="")
+        )
+        if len(lines) + len(diff) > MOST_LINES:
+            lines.append(
+                f"{path}: {len(diff):,} lines of changes do not fit here. This permission does not cover them. "
+                "To allow them, run `ralph edit TASK --may-change-checks`."
+            )
+            continue
+        lines += diff
+        agreed.append(AllowedCheckChange(path=path, digest=_digest(now)))
+    return inert("\n".join(lines)), tuple(agreed)
 
 
 def _lines(data: bytes | None) -> list[str]:

@@ -1,10 +1,12 @@
-"""Run one check and judge it: in place, and with the original check files where they changed."""
+"""Run and judge one check, in place and, if check files changed, in a copy with the originals."""
 
 import asyncio
+import os
 import re
 import shutil
 import tempfile
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from pydantic import Field
@@ -12,36 +14,44 @@ from pydantic import Field
 from ralph_tui.domain.base import Model
 from ralph_tui.domain.formatting import shortlist
 from ralph_tui.domain.plan.plan import Task
-from ralph_tui.domain.verification.test_counts import RunnerKind, TestCounts
-from ralph_tui.domain.verification.verification import Inputs, Place, criterion_text
-from ralph_tui.engine.core.project_tree import NOT_THE_PROJECT
+from ralph_tui.domain.verification.verification import (
+    Inputs,
+    Place,
+    RunnerKind,
+    TestCounts,
+)
+from ralph_tui.engine.core.project_tree import EXCLUDED_DIRECTORIES
 from ralph_tui.engine.verification.check_command import CommandResult
 from ralph_tui.engine.verification.evidence import report_judge
-from ralph_tui.engine.verification.evidence.allowed_changes import allowed_changes
+from ralph_tui.engine.verification.evidence.allowed_changes import (
+    allowed_by_text,
+    allowed_changes,
+)
 from ralph_tui.engine.verification.evidence.check_files import CheckChanges, CheckFiles
 from ralph_tui.engine.verification.evidence.check_paths import (
     declared_plugins,
     is_code,
     is_test_file,
+    targets_exist,
 )
 from ralph_tui.engine.verification.evidence.python_environment import (
     editable_paths,
-    environment_faults,
 )
 from ralph_tui.engine.verification.evidence.reports import TestReport, go_text, read_reports
 from ralph_tui.engine.verification.evidence.runners import (
     SCRIPT_WRAPPER,
     join_environments,
-    recognized,
-    report_from,
+    recognized_runners,
+    with_reporting,
 )
+from ralph_tui.vcs.git import Git
 
 _LINKED = frozenset({".venv", "venv", "node_modules", ".tox", ".nox"})
-"""Installed packages, which are linked: copying them is slow and changes nothing."""
+"""Directories of installed packages, which a copy links because copying them is slow."""
 
 
 class CleanCopy(Model):
-    """A copy of a project, and how commands run in it."""
+    """A copy of a project, with the environment for commands in it."""
 
     root: Path
     environment: dict[str, str]
@@ -56,16 +66,16 @@ class CleanCopy(Model):
 
 
 def copy_project(root: Path, temp: Path | None = None) -> CleanCopy:
-    """Copy a project without installed or cached files; the caller removes it. Blocks."""
+    """Copy a project without installed or cached files; the caller removes the copy. Blocks."""
     parent = Path(tempfile.mkdtemp(prefix="ralph-check-", dir=temp))
     target = parent / (root.name or "project")
 
-    def left_out(directory: str, names: list[str]) -> set[str]:
+    def ignored(directory: str, names: list[str]) -> set[str]:
         del directory
-        return {name for name in names if name in NOT_THE_PROJECT}
+        return {name for name in names if name in EXCLUDED_DIRECTORIES}
 
     try:
-        shutil.copytree(root, target, symlinks=True, ignore=left_out, copy_function=_copy)
+        shutil.copytree(root, target, symlinks=True, ignore=ignored, copy_function=_copy)
         _link(root, target)
     except BaseException:
         shutil.rmtree(parent, ignore_errors=True)
@@ -107,7 +117,7 @@ def _environment(root: Path, target: Path) -> dict[str, str]:
     found = {"PYTHONDONTWRITEBYTECODE": "1", "GIT_OPTIONAL_LOCKS": "0", "PWD": str(target)}
     venv = root / ".venv"
     if venv.is_dir():
-        # uv must use the environment as it is: syncing would install the copy, or fail offline.
+        # uv must not sync the environment: that would install the copy, or fail offline.
         found |= {"UV_PROJECT_ENVIRONMENT": str(venv), "UV_NO_SYNC": "1"}
     paths = dict.fromkeys(
         str(target / path.relative_to(root))
@@ -119,29 +129,29 @@ def _environment(root: Path, target: Path) -> dict[str, str]:
     return found
 
 
-_REFUSALS = {
+_LOAD_FAILURES = {
     1: SCRIPT_WRAPPER,
     4: 'Error importing plugin "ralph_pytest_report"',
     9: "is not allowed in NODE_OPTIONS",
 }
-"""What runners print when they cannot load a reporter, by exit status."""
-_REMOVING = re.compile(r"\b(?:remov|delet|drop|retir|prun)", re.IGNORECASE)
+"""The output of runners that cannot load a reporter, by exit status."""
+_REMOVED = "a test runner's report was removed while the check ran"
 _NAMED = 5
 _OUTPUT_BYTES = 16 * 1024 * 1024
 
 
 class CommandRun(Model):
-    """One run of a check: the command, its directory, and what it may use."""
+    """One run of a check: the command, its directory and its environment."""
 
     command: str
     check: str
-    """The command in the plan; the started one may have more options."""
+    """The command in the plan; `command` may have more options."""
     cwd: Path
     environment: dict[str, str]
     keep: int = 0
-    """Bytes of output to return."""
+    """The number of bytes of output to return."""
     writable: tuple[Path, ...] = ()
-    """Directories outside the project that the run writes to."""
+    """Directories outside the project that the run may write to."""
 
 
 RunCommand = Callable[[CommandRun], Awaitable[CommandResult]]
@@ -153,23 +163,23 @@ class Inspection(Model):
 
     changes: CheckChanges = CheckChanges()
     allowed: tuple[str, ...] = ()
-    """Changed files that the person, or the plan, allowed to change."""
+    """Changed files that the person or the plan allows to change."""
     trusted: frozenset[str] = frozenset()
     faults: tuple[str, ...] = ()
-    """What is wrong with the installed environment."""
+    """Faults of the installed environment."""
     commands: tuple[str, ...] = ()
-    words: str = ""
+    task_text: str = ""
 
     @property
     def inputs(self) -> Inputs:
-        """The state of the check files, as receipts name it."""
-        if self.open:
+        """The state of the check files for a receipt."""
+        if self.not_allowed:
             return Inputs.ORIGINALS
         return Inputs.ALLOWED if self.changes else Inputs.UNCHANGED
 
     @property
-    def open(self) -> CheckChanges:
-        """The changes that nobody has allowed."""
+    def not_allowed(self) -> CheckChanges:
+        """The changes that are not allowed."""
         return self.changes.without(self.allowed)
 
 
@@ -179,7 +189,7 @@ class Examined(Model):
     result: CommandResult
     faults: tuple[str, ...] = ()
     run_faults: tuple[str, ...] = ()
-    """What is wrong with how the tests of a failed check ran."""
+    """Faults in how the tests of a failed check ran."""
     counts: TestCounts | None = None
     before: TestCounts | None = None
     failing: tuple[str, ...] = ()
@@ -198,79 +208,109 @@ class Examiner:
     """Runs and judges checks for one project."""
 
     def __init__(
-        self, root: Path, files: CheckFiles, run: RunCommand, environment: Mapping[str, str]
+        self,
+        root: Path,
+        files: CheckFiles,
+        run: RunCommand,
+        environment: Mapping[str, str],
+        before_run: Callable[[str], Mapping[str, str] | None] = lambda _: None,
     ) -> None:
-        """Examine checks of one project.
+        """Examine the checks of one project.
 
         Args:
-            root: The project.
-            files: Its check files.
+            root: The project directory.
+            files: The project's check files.
             run: Runs a command with the gate's sandbox and time limit.
             environment: The commands' environment.
+            before_run: Returns the outcomes of a command before the run, for a first claim to be compared with.
         """
+        self._before_run = before_run
         self._root = root
         self._files = files
         self._run = run
         self._environment = environment
 
     async def inspect(self, commands: Iterable[str], task: Task | None = None) -> Inspection:
-        """Look at the check files, once for all checks of a claim on `task`."""
-        given, words = tuple(commands), task_words(task) if task else ""
+        """Inspect the check files once for all checks of a claim on `task`."""
+        listed, task_text = tuple(commands), task.full_text if task else ""
 
-        def look() -> Inspection:
-            changes = self._files.changes(given, words)
+        def inspect() -> Inspection:
+            changes = self._files.changes(listed, task_text)
             allowed = allowed_changes(task, changes, self._root) if task else ()
-            free = tuple(dict.fromkeys((*allowed, *allowed_by_words(words, changes))))
+            allowed = tuple(dict.fromkeys((*allowed, *allowed_by_text(task_text, changes))))
             touched = {*changes.changed, *changes.deleted, *changes.added}
-            trusted = ({*self._files.trusted()} - touched) | (touched & set(free))
+            trusted = ({*self._files.trusted()} - touched) | (touched & set(allowed))
             return Inspection(
                 changes=changes,
-                allowed=free,
+                allowed=allowed,
                 trusted=frozenset(trusted) | declared_plugins(self._root, trusted),
-                faults=environment_faults(self._root),
-                commands=given,
-                words=words,
+                faults=self._files.environment_faults(),
+                commands=listed,
+                task_text=task_text,
             )
 
-        return await asyncio.to_thread(look)
+        return await asyncio.to_thread(inspect)
 
     async def examine(self, command: str, inspection: Inspection) -> Examined:
-        """Run a check, a second time with the originals where check files changed, and judge it."""
-        before = await asyncio.to_thread(self._files.store.outcomes, command)
+        """Run and judge a check; if it passes and check files changed, run it again with the originals."""
+        accepted = await asyncio.to_thread(self._files.store.outcomes, command)
+        before = self._before_run(command) if accepted is None else accepted
         seen = self._files.signatures() if inspection.commands else {}
-        result, report = await self._once(command)
-        examined = self._judged(result, report, before, inspection)
+        result, report = await self._run_with_reports(command)
+        examined = self._judge(result, report, before, inspection)
         if examined.passed:
-            written = await asyncio.to_thread(self._written, command, seen, inspection)
+            written = await asyncio.to_thread(self._write_faults, command, seen, inspection)
             examined = examined.model_copy(update={"faults": written})
-        if not examined.passed or not inspection.open:
+        if not examined.passed or not inspection.not_allowed:
             return examined
         return await self._with_originals(command, examined, report, inspection)
 
-    def _written(
+    def _write_faults(
         self, command: str, seen: Mapping[str, tuple[int, ...]], inspection: Inspection
     ) -> tuple[str, ...]:
         """Return a fault when check code was written while the check ran. Blocks.
 
         Args:
-            command: The check. Only a test runner has no reason to write a file as it was; a formatter may.
-            seen: The files' signatures before it ran.
-            inspection: The changes that were known before it ran.
+            command: The check. Rewriting a file unchanged is a fault for test runners only; a formatter may do it.
+            seen: The files' signatures before the check.
+            inspection: The changes known before the check.
         """
         known = {*inspection.changes.names}
-        now = self._files.changes(inspection.commands, inspection.words)
+        now = self._files.changes(inspection.commands, inspection.task_text)
         paths = [
             name for name in now.names if name not in known and is_code(name.rpartition(" (")[0])
         ]
-        if not paths and recognized(command, self._root):
+        if not paths and recognized_runners(command, self._root):
             paths = [
-                f"{path} (written and put back)"
+                f"{path} (written and restored)"
                 for path, signature in self._files.signatures().items()
                 if is_code(path) and seen.get(path, signature) != signature
             ]
+        data = [path for path in now.changed if path not in inspection.changes.changed]
+        paths += [f"{path} (rewritten)" for path in self._rewritten(self._root, data)]
         return (f"{shortlist(tuple(paths), _NAMED)} while the check ran",) if paths else ()
 
-    def _judged(
+    def _rewritten(self, root: Path, paths: Iterable[str]) -> Iterator[str]:
+        """Yield the expected results that no longer have their original lines after a check in `root`. Blocks.
+
+        A runner may add lines, such as a new snapshot, and may write files that git does not track.
+        """
+        found = []
+        for path in paths:
+            original = self._files.original(path)
+            if is_code(path) or original is None:
+                continue
+            lines = Counter(original.splitlines())
+            lines.subtract(_content(root / path).splitlines())
+            if any(number > 0 for number in lines.values()):
+                found.append(path)
+        if found and Git(self._root).succeeds("rev-parse", "--git-dir"):
+            listed = Git(self._root).output("ls-files", "-z", "--", *found)
+            tracked = {os.fsdecode(name) for name in listed.split(b"\0")}
+            found = [path for path in found if path in tracked]
+        yield from found
+
+    def _judge(
         self,
         result: CommandResult,
         report: TestReport,
@@ -278,23 +318,20 @@ class Examiner:
         inspection: Inspection,
     ) -> Examined:
         found: tuple[str, ...] = ()
+        run_faults: tuple[str, ...] = ()
         if result.exit_code == 0:
             found = report_judge.faults(
                 report, (self._root,), inspection.trusted, inspection.changes.changed
             )
-            if report.runners or report.scripts:
-                found += inspection.faults
-            if report.runners:
-                found += (
-                    report_judge.weaker(before, report) if before and not inspection.allowed else ()
-                )
-        red = bool(result.exit_code and report.runners)
+            found += inspection.faults
+            if report.runners and before and not inspection.allowed:
+                found += report_judge.weaknesses(before, report)
+        elif result.exit_code and report.runners:
+            run_faults = report_judge.run_faults(report, (self._root,), inspection.trusted)
         return Examined(
             result=result,
             faults=found,
-            run_faults=report_judge.run_faults(report, (self._root,), inspection.trusted)
-            if red
-            else (),
+            run_faults=run_faults,
             counts=report.counts if report.runners else None,
             before=TestReport(outcomes=dict(before)).counts if before else None,
             failing=report.failing_named,
@@ -306,23 +343,26 @@ class Examiner:
     async def _with_originals(
         self, command: str, examined: Examined, here: TestReport, inspection: Inspection
     ) -> Examined:
-        """Run the same check in a copy with the originals; a failure there counts against the claim."""
-        changes = inspection.open
+        """Run the check in a copy with the originals; a failure there counts against the claim."""
+        changes = inspection.not_allowed
         copy = await asyncio.to_thread(copy_project, self._root)
         try:
-            await asyncio.to_thread(self._put_back, copy, command, changes)
-            result, report = await self._once(command, copy)
-        except LookupError as error:
-            return examined.model_copy(
-                update={
-                    "faults": (
-                        f"the original of {error.args[0]} is not kept any more, so nothing can be shown",
-                    )
-                }
+            await asyncio.to_thread(self._restore_originals, copy, command, changes)
+            result, report = await self._run_with_reports(command, copy)
+            restored = (*changes.changed, *changes.deleted)
+            rewritten = tuple(
+                await asyncio.to_thread(lambda: list(self._rewritten(copy.root, restored)))
             )
+        except LookupError as error:
+            fault = (
+                f"the original of {error.args[0]} is no longer stored, so the check proves nothing"
+            )
+            return examined.model_copy(update={"faults": (fault,)})
         finally:
             await asyncio.to_thread(copy.remove)
-        found = self._against(result, report, here, copy, inspection)
+        found = self._faults_with_originals(result, report, here, copy, inspection)
+        if rewritten:
+            found += (f"{shortlist(rewritten, _NAMED)} (rewritten) while the check ran",)
         tail = result.tail.replace(str(copy.root), str(self._root))  # the copy is gone
         shown = result.model_copy(update={"tail": tail})
         return examined.model_copy(
@@ -335,8 +375,8 @@ class Examiner:
             }
         )
 
-    def _put_back(self, copy: CleanCopy, command: str, changes: CheckChanges) -> None:
-        """Restore the originals, and remove new tests that the command does not name."""
+    def _restore_originals(self, copy: CleanCopy, command: str, changes: CheckChanges) -> None:
+        """Restore the originals in the copy, and remove new tests that the command does not name."""
         new = [
             path
             for path in changes.new_tests
@@ -346,7 +386,7 @@ class Examiner:
         gone = tuple(path for path in (*changes.added, *new) if path not in named)
         self._files.restore(copy.root, changes.model_copy(update={"added": gone}))
 
-    def _against(
+    def _faults_with_originals(
         self,
         result: CommandResult,
         report: TestReport,
@@ -354,31 +394,33 @@ class Examiner:
         copy: CleanCopy,
         inspection: Inspection,
     ) -> tuple[str, ...]:
-        """Return what the run with the originals shows against the claim."""
-        files = shortlist(inspection.open.names, _NAMED)
+        """Return the faults that the run with the originals shows."""
+        files = shortlist(inspection.not_allowed.names, _NAMED)
         new = {*inspection.changes.new_tests, *inspection.changes.added}
         if result.exit_code != 0:
             if (
                 report.runners
                 and report.failing
-                and all(_file(name) in new for name in report.failing)
+                and all(name.partition("::")[0] in new for name in report.failing)
             ):
-                return ()  # new tests need the new files beside them; in place they passed
+                return ()  # only new tests failed, which need their new helpers; in place they passed
             tests = (
-                f"{shortlist(report.failing, _NAMED)} failed" if report.failing else _ended(result)
+                f"{shortlist(report.failing, _NAMED)} failed"
+                if report.failing
+                else _exit_text(result)
             )
             return (f"with the original check files {tests}; changed: {files}",)
         found = report_judge.faults(
             report, (copy.root, self._root), inspection.trusted, inspection.changes.changed
         )
         if report.runners and here.runners:
-            found += report_judge.weaker(report.outcomes, here, report.deselected)
+            found += report_judge.weaknesses(report.outcomes, here, report.deselected)
         return tuple(f"{one}; changed: {files}" for one in found)
 
-    async def _once(
+    async def _run_with_reports(
         self, check: str, copy: CleanCopy | None = None
     ) -> tuple[CommandResult, TestReport]:
-        """Run a command with reporting test runners, and read their reports."""
+        """Run a check with reporting test runners, and read their reports."""
         directory = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="ralph-report-"))
         cwd = copy.root if copy else self._root
         command = copy.command(check, self._root) if copy else check
@@ -386,19 +428,26 @@ class Examiner:
         writable = (directory, copy.root.parent) if copy else (directory,)
         run = CommandRun(command=command, check=check, cwd=cwd, environment=own, writable=writable)
         try:
-            reporting = report_from(command, cwd, directory)
+            reporting = with_reporting(command, cwd, directory)
+            if await asyncio.to_thread(targets_exist, cwd, command):
+                # Otherwise make may take a new file for what it makes.
+                own = {**own, "MAKEFLAGS": f"B {own.get('MAKEFLAGS', '')}".rstrip()}
             reads_output = {RunnerKind.CARGO, RunnerKind.GO} & {*reporting.runners}
-            told = {
+            changes = {
                 "command": reporting.command,
                 "environment": join_environments(own, reporting.environment),
                 "keep": _OUTPUT_BYTES if reads_output else 0,
             }
-            result = await self._run(run.model_copy(update=told))
-            if _cannot_report(result, directory):
+            empty = _state_of(directory)
+            result = await self._run(run.model_copy(update=changes))
+            removed = _report_was_removed(directory, empty)
+            if not removed and _cannot_report(result, directory):
                 return await self._run(run), TestReport()
             report = await asyncio.to_thread(
                 read_reports, directory, result.output, reporting.runners, reporting.scripts
             )
+            if removed:
+                report = report.model_copy(update={"faults": (*report.faults, _REMOVED)})
             if RunnerKind.GO in reporting.runners:
                 result = result.model_copy(update={"tail": go_text(result.tail)})
             return result, report.within(cwd)
@@ -406,27 +455,30 @@ class Examiner:
             await asyncio.to_thread(shutil.rmtree, directory, ignore_errors=True)
 
 
+def _state_of(directory: Path) -> int:
+    """Return the time of a directory's last change, which no program can set."""
+    return directory.stat().st_ctime_ns
+
+
+def _report_was_removed(directory: Path, empty: int) -> bool:
+    """Return whether a directory that was empty at a state had files since and is empty again."""
+    return _state_of(directory) != empty and not any(directory.iterdir())
+
+
 def _cannot_report(result: CommandResult, directory: Path) -> bool:
-    """Return whether a runner refused ralph's reporter and ran nothing, as one without its environment does."""
-    refused = _REFUSALS.get(result.exit_code or 0)
+    """Return whether a runner could not load ralph's reporter and ran nothing."""
+    refused = _LOAD_FAILURES.get(result.exit_code or 0)
     return refused is not None and refused in result.tail and not any(directory.iterdir())
 
 
-def task_words(task: Task) -> str:
-    """Return everything a task says, which decides whether a file is the work or the check."""
-    return "\n".join((task.description, *map(criterion_text, task.verification_criteria)))
+def _content(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError:
+        return b""
 
 
-def allowed_by_words(words: str, changes: CheckChanges) -> tuple[str, ...]:
-    """Return the changes that a task's own words ask for: tests deleted with what is removed."""
-    return changes.deleted if _REMOVING.search(words) else ()
-
-
-def _file(test: str) -> str:
-    return test.partition("::")[0]
-
-
-def _ended(result: CommandResult) -> str:
+def _exit_text(result: CommandResult) -> str:
     if result.exit_code is None:
-        return "the check does not end"
-    return f"the check ends with status {result.exit_code}"
+        return "the check timed out"
+    return f"the check exited with status {result.exit_code}"

@@ -1,20 +1,22 @@
-"""Know the project's own Python environment: where it imports from, and what no package installed in it."""
+"""Inspect the project's own Python environment: its import paths, and files that no package installed."""
 
 import base64
 import csv
 import hashlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 _RUNNERS = ("pytest", "pluggy")
-_VIRTUALENVS_OWN = ("_virtualenv.pth", "import _virtualenv")
+_INTERPRETER = re.compile(r"(?:python|pypy|graalpy)[\d.]*[a-z]*(?:\.exe)?")
+_VIRTUALENV_PTH = ("_virtualenv.pth", "import _virtualenv")
+_PROJECT_PARENTS = ("packages", "apps", "libs", "services", "modules")
 _QUOTED_PATH = re.compile(r"""['"](/[^'"\n]+)['"]""")
 
 
 def editable_paths(root: Path) -> Iterator[Path]:
-    """Yield the project's directories from which its own environments import it."""
+    """Yield the directories of editable installs in the project's own environments."""
     for site in site_packages(root):
         for pth in site.glob("*.pth"):
             for line in _text(pth).splitlines():
@@ -25,9 +27,10 @@ def editable_paths(root: Path) -> Iterator[Path]:
 
 
 def site_packages(root: Path) -> Iterator[Path]:
-    """Yield the `site-packages` of the project's own environments."""
+    """Yield the `site-packages` directories of the project's own environments, also of its sub-projects."""
     for name in (".venv", "venv"):
-        yield from sorted((root / name / "lib").glob("python*/site-packages"))
+        for directory in ("", "*/", *(f"{parent}/*/" for parent in _PROJECT_PARENTS)):
+            yield from sorted(root.glob(f"{directory}{name}/lib/python*/site-packages"))
 
 
 def _text(path: Path) -> str:
@@ -37,50 +40,88 @@ def _text(path: Path) -> str:
         return ""
 
 
-def environment_faults(root: Path) -> tuple[str, ...]:
-    """Return what no package installed in the project's own Python environment. Blocks."""
-    found: list[str] = []
-    for site in site_packages(root):
-        found += _faults(site, root)
-    return tuple(found)
+def environment_state(root: Path) -> dict[str, str]:
+    """Return the digests of the lists of installed files, and of files that run with every Python, by path. Blocks."""
+    return {
+        _relative(path, root): _digest(str(path))
+        for site in site_packages(root)
+        for path in (*_records(site), *_start_files(site))
+    }
 
 
-def _faults(site: Path, root: Path) -> Iterator[str]:
-    records = [
-        p for p in site.glob("*.dist-info/RECORD") if p.parent.name.split("-")[0] in _RUNNERS
-    ]
-    for record in records:
-        for name in _altered(site, record):
-            yield f"{_shown(site / name, root)} is not as it was installed"
+def environment_faults(
+    root: Path, known: Mapping[str, str], since: int | None = None
+) -> tuple[str, ...]:
+    """Return the faults of the project's own Python environment, such as altered packages. Blocks.
+
+    Args:
+        root: The project.
+        known: What `environment_state` returned before the agent worked.
+        since: When the agent began to work, in nanoseconds; files of libraries that are older are not read.
+    """
+    return tuple(
+        fault for site in site_packages(root) for fault in _faults(site, root, known, since)
+    )
+
+
+def _records(site: Path) -> list[Path]:
+    """Return the lists of files of installed packages, without those of a local directory such as the project."""
+    records = site.glob("*.dist-info/RECORD")
+    return [path for path in records if not path.with_name("direct_url.json").exists()]
+
+
+def _start_files(site: Path) -> list[Path]:
+    """Return the files that run with every Python."""
+    found = [path for path in site.glob("*.pth") if _runs_code(path)]
+    names = ("sitecustomize.py", "usercustomize.py")
+    return found + [path for name in names if (path := site / name).is_file()]
+
+
+def _faults(site: Path, root: Path, known: Mapping[str, str], since: int | None) -> Iterator[str]:
+    for record in _records(site):
+        listed = _relative(record, root)
+        if known.get(listed, digest := _digest(str(record))) != digest:
+            yield f"{listed} is not as it was before this task"
+        runner = record.parent.name.split("-")[0] in _RUNNERS
+        for name in _altered(site, record, 0 if runner else since):
+            if not runner and _is_anothers(site, name):
+                continue
+            yield f"{_relative(site / name, root)} is not as it was installed"
     interpreter = site.parents[2] / "bin" / "python"
-    if _is_script(interpreter):
-        yield f"{_shown(interpreter, root)} is a script instead of an interpreter"
-    suspects = [p for p in site.glob("*.pth") if _runs_code(p)]
-    suspects += [p for n in ("sitecustomize.py", "usercustomize.py") if (p := site / n).is_file()]
+    if _is_not_python(interpreter):
+        yield f"{_relative(interpreter, root)} is not a Python interpreter"
+    suspects = [
+        path
+        for path in _start_files(site)
+        if known.get(_relative(path, root)) != _digest(str(path))
+    ]
     if suspects:
         owned = {name for record in site.glob("*.dist-info/RECORD") for name in _recorded(record)}
         for path in suspects:
             if path.name not in owned:
-                yield f"{_shown(path, root)} runs with every Python, and no package installed it"
+                yield f"{_relative(path, root)} runs with every Python, but belongs to no installed package"
 
 
-def _shown(path: Path, root: Path) -> str:
+def _relative(path: Path, root: Path) -> str:
     return os.path.relpath(path, root)
 
 
-def _is_script(program: Path) -> bool:
-    """Return whether a program is a script other than a version manager's, which chooses the interpreter."""
+def _is_not_python(program: Path) -> bool:
+    """Return whether a program is something else than an interpreter or a version manager's shim."""
     try:
         real = program.resolve()
         with real.open("rb") as file:
-            return file.read(2) == b"#!" and real.parent.name != "shims"
+            script = file.read(2) == b"#!"
     except OSError:
         return False
+    if script:
+        return real.parent.name != "shims"
+    return not _INTERPRETER.fullmatch(real.name)
 
 
 def _runs_code(path: Path) -> bool:
     text = path.read_text(encoding="utf-8", errors="replace")
-    if path.name == _VIRTUALENVS_OWN[0] and text.strip() == _VIRTUALENVS_OWN[1]:
+    if path.name == _VIRTUALENV_PTH[0] and text.strip() == _VIRTUALENV_PTH[1]:
         return False
     return any(line.startswith(("import ", "import\t")) for line in text.splitlines())
 
@@ -90,16 +131,33 @@ def _recorded(record: Path) -> Iterator[str]:
         yield from (row[0] for row in csv.reader(file) if row)
 
 
-def _altered(site: Path, record: Path) -> Iterator[str]:
-    """Yield the files of a package whose content differs from its record."""
+def _altered(site: Path, record: Path, since: int | None) -> Iterator[str]:
+    """Yield the files of a package that changed since a time and differ from the package's record."""
+    if since is None:
+        return
     with record.open(encoding="utf-8", errors="replace", newline="") as file:
         rows = [row for row in csv.reader(file) if len(row) > 2 and row[1].startswith("sha256=")]
     for name, digest, _ in (row[:3] for row in rows):
         if not name.endswith(".py") and "/bin/" not in name:
             continue
+        if since and not _changed_since(os.path.join(site, name), since):  # noqa: PTH118 - for speed
+            continue
         wanted = digest.removeprefix("sha256=")
-        if _digest(os.path.join(site, name)) != wanted:  # noqa: PTH118 - hundreds of times
+        if _digest(os.path.join(site, name)) != wanted:  # noqa: PTH118 - for speed, called hundreds of times
             yield name
+
+
+def _is_anothers(site: Path, name: str) -> bool:
+    """Return whether a file is as another package installed it; several may bring the same file."""
+    row = f"{name},sha256={_digest(str(site / name))},"
+    return any(row in _text(record) for record in _records(site))
+
+
+def _changed_since(path: str, since: int) -> bool:
+    try:
+        return os.stat(path).st_ctime_ns >= since  # noqa: PTH116 - called for every installed file
+    except OSError:
+        return True
 
 
 def _digest(path: str) -> str:

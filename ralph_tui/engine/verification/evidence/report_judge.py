@@ -1,4 +1,4 @@
-"""Decide when a command that ended with status 0 did not pass."""
+"""Decide whether a command that ended with status 0 really passed."""
 
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
@@ -6,11 +6,13 @@ from pathlib import Path
 from ralph_tui.domain.formatting import plural
 from ralph_tui.engine.verification.evidence.check_paths import RUNNER_MODULES, is_test_file
 from ralph_tui.engine.verification.evidence.reports import TestReport
+from ralph_tui.engine.verification.evidence.runners import INLINE_NODE, INLINE_PYTHON
 
 _INSTALLED = ("site-packages", "dist-packages")
 _RAN = frozenset({"passed", "failed", "xpassed"})
 _WEAK = {"skipped": "skipped", "xfailed": "expected to fail"}
 _NAMED = 3
+_INLINE = {INLINE_PYTHON: "the command's Python code", INLINE_NODE: "the command's node code"}
 
 
 def faults(
@@ -19,52 +21,63 @@ def faults(
     trusted: Collection[str],
     changed: Collection[str] = (),
 ) -> tuple[str, ...]:
-    """Return why a report with exit status 0 shows no pass.
+    """Return why a command with exit status 0 did not pass; empty if it did.
 
     Args:
-        report: What the runners of one command reported.
-        roots: The project, and the copy of it in which the command ran, if it did.
-        trusted: Check files that are as the person has them, relative to the project.
-        changed: Check files that are not; a run with their originals judges them.
+        report: The report of the command's runners.
+        roots: The project, and the copy of it if the command ran there.
+        trusted: Check files in the person's version, relative to the project.
+        changed: Check files with changes, which a run with the originals judges.
     """
     early = tuple(_ended_early(report, roots, {*trusted, *changed}))
     if not report.runners:
         return (*report.faults, *early)
-    return early + tuple(dict.fromkeys((*_results(report), *run_faults(report, roots, trusted))))
+    return early + tuple(
+        dict.fromkeys((*_result_faults(report), *run_faults(report, roots, trusted)))
+    )
 
 
 def run_faults(
     report: TestReport, roots: tuple[Path, ...], trusted: Collection[str]
 ) -> tuple[str, ...]:
-    """Return what is wrong with how the tests ran, whatever their outcome; the arguments are those of `faults`."""
+    """Return faults in how the tests ran, whatever their outcome; the arguments are those of `faults`."""
     return (
         *report.faults,
-        *_strangers(report, roots, trusted),
-        *_skipped_by_the_work(report, roots, trusted),
+        *_untrusted_parts(report, roots, trusted),
+        *_skipped_by_code(report, roots, trusted),
     )
 
 
 def _ended_early(
     report: TestReport, roots: tuple[Path, ...], checks: Collection[str]
 ) -> Iterator[str]:
-    """Check scripts that did not reach their end, because the code they check ended the process."""
+    """Yield check scripts that did not reach their end, because the checked code ended the process."""
     for end in report.scripts:
-        script = _own(end.script, roots)
-        if script not in checks:
-            continue  # the work itself
+        script = _script_path(end.script, roots)
+        if script not in (*checks, *_INLINE):
+            continue  # the script is the work itself
         if not end.how:
-            yield f"{script} did not reach its end although the command ended with status 0"
+            yield f"{_INLINE.get(script, script)} did not reach its end although the command ended with status 0"
         elif end.status or end.how == "raised":
-            yield f"{script} failed although the command ended with status 0"
+            yield f"{_INLINE.get(script, script)} failed although the command ended with status 0"
         elif end.how != "reached":
-            own = [name for path, _ in end.frames if (name := _own(path, roots))]
-            done = all(last for path, last in end.frames if not path or _own(path, roots) in checks)
-            if not own or (own[-1] not in checks and not done):
+            own = [name for path, _ in end.frames if (name := _script_path(path, roots))]
+            done = all(
+                last
+                for path, last in end.frames
+                if not path or _script_path(path, roots) in (*checks, *_INLINE)
+            )
+            if not own or (own[-1] not in (*checks, *_INLINE) and not done):
                 who = own[-1] if own else "something"
-                yield f"{who} ended {script} with status 0 before its end: return instead of exiting there"
+                yield f"{who} ended {_INLINE.get(script, script)} with status 0 before its end. Return instead of exiting there"
 
 
-def _results(report: TestReport) -> Iterator[str]:
+def _script_path(path: str, roots: tuple[Path, ...]) -> str:
+    """Return the path of a script in the project, or the name of code that the command itself contains."""
+    return path if path in _INLINE else _project_path(path, roots)
+
+
+def _result_faults(report: TestReport) -> Iterator[str]:
     counts = report.counts
     if counts.failed:
         yield f"{_tests(report.failing)} failed although the command ended with status 0"
@@ -74,12 +87,12 @@ def _results(report: TestReport) -> Iterator[str]:
         yield "no test ran" if not counts.skipped else f"no test ran: {counts.text}"
 
 
-def _strangers(
+def _untrusted_parts(
     report: TestReport, roots: tuple[Path, ...], trusted: Collection[str]
 ) -> Iterator[str]:
-    """Yield parts of the runner that come from the project."""
+    """Yield modules and plugins of the runner that were loaded from untrusted project files."""
     for name, path in report.loaded.items():
-        own = _own(path, roots)
+        own = _project_path(path, roots)
         if own and own not in trusted:
             what = (
                 "is not the installed one"
@@ -88,21 +101,21 @@ def _strangers(
             )
             yield f"{name} was loaded from {own}, so it {what}"
     for path in report.plugins:
-        own = _own(path, roots)
+        own = _project_path(path, roots)
         if own and own not in trusted and not own.endswith("conftest.py"):
             yield f"{own} took part in the run as a plugin"
     for name, path in report.replaced:
-        own = _own(path, roots)
+        own = _project_path(path, roots)
         if (own and own not in trusted) or not Path(path).is_absolute():
             yield f"{name} was replaced by {own or path or 'something without a file'} during the run"
 
 
-def _skipped_by_the_work(
+def _skipped_by_code(
     report: TestReport, roots: tuple[Path, ...], trusted: Collection[str]
 ) -> Iterator[str]:
     """Yield tests that the code under test skipped."""
     for test, place in report.places.items():
-        own = _own(place, roots)
+        own = _project_path(place, roots)
         if report.outcomes.get(test) not in _WEAK or not own or own in trusted:
             continue
         name = own.rsplit("/", 1)[-1]
@@ -110,8 +123,8 @@ def _skipped_by_the_work(
             yield f"{test} was {_WEAK[report.outcomes[test]]} by {own}"
 
 
-def _own(path: str, roots: tuple[Path, ...]) -> str:
-    """Return the path relative to the project, or an empty string for installed and foreign files."""
+def _project_path(path: str, roots: tuple[Path, ...]) -> str:
+    """Return the path relative to the project, or an empty string for a file outside it or an installed one."""
     if not path:
         return ""
     file = Path(path)
@@ -127,17 +140,17 @@ def _own(path: str, roots: tuple[Path, ...]) -> str:
     return ""
 
 
-def weaker(
+def weaknesses(
     before: Mapping[str, str], now: TestReport, deselected_before: int = 0
 ) -> tuple[str, ...]:
-    """Return in which ways a run shows less than an earlier one.
+    """Return how a run proves less than an earlier one.
 
     Args:
         before: The outcome of each test in the earlier run.
         now: The report of this run.
         deselected_before: How many tests the earlier run deselected.
     """
-    found = list(_weakened(before, now.outcomes))
+    found = list(_weaker_outcomes(before, now.outcomes))
     ran_before = sum(outcome in _RAN for outcome in before.values())
     ran_now = now.counts.run
     known = [name for name in before if now.outcomes.get(name) in _WEAK]
@@ -146,13 +159,13 @@ def weaker(
         gone = [
             name for name, outcome in before.items() if outcome in _RAN and name not in now.outcomes
         ]
-        found.append(f"{_tests(tuple(gone) or ('?',) * fewer)} did not run any more")
+        found.append(f"{_tests(tuple(gone) or ('?',) * fewer)} no longer ran")
     elif now.deselected > deselected_before and any(n not in now.outcomes for n in before):
         found.append(f"{now.deselected - deselected_before} more tests were deselected than before")
     return tuple(found)
 
 
-def _weakened(before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
+def _weaker_outcomes(before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
     for outcome, words in _WEAK.items():
         names = tuple(
             name for name, then in before.items() if then not in _WEAK and now.get(name) == outcome
@@ -162,7 +175,7 @@ def _weakened(before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str
 
 
 def _tests(names: tuple[str, ...]) -> str:
-    """Return the number of tests and the first names."""
+    """Return the number of tests and the names of the first ones."""
     shown = ", ".join(name for name in names[:_NAMED] if name != "?")
     more = ", …" if len(names) > _NAMED else ""
     number = plural(len(names), "test")

@@ -1,4 +1,4 @@
-"""Read a test runner's report: counts, names, and signs that it did not really run."""
+"""Read the reports of test runners: outcomes, and signs that the tests did not really run."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from pydantic import Field, JsonValue, ValidationError
 
 from ralph_tui.domain.base import Model
-from ralph_tui.domain.verification.test_counts import MOST_NAMED, RunnerKind, TestCounts
+from ralph_tui.domain.verification.verification import MOST_NAMED, RunnerKind, TestCounts
 from ralph_tui.engine.verification.evidence.runners import JEST_REPORT
 
 MOST_BYTES = 64 * 1024 * 1024
@@ -18,43 +18,42 @@ _Line = dict[str, JsonValue]
 
 
 class ScriptEnd(Model):
-    """How the script of a check ended."""
+    """The end of a check's script."""
 
     script: str
     how: str = ""
-    """reached, raised, exit, left (`os._exit`), replaced (`exec`); empty where it said nothing."""
+    """reached, raised, exit, left (`os._exit`) or replaced (`exec`); empty if not reported."""
     status: int = 0
     frames: tuple[tuple[str, bool], ...] = ()
-    """Files from the script to whoever ended it, each with whether nothing was left to do there."""
+    """The call stack at the end: each file, and whether the call was the last statement there."""
 
 
 class TestReport(Model):
-    """The joined report of one command's runners."""
+    """The merged report of one command's runners."""
 
     __test__ = False
 
     runners: tuple[RunnerKind, ...] = ()
-    """Those that reported."""
+    """The runners that reported."""
     outcomes: dict[str, str] = Field(default_factory=dict)
     """Each test's outcome: passed, failed, skipped, xfailed or xpassed."""
     deselected: int = 0
     places: dict[str, str] = Field(default_factory=dict)
-    """The file that skipped a test or expected it to fail, if any."""
+    """The file that skipped each test or expected it to fail, if any."""
     faults: tuple[str, ...] = ()
-    """Signs that the runner did not do its work, whatever its exit status."""
+    """Signs that the runner did not run all tests, whatever its exit status."""
     failing_exit: bool = False
     """Whether a runner reported a failing exit."""
     loaded: dict[str, str] = Field(default_factory=dict)
-    """Where modules that decide about tests were loaded from."""
+    """The file of each module that may affect tests."""
     plugins: tuple[str, ...] = ()
     replaced: tuple[tuple[str, str], ...] = ()
-    """Framework functions replaced during the run, and the replacing file."""
-    ini: str = ""
+    """Framework functions that were replaced during the run, with the replacing file."""
     scripts: tuple[ScriptEnd, ...] = ()
-    """The scripts that the command runs by an interpreter."""
+    """The scripts that the command runs with an interpreter."""
 
     def within(self, root: Path) -> "TestReport":
-        """Name tests by their file in the project, so that a copy's tests have the names of the original's."""
+        """Return the report with test names relative to `root`, so that they are the same in a copy."""
 
         def named(test: str) -> str:
             return test.replace(f"{root.resolve()}/", "").replace(f"{root}/", "")
@@ -82,36 +81,37 @@ class TestReport(Model):
 
     @property
     def failing_named(self) -> tuple[str, ...]:
-        """The failing tests that people and the agent hear about."""
+        """The first failing tests, for the receipt."""
         return self.failing[:MOST_NAMED]
 
 
 def read_reports(
-    directory: Path, output: str, owed: tuple[RunnerKind, ...], scripts: tuple[str, ...] = ()
+    directory: Path, output: str, expected: tuple[RunnerKind, ...], scripts: tuple[str, ...] = ()
 ) -> TestReport:
     """Read all reports of a command.
 
     Args:
-        directory: Where the runners and scripts wrote their reports.
-        output: What the command printed, for runners that report there.
-        owed: The runners whose report must exist.
-        scripts: The scripts whose end must be reported.
+        directory: The directory of the reports.
+        output: The command's output, for runners that report there.
+        expected: The runners that must report.
+        scripts: The scripts that must report their end.
     """
     report = TestReport(scripts=tuple(_script_ends(directory, scripts)))
     for path in sorted(directory.glob("*.jsonl")):
-        report = _joined(report, _of_lines(list(_lines(path))))
+        report = _merged(report, _from_lines(list(_lines(path))))
     for path in sorted(directory.glob("*.replaced")):
-        report = _joined(report, TestReport(replaced=tuple(_pairs(path))))
+        report = _merged(report, TestReport(replaced=tuple(_pairs(_json_value(path)))))
     if (jest := directory / JEST_REPORT).is_file():
-        kind = RunnerKind.VITEST if RunnerKind.VITEST in owed else RunnerKind.JEST
-        report = _joined(report, _of_jest(_json(jest), kind))
-    if RunnerKind.CARGO in owed:
-        report = _joined(report, _of_cargo(output))
-    if RunnerKind.GO in owed:
-        report = _joined(report, _of_go(output))
-    missing = [runner.value for runner in owed if runner not in report.runners]
+        kind = RunnerKind.VITEST if RunnerKind.VITEST in expected else RunnerKind.JEST
+        report = _merged(report, _from_jest(_json_object(jest), kind))
+    if RunnerKind.CARGO in expected:
+        report = _merged(report, _from_cargo(output))
+    if RunnerKind.GO in expected:
+        report = _merged(report, _from_go(output))
+    missing = [runner.value for runner in expected if runner not in report.runners]
     silent = tuple(
-        f"{name} left no report: it ended early, or it is not the installed one" for name in missing
+        f"{name} left no report, because it ended early or is not the installed one"
+        for name in missing
     )
     return report.model_copy(update={"faults": (*report.faults, *silent)})
 
@@ -125,18 +125,19 @@ def _lines(path: Path) -> Iterator[_Line]:
         try:
             value = json.loads(line)
         except ValueError:
-            continue  # truncated while it was written, so its end is missing as well
+            continue  # truncated, so the closing line is missing as well
         if isinstance(value, dict):
             yield value
 
 
-def _script_ends(directory: Path, owed: tuple[str, ...]) -> Iterator[ScriptEnd]:
-    """Yield how scripts ended, by the first that each says about it; those that say nothing come last."""
-    left = list(owed)
+def _script_ends(directory: Path, expected: tuple[str, ...]) -> Iterator[ScriptEnd]:
+    """Yield the end of each script, as its first report has it; scripts without a report come last."""
+    left = list(expected)
     for path in sorted(directory.glob("*.script")):
         lines = list(_lines(path))
         script = next((str(one.get("script")) for one in lines if one.get("kind") == "start"), "")
-        left = [one for one in left if not script.endswith(PurePosixPath(one).name)]
+        if known := next((one for one in left if script.endswith(PurePosixPath(one).name)), ""):
+            left.remove(known)
         end = next((one for one in lines if one.pop("kind", "") == "end"), {})
         try:
             yield ScriptEnd.model_validate({**end, "script": script})
@@ -145,14 +146,14 @@ def _script_ends(directory: Path, owed: tuple[str, ...]) -> Iterator[ScriptEnd]:
     yield from (ScriptEnd(script=one) for one in left)
 
 
-def _pairs(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield the functions that node's watch found replaced, and the replacing file."""
-    for pair in _list({"pairs": _value(path)}, "pairs"):
+def _pairs(value: JsonValue) -> Iterator[tuple[str, str]]:
+    """Yield the replaced functions in a report, each with the replacing file."""
+    for pair in value if isinstance(value, list) else []:
         if isinstance(pair, list) and len(pair) == 2:
             yield str(pair[0]), str(pair[1])
 
 
-def _value(path: Path) -> JsonValue:
+def _json_value(path: Path) -> JsonValue:
     try:
         value: JsonValue = json.loads(path.read_bytes()[:MOST_BYTES])
     except (OSError, ValueError):
@@ -160,13 +161,13 @@ def _value(path: Path) -> JsonValue:
     return value
 
 
-def _json(path: Path) -> _Line:
-    value = _value(path)
+def _json_object(path: Path) -> _Line:
+    value = _json_value(path)
     return value if isinstance(value, dict) else {}
 
 
-def _joined(one: TestReport, other: TestReport) -> TestReport:
-    """Return both reports as one; a test that ran twice keeps its later outcome."""
+def _merged(one: TestReport, other: TestReport) -> TestReport:
+    """Return both reports merged; a test that ran twice has its later outcome."""
     return TestReport(
         runners=tuple(dict.fromkeys((*one.runners, *other.runners))),
         outcomes={**one.outcomes, **other.outcomes},
@@ -177,19 +178,18 @@ def _joined(one: TestReport, other: TestReport) -> TestReport:
         loaded={**one.loaded, **other.loaded},
         plugins=(*one.plugins, *other.plugins),
         replaced=(*one.replaced, *other.replaced),
-        ini=other.ini or one.ini,
         scripts=(*one.scripts, *other.scripts),
     )
 
 
-# Reports of ralph's own reporters.
+# Reports by ralph's own reporters.
 
 
-def _of_lines(lines: list[_Line]) -> TestReport:
+def _from_lines(lines: list[_Line]) -> TestReport:
     by_kind: dict[str, list[_Line]] = {}
     for line in lines:
         by_kind.setdefault(str(line.get("kind")), []).append(line)
-    runner = _known(by_kind)
+    runner = _runner_kind(by_kind)
     worker = bool(_text(by_kind, "start", "worker"))
     outcomes, places = _outcomes(by_kind)
     collected = [str(name) for line in by_kind.get("collected", []) for name in _list(line, "ids")]
@@ -202,12 +202,11 @@ def _of_lines(lines: list[_Line]) -> TestReport:
         failing_exit=any(line.get("status") not in (0, -1) for line in by_kind.get("end", [])),
         loaded=_loaded(by_kind),
         plugins=tuple(str(p) for line in by_kind.get("end", []) for p in _list(line, "plugins")),
-        replaced=tuple(_replaced(by_kind)),
-        ini=_text(by_kind, "start", "ini"),
+        replaced=tuple(p for line in by_kind.get("end", []) for p in _pairs(line.get("replaced"))),
     )
 
 
-def _known(by_kind: Mapping[str, list[_Line]]) -> RunnerKind:
+def _runner_kind(by_kind: Mapping[str, list[_Line]]) -> RunnerKind:
     name = _text(by_kind, "runner", "runner")
     return RunnerKind(name) if name in set(RunnerKind) else RunnerKind.PYTEST
 
@@ -229,21 +228,14 @@ def _loaded(by_kind: Mapping[str, list[_Line]]) -> dict[str, str]:
     return {}
 
 
-def _replaced(by_kind: Mapping[str, list[_Line]]) -> Iterator[tuple[str, str]]:
-    for line in by_kind.get("end", []):
-        for pair in _list(line, "replaced"):
-            if isinstance(pair, list) and len(pair) == 2:
-                yield str(pair[0]), str(pair[1])
-
-
 def _outcomes(by_kind: Mapping[str, list[_Line]]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return each test's outcome; a failed setup or teardown is a failure."""
+    """Return each test's outcome, and the file that skipped it; a failed setup or teardown is a failure."""
     outcomes: dict[str, str] = {}
     places: dict[str, str] = {}
     for line in by_kind.get("test", []):
         name, outcome = str(line.get("id")), str(line.get("outcome"))
         if outcome not in ("passed", "failed", "skipped"):
-            continue  # such as "rerun"
+            continue  # another outcome, such as "rerun"
         if line.get("xfail"):
             outcome = {"skipped": "xfailed", "passed": "xpassed"}.get(outcome, outcome)
         if line.get("when") == "teardown" and outcome != "failed":
@@ -279,7 +271,7 @@ def _faults(
             yield f"{Path(file).name} ended before its tests"
     for line in by_kind.get("canary", []):
         if line.get("outcome") != "failed" and not failed:
-            yield "a test that must fail passed: something recolors the results"
+            yield "a test that must fail passed, so something changes the results"
     spread = any(line.get("distributed") for line in by_kind.get("start", []))
     if (
         runner is not RunnerKind.NODE
@@ -288,21 +280,21 @@ def _faults(
         and not by_kind.get("canary")
         and not failed
     ):
-        yield "a test that must fail was not run: something keeps tests from running"
+        yield "a test that must fail did not run, so something keeps tests from running"
 
 
 def _has_tests(file: str) -> bool:
-    """Return whether a JavaScript file uses node's test functions, so that it must report tests."""
+    """Return whether a JavaScript file uses node's test functions, so it must report tests."""
     try:
         return b"node:test" in Path(file).read_bytes()[:1_000_000]
     except OSError:
         return False
 
 
-# Reports that come in a format of the runner's own.
+# Reports in the runner's own format.
 
 
-def _of_jest(data: _Line, kind: RunnerKind) -> TestReport:
+def _from_jest(data: _Line, kind: RunnerKind) -> TestReport:
     outcomes: dict[str, str] = {}
     names = {"passed": "passed", "failed": "failed", "todo": "skipped", "pending": "skipped",
              "skipped": "skipped", "disabled": "skipped"}  # fmt: skip
@@ -328,14 +320,14 @@ _CARGO_RESULT = re.compile(
 _CARGO_BEGIN = re.compile(r"^running \d+ tests?$", re.MULTILINE)
 
 
-def _of_cargo(output: str) -> TestReport:
-    """Return the summaries of all test programs; a missing summary means that one exited early."""
+def _from_cargo(output: str) -> TestReport:
+    """Return the merged summaries of all test programs; a missing summary means that a program exited early."""
     results = _CARGO_RESULT.findall(output)
     if not results:
         return TestReport()
     outcomes = {}
     for number, (name, word) in enumerate(_CARGO_TEST.findall(output)):
-        key = f"{name}#{number}"  # several programs may use the same name
+        key = f"{name}#{number}"  # several programs may have tests of the same name
         outcomes[key] = {"ok": "passed", "ignored": "skipped"}.get(word, "failed")
     passed, failed, ignored = (sum(int(r[i]) for r in results) for i in (1, 2, 3))
     for kind, total in (("passed", passed), ("failed", failed), ("skipped", ignored)):
@@ -352,7 +344,7 @@ def _of_cargo(output: str) -> TestReport:
     )
 
 
-def _of_go(output: str) -> TestReport:
+def _from_go(output: str) -> TestReport:
     outcomes: dict[str, str] = {}
     packages: dict[str, str] = {}
     for raw in output.splitlines():
@@ -385,6 +377,6 @@ def _go_line(raw: str) -> _Line:
 
 
 def go_text(output: str) -> str:
-    """Return what `go test` would have printed without `-json`."""
+    """Return the output of `go test -json` as plain `go test` prints it."""
     lines = [(_go_line(raw), raw) for raw in output.splitlines(keepends=True)]
     return "".join(str(line.get("Output", "")) if "Action" in line else raw for line, raw in lines)

@@ -1,16 +1,18 @@
-"""Recognize the test runner that a check starts, and make it write a report for ralph."""
+"""Recognize the test runners that a check starts, and make them write reports for ralph."""
 
 import json
+import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
 from ralph_tui.domain.base import Model
-from ralph_tui.domain.verification.test_counts import RunnerKind
+from ralph_tui.domain.verification.verification import RunnerKind
 
 REPORTERS = Path(__file__).parent / "reporters"
-"""The directory of reporters that the project's runner loads; no agent may write to it."""
+"""The directory of the reporters that test runners load; no agent may write to it."""
 
 DIRECTORY = "RALPH_TEST_REPORT"
 NODE_REPORT = "node.jsonl"
@@ -23,56 +25,70 @@ _PYTHON_SCRIPT = re.compile(
     r"(?P<python>(?<![\w@%+.-])(?:python|pypy)[\d.]*(?:\s+(?:-[BbdEIOPqRsSuv]+|-[WX]\s*[^\s-]\S*))*)"
     r"\s+(?P<script>[\w@%+./-]+\.py)(?=\s|$)"
 )
+_PYTHON_TEXT = re.compile(
+    r"(?P<python>(?<![\w@%+.-])(?:python|pypy)[\d.]*(?:\s+(?:-[BbdEIOPqRsSuv]+|-[WX]\s*[^\s-]\S*))*)\s+-c(?=\s)"
+)
+INLINE_PYTHON, INLINE_NODE = "-c", "-e"
+"""The names of the code that a command gives to Python or node as an argument."""
+
+_QUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"$`\\])*\"""")
+_SHEBANG = re.compile(rb"#! ?(?:/usr/bin/env )?([\w./-]*\b(?:python|pypy)[\d.]*)[ \t]*\r?\n")
 _NODE_SCRIPT = re.compile(r"[\w@%+./-]+\.[cm]?js")
-_OTHERWISE = re.compile(r"[|;<>`!\n]|\$\(|(?<!&)&(?!&)")
+_MAY_IGNORE_FAILURE = re.compile(r"[|;<>`!\n]|\$\(|(?<!&)&(?!&)")
 SCRIPT_WRAPPER = "ralph_script_end.py"
-_CARRIERS = {
+_WRAPPERS = {
     "uv": ("run",), "poetry": ("run",), "pdm": ("run",), "hatch": ("run",), "pipenv": ("run",),
     "rye": ("run",), "npm": ("exec",), "pnpm": ("exec", "dlx"), "yarn": ("run", "exec"), "bun": ("x",),
 }  # fmt: skip
-"""Programs that run another program after these words, or directly without any."""
-_PLAIN_CARRIERS = frozenset(
+"""Programs that run another program after one of these words."""
+_PLAIN_WRAPPERS = frozenset(
     {"npx", "bunx", "time", "env", "nice", "command", "exec", "pnpm", "yarn"}
 )
-_TAKING_A_VALUE = frozenset({
+_OPTIONS_WITH_VALUE = frozenset({
     "--group", "--extra", "--with", "--only-group", "--package", "--project", "--directory", "--python",
     "-p", "--env-file", "--with-requirements", "--index", "--no-group", "-C", "-n", "-u", "-m", "--source",
     "--rcfile", "--no-extra", "--with-editable", "--config-file", "--cache-dir", "--omit", "--include",
 })  # fmt: skip
 _SCRIPT_NAMES = frozenset({"test", "t", "tst"})
+_ASKED = frozenset({RunnerKind.JEST, RunnerKind.VITEST})
+_SHELL_WORDS = frozenset({"if", "then", "else", "elif", "while", "until", "do", "!", "{"})
+_SHELL = re.compile(r"(?:ba|da|z|k|fi)?sh")
+_SHELL_TEXT = re.compile(r"-[a-z]*c[a-z]*")
 
 
 class Reporting(Model):
-    """A check changed so that its runners report."""
+    """A check that was changed so that its runners report."""
 
     command: str
     environment: dict[str, str]
     runners: tuple[RunnerKind, ...]
-    """The runners that the command itself starts; each must write a report."""
+    """The runners that the command itself starts; each must report."""
     scripts: tuple[str, ...] = ()
-    """The scripts that interpreters run in it, each of which owes a word about its end."""
+    """The scripts that the command runs with an interpreter; each must report its end."""
 
 
-def report_from(command: str, root: Path, directory: Path) -> Reporting:
-    """Make the runners of `command` report to `directory`.
+def with_reporting(command: str, root: Path, directory: Path) -> Reporting:
+    """Return `command` changed so that its runners report to `directory`.
 
-    Python and node are configured by the environment, so that runners inside scripts report as well.
+    Environment variables configure Python and node, so that runners inside scripts report as well.
     """
-    runners = recognized(command, root)
+    runners = recognized_runners(command, root)
     changed = _with_options(command, runners, directory)
+    if changed == command:  # jest and vitest report only when asked by an argument
+        runners = tuple(one for one in runners if one not in _ASKED)
     environment = _environment(directory)
-    changed, scripts = _with_wrapper(changed)
+    changed, scripts = _with_wrapper(_with_interpreter(changed, root))
     if node := _node_script(command, root):
         environment["NODE_OPTIONS"] = f'--require="{REPORTERS / "ralph_node_script.cjs"}"'
         environment["RALPH_TEST_SCRIPT"] = node
         scripts += (node,)
-    elif RunnerKind.NODE not in runners:  # an older node refuses unknown options
+    elif RunnerKind.NODE not in runners:  # an old node rejects unknown options
         environment.pop("NODE_OPTIONS")
     return Reporting(command=changed, environment=environment, runners=runners, scripts=scripts)
 
 
 def join_environments(base: Mapping[str, str], added: Mapping[str, str]) -> dict[str, str]:
-    """Add variables to an environment; paths and options that both have are joined, the added ones first."""
+    """Return an environment with added variables; paths and options in both are joined, the added ones first."""
     joined = {**base, **added}
     for name, between in (("PYTHONPATH", ":"), ("PYTEST_ADDOPTS", " "), ("NODE_OPTIONS", " ")):
         if base.get(name) and added.get(name):
@@ -94,26 +110,48 @@ def _environment(directory: Path) -> dict[str, str]:
 
 
 def _with_options(command: str, runners: tuple[RunnerKind, ...], directory: Path) -> str:
-    """Return the command with the options of runners that are configured by arguments only."""
+    """Return the command with the options of runners that only arguments can configure."""
     target = shlex.quote(str(directory / JEST_REPORT))
     if RunnerKind.UNITTEST in runners:
         command = re.sub(r"(?<=\s)-m\s+unittest(?=\s|$)", "-m ralph_unittest_report", command)
     if RunnerKind.GO in runners and " -json" not in command:
         command = re.sub(r"\bgo\s+test\b", "go test -json", command)
-    single = len(list(_commands(command))) == 1
-    if single and RunnerKind.JEST in runners:
-        command += f"{_dashes(command)} --json --outputFile={target}"
-    elif single and RunnerKind.VITEST in runners:
-        command += (
-            f"{_dashes(command)} --reporter=default --reporter=json --outputFile.json={target}"
+    if RunnerKind.JEST in runners:
+        return _with_arguments(command, f"--json --outputFile={target}")
+    if RunnerKind.VITEST in runners:
+        return _with_arguments(
+            command, f"--reporter=default --reporter=json --outputFile.json={target}"
         )
     return command
+
+
+def _with_arguments(command: str, arguments: str) -> str:
+    """Return a command that starts one program, and may change the directory first, with more arguments."""
+    words = [one for one in _commands(command) if one[0] != "cd"]
+    if len(words) != 1:
+        return command
+    plain = command.rstrip()
+    line = plain.rstrip(") ")
+    return f"{line}{_argument_separator(words[0])} {arguments}{plain[len(line) :]}"
+
+
+def _with_interpreter(command: str, root: Path) -> str:
+    """Return a command that starts a Python script by its path with the interpreter that the script names."""
+    found = list(_commands(command)) if _must_succeed(command) else []
+    if len(found) != 1 or not found[0][0].startswith("./") or not command.startswith(found[0][0]):
+        return command
+    try:
+        with (root / found[0][0]).open("rb") as file:
+            match = _SHEBANG.match(file.read(200))
+    except OSError:
+        return command
+    return f"{match[1].decode()} {command}" if match else command
 
 
 def _with_wrapper(command: str) -> tuple[str, tuple[str, ...]]:
     """Return the command with Python scripts run by ralph's wrapper, and these scripts.
 
-    Only where each part must succeed: whether the script of `python a.py || true` failed is not asked.
+    A command that may ignore a failure, such as `python a.py || true`, is returned unchanged.
     """
     if not _must_succeed(command):
         return command, ()
@@ -124,47 +162,54 @@ def _with_wrapper(command: str) -> tuple[str, tuple[str, ...]]:
         for word in words[1:]
     }
     scripts: list[str] = []
+    wrapper = shlex.quote(str(REPORTERS / SCRIPT_WRAPPER))
 
     def wrapped(match: re.Match[str]) -> str:
         if match["script"] not in known:
             return match[0]
         scripts.append(match["script"])
-        return f"{match['python']} {shlex.quote(str(REPORTERS / SCRIPT_WRAPPER))} {match['script']}"
+        return f"{match['python']} {wrapper} {match['script']}"
 
-    return _PYTHON_SCRIPT.sub(wrapped, command), tuple(scripts)
+    changed = _PYTHON_SCRIPT.sub(wrapped, command)
+    if INLINE_PYTHON in known:
+        changed, number = _PYTHON_TEXT.subn(rf"\g<python> {wrapper} -c", changed)
+        scripts += [INLINE_PYTHON] * number
+    return changed, tuple(scripts)
 
 
 def _node_script(command: str, root: Path) -> str:
-    """Return the script that node runs as the only program of a command, or of the package script it names."""
+    """Return the script that node runs as the only program of a command or of its package script."""
     found = list(_commands(command)) if _must_succeed(command) else []
     if len(found) != 1:
         return ""
-    words = _carried(found[0])
+    words = _unwrapped(found[0])
     if words[:1] and words[0] in {"npm", "pnpm", "yarn"}:
-        script = _package_script(found[0], root)
+        script = package_script(found[0], root)
         inner = list(_commands(script)) if _must_succeed(script) else []
-        words = _carried(inner[0]) if len(inner) == 1 else []
+        words = _unwrapped(inner[0]) if len(inner) == 1 else []
     plain = len(words) > 1 and PurePosixPath(words[0]).name == "node"
+    if plain and words[1] in {"-e", "--eval"}:
+        return INLINE_NODE
     return words[1].removeprefix("./") if plain and _NODE_SCRIPT.fullmatch(words[1]) else ""
 
 
 def _must_succeed(command: str) -> bool:
-    """Return whether a command ends with status 0 only when each program in it does."""
-    return not _OTHERWISE.search(command) and not re.search(r"\benv\s+-", command)
+    """Return whether a command ends with status 0 only if each program in it does."""
+    bare = _QUOTED.sub("''", command)
+    return not _MAY_IGNORE_FAILURE.search(bare) and not re.search(r"\benv\s+-", command)
 
 
-def _dashes(command: str) -> str:
+def _argument_separator(words: list[str]) -> str:
     """Return the separator that npm needs before a script's arguments."""
-    words = command.split()
     through_npm = words[:1] == ["npm"] and words[1:2] != ["exec"]
     return " --" if through_npm and "--" not in words else ""
 
 
-def recognized(command: str, root: Path) -> tuple[RunnerKind, ...]:
+def recognized_runners(command: str, root: Path) -> tuple[RunnerKind, ...]:
     """Return the runners that a command starts directly or through a package script."""
     found: dict[RunnerKind, None] = {}
-    for words in _commands(command):
-        runner = _runner(words) or _script_runner(words, root)
+    for place, words in _placed_commands(command):
+        runner = _runner(words) or _script_runner(words, root / place)
         if runner is not None:
             found[runner] = None
     return tuple(found)
@@ -172,43 +217,72 @@ def recognized(command: str, root: Path) -> tuple[RunnerKind, ...]:
 
 def programs(command: str) -> tuple[tuple[str, ...], ...]:
     """Return the words of each program that a command starts, without wrappers such as `uv run`."""
-    return tuple(tuple(_carried(words)) for words in _commands(command))
+    return tuple(tuple(_unwrapped(words)) for words in _commands(command))
+
+
+def placed_programs(command: str, place: str = "") -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield each program that a command starts, also inside `sh -c`, with the directory it runs in.
+
+    Args:
+        command: A shell command.
+        place: The directory of the command, relative to the project.
+    """
+    for directory, words in _placed_commands(command, place):
+        left = list(words)
+        while left and left[0] in _SHELL_WORDS:
+            left = left[1:]
+        left = _unwrapped(left)
+        yield directory, tuple(left)
+        shell = bool(left) and _SHELL.fullmatch(PurePosixPath(left[0]).name) is not None
+        texts = (text for option, text in pairwise(left) if _SHELL_TEXT.fullmatch(option))
+        if shell and (text := next(texts, "")):
+            yield from placed_programs(text, directory)
 
 
 def _commands(command: str) -> Iterator[list[str]]:
-    """Yield the simple commands of a line, and none of what bash would reject."""
+    """Yield the simple commands of a line; none if its quotes are not closed."""
+    yield from (words for _, words in _placed_commands(command))
+
+
+def _placed_commands(command: str, place: str = "") -> Iterator[tuple[str, list[str]]]:
+    """Yield the simple commands of a line with their directories; none if its quotes are not closed."""
     lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
     lexer.commenters = ""
     words: list[str] = []
+    here, outer = place, list[str]()
     try:
-        for token in lexer:
-            if token in _SEPARATORS:
-                if words:
-                    yield words
-                words = []
-            else:
-                words.append(token)
+        for part in (*lexer, ";"):
+            if part not in _SEPARATORS:
+                words.append(part)
+                continue
+            if words:
+                yield here, words
+            if words[:1] == ["cd"] and len(words) > 1:
+                here = os.path.normpath(str(PurePosixPath(here, words[-1])))
+            words = []
+            if part == "(":
+                outer.append(here)
+            elif part == ")" and outer:
+                here = outer.pop()
     except ValueError:
         return
-    if words:
-        yield words
 
 
-def _carried(words: list[str]) -> list[str]:
-    """Return the words from the program on that really runs."""
+def _unwrapped(words: list[str]) -> list[str]:
+    """Return the words without leading assignments and wrapper programs."""
     left = list(words)
     for _ in range(8):
         while left and _ASSIGNMENT.fullmatch(left[0]):
             left = left[1:]
-        shorter = _without_carrier(left)
+        shorter = _without_wrapper(left)
         if shorter is None:
             return left
         left = shorter
     return left
 
 
-def _without_carrier(words: list[str]) -> list[str] | None:
-    """Return the words behind a wrapper program, or None for any other program."""
+def _without_wrapper(words: list[str]) -> list[str] | None:
+    """Return the words after a wrapper program, or None for any other program."""
     if not words:
         return None
     name = PurePosixPath(words[0]).name
@@ -218,10 +292,10 @@ def _without_carrier(words: list[str]) -> list[str] | None:
         rest = words[2:]
         module = rest.index("-m") if "-m" in rest else -1
         return ["python", *rest[module:]] if module >= 0 else ["python", *_without_options(rest)]
-    verbs = _CARRIERS.get(name, ())
+    verbs = _WRAPPERS.get(name, ())
     if words[1:2] and words[1] in verbs:
         return _without_options(words[2:])
-    if name in _PLAIN_CARRIERS and name not in _CARRIERS:
+    if name in _PLAIN_WRAPPERS and name not in _WRAPPERS:
         return _without_options(words[1:])
     if name in {"pnpm", "yarn"} and words[1:2] and words[1] in {"jest", "vitest"}:
         return words[1:]
@@ -231,7 +305,7 @@ def _without_carrier(words: list[str]) -> list[str] | None:
 def _without_options(words: list[str]) -> list[str]:
     left = list(words)
     while left and left[0].startswith("-"):
-        taken = 2 if left[0] in _TAKING_A_VALUE else 1
+        taken = 2 if left[0] in _OPTIONS_WITH_VALUE else 1
         if left[0] == "-m":
             return ["python", *left]
         left = left[taken:]
@@ -239,7 +313,7 @@ def _without_options(words: list[str]) -> list[str]:
 
 
 def _runner(words: list[str]) -> RunnerKind | None:
-    left = _carried(words)
+    left = _unwrapped(words)
     if not left:
         return None
     name = PurePosixPath(left[0]).name
@@ -270,12 +344,12 @@ def _module_runner(words: list[str]) -> RunnerKind | None:
 
 def _script_runner(words: list[str], root: Path) -> RunnerKind | None:
     """Return the runner of a package script that is one command, such as `npm test`."""
-    commands = list(_commands(_package_script(words, root)))
+    commands = list(_commands(package_script(words, root)))
     return _runner(commands[0]) if len(commands) == 1 else None
 
 
-def _package_script(words: list[str], root: Path) -> str:
-    """Return the text of the package script that `npm test` and its like run; empty for anything else."""
+def package_script(words: Sequence[str], root: Path) -> str:
+    """Return the package script that a command such as `npm test` runs, or an empty string."""
     left = [word for word in words if not _ASSIGNMENT.fullmatch(word)]
     if not left or left[0] not in {"npm", "pnpm", "yarn"}:
         return ""

@@ -1,5 +1,5 @@
-"""The reviewer: a fresh session that judges criteria no command checks, from a frozen copy.
+"""The reviewer: a fresh session that judges, in a frozen copy, the criteria that no command checks.
 
-May not: let a verdict stand whose quotes are not in the files.
+May not: accept a verdict with quotes that are not in the files.
 Callers: the gate and `engine.phases`.
 """

@@ -1,7 +1,7 @@
-"""The reviewer: a fresh session that judges criteria no command checks, from the files alone.
+"""Review claims in a fresh session that judges the criteria no command checks, from the files alone.
 
-It works in a frozen copy of the project without the worker's notes, can only read, and never sees the
-worker's words. Python checks that the lines it quotes exist. Its result is "reviewed", never "verified".
+The reviewer reads a frozen copy of the project. It cannot write, and it does not get the worker's notes.
+Python checks that the lines it quotes exist. The result is "reviewed", never "verified".
 """
 
 import asyncio
@@ -47,16 +47,16 @@ MOST_DIFF = 60_000
 
 
 class WorkSnapshots:
-    """Compares the project's files at two moments. Every method blocks."""
+    """Snapshots the project's files and compares the snapshots. Every method blocks."""
 
     def __init__(self, root: Path) -> None:
-        """Watch the project at `root`; write nothing before the first snapshot."""
+        """Use the snapshots of the project at `root`; write nothing before the first one."""
         self._store = snapshots_of(root)
-        self._kept: set[str] | None = None
-        """The references of tasks that have a snapshot. Only this object writes them during a run."""
+        self._cached_refs: set[str] | None = None
+        """The cached refs of tasks with a snapshot. Only this object writes them during a run."""
 
     def begin(self, task_id: str) -> None:
-        """Snapshot the files when work on a task begins, unless there is a snapshot already.
+        """Snapshot the files when work on a task begins, unless it already has a snapshot.
 
         Raises:
             SetupError: Git is missing or cannot read the project.
@@ -67,7 +67,7 @@ class WorkSnapshots:
             self._refs().add(_ref(task_id))
 
     def forget(self, task_id: str) -> None:
-        """Drop a task's snapshot."""
+        """Delete a task's snapshot."""
         if _ref(task_id) in self._refs():
             self._store.git("update-ref", "-d", _ref(task_id))
             self._refs().discard(_ref(task_id))
@@ -81,7 +81,7 @@ class WorkSnapshots:
         return self._store.take()
 
     def changes(self, task_id: str, now: str) -> str:
-        """Return the diff from a task's beginning to the tree `now`, or an empty string without a snapshot."""
+        """Return the diff from a task's snapshot to the tree `now`, or an empty string without a snapshot."""
         before = self._tree_at(task_id)
         if not before:
             return ""
@@ -105,14 +105,14 @@ class WorkSnapshots:
         return self._store.git("for-each-ref", "--format=%(objectname)", _ref(task_id)).strip()
 
     def _refs(self) -> set[str]:
-        if self._kept is None and self._store.exists:
+        if self._cached_refs is None and self._store.exists:
             listed = self._store.git("for-each-ref", "--format=%(refname)", "refs/tasks/")
-            self._kept = set(listed.split())
-        return set() if self._kept is None else self._kept
+            self._cached_refs = set(listed.split())
+        return set() if self._cached_refs is None else self._cached_refs
 
 
 def _ref(task_id: str) -> str:
-    """Return a name that Git accepts, whatever the task's id is."""
+    """Return a ref name that Git accepts for any task id."""
     return f"refs/tasks/{hashlib.sha256(task_id.encode()).hexdigest()[:32]}"
 
 
@@ -121,24 +121,24 @@ SUBMIT = "ralph_submit_review"
 MOST_TURNS = 60
 MAX_REMINDERS = 2
 REVIEWER = "reviewer"
-"""The parent that events name for the reviewer's tool calls."""
+"""The `parent_id` in the events of the reviewer's tool calls."""
 
 
 @dataclass
 class _Submission:
-    """Accepts the reviewer's verdicts once their quotes hold."""
+    """Accepts the reviewer's verdicts if their quotes are in the files."""
 
     criteria: tuple[str, ...]
     directory: Path
     verdicts: tuple[CriterionReview, ...] = ()
     summary: str = ""
 
-    def take(self, given: rt.SubmitReview) -> ToolAnswer:
-        problems = review_problems(given.criteria, self.criteria, self._read)
+    def accept(self, review: rt.SubmitReview) -> ToolAnswer:
+        problems = review_problems(review.criteria, self.criteria, self._read)
         if problems:
-            return rt.error(f"NOT YET:\n{bullets(problems)}\nHand in the whole review again.")
-        self.verdicts = tuple(sorted(given.criteria, key=lambda verdict: verdict.number))
-        self.summary = given.summary
+            return rt.error(f"NOT YET:\n{bullets(problems)}\nSubmit the whole review again.")
+        self.verdicts = tuple(sorted(review.criteria, key=lambda verdict: verdict.number))
+        self.summary = review.summary
         return rt.answer({"accepted": True, "next": "Stop now."})
 
     def _read(self, name: str) -> str | None:
@@ -152,7 +152,7 @@ class _Submission:
 
 
 def is_inside(path: Path, directory: Path) -> bool:
-    """Return whether a path leads into a directory, with links followed."""
+    """Return whether a path is inside a directory after following links."""
     return path.resolve().is_relative_to(directory.resolve())
 
 
@@ -178,18 +178,18 @@ class ReviewSupervisor:
             decision="deny",
             rule="review-only",
             part=call.name,
-            reason="A reviewer only reads the files of the project",
+            reason="A reviewer may only read the files of the project",
             instead="Use Read, Grep and Glob inside the project, then ralph_submit_review.",
         )
 
     async def call_tool(self, name: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:
         """Accept the submitted review."""
-        given = rt.parse(name, arguments)
-        if isinstance(given, ToolAnswer):
-            return given
-        if not isinstance(given, rt.SubmitReview):
-            return rt.error(f"{name} has no use in a review.")
-        return await asyncio.to_thread(self._submission.take, given)
+        submitted = rt.parse(name, arguments)
+        if isinstance(submitted, ToolAnswer):
+            return submitted
+        if not isinstance(submitted, rt.SubmitReview):
+            return rt.error(f"{name} cannot be used in a review.")
+        return await asyncio.to_thread(self._submission.accept, submitted)
 
     async def after_tool(self, call: ToolCall, output: ToolOutput) -> AfterTool:
         """End the turn once the review is submitted."""
@@ -197,40 +197,42 @@ class ReviewSupervisor:
         return AfterTool(end_turn=bool(self._submission.verdicts))
 
     async def ask(self, questions: tuple[Question, ...]) -> QuestionReply:
-        """Refuse, because nobody is asked during a review."""
+        """Refuse, because nobody can be asked during a review."""
         del questions
-        return QuestionReply(refused="Nobody is asked during a review. Judge what the files show.")
+        return QuestionReply(
+            refused="Nobody can be asked during a review. Judge what the files show."
+        )
 
     async def permit(self, call: ToolCall, wanted: Permission) -> Ruling:
         """Refuse everything beyond reading."""
         del call, wanted
-        return Ruling(allowed=False, reason="a reviewer only reads", by=NOBODY)
+        return Ruling(allowed=False, reason="a reviewer may only read", by=NOBODY)
 
     @property
     def waiting_for_person(self) -> bool:
-        """False: a review waits for nobody."""
+        """Always False, because a review never waits for the person."""
         return False
 
     async def on_stop(self, last_message: str) -> str | None:
-        """Remind a reviewer that stops without a review."""
+        """Return a reminder for a reviewer that stops without a review, at most twice."""
         del last_message
         if self._submission.verdicts or self._reminders >= MAX_REMINDERS:
             return None
         self._reminders += 1
-        return f"The review is missing. Hand it in with {SUBMIT}."
+        return f"The review is missing. Submit it with {SUBMIT}."
 
 
 @dataclass
 class Reviewer:
-    """Lets a second session review claims.
+    """Reviews claims in a second session.
 
     Attributes:
-        root: The project.
-        agent: Makes sessions.
-        project_state: Where money is written down.
-        emit: Tells what happens.
-        settings: The settings as they are now.
-        spec_for: The spec of a session that works in a directory.
+        root: The project directory.
+        agent: Opens the sessions.
+        project_state: Records the costs.
+        emit: Receives the events.
+        settings: Returns the current settings.
+        spec_for: Returns the spec of a session in a directory.
         clock: The wall clock, in UTC.
     """
 
@@ -244,11 +246,11 @@ class Reviewer:
     _snapshots: WorkSnapshots = field(init=False)
 
     def __post_init__(self) -> None:
-        """Address the project's snapshots."""
+        """Set up the project's snapshots."""
         self._snapshots = WorkSnapshots(self.root)
 
     def criteria(self, task: Task, checks: ProjectChecks) -> tuple[str, ...]:
-        """Return what a reviewer would judge in a claim on `task`."""
+        """Return the criteria that a reviewer would judge in a claim on `task`."""
         return criteria_to_review(task, self.settings().phases.building, checks)
 
     async def begin(self, task: Task, checks: ProjectChecks) -> None:
@@ -261,42 +263,42 @@ class Reviewer:
             await asyncio.to_thread(self._snapshots.begin, task.id)
 
     async def finished(self, task_id: str) -> None:
-        """Drop the snapshot of a finished task."""
+        """Delete the snapshot of a finished task."""
         await asyncio.to_thread(self._snapshots.forget, task_id)
 
     async def review(
         self, task: Task, criteria: tuple[str, ...], gate: GateResult, meter: UsageMeter
     ) -> Review:
-        """Have a claim reviewed.
+        """Review a claim.
 
         Args:
             task: The claimed task.
-            criteria: What the reviewer judges.
+            criteria: The criteria to judge.
             gate: The gate's result, which the reviewer reads.
-            meter: The iteration's meter, which pays for the review.
+            meter: The iteration's meter, which counts the cost of the review.
         """
         settings = self.settings()
         model = settings.models.review or settings.models.primary
         self.emit(ev.ReviewStarted(task_id=task.id, criteria=criteria, model=model))
         with tempfile.TemporaryDirectory(prefix="ralph-review-") as holder:
             try:
-                directory, changes = await asyncio.to_thread(self._frozen, task.id, Path(holder))
-                review = await self._talk(task, criteria, gate, meter, directory, changes)
+                directory, changes = await asyncio.to_thread(self._freeze, task.id, Path(holder))
+                review = await self._run_session(task, criteria, gate, meter, directory, changes)
             except SetupError as error:
                 review = Review(criteria=criteria, failure=error.message)
         review = review.model_copy(update={"model": model})
         self.emit(ev.ReviewFinished(task_id=task.id, review=review))
         return review
 
-    def _frozen(self, task_id: str, holder: Path) -> tuple[Path, str]:
-        """Copy the project as it is now; return the copy's directory and the diff since the task began."""
+    def _freeze(self, task_id: str, holder: Path) -> tuple[Path, str]:
+        """Copy the current project; return the copy's directory and the diff since the task began."""
         directory = holder.resolve() / (self.root.resolve().name or "project")
         directory.mkdir()
         tree = self._snapshots.take()
         self._snapshots.copy_to(tree, directory)
         return directory, self._snapshots.changes(task_id, tree)
 
-    async def _talk(
+    async def _run_session(
         self,
         task: Task,
         criteria: tuple[str, ...],
@@ -308,7 +310,7 @@ class Reviewer:
         submission = _Submission(criteria, directory)
         spec = self.spec_for(directory)
         session = await self.agent.open(spec, ReviewSupervisor(submission))
-        spent = _Spent(self.project_state, self.emit, self.clock, meter)
+        spent = _ReviewCosts(self.project_state, self.emit, self.clock, meter)
         try:
             async with asyncio.timeout(self.settings().phases.building.iteration_timeout_seconds):
                 ended = await self._turn(session, _prompt(task, criteria, gate, changes), spent)
@@ -316,7 +318,7 @@ class Reviewer:
             ended = TurnEnded(interrupted=True)
         finally:
             await asyncio.shield(session.close())
-        failure = "" if submission.verdicts else _why_unfinished(ended, spent)
+        failure = "" if submission.verdicts else _failure_reason(ended, spent)
         return Review(
             criteria=criteria,
             verdicts=submission.verdicts,
@@ -326,7 +328,7 @@ class Reviewer:
             requests=spent.requests,
         )
 
-    async def _turn(self, session: AgentSession, prompt: str, spent: "_Spent") -> TurnEnded:
+    async def _turn(self, session: AgentSession, prompt: str, spent: "_ReviewCosts") -> TurnEnded:
         ended = TurnEnded()
         async for item in session.run_turn(prompt):
             match item:
@@ -341,13 +343,13 @@ class Reviewer:
                 case ev.ToolDenied() | ev.ApiRetry() | ev.Notice():
                     self.emit(item)
                 case _:
-                    pass  # the reviewer's context and session are not the worker's
+                    pass  # events of the reviewer's own context and session
         return ended
 
 
 @dataclass
-class _Spent:
-    """Counts the cost of a review on the meter of its iteration."""
+class _ReviewCosts:
+    """Adds the cost of a review to the meter of its iteration."""
 
     project_state: ProjectState
     emit: EventSink
@@ -360,27 +362,25 @@ class _Spent:
 
     async def count(self, usage: TurnUsage, settings: Settings) -> None:
         more = max(0.0, usage.session_cost_usd - self.usd)
-        tokens, requests = (
-            usage.session_tokens - self.tokens,
-            usage.session_requests - self.requests,
-        )
+        tokens = usage.session_tokens - self.tokens
+        requests = usage.session_requests - self.requests
         self.usd += more
         self.tokens, self.requests = usage.session_tokens, usage.session_requests
         self.meter.limits = settings.safety.cost_limits
         now = self.clock()
-        self.emit(self.meter.beside(more))
+        self.emit(self.meter.add_cost(more))
         await self.project_state.record_usage(
             self.meter.costs, self.meter.budget, tokens=tokens, requests=requests, now=now
         )
         self.over = self.meter.exceeded is not None
 
 
-def _why_unfinished(ended: TurnEnded, spent: _Spent) -> str:
+def _failure_reason(ended: TurnEnded, spent: _ReviewCosts) -> str:
     if spent.over:
         return "a cost limit was reached during the review"
     if ended.failure is not None:
         return ended.failure.message
-    return "the review took too long" if ended.interrupted else "the reviewer handed in no review"
+    return "the review took too long" if ended.interrupted else "the reviewer submitted no review"
 
 
 def _prompt(task: Task, criteria: tuple[str, ...], gate: GateResult, changes: str) -> str:

@@ -1,5 +1,5 @@
-"""What is put over the dashboard: questions, approvals, forms, details, help.
+"""The dialogs over the dashboard: questions, approvals, forms, details, help.
 
-May not: know a page.
+May not: import a page.
 Callers: `handlers` and the pages.
 """

@@ -1,4 +1,4 @@
-"""Asks for an approval: shows what it is about, and takes yes or no."""
+"""Show the specs, the plan or the result for approval, and return the decision."""
 
 from collections.abc import Iterable, Sequence
 from typing import ClassVar, Literal
@@ -33,12 +33,12 @@ VERDICTS = {
 }
 
 
-SHORT = 140
-"""Characters of a summary that stays above the text; a longer one scrolls with it."""
+MAX_HEADER_CHARS = 140
+"""Maximum number of characters of a summary that stays above the text; a longer one scrolls with the text."""
 
 
 class ApprovalDialog(AutoDialog[Verdict | None]):
-    """Returns the verdict, or None for later; a rejection's reason is asked for afterwards."""
+    """Returns the verdict, or None for later; the caller asks for the reason of a rejection."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+y", "decide('approve')", show=False),
@@ -51,59 +51,60 @@ class ApprovalDialog(AutoDialog[Verdict | None]):
     text = getters.query_one(TextView)
 
     def __init__(self, approval: ApprovalRequested, parts: Sequence[Part] = ()) -> None:
-        """Ask for an approval of what `parts` say."""
+        """Ask for approval of the text in `parts`."""
         super().__init__()
         self._approval = approval
         self._parts = list(parts)
 
-    def framed(self) -> Iterable[Widget]:
+    def compose_frame(self) -> Iterable[Widget]:
         """Yield the summary and the text."""
         with DialogFrame(classes="dialog -large -approval") as frame:
             kind = self._approval.kind
-            self.head(frame, approval_heading(kind), kind.value)
+            heading = approval_heading(kind)
+            self.set_title(frame, heading, heading)
             summary = in_local(inert(self._approval.summary), self.app.clock())
-            if self._parts and len(summary) > SHORT:
-                self._parts.insert(0, Part("What is asked", [[Span(summary)]]))
+            if self._parts and len(summary) > MAX_HEADER_CHARS:
+                self._parts.insert(0, Part("Summary", [[Span(summary)]]))
             elif summary:
                 yield Static(Content(summary), classes="summary")
-            yield self.material()
+            yield self.content_view()
             with Horizontal(classes="verdicts"):
                 for label, name in zip(self.verdicts, ("approve", "reject"), strict=True):
                     yield Button(label.capitalize(), id=name, compact=True, classes="verdict")
                 yield Button("Later", id="later", compact=True, classes="verdict")
 
-    def material(self) -> TextView:
-        """Return the widget that shows what the approval is about."""
+    def content_view(self) -> TextView:
+        """Return the widget that shows the specs, the plan or the result."""
         return TextView(id="approved").add_class(SCROLLS)
 
     @property
     def verdicts(self) -> tuple[str, str]:
-        """What the two verdicts are called here."""
+        """The labels of approving and rejecting."""
         no = "request changes" if self._approval.kind in REASONED else "reject"
         return VERDICTS.get(self._approval.kind, ("approve", no))
 
-    def keys_said(self) -> str:
-        """Return the keys, with what yes and no do."""
+    def footer_text(self) -> str:
+        """Return the keys, with the labels of the verdicts."""
         yes, no = self.verdicts
         return self.app.keys.said(self.KEYS if self._parts else self.BRIEF, yes=yes, no=no)
 
     def on_mount(self) -> None:
-        """Show what it is about, and close when somebody else decides."""
+        """Show the text, and close when the decision is made elsewhere."""
         self.text.focus()
         self.show_parts(self._parts)
-        self.watch(self.app, "view", self.follow, init=True)  # it may be decided by now
+        self.watch(self.app, "view", self.follow, init=True)  # it may have been decided by now
 
     def show_parts(self, parts: list[Part]) -> None:
         """Show these parts."""
         self._parts = parts
         self.query_one(".dialog").set_class(not parts, "-brief")
-        self.say_keys()
+        self.update_footer()
         self.text.show_blocks(parts_blocks(parts))
 
     def follow(self, view: LoopView) -> None:
         """Close when the decision is made elsewhere."""
         if view.approval is None or approval_key(view.approval) != approval_key(self._approval):
-            self.settled(view)
+            self.close_answered(view)
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         """Take the verdict of a button."""
@@ -117,10 +118,10 @@ class ApprovalDialog(AutoDialog[Verdict | None]):
         """Return the verdict."""
         self.dismiss(verdict)
 
-    def searched_in(self) -> TextView | None:
-        """Return the text, where there is one to search."""
+    def search_target(self) -> TextView | None:
+        """Return the text, or None if it is empty."""
         return self.text if self.text.row_count() else None
 
-    def copied(self) -> str:
-        """Return what is copied."""
-        return parts_text(self._parts) or super().copied()
+    def full_text(self) -> str:
+        """Return the text under review."""
+        return parts_text(self._parts) or super().full_text()

@@ -1,6 +1,6 @@
-"""A dialog that opens automatically: for a moment it ignores keys, which were meant for something else.
+"""A dialog that opens automatically, and for a moment ignores keys that were meant for another screen.
 
-Where an auto-responder answers for the person, the dialog shows when; any key takes over.
+If an auto-responder answers for the person, the dialog shows when; any key takes over.
 """
 
 from datetime import datetime, timedelta
@@ -17,86 +17,88 @@ from ralph_tui.tui.screens.dialogs.dialog import Dialog
 Answer = TypeVar("Answer")
 
 GRACE = timedelta(seconds=0.5)
-"""Seconds after it opened in which keys are ignored."""
+"""Time after opening in which keys are ignored."""
 
 TICK_SECONDS = 0.25
 
-SETTLED = {
-    "": "It is not asked any more.",
-    "demo": "The demo answered.",
-    "cool-down": "The cool-down is over: one iteration runs.",
+ANSWERED_BY = {
+    "": "An answer is no longer needed.",
+    "demo": "Answered automatically (demo).",
+    "cool-down": "The cool-down is over. Retrying with one iteration.",
 }
-"""How answers by others than the person are called."""
+"""The message when somebody or something other than the person has answered."""
 
-DEPUTY = "{}: the demo answers in {}, unless you press a key"
+AUTO_TITLE = "{}: auto-answering in {}. Press any key to take over."
 
 
 class AutoDialog(Dialog[Answer]):
-    """Runs no action before its time; each of its keys is an action."""
+    """Runs no action during the grace period; every key of the dialog is an action."""
 
     def __init__(self) -> None:
-        """Start the time when it opens."""
+        """Start the grace period when the dialog opens."""
         super().__init__()
-        self._appeared: datetime | None = None
-        self._heading = self._who = ""
+        self._opened_at: datetime | None = None
+        self._heading = self._asker = ""
 
     def on_mount(self) -> None:
-        """Note when it opened."""
-        self._appeared = self.app.clock()
+        """Record when the dialog opened."""
+        self._opened_at = self.app.clock()
         if self.app.launch.auto_responder is not None:
             self.set_interval(TICK_SECONDS, self._show_title)
             self._show_title()
 
-    def head(self, frame: Widget, title: str, who: str) -> None:
-        """Set the dialog's title, and who it is from."""
-        self._heading, self._who = title, who
+    def set_title(self, frame: Widget, title: str, who: str) -> None:
+        """Set the dialog's title, and who asks."""
+        self._heading, self._asker = title, who
         frame.border_title = Content(title)
 
     def _show_title(self) -> None:
         auto_responder = self.app.launch.auto_responder
         left = None if auto_responder is None else auto_responder.seconds_left
-        title = self._heading if left is None else DEPUTY.format(self._who, duration(ceil(left)))
+        title = (
+            self._heading if left is None else AUTO_TITLE.format(self._asker, duration(ceil(left)))
+        )
         self.query_one(".dialog").border_title = Content(title)
 
-    def clicked_beside(self) -> None:
-        """Stay open: the click may only have been for the terminal's window."""
+    def click_outside(self) -> None:
+        """Stay open, because the click may only have focused the terminal's window."""
 
     def on_key(self) -> None:
         """Let the person take over."""
-        self._keep()
+        self._take_over()
 
     def on_mouse_down(self) -> None:
         """Let the person take over."""
-        self._keep()
+        self._take_over()
 
     def on_mouse_scroll_down(self) -> None:
         """Let the person take over."""
-        self._keep()
+        self._take_over()
 
     def on_mouse_scroll_up(self) -> None:
         """Let the person take over."""
-        self._keep()
+        self._take_over()
 
-    def _keep(self) -> None:
+    def _take_over(self) -> None:
         auto_responder = self.app.launch.auto_responder
         if auto_responder is not None:
-            auto_responder.stand_back()
+            auto_responder.yield_to_person()
             self._show_title()
 
-    def settled(self, view: LoopView) -> None:
-        """Say why there is nothing to answer any more, and close."""
-        self.app.say(SETTLED.get(view.settled_by, "Answered elsewhere."))
+    def close_answered(self, view: LoopView) -> None:
+        """Show why there is nothing left to answer, and close."""
+        self.app.show_message(ANSWERED_BY.get(view.settled_by, "Answered elsewhere."))
         self.dismiss(None)
 
     @property
-    def awake(self) -> bool:
-        """Whether keys count; a clock that was set back does not lock the dialog."""
-        if self._appeared is None:
+    def accepts_keys(self) -> bool:
+        """Whether keys are accepted; a clock that was set back does not lock the dialog."""
+        if self._opened_at is None:
             return False
-        since = self.app.clock() - self._appeared
+        since = self.app.clock() - self._opened_at
         return not timedelta() <= since < GRACE
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Block actions before their time."""
+        """Block actions during the grace period."""
         del action, parameters
-        return self.awake
+        return self.accepts_keys

@@ -1,4 +1,4 @@
-"""The command palette: ralph's commands and the themes, in Textual's own."""
+"""The command palette: ralph's commands and the themes, in Textual's palette."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -16,9 +16,14 @@ from ralph_tui.tui.host.widget_host import CommandScreen, Host
 from ralph_tui.tui.host.workers import attempt, do
 from ralph_tui.tui.widgets.footer import DialogFooter
 
+_NOT_NOW = "Unavailable: "
+
+Entry = tuple[str, str, Callable[[], None]]
+"""A command's name, its help or why it cannot be used now, and the callback that runs it."""
+
 
 class CommandsProvider(Provider):
-    """Every command with its key, and why it cannot be used now."""
+    """Provides every command with its key, and why it cannot be used now."""
 
     @property
     def _host(self) -> Host:
@@ -26,10 +31,10 @@ class CommandsProvider(Provider):
         assert isinstance(app, Host)
         return app
 
-    def _entries(self) -> list[tuple[str, str, Callable[[], None]]]:
-        """Return the commands, those that can be used now first."""
-        now, keys = self._host.situation(), self._host.keys
-        entries: list[tuple[str, str, Callable[[], None]]] = []
+    def _entries(self) -> list[Entry]:
+        """Return the commands, starting with those that can be used now."""
+        now, keys = self._host.command_context(), self._host.keys
+        entries: list[Entry] = []
         page = self.screen
         if isinstance(page, CommandScreen):
             for command in page.page_commands:
@@ -44,21 +49,18 @@ class CommandsProvider(Provider):
         return sorted(entries, key=lambda entry: entry[1].startswith(_NOT_NOW))
 
     async def discover(self) -> Hits:
-        """Yield every command, before anything was typed."""
+        """Yield every command before anything is typed."""
         for name, text, run in self._entries():
-            yield DiscoveryHit(_escaped(name), run, text=name, help=_harmless(text))
+            yield DiscoveryHit(_escape_brackets(name), run, text=name, help=_without_brackets(text))
 
     async def search(self, query: str) -> Hits:
         """Yield the commands whose name matches."""
         matcher = self.matcher(query)
         for name, text, run in self._entries():
             if (score := matcher.match(name)) > 0:
-                yield Hit(score, matcher.highlight(name), run, text=name, help=_harmless(text))
-
-
-_NOT_NOW = "Not now: "
-
-Entry = tuple[str, str, Callable[[], None]]
+                yield Hit(
+                    score, matcher.highlight(name), run, text=name, help=_without_brackets(text)
+                )
 
 
 def _entry(command: Command, reason: str, keys: Keys, run: Callable[[], None]) -> Entry:
@@ -67,21 +69,21 @@ def _entry(command: Command, reason: str, keys: Keys, run: Callable[[], None]) -
     return f"{command.area}: {command.title}{key}", text, run
 
 
-def _escaped(name: str) -> str:
-    """Escape the brackets round a key, because the palette parses markup."""
+def _escape_brackets(name: str) -> str:
+    """Escape the brackets around a key, because the palette parses markup."""
     return name.replace("[", r"\[")
 
 
 _BRACKETS = str.maketrans("[]\\", "()/")
 
 
-def _harmless(text: str) -> str:
-    """Replace brackets: a reason may name a task, and the palette parses markup."""
+def _without_brackets(text: str) -> str:
+    """Replace brackets, because a reason may contain a task's text and the palette parses markup."""
     return flat(text).translate(_BRACKETS)
 
 
 class Palette(CommandPalette):
-    """Finds commands by name, or what the providers it is given know."""
+    """Finds commands, or other entries of given providers, by name."""
 
     def __init__(
         self,
@@ -94,48 +96,48 @@ class Palette(CommandPalette):
         )
 
     def compose(self) -> ComposeResult:
-        """Yield Textual's palette, then the keys."""
+        """Yield Textual's palette and a footer."""
         yield from super().compose()
         yield DialogFooter()
 
     def on_mount(self) -> None:
-        """Show the keys, and a plain sign: Textual's is a picture that many fonts lack."""
+        """Show the keys, and a slash instead of Textual's emoji, which many fonts lack."""
         self.query_one(SearchIcon).icon = "/"
         self.query_one(DialogFooter).keys = "up down move, enter choose, esc close"
 
 
 def open_palette(app: Host) -> None:
-    """Open the palette, unless it is open."""
+    """Open the palette, unless it is open already."""
     if not isinstance(app.screen, Palette):
         app.push_screen(Palette())
 
 
 class ThemeChoices(ThemeProvider):
-    """Textual's list of themes; the one that is chosen is kept in the settings."""
+    """Textual's list of themes; the chosen one is saved in the settings."""
 
     @property
     def commands(self) -> list[tuple[str, Callable[[], None]]]:
-        """The names of the themes, each with what chooses it."""
+        """The names of the themes, each with the callback that chooses it."""
         return [(name, partial(self._choose, name)) for name in sorted(self.app.available_themes)]
 
     def _choose(self, name: str) -> None:
         app = self.app
         assert isinstance(app, Host)
-        app.theme = app.kept_theme = name
-        do(app, _keep_theme(app, name), "theme")
+        app.theme = app.chosen_theme = name
+        do(app, _save_theme(app, name), "theme")
 
 
-async def _keep_theme(app: Host, name: str) -> None:
-    """Write the theme into the project's settings, for the next time."""
+async def _save_theme(app: Host, name: str) -> None:
+    """Write the theme to the project's settings."""
     from ralph_tui.engine.control.change_settings import change_setting
 
     root = app.launch.root
     kept = await attempt(app, lambda: change_setting(root, "screen.theme", name))
     if kept is not None:
-        stronger = f" {kept.stronger} is stronger." if kept.stronger else ""
-        app.say(f"The theme {name} is kept for this project.{stronger}")
+        stronger = f" {kept.stronger} overrides it." if kept.stronger else ""
+        app.show_message(f"Saved the theme {name} for this project.{stronger}")
 
 
 def open_theme_palette(app: Host) -> None:
-    """Open the palette on the themes."""
+    """Open the palette with the themes."""
     app.push_screen(Palette(providers=[ThemeChoices], placeholder="Search for themes"))

@@ -18,18 +18,18 @@ from ralph_tui.tui.terminal.private import bind
 
 @dataclass(frozen=True, slots=True)
 class ConfirmChoice:
-    """One answer: its key, its words, and what the dialog returns."""
+    """One answer: its key, its label, and the value that the dialog returns."""
 
     key: str
     label: str
     value: str
     danger: bool = False
     not_now: str = ""
-    """Why it cannot be chosen now."""
+    """Why it cannot be chosen now; empty if it can."""
 
 
 class Confirm(Dialog[str]):
-    """Returns the chosen value, or None for Escape, which is always the harmless answer."""
+    """Returns the chosen value, or None for Escape, which is always harmless."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k,left,h", "app.focus_previous", show=False),
@@ -37,7 +37,7 @@ class Confirm(Dialog[str]):
     ]
 
     KEYS = "enter choose, up down move, esc go back"
-    """Arrows only, because an answer may have j or k as its key."""
+    """Only arrows, because an answer may have j or k as its key."""
     WIDTH = "-small"
 
     def __init__(
@@ -48,14 +48,21 @@ class Confirm(Dialog[str]):
         *,
         moot: Callable[[], str] = str,
     ) -> None:
-        """Ask a question; title and question may hold hostile text. `moot` returns why there is nothing to ask any more."""
+        """Ask a question. Title and question may contain hostile text.
+
+        Args:
+            title: The dialog's title.
+            question: The question.
+            choices: The answers.
+            moot: Returns why the question no longer applies, or an empty string while it does.
+        """
         super().__init__()
         self._moot = moot
         self._title = flat(title)
         self._question = flat(question)
         self._choices = tuple(choices)
 
-    def framed(self) -> Iterable[Widget]:
+    def compose_frame(self) -> Iterable[Widget]:
         """Yield the question and the answers."""
         with Vertical(classes=f"dialog {self.WIDTH}") as frame:
             frame.border_title = Content(self._title)
@@ -73,25 +80,25 @@ class Confirm(Dialog[str]):
                 )
 
     def on_mount(self) -> None:
-        """Give each choice its key, and close when there is nothing to ask any more."""
-        # A choice with a key of its own takes it from the moves, which have the arrows, too.
+        """Bind the choices' keys, and close when the question no longer applies."""
+        # A choice's key overrides a movement key, since movement also has the arrows.
         keys = enumerate(choice.key for choice in self._choices)
         bind(self, [Binding(key, f"pick({number})", show=False) for number, key in keys])
         self.watch(self.app, "view", self._follow, init=True)
 
     def _follow(self) -> None:
         if why := self._moot():
-            self.app.say(why)
+            self.app.show_message(why)
             self.dismiss(None)
 
     def action_pick(self, number: int) -> None:
-        """Answer by a choice's own key."""
+        """Answer with a choice's key."""
         choice = self._choices[number]
         if choice.not_now:
-            self.app.say(choice.not_now)
+            self.app.show_message(choice.not_now)
         else:
             self.dismiss(choice.value)
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
-        """Answer by Enter or a click."""
+        """Answer with Enter or a click."""
         self.dismiss(event.button.id)

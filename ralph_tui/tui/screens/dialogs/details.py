@@ -13,7 +13,7 @@ from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.domain.sanitize import inert, one_line
 from ralph_tui.domain.view.loop_view import LoopView
-from ralph_tui.domain.view.run_history import TaskPast
+from ralph_tui.domain.view.run_history import TaskHistory
 from ralph_tui.present.sections.breaker_signals import breaker_parts
 from ralph_tui.present.sections.task_parts import task_parts
 from ralph_tui.present.text.diffs import Diff, read_diff
@@ -28,7 +28,7 @@ from ralph_tui.tui.widgets.diff_view import DiffView, diff_views
 
 
 class BreakerDetail(TextReader):
-    """Shows each signal of the breaker and how near its threshold is."""
+    """Shows each signal of the breaker and how near it is to its threshold."""
 
     def __init__(self, breaker: CircuitBreaker) -> None:
         """Show the breaker as it is now."""
@@ -48,13 +48,13 @@ class TaskDetail(TextReader):
     """Shows a task: description, criteria with receipts, dependencies both ways, reasons, attempts, notes."""
 
     def __init__(self, task: Task, view: LoopView, library: JournalLibrary) -> None:
-        """Show a task as the view has it; the past is read from the journal."""
+        """Show a task of the view; past attempts are read from the journal."""
         super().__init__()
         self._shown = task
         self._view = view
         self._library = library
-        self._past: TaskPast | None = None
-        self._trouble = ""
+        self._past: TaskHistory | None = None
+        self._error_text = ""
 
     def reader_title(self) -> str:
         """Return the task's id."""
@@ -63,38 +63,40 @@ class TaskDetail(TextReader):
     def blocks(self) -> list[Part]:
         """Return a block for each aspect."""
         parts = task_parts(self._shown, self._view, self._past, self.app.glyphs)
-        if self._trouble:
-            parts.append(Part("Attempts so far", [[Span(self._trouble, Tone.BAD)]]))
+        if self._error_text:
+            parts.append(Part("Attempts so far", [[Span(self._error_text, Tone.BAD)]]))
         return parts
 
     def on_mount(self) -> None:
-        """Follow the loop, and read the task's past."""
+        """Follow the view, and read the task's past attempts."""
         super().on_mount()
-        self.watch(self.app, "view", self._follow, init=True)  # it may have changed since Enter
-        self._look_back()
+        self.watch(
+            self.app, "view", self._follow, init=True
+        )  # the task may have changed since Enter
+        self._read_attempts()
 
     def _follow(self, view: LoopView) -> None:
-        """Show the task as it is now; a dropped one stays as it was."""
+        """Show the task as it is now; a dropped one as it was last."""
         ended = view.iterations != self._view.iterations
         self._view, self._shown = view, view.tasks.get(self._shown.id, self._shown)
         if ended:
-            self._look_back()
-        self.show_again()
+            self._read_attempts()
+        self.refresh_blocks()
 
-    def _look_back(self) -> None:
+    def _read_attempts(self) -> None:
         do(self, self._read(), "past", exclusive=True)
 
     async def _read(self) -> None:
         try:
             self._past = await asyncio.to_thread(self._library.task_past, self._shown.id)
-            self._trouble = ""
+            self._error_text = ""
         except RalphError as error:
-            self._past, self._trouble = None, one_line(str(error))
-        self.show_again()
+            self._past, self._error_text = None, one_line(str(error))
+        self.refresh_blocks()
 
 
 class ToolDetail(TextReader):
-    """Shows an entry's sections; text can be selected with the mouse or copied whole."""
+    """Shows the sections of an entry of the stream."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("v", "turn", show=False)]
 
@@ -106,16 +108,16 @@ class ToolDetail(TextReader):
 
     @property
     def has_diff(self) -> bool:
-        """Whether there is a diff."""
+        """Whether the entry has a diff."""
         return any(section.kind is SectionKind.DIFF for section in self._detail.sections)
 
     def reader_title(self) -> str:
-        """Return the tool and its name."""
+        """Return the entry's title."""
         return self._detail.title
 
-    def keys_said(self) -> str:
-        """Return the keys, with the one for diffs."""
-        keys, turn = super().keys_said(), "one column" if self._split else "side by side"
+    def footer_text(self) -> str:
+        """Return the keys, with the one that switches diffs."""
+        keys, turn = super().footer_text(), "one column" if self._split else "side by side"
         return f"v {turn}, {keys}" if self.has_diff else keys
 
     def parts(self) -> Iterable[ReaderPart]:
@@ -146,21 +148,21 @@ class ToolDetail(TextReader):
         return ReaderPart(Static(Content(text), classes=classes), rows)
 
     async def _color(self, diff: Diff) -> None:
-        """Color the diff in a thread, while the text can be read already."""
+        """Color the diff in a thread, while its text is already visible."""
         await asyncio.to_thread(diff.color)
         for view in self.query(DiffView):
-            view.fold_again()
+            view.rewrap()
 
     def action_turn(self) -> None:
         """Switch between one column and side by side."""
         if not self.has_diff:
-            self.app.say("There is no diff to turn.")
+            self.app.show_message("This entry has no diff.")
             return
         self._split = not self._split
         for shown in self.query(DiffView):
             shown.split = self._split
-        self.say_keys()
+        self.update_footer()
 
-    def copied(self) -> str:
+    def full_text(self) -> str:
         """Return every section."""
         return inert(self._detail.text)

@@ -1,16 +1,16 @@
-"""The base of all dialogs: a frame over the dashboard, Escape, search, copy, export, the focus kept inside.
+"""The base of all dialogs: a frame over the dashboard, with Escape, search, copy and export.
 
 Dialog
-├── framed()       a subclass's own
-└── #under         at the foot of the screen, over the dashboard's
-    ├── SearchLine while somebody searches
-    └── DialogFooter       what the dialog's keys do
+├── compose_frame()    the subclass's widgets
+└── #under             at the bottom of the screen, over the dashboard's footer
+    ├── SearchLine     during a search
+    └── DialogFooter   what the dialog's keys do
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import ClassVar, TypeVar
 
-from textual import events, getters
+from textual import events, getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -32,7 +32,7 @@ from ralph_tui.tui.widgets.search import Searchable, SearchLine
 
 
 def text_of(shown: Widget) -> str:
-    """Return all visible text from top to bottom, inert."""
+    """Return all visible text of a widget from top to bottom, inert."""
     return "\n".join(inert(text).rstrip() for text in _texts(shown))
 
 
@@ -56,11 +56,11 @@ def _texts(shown: Widget) -> Iterator[str]:
 Answer = TypeVar("Answer")
 
 SHARED = ("search", "copy", "share", "copy_all", "export")
-"""Commands of the dashboard that act on the dialog while it is open."""
+"""Commands of the dashboard that act on an open dialog instead."""
 
-TYPING = "enter keep the words, esc end the search"
-FOUND = "> < step, esc end the search"
-"""What keys do while somebody searches, and once the words are kept."""
+TYPING = "enter confirm, esc end search"
+FOUND = "> < step, esc end search"
+"""The footer while the words are typed, and once they are kept."""
 
 
 class Dialog(FrozenBackground[Answer]):
@@ -70,34 +70,34 @@ class Dialog(FrozenBackground[Answer]):
     STEM = "dialog"
     """The beginning of an export's file name."""
     KEYS = "esc close"
-    """What the dialog's keys do, the most important first; `{copy}` represents the person's key."""
+    """The footer, the most important key first; `{copy}` represents the person's key."""
 
     app = getters.app(Host)
 
-    foot = getters.query_one(DialogFooter)
+    footer = getters.query_one(DialogFooter)
 
     _line: SearchLine | None = None
     _pane: Searchable | None = None
 
-    def framed(self) -> Iterable[Widget]:
+    def compose_frame(self) -> Iterable[Widget]:
         """Yield the frame and its contents."""
         raise NotImplementedError
 
     def compose(self) -> ComposeResult:
         """Yield the frame, and the footer under it."""
-        yield from self.framed()
+        yield from self.compose_frame()
         with Vertical(id="under"):
             yield DialogFooter()
 
     def on_mount(self) -> None:
-        """Bind the person's keys that the dialog does not use itself."""
+        """Bind the shared commands to the person's keys, except keys that the dialog uses itself."""
         own = keys_bound(self)
         keys = ((key, name) for name in SHARED for key in self.app.keys_of(BY_NAME[name]))
         bind(self, [Binding(k, name, show=False) for k, name in keys if k not in own])
-        # Letters are a dialog's own, so a jump begins with the other keys.
+        # Letters belong to the dialog, so only other keys start a jump.
         jumps = (key for key in self.app.keys_of(BY_NAME["jump"]) if len(key) > 1)
         bind(self, [Binding(key, "app.invoke('jump')", show=False) for key in jumps])
-        self.say_keys()
+        self.update_footer()
 
     def action_leave(self) -> None:
         """Close the top layer: the search first, then the dialog."""
@@ -107,69 +107,82 @@ class Dialog(FrozenBackground[Answer]):
             self.action_cancel()
 
     def on_click(self, event: events.Click) -> None:
-        """Treat a click beside the frame as Escape."""
+        """Handle a click outside the frame."""
         if event.widget is self:
-            self.clicked_beside()
+            self.click_outside()
 
-    def clicked_beside(self) -> None:
-        """Close; drafts are kept."""
+    def click_outside(self) -> None:
+        """Close the dialog as Escape does, which keeps drafts."""
         self.action_leave()
 
     def action_cancel(self) -> None:
         """Close without an answer."""
         self.dismiss(None)
 
-    # Keys.
+    # Footer.
 
-    def keys_said(self) -> str:
+    def footer_text(self) -> str:
         """Return what the keys do now."""
         return self.app.keys.said(self.KEYS)
 
-    def say_keys(self) -> None:
-        """Show what the keys do now."""
+    def update_footer(self) -> None:
+        """Show what the keys do now, also in a text box or a search."""
         line = self._line
         if line is None or not line.display:
-            self.foot.keys = self.keys_said()
+            # A text box has its own; its class is not imported here, because that would slow down the start.
+            shown: Callable[[str], str] | None = getattr(self.focused, "footer_text", None)
+            self.footer.keys = shown(self.footer_text()) if shown else self.footer_text()
         elif line.has_focus_within:
-            self.foot.keys = TYPING
+            self.footer.keys = TYPING
         else:
-            self.foot.keys = f"{FOUND}, {self.keys_said()}"
+            self.footer.keys = f"{FOUND}, {self.footer_text()}"
+
+    def on_file_completion_turned(self) -> None:
+        """Update the footer when the list of files opens or closes."""
+        self.update_footer()
+
+    @on(TextArea.Changed)
+    @on(Input.Changed)
+    def _update_footer_on_edit(self) -> None:
+        self.update_footer()
 
     def on_screen_suspend(self) -> None:
-        """Hide the keys under another dialog, whose own may take fewer lines."""
+        """Hide the footer under another dialog, whose own may take fewer lines."""
         self.query_one("#under").visible = False
 
     def on_screen_resume(self) -> None:
-        """Show the keys again."""
+        """Show the footer again."""
         for under in self.query("#under"):
             under.visible = True
 
     def on_descendant_focus(self) -> None:
-        """Show the keys of what has the focus."""
-        self.say_keys()
+        """Update the footer for the focused widget."""
+        self.update_footer()
 
     # Copying.
 
-    def copied(self) -> str:
+    def full_text(self) -> str:
         """Return all text of the dialog."""
         return text_of(self.query_one(".dialog"))
 
     def action_copy(self) -> None:
-        """Copy the mouse selection, else what is chosen, else everything."""
-        self.app.copy_to_clipboard(self.app.marked() or self.chosen_text() or self.copied())
+        """Copy the mouse selection, or else the item under the cursor, or else everything."""
+        self.app.copy_to_clipboard(
+            self.app.mouse_selection() or self.chosen_text() or self.full_text()
+        )
 
     def action_copy_all(self) -> None:
         """Copy everything."""
-        self.app.copy_to_clipboard(self.copied())
+        self.app.copy_to_clipboard(self.full_text())
 
     def action_share(self) -> None:
         """Offer to copy or export everything."""
         do(self, self._share(), "share")
 
     async def _share(self) -> None:
-        from ralph_tui.tui.screens.dialogs.menu import ShareMenu  # its base is a dialog, too
+        from ralph_tui.tui.screens.dialogs.menu import ShareMenu  # a subclass of Dialog
 
-        chosen = await self.app.push_screen_wait(ShareMenu("Everything in this window."))
+        chosen = await self.app.push_screen_wait(ShareMenu("Copies or exports this dialog."))
         if chosen == "copy":
             self.action_copy()
         elif chosen == "copy_all":
@@ -178,28 +191,28 @@ class Dialog(FrozenBackground[Answer]):
             self.action_export()
 
     def chosen_text(self) -> str:
-        """Return what is under the cursor; empty where nothing is chosen."""
+        """Return the text under the cursor, or an empty string if nothing is selected."""
         return ""
 
     def action_export(self) -> None:
         """Export everything."""
-        do(self, save(self.app, self.STEM, self.copied()), "export")
+        do(self, save(self.app, self.STEM, self.full_text()), "export")
 
     # Searching.
 
-    def searched_in(self) -> Searchable | None:
-        """Return what can be searched; None where there are only a few words."""
+    def search_target(self) -> Searchable | None:
+        """Return the widget to search, or None if the dialog has only a few words."""
         return None
 
-    def keys_go_to(self, searched: Searchable) -> Widget:
-        """Return what gets the focus after a search."""
+    def focus_after_search(self, searched: Searchable) -> Widget:
+        """Return the widget that gets the focus after a search."""
         return searched
 
     async def action_search(self) -> None:
         """Open the search line."""
-        self._pane = self.searched_in()
+        self._pane = self.search_target()
         if self._pane is None:
-            self.app.say("There is nothing to search here.")
+            self.app.show_message("There is no text to search here.")
             return
         if self._line is None:
             self._line = SearchLine()
@@ -211,17 +224,17 @@ class Dialog(FrozenBackground[Answer]):
         if self._pane is not None and self._line is not None:
             self._pane.search(message.words)
             if not self._line.display:
-                self.keys_go_to(self._pane).focus()
+                self.focus_after_search(self._pane).focus()
 
     def on_search_line_kept(self) -> None:
-        """Focus what was found."""
+        """Focus the searched widget."""
         if self._pane is not None:
             self._pane.focus()
 
     def on_searched_found(self, message: Searchable.Found) -> None:
-        """Show which match of how many; close the line when the pane gave up the search."""
+        """Show the number of the match; close the search line if the widget ended the search."""
         if self._line is None:
             return
-        self._line.say(message.text)
+        self._line.show_message(message.text)
         if self._line.display and not message.pane.words and message.pane.has_focus:
             self._line.leave()

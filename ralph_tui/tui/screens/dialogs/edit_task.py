@@ -1,4 +1,4 @@
-"""A form of every field that a person may set: to edit a task, and to add one."""
+"""The form with every field that a person may set, to edit or add a task."""
 
 import re
 from collections.abc import Awaitable, Callable, Iterable
@@ -24,7 +24,7 @@ from ralph_tui.tui.widgets.dialog_frame import SCROLLS, DialogFrame
 
 
 class TypedFields(NamedTuple):
-    """The fields as they are typed."""
+    """The fields as typed."""
 
     description: str = ""
     criteria: str = ""
@@ -35,14 +35,14 @@ class TypedFields(NamedTuple):
 
 
 class FieldError(NamedTuple):
-    """A field that is wrong, and why."""
+    """A field with an invalid value, and the reason."""
 
     field: str
     why: str
 
 
-def typed_of(task: Task) -> TypedFields:
-    """Return the fields of a task as somebody would type them."""
+def fields_of(task: Task) -> TypedFields:
+    """Return the fields of a task as a person would type them."""
     return TypedFields(
         inert(task.description),
         "\n".join(_lines(task)),
@@ -54,7 +54,7 @@ def typed_of(task: Task) -> TypedFields:
 
 
 def _lines(task: Task) -> list[str]:
-    """Return the criteria as lines: commands and prose as they are."""
+    """Return the criteria as lines: commands or descriptions."""
     return [
         inert(runnable_command(c) or (c if isinstance(c, str) else c.description)).replace(
             "\n", " "
@@ -63,18 +63,20 @@ def _lines(task: Task) -> list[str]:
     ]
 
 
-def meant(before: TypedFields, now: TypedFields) -> TaskFields | FieldError:
-    """Return the changed fields, None for those that stay; or the first field that is wrong."""
+def parse_fields(before: TypedFields, now: TypedFields) -> TaskFields | FieldError:
+    """Return the changed fields (None for unchanged ones), or the first invalid field."""
     description = now.description.strip()
     if not description:
         return FieldError("description", "A task needs a description.")
     changed = {name for name in TypedFields._fields if getattr(now, name) != getattr(before, name)}
-    priority = _whole(now.priority)
+    priority = _integer(now.priority)
     if priority is None and (before.priority or now.priority.strip()):
-        return FieldError("priority", "A priority is a whole number; lower is sooner.")
+        return FieldError("priority", "The priority must be a whole number. Lower runs first.")
     tokens = _tokens(now.tokens)
     if tokens is None:
-        return FieldError("tokens", "Tokens are a whole number, such as 30000 or 30k, or nothing.")
+        return FieldError(
+            "tokens", "Tokens must be a whole number, such as 30000 or 30k, or empty."
+        )
     lines = tuple(line.strip() for line in now.criteria.splitlines() if line.strip())
     waits = tuple(part.strip() for part in now.dependencies.split(",") if part.strip())
     return TaskFields(
@@ -87,7 +89,7 @@ def meant(before: TypedFields, now: TypedFields) -> TaskFields | FieldError:
     )
 
 
-def _whole(text: str) -> int | None:
+def _integer(text: str) -> int | None:
     try:
         return int(text)
     except ValueError:
@@ -98,7 +100,7 @@ _TOKENS = re.compile(r"([0-9]{1,9})(k?)", re.ASCII | re.IGNORECASE)
 
 
 def _tokens(text: str) -> int | None:
-    """Return the number of tokens, 0 where nothing is typed, None for what is no number."""
+    """Return the number of tokens, 0 for an empty text, or None for an invalid one."""
     bare = re.sub(r"[\s,_]", "", text)
     if not bare:
         return 0
@@ -106,24 +108,24 @@ def _tokens(text: str) -> int | None:
     return int(found[1]) * (1000 if found[2] else 1) if found else None
 
 
-_IDS = "ids, commas between"
+_IDS = "IDs, separated by commas"
 _LINES = (
-    (("dependencies", "Waits for", _IDS),),
+    (("dependencies", "Depends on", _IDS),),
     (
         ("priority", "Priority", "last"),
         ("tokens", "Tokens", "no estimate"),
         ("model", "Model", "as configured"),
     ),
 )
-"""The short fields by line: name, label, and what an empty one means."""
+"""The one-line fields by row: name, label, and the meaning of an empty one."""
 
 
 Save = Callable[[TaskFields], Awaitable[Task | str]]
-"""Saves the fields; returns the task as it is then, or why it cannot be saved."""
+"""Saves the fields; returns the saved task, or why it cannot be saved."""
 
 
 class TaskForm(Dialog[Task | None]):
-    """Returns the saved task; stays open while it is refused. `typed` keeps what was typed, also after Escape."""
+    """Returns the saved task; stays open on an error. After closing, `typed` has the typed fields."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s,ctrl+enter", "save", show=False, priority=True),
@@ -133,7 +135,7 @@ class TaskForm(Dialog[Task | None]):
 
     KEYS = "ctrl+s save, tab next field, esc keep the draft"
     FIXED = ""
-    """Fields that cannot be changed here, and why."""
+    """Which field cannot be changed here, and why."""
 
     description = getters.query_one("#description", TextArea)
     criteria = getters.query_one("#criteria", TextArea)
@@ -141,7 +143,7 @@ class TaskForm(Dialog[Task | None]):
     def __init__(
         self, heading: str, before: TypedFields, save: Save, typed: TypedFields | None = None
     ) -> None:
-        """Edit the fields `before`; `typed` is what was typed already."""
+        """Edit the fields `before`; `typed` are the fields typed earlier."""
         super().__init__()
         self._heading = heading
         self._write = save
@@ -150,8 +152,8 @@ class TaskForm(Dialog[Task | None]):
         self.before = before
         self.typed = typed or before
 
-    def framed(self) -> Iterable[Widget]:
-        """Yield two editors and the short fields."""
+    def compose_frame(self) -> Iterable[Widget]:
+        """Yield two editors and the one-line fields."""
         blinks = self.app.animation_level == "full"
         with DialogFrame(classes="dialog -medium -editing") as frame:
             frame.border_title = Content(flat(self._heading))
@@ -176,32 +178,32 @@ class TaskForm(Dialog[Task | None]):
             yield Static(id="wrong")
 
     def on_mount(self) -> None:
-        """Focus the field."""
+        """Focus the description."""
         self.description.focus()
 
     def on_input_changed(self) -> None:
-        """Check what is typed."""
+        """Check the fields."""
         self._check()
 
     def on_text_area_changed(self) -> None:
-        """Do the same."""
+        """Check the fields."""
         self._check()
 
     def _check(self) -> None:
-        """Show what is wrong in the fields that were touched."""
+        """Show the first error, if its field was changed."""
         now = self._now()
         if now == self._refused:
-            return  # a field tells late what was refused already
-        found = meant(self.before, now)
+            return  # a late change event for fields that were refused already
+        found = parse_fields(self.before, now)
         if isinstance(found, FieldError) and getattr(now, found.field) != getattr(
             self.before, found.field
         ):
-            self._refuse(found.why)
+            self._show_error(found.why)
         else:
             self.query_one("#wrong").display = False
 
     def on_input_submitted(self) -> None:
-        """Go to the next field, or save."""
+        """Go to the next field."""
         self.focus_next()
 
     def _now(self) -> TypedFields:
@@ -211,43 +213,43 @@ class TaskForm(Dialog[Task | None]):
         return TypedFields(self.description.text, self.criteria.text)._replace(**lines)
 
     def action_cancel(self) -> None:
-        """Keep what was typed, and close."""
+        """Keep the typed fields, and close."""
         self.typed = self._now()
         super().action_cancel()
 
     def action_save(self) -> None:
-        """Save, after the fields have handled the keys typed just before."""
+        """Save once the fields have handled the keys typed before."""
         save: Callable[[], object] = self._save
         for field in self.query("TextArea, Input").results(Widget):
             save = partial(field.call_later, save)
         save()
 
     def _save(self) -> None:
-        """Save the fields; show an error in the form, because a toast would cover the fields."""
+        """Save the fields, or show an error in the form, where it covers none of them."""
         self.typed = self._now()
-        found = meant(self.before, self.typed)
+        found = parse_fields(self.before, self.typed)
         if self._writing:
             return
         if isinstance(found, FieldError):
-            self._refuse(found.why)
+            self._show_error(found.why)
             self.query_one(f"#{found.field}").focus()
         elif found == TaskFields():
             self.dismiss(None)
         else:
             self._writing = True
-            do(self, self._written(found), "save")
+            do(self, self._save_fields(found), "save")
 
-    async def _written(self, fields: TaskFields) -> None:
+    async def _save_fields(self, fields: TaskFields) -> None:
         try:
             made = await self._write(fields)
         finally:
             self._writing = False
         if isinstance(made, str):
-            self._refuse(made)
+            self._show_error(made)
         else:
             self.dismiss(made)
 
-    def _refuse(self, why: str) -> None:
+    def _show_error(self, why: str) -> None:
         self._refused = self._now()
         self.query_one("#wrong", Static).update(Content(flat(why)))
         self.query_one("#wrong").display = True
@@ -256,11 +258,11 @@ class TaskForm(Dialog[Task | None]):
 class EditTask(TaskForm):
     """Edits a task."""
 
-    FIXED = "the ID cannot change: other tasks depend on it"
+    FIXED = "The ID cannot be changed."
 
     def __init__(self, task: Task, save: Save, typed: TypedFields | None = None) -> None:
-        """Edit this task; `typed` is what was typed before."""
-        super().__init__(f"edit {task.id}", typed_of(task), save, typed)
+        """Edit this task; `typed` are the fields typed earlier."""
+        super().__init__(f"Edit {task.id}", fields_of(task), save, typed)
 
 
 class AddTask(TaskForm):
@@ -269,5 +271,5 @@ class AddTask(TaskForm):
     KEYS = "ctrl+s add, tab next field, esc keep the draft"
 
     def __init__(self, save: Save, typed: TypedFields | None = None) -> None:
-        """Begin with what was typed before."""
-        super().__init__("add a task", TypedFields(), save, typed)
+        """Start with the fields typed earlier."""
+        super().__init__("Add a task", TypedFields(), save, typed)

@@ -1,4 +1,4 @@
-"""Shows every key, and what the signs mean."""
+"""Shows every key and the meaning of the glyphs."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,6 +14,7 @@ from ralph_tui.tui.screens.dialogs.text_reader import ReaderPart, TextReader
 from ralph_tui.tui.widgets.styled import StyledLines, WrappedText
 
 KEYS_WIDTH = 15
+"""Cells of the column with keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +35,17 @@ class KeyTable(WrappedText):
         self._rows = rows
 
     def lines_at(self, width: int) -> Iterable[Line]:
-        """Every row, with its text beside its keys; a reason that rows share is above the first of them."""
+        """Yield each row, with the text beside its keys; a shared reason is shown once, above its rows."""
         reason = ""
         for row in self._rows:
             if row.not_now and row.not_now != reason:
-                yield from ([Span(text)] for text in wrap(f"Not now: {row.not_now}", width))
+                yield from ([Span(text)] for text in wrap(f"Unavailable: {row.not_now}", width))
             reason = row.not_now
             yield from _lines(row, width - KEYS_WIDTH)
 
 
 def _lines(row: KeyRow, width: int) -> list[Line]:
-    """Return a row's lines, dimmed where its command cannot be used now."""
+    """Return a row's lines, dimmed if its command cannot be used now."""
     texts = wrap(row.text, width)
     keys = [row.keys, *[""] * (len(texts) - 1)]
     key_tone, tone = (Tone.MUTED, Tone.MUTED) if row.not_now else (Tone.ACCENT, Tone.TEXT)
@@ -54,26 +55,26 @@ def _lines(row: KeyRow, width: int) -> list[Line]:
     ]
 
 
-MINUTE = (
+INTRODUCTION = (
     (
         "the loop",
-        "Works one task at a time, each try in a fresh context; done is what its checks say.",
+        "Works on one task at a time, each attempt in a fresh context. Its checks decide when it is done.",
     ),
-    ("leaving", "Loses nothing: what the loop knows is in .ralph/, and `ralph` shows it again."),
-    ("{tasks} tasks", "The plan: what is ready, what waits for what, what is done."),
+    ("quitting", "Loses nothing: the loop's state is in .ralph/. Run `ralph` to return."),
+    ("{tasks} tasks", "The plan: ready, waiting and completed tasks."),
     (
         "{activity} activity",
-        "What the agent does, a line for each step; {detail} shows all of one.",
+        "What the agent does, one line per step. Press {detail} to open a step.",
     ),
-    ("{status} status", "How full the context is, what it costs, what breaker and gate say."),
+    ("{status} status", "Context, cost, breaker and gate."),
     (
         "{iterations} {history} {memory} {why} {settings}",
         "The pages: iterations, history, memory, why, settings.",
     ),
-    ("{answer}", "What to press when the header says that it waits for you."),
+    ("{answer}", "Answer when the header asks for you."),
     ("{pause} {inject} {stop}", "Pause, guide, stop."),
 )
-"""The introduction above the keys: what the screen shows and how to move."""
+"""The introduction, which names the parts of the screen."""
 
 
 class HelpDialog(TextReader):
@@ -86,34 +87,34 @@ class HelpDialog(TextReader):
         return "help"
 
     def parts(self) -> Iterable[ReaderPart]:
-        """Yield a block per area, then moving, then the signs."""
+        """Yield a block per area, then the glyphs."""
         for title, rows in self._areas():
             yield ReaderPart(_title(title))
             yield ReaderPart(KeyTable(rows, classes="section"), len(rows))
         signs = self._signs()
-        yield ReaderPart(_title("Signs"))
+        yield ReaderPart(_title("Symbols"))
         yield ReaderPart(StyledLines(signs, classes="section"), len(signs))
 
     def _areas(self) -> list[tuple[str, list[KeyRow]]]:
-        """Return the keys by area, those of the open page first."""
+        """Return the keys by area, starting with those of the open page."""
         screens = reversed(self.app.screen_stack)
         page = next((screen for screen in screens if isinstance(screen, CommandScreen)), None)
         commands = page.page_commands if page else ()
         own = [self._row(c, page.not_now(c.name)) for c in commands if page]
         here = [(f"On this page: {page.NAME}", own)] if page else []
-        now, areas = self.app.situation(), dict[str, list[KeyRow]]()
+        now, areas = self.app.command_context(), dict[str, list[KeyRow]]()
         for command in COMMANDS:
             areas.setdefault(command.area, []).append(self._row(command, command.disabled(now)))
         areas["Moving"] = [KeyRow(keys, f"{text}.") for keys, text in MOVES]
         rows = [*here, *areas.items()]
         shown = [(title, _by_reason(of)) for title, of in rows]
-        shown.insert(len(here), ("In a minute", self._minute()))
+        shown.insert(len(here), ("In one minute", self._introduction()))
         return shown
 
-    def _minute(self) -> list[KeyRow]:
+    def _introduction(self) -> list[KeyRow]:
         """Return the introduction."""
         said = self.app.keys.said
-        return [KeyRow(said(keys), said(text)) for keys, text in MINUTE]
+        return [KeyRow(said(keys), said(text)) for keys, text in INTRODUCTION]
 
     def _row(self, command: Command, not_now: str) -> KeyRow:
         own = self.app.keys_of(command)
@@ -128,12 +129,12 @@ class HelpDialog(TextReader):
             (g.current, Tone.ACCENT, "in progress"),
             (g.waiting, Tone.MUTED, "waiting for another task"),
             (g.denied, Tone.WARN, "denied by the guard, or blocked"),
-            (g.retry, Tone.WARN, "asked again, or rewritten by the guard"),
+            (g.retry, Tone.WARN, "retried, or rewritten by the guard"),
             (g.handoff, Tone.INFO, "handed off to a fresh context"),
         )
         return [[Span(f"{glyph}  ", tone), Span(text)] for glyph, tone, text in meanings]
 
-    def copied(self) -> str:
+    def full_text(self) -> str:
         """Return the keys as text."""
         return "\n\n".join(
             "\n".join([title, *(f"{row.keys}  {row.text}" for row in rows)])
@@ -142,7 +143,7 @@ class HelpDialog(TextReader):
 
 
 def _by_reason(rows: Sequence[KeyRow]) -> list[KeyRow]:
-    """Put what can be used now first, then what cannot, by the reason, so that each is said once."""
+    """Sort the rows: usable commands first, the others grouped by reason, so that each reason is shown once."""
     order = list(dict.fromkeys(["", *(row.not_now for row in rows)]))
     return sorted(rows, key=lambda row: order.index(row.not_now))
 

@@ -6,31 +6,29 @@ from ralph_tui.tui.screens.dialogs.preview import PreviewDialog
 from ralph_tui.tui.screens.dialogs.text_input import ValueDialog
 
 MOST_ROWS = 1_000
-"""Tasks of each kind that are listed; nobody reads more of them."""
+"""Maximum number of tasks of each kind that are listed."""
 
 
 class ImportFileDialog(ValueDialog):
     """Asks which file to import."""
 
-    KEYS = "enter look at it, esc leave"
+    KEYS = "enter preview, esc cancel"
 
     def __init__(self, hint: str, value: str) -> None:
-        """Begin with the likeliest file."""
-        super().__init__("import a plan", hint, value)
+        """Start with the likeliest file."""
+        super().__init__("Import a plan", hint, value)
 
 
 class ImportDialog(PreviewDialog):
     """Shows what an import would change."""
 
-    KEYS = (
-        "ctrl+y import, esc leave the plan as it is; {search} search, {copy} copy, {share} export"
-    )
+    KEYS = "ctrl+y import, esc cancel; {search} search, {copy} copy, {share} export"
     STEM = "import"
 
     def __init__(self, preview: ImportPreview) -> None:
         """Show this preview."""
         super().__init__(
-            f"import {import_heading(preview)}",
+            f"Import {import_heading(preview)}",
             import_parts(preview, MOST_ROWS),
             does_something=preview.changes_plan,
         )

@@ -1,4 +1,4 @@
-"""Puts letters over the screen: press one to go there."""
+"""Shows a letter at each place on the screen; pressing a letter jumps there."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -26,14 +26,14 @@ LETTERS = f"asdfghjklqwertyuiopzxcvbnm{ascii_uppercase}{digits}"
 
 
 class Target(NamedTuple):
-    """A place on the screen, and what going there does."""
+    """A place on the screen, and the function that goes there."""
 
     at: Offset
     go: Callable[[], object]
 
 
 def labels(count: int) -> list[str]:
-    """Return so many labels of the same length, so that none begins another."""
+    """Return `count` labels of equal length, so that none is a prefix of another."""
     length = 1
     while len(LETTERS) ** length < count:
         length += 1
@@ -41,7 +41,7 @@ def labels(count: int) -> list[str]:
 
 
 def targets(screen: Screen[object]) -> list[Target]:
-    """Return the targets of a screen, rows of the focused pane first; one per cell."""
+    """Return the targets of a screen, starting with rows of the focused pane; at most one per cell."""
     found: dict[Offset, Target] = {}
     for target in (*_rows(screen.focused), *_panes(screen), *_links(screen)):
         found.setdefault(target.at, target)
@@ -58,12 +58,12 @@ def _panes(screen: Screen[object]) -> Iterator[Target]:
 def _rows(focused: Widget | None) -> Iterator[Target]:
     if isinstance(focused, RowList):
         left, top = focused.content_region.offset
-        for y, key in focused.keys_in_sight():
+        for y, key in focused.visible_keys():
             yield Target(Offset(left, top + y), partial(focused.move_cursor, key))
 
 
 def _links(screen: Screen[object]) -> Iterator[Target]:
-    """Yield links; those of the footer are keys already."""
+    """Yield the links, except those of footers, which have keys already."""
     for line in screen.query(LinkLine):
         if line.display and line.can_jump and line.region.area:
             for at, name in line.places():
@@ -92,10 +92,10 @@ class Jump(FrozenBackground[int | None]):
 
     def on_mount(self) -> None:
         """Show what letters do."""
-        self.query_one(DialogFooter).keys = "press a letter to go there; any other key closes this"
+        self.query_one(DialogFooter).keys = "Press a letter to jump, any other key to cancel"
 
     def on_key(self, event: events.Key) -> None:
-        """Narrow the choice by a letter."""
+        """Narrow the labels down by a letter."""
         event.stop()
         event.prevent_default()
         self._typed += event.character or "\0"

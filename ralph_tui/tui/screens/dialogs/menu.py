@@ -1,4 +1,4 @@
-"""Menus: what can be done with a task, and with what is shown. Each entry has its own letter."""
+"""Menus of what can be done with a task or with the shown text. Each entry has its own letter."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ from ralph_tui.tui.commands.registry import BY_NAME
 from ralph_tui.tui.screens.dialogs.confirm import Confirm, ConfirmChoice
 
 DETAILS = "details"
-"""The entry that shows the task; the others are commands."""
+"""The entry that shows the task; all others are commands."""
 
 TASK_LETTERS = {
     "edit": "e",
@@ -23,14 +23,14 @@ TASK_LETTERS = {
     "undo": "u",
     "drop": "D",
 }
-"""The commands about a task, in the order of the menu, with their letters there."""
+"""The commands in the task menu, in order, with their letters."""
 
 SHARE_LETTERS = {"copy": "y", "copy_all": "Y", "export": "E"}
-"""What can be done with a text, with the letters of the menu."""
+"""The commands in the share menu, with their letters."""
 
 
 class Menu(Confirm):
-    """Offers commands; one that is not available is dimmed, with the reason beside it."""
+    """Offers commands; unavailable ones are dimmed, with the reason beside them."""
 
     KEYS = "enter choose, up down move, esc close"
     WIDTH = "-medium"
@@ -51,10 +51,10 @@ def _entries(task: Task, now: CommandContext) -> Iterable[ConfirmChoice]:
     for name, letter in TASK_LETTERS.items():
         command: Command = BY_NAME[name]
         label = labels.get(name, command.title.removesuffix(" task"))
-        # A row has no room for what to do about it, and the title names the task.
+        # A row has no room for the advice in a reason, and the title already names the task.
         reason = (
             command.disabled(now)
-            .partition("; ")[0]
+            .partition(". ")[0]
             .replace(f"Task {task.id} ", "It ", 1)
             .rstrip(".")
         )
@@ -69,6 +69,6 @@ class ShareMenu(Menu):
         choices = (
             ConfirmChoice(SHARE_LETTERS["copy"], "Copy the selection", "copy"),
             ConfirmChoice(SHARE_LETTERS["copy_all"], "Copy everything", "copy_all"),
-            ConfirmChoice(SHARE_LETTERS["export"], "Write to a file in .ralph/exports", "export"),
+            ConfirmChoice(SHARE_LETTERS["export"], "Save to a file in .ralph/exports", "export"),
         )
-        super().__init__("copy or export", what, choices)
+        super().__init__("Copy or export", what, choices)

@@ -1,4 +1,4 @@
-"""Asks for permission for one call: shows it, and takes once, for this session, or no with a reason."""
+"""Asks for permission for one tool call: once, for this session, or denied with a reason."""
 
 from collections.abc import Iterable, MutableMapping, Sequence
 from typing import ClassVar
@@ -39,7 +39,7 @@ class PermissionDialog(AutoDialog[tuple[Reply, ...] | None]):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 - as Textual declares it
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "accept", show=False),
-        # The list of answers has these keys too, and nothing to turn over.
+        # The list of answers also binds these keys, but has nothing to scroll.
         Binding("pagedown", "turn(1)", show=False, priority=True),
         Binding("pageup", "turn(-1)", show=False, priority=True),
         Binding("ctrl+d", "turn(1)", show=False, priority=True),
@@ -58,75 +58,79 @@ class PermissionDialog(AutoDialog[tuple[Reply, ...] | None]):
         drafts: MutableMapping[str, Draft],
         context: Sequence[str] = (),
     ) -> None:
-        """Ask the one question of `batch`; `drafts` keeps a reason, also when this is closed."""
+        """Ask the single question of `batch`; `drafts` keeps a typed reason after closing."""
         super().__init__()
         self._asked = batch[0]
         self._drafts = drafts
-        self._said_before = context
+        self._context_lines = context
 
     @property
     def _draft(self) -> Draft:
         return self._drafts.get(self._asked.id, NOTHING)
 
-    def framed(self) -> Iterable[Widget]:
+    def compose_frame(self) -> Iterable[Widget]:
         """Yield the context, the call, the answers and the reason."""
         with DialogFrame(classes="dialog -large -permission") as frame:
-            self.head(frame, flat(permission_title(self._asked)), flat(who_asks(self._asked)))
-            if self._said_before:
-                yield ContextExcerpt(self._said_before, rows=2)
+            self.set_title(frame, flat(permission_title(self._asked)), flat(who_asks(self._asked)))
+            if self._context_lines:
+                yield ContextExcerpt(self._context_lines, rows=2)
             with ScrollText(id="call", classes=SCROLLS):
                 if self._asked.permission is not None:
-                    yield from _bodies(permission_sections(self._asked.permission))
+                    yield from _call_widgets(permission_sections(self._asked.permission))
             yield Blocks(id="answers")
-            yield FreeTextInput("Why not? The agent reads it; it may stay empty", REASON)
+            yield FreeTextInput("Reason for the agent (optional)", REASON)
 
     def on_mount(self) -> None:
-        """Show the answers, and follow answers from elsewhere."""
+        """Show the answers, and close when the question is answered elsewhere."""
         self.choices.focus()
         self._show()
+        self.watch(self.call, "show_vertical_scrollbar", self.update_footer, init=False)
         self.watch(self.app, "view", self._follow, init=True)
 
     def _show(self) -> None:
         blocks = permission_blocks(self._asked.question, self._draft)
         self.choices.show_blocks(blocks)
-        self.say_keys()
+        self.update_footer()
 
-    def keys_said(self) -> str:
-        """Return the keys of the answers, or of the reason while it is typed."""
-        return _WHY if self.words.writing else self.app.keys.said(_KEYS)
+    def footer_text(self) -> str:
+        """Return the keys of the answers, or of the reason while one is typed."""
+        if self.words.writing:
+            return _REASON_KEYS
+        scrolls = "ctrl+d ctrl+u scroll, " if self.call.show_vertical_scrollbar else ""
+        return self.app.keys.said(f"1-3 enter decide, {scrolls}{_OTHER_KEYS}")
 
     def _follow(self, view: LoopView) -> None:
         """Close when somebody else answers or the session ends."""
         if all(asked.id != self._asked.id for asked in view.questions):
-            self.settled(view)
+            self.close_answered(view)
 
-    def searched_in(self) -> ScrollText:
-        """Return the call, which may be long."""
+    def search_target(self) -> ScrollText:
+        """Return the tool call, which may be long."""
         return self.call
 
-    def keys_go_to(self, searched: Searchable) -> Widget:
+    def focus_after_search(self, searched: Searchable) -> Widget:
         """Return the answers."""
         del searched
         return self.choices
 
-    def copied(self) -> str:
-        """Return who asks for what, and why."""
-        return f"{flat(permission_title(self._asked))}\n\n{super().copied()}"
+    def full_text(self) -> str:
+        """Return the title and the text of the dialog."""
+        return f"{flat(permission_title(self._asked))}\n\n{super().full_text()}"
 
-    # What the person does.
+    # Answering.
 
     def on_row_list_opened(self) -> None:
         """Treat a double click as Enter."""
-        if self.awake:
+        if self.accepts_keys:
             self.action_accept()
 
     def action_pick(self, number: int) -> None:
-        """Answer by a digit; a denial asks for the reason first."""
+        """Answer with a digit; a denial asks for the reason first."""
         self.choices.move_cursor(number - 1)
         self._take(number - 1)
 
     def action_accept(self) -> None:
-        """Take the answer under the cursor; from the call, focus the answers first."""
+        """Send the answer under the cursor, or focus the answers if they are not focused."""
         if not self.choices.has_focus:
             self.choices.focus()
             return
@@ -136,7 +140,7 @@ class PermissionDialog(AutoDialog[tuple[Reply, ...] | None]):
     def _take(self, key: int) -> None:
         option = self._asked.question.options[key]
         if option.reasoned:
-            self._ask_why()
+            self._ask_reason()
         else:
             self._send(Answer(labels=(option.label,), by="screen"))
 
@@ -146,9 +150,9 @@ class PermissionDialog(AutoDialog[tuple[Reply, ...] | None]):
             y=pages * max(1, self.call.size.height // 2), animate=False, force=True, immediate=True
         )
 
-    def _ask_why(self) -> None:
+    def _ask_reason(self) -> None:
         self.words.begin(self._draft.other)
-        self.say_keys()
+        self.update_footer()
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Keep what is typed."""
@@ -174,7 +178,7 @@ class PermissionDialog(AutoDialog[tuple[Reply, ...] | None]):
             self.dismiss(None)
 
 
-def _bodies(sections: Iterable[Section]) -> Iterable[Widget]:
+def _call_widgets(sections: Iterable[Section]) -> Iterable[Widget]:
     for section in sections:
         yield Static(Content(inert(section.title)), classes="section-title")
         text, classes = inert(section.body).expandtabs(4), f"section -{section.kind}"
@@ -186,5 +190,5 @@ def _bodies(sections: Iterable[Section]) -> Iterable[Widget]:
         yield Static(Content(last), classes=classes)
 
 
-_KEYS = "1-3 enter decide, ctrl+d ctrl+u scroll, esc later, {search} search; {copy} copy, {share} export"
-_WHY = "enter deny, esc back to the answers"
+_OTHER_KEYS = "esc later, {search} search; {copy} copy, {share} export"
+_REASON_KEYS = "enter deny, esc back to the answers"

@@ -1,4 +1,4 @@
-"""Shows the plan to read and change: for approval, and at any time."""
+"""Shows the plan to read and change, for approval or at any time."""
 
 from collections.abc import Iterable
 
@@ -15,7 +15,7 @@ from ralph_tui.present.board.plan_graph import graph_blocks
 from ralph_tui.present.sections.approval_parts import plan_blocks
 from ralph_tui.present.text.parts import Part
 from ralph_tui.tui.commands.registry import BY_NAME
-from ralph_tui.tui.host.widget_host import Host, Picking
+from ralph_tui.tui.host.widget_host import Host, TaskPicker
 from ralph_tui.tui.screens.dialogs.approval import ApprovalDialog
 from ralph_tui.tui.screens.dialogs.dialog import Dialog
 from ralph_tui.tui.terminal.private import bind
@@ -24,7 +24,7 @@ from ralph_tui.tui.widgets.text_view import TextView
 
 
 class PlanText(TextView):
-    """The plan as graph or list; its cursor stays on the same task."""
+    """The plan as a graph or a list; the cursor stays on the same task."""
 
     tasks = Tasks()
     is_graph = False
@@ -42,7 +42,7 @@ class PlanText(TextView):
         else:
             self.show_blocks(plan_blocks(tasks, self.app.glyphs))
 
-    def turn(self) -> None:
+    def toggle_graph(self) -> None:
         """Switch between graph and list."""
         self.is_graph = not self.is_graph
         self.show_plan(self.tasks)
@@ -54,14 +54,14 @@ class PlanText(TextView):
 
 
 CHANGES = ("detail", "edit", "add", "split", "drop", "sooner", "later", "hold", "model")
-"""Commands about the plan; those about a task act on the one under the cursor."""
+"""Commands that change the plan; those for a task act on the one under the cursor."""
 
 
 _CHANGE = "{detail} task menu, {add} add, {sooner} {later} move"
 
 
-class PlanEditing(Picking):
-    """What both screens share: the plan, and the keys that change it."""
+class PlanEditing(TaskPicker):
+    """The plan and the keys that change it, shared by both screens."""
 
     app = getters.app(Host)
     plan = getters.query_one(PlanText)
@@ -90,7 +90,7 @@ class PlanEditing(Picking):
         )
 
     def change_keys(self) -> str:
-        """Return the keys that change the plan, in words."""
+        """Return the footer text of the keys that change the plan."""
         turn = "list" if self.plan.is_graph else "graph"
         return f"v {turn}, {self.app.keys.said(_CHANGE)}"
 
@@ -99,32 +99,32 @@ class PlanEditing(Picking):
         self.app.action_invoke("detail")
 
     def action_change(self, name: str) -> None:
-        """Pass a command on to the app."""
+        """Pass a command to the app."""
         self.app.action_invoke(name)
 
 
 class PlanApproval(ApprovalDialog, PlanEditing):
-    """Asks for approval of the plan, which can be changed first."""
+    """Asks for approval of the plan, which can be changed before."""
 
     BINDINGS = [Binding("v", "turn", show=False)]  # noqa: RUF012 - as Textual declares it
 
-    def keys_said(self) -> str:
-        """Return the keys: the verdict, then the changes."""
+    def footer_text(self) -> str:
+        """Return the keys of the verdict, then those of the changes."""
         yes, no = self.verdicts
         more = self.app.keys.said("{search} search, {copy} copy, {share} export")
         return f"ctrl+y {yes}, ctrl+r {no}, esc later, {self.change_keys()}; {more}"
 
-    def material(self) -> PlanText:
+    def content_view(self) -> PlanText:
         """Return the plan."""
         return PlanText(id="approved").add_class(SCROLLS)
 
     def on_mount(self) -> None:
-        """Bind the changes; the dialog's own keys come first."""
+        """Bind the changes, except to the dialog's own keys."""
         self.bind_changes(("ctrl+y", "ctrl+r", "v", "escape"))
 
     def show_parts(self, parts: list[Part]) -> None:
         """Show the plan as it is now."""
-        del parts  # the view has it
+        del parts  # the view has the plan
         self._show()
 
     def _show(self) -> None:
@@ -132,20 +132,20 @@ class PlanApproval(ApprovalDialog, PlanEditing):
         self.plan.show_plan(tasks)
         for summary in self.query(".summary").results(Static):
             summary.update(Content(plan_size(tasks.values())))
-        self.say_keys()
+        self.update_footer()
 
     def follow(self, view: LoopView) -> None:
-        """Show changes of the plan at once, whoever makes them."""
+        """Show every change of the plan at once."""
         super().follow(view)
         if self.is_attached and view.tasks is not self.plan.tasks:
             self._show()
 
     def action_turn(self) -> None:
         """Switch between list and graph."""
-        self.plan.turn()
+        self.plan.toggle_graph()
         self._show()
 
-    def copied(self) -> str:
+    def full_text(self) -> str:
         """Return the plan as it is shown."""
         return self.plan.text()
 
@@ -161,12 +161,12 @@ class PlanReview(Dialog[None], PlanEditing):
         Binding("ctrl+r", "change('replan')", show=False),
     ]
 
-    def keys_said(self) -> str:
-        """Return the keys: the changes, then the rest."""
+    def footer_text(self) -> str:
+        """Return the keys of the changes, then the others."""
         more = self.app.keys.said("{search} search, {copy} copy, {share} export")
         return f"esc close, {self.change_keys()}, ctrl+r request changes; {more}"
 
-    def framed(self) -> Iterable[Widget]:
+    def compose_frame(self) -> Iterable[Widget]:
         """Yield the plan in a frame."""
         with DialogFrame(classes="dialog -large -approval") as frame:
             frame.border_title = Content("plan")
@@ -184,21 +184,21 @@ class PlanReview(Dialog[None], PlanEditing):
             return
         if view.tasks is not self.plan.tasks or not self.plan.row_count():
             self.plan.show_plan(view.tasks)
-        self.say_keys()
+        self.update_footer()
 
     def action_turn(self) -> None:
         """Switch between list and graph."""
-        self.plan.turn()
+        self.plan.toggle_graph()
         self._show(self.app.view)
 
-    def searched_in(self) -> PlanText:
+    def search_target(self) -> PlanText:
         """Return the plan."""
         return self.plan
 
     def chosen_text(self) -> str:
-        """The task under the cursor."""
+        """Return the task under the cursor."""
         return self.plan.chosen_text()
 
-    def copied(self) -> str:
+    def full_text(self) -> str:
         """Return the plan as it is shown."""
         return self.plan.text()

@@ -1,4 +1,4 @@
-"""Shows what a change would do, as a table that scrolls and can be searched, and asks whether to do it."""
+"""Shows what a change would do, as a table that can be scrolled and searched, and asks whether to make it."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -20,7 +20,7 @@ from ralph_tui.tui.widgets.text_view import TextView
 
 
 class PreviewDialog(Dialog[bool]):
-    """Returns true when the person wants the change."""
+    """Returns True if the person accepts the change."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+y", "decide(True)", show=False),
@@ -31,42 +31,42 @@ class PreviewDialog(Dialog[bool]):
     text = getters.query_one(TextView)
 
     def __init__(self, title: str, parts: list[Part], *, does_something: bool = True) -> None:
-        """Show these parts; both may hold hostile text.
+        """Show these parts, which may contain hostile text, as may the title.
 
         Args:
-            title: What is about to be done.
-            parts: What it would change.
-            does_something: Whether there is anything to agree to.
+            title: The change.
+            parts: What the change would do.
+            does_something: Whether the change would do anything.
         """
         super().__init__()
         self._title = title
         self._parts = parts
         self._does_something = does_something
 
-    def framed(self) -> Iterable[Widget]:
+    def compose_frame(self) -> Iterable[Widget]:
         """Yield the table."""
         with DialogFrame(classes="dialog -large -approval") as frame:
             frame.border_title = Content(flat(self._title))
             yield TextView(id="approved").add_class(SCROLLS)
 
     def on_mount(self) -> None:
-        """Show the table from its beginning."""
+        """Focus and show the table."""
         self.text.focus()
         self.text.show_blocks(parts_blocks(self._parts))
 
-    def keys_said(self) -> str:
-        """Return the keys; where there is nothing to do, none of them does it."""
+    def footer_text(self) -> str:
+        """Return the keys, without accepting if the change would do nothing."""
         return self.app.keys.said(self.KEYS if self._does_something else self.NOTHING)
 
-    def action_decide(self, wanted: bool) -> None:  # noqa: FBT001 - an action takes its arguments by place
-        """Return the answer."""
+    def action_decide(self, wanted: bool) -> None:  # noqa: FBT001 - actions take positional arguments
+        """Close with the answer."""
         self.dismiss(wanted and self._does_something)
 
-    def searched_in(self) -> TextView:
+    def search_target(self) -> TextView:
         """Return the table."""
         return self.text
 
-    def copied(self) -> str:
+    def full_text(self) -> str:
         """Return the whole preview."""
         return parts_text(self._parts)
 
@@ -74,36 +74,34 @@ class PreviewDialog(Dialog[bool]):
 class UndoDialog(PreviewDialog):
     """Shows what an undo would change."""
 
-    KEYS = (
-        "ctrl+y undo, esc leave everything as it is; {search} search, {copy} copy, {share} export"
-    )
+    KEYS = "ctrl+y undo, esc cancel; {search} search, {copy} copy, {share} export"
     STEM = "undo"
 
 
 MOST_FILES = 1_000
-"""Files of an undo that are listed; nobody reads more of them."""
+"""Maximum number of files of an undo that are listed."""
 
 
 async def undo_work(app: Host, wanted: str, title: str) -> None:
-    """Show what an undo of a task or an iteration would change, and do it if the person agrees.
+    """Preview what undoing a task or an iteration would change, and undo it if the person agrees.
 
     Args:
         app: The app.
         wanted: The task's id, or the iteration's number.
-        title: What the dialog calls it.
+        title: The name of the task or iteration in the dialog.
     """
     from ralph_tui.present.sections.undo_parts import (  # not before the first paint
         undo_parts,
-        undone_told,
+        undone_text,
     )
 
     controls = app.launch.controls
     preview = await attempt(app, partial(controls.undo_preview, wanted))
     if preview is None:
         return
-    dialog = UndoDialog(f"undo {one_line(title, 60)}", undo_parts(preview, MOST_FILES))
+    dialog = UndoDialog(f"Undo {one_line(title, 60)}", undo_parts(preview, MOST_FILES))
     if not await app.push_screen_wait(dialog):
         return
     undone = await attempt(app, partial(controls.undo, preview))
     if undone is not None:
-        app.say(undone_told(undone))
+        app.show_message(undone_text(undone))

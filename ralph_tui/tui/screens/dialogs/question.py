@@ -47,25 +47,25 @@ class FreeTextInput(WritingLine):
     app = getters.app(Host)
 
     def __init__(self, placeholder: str, kind: str) -> None:
-        """Show what it is for while it is empty; recall texts of this kind."""
+        """Start empty; `kind` is the kind of texts that `up` recalls."""
         super().__init__(placeholder, "words", kind)
         self._kind = kind
         self.cursor_blink = self.app.animation_level == "full"
 
     @property
     def writing(self) -> bool:
-        """Whether the person types in it."""
+        """Whether the field is in use."""
         return self.display
 
     def begin(self, text: str) -> None:
-        """Continue a text at its end."""
+        """Show the field with a text, and the cursor at its end."""
         self.value = text
         self.display = True
         self.focus()
         self.cursor_position = len(text)
 
     def keep(self) -> None:
-        """Keep the text, which is sent now, to be recalled later."""
+        """Save the text, which is being sent, so that it can be recalled."""
         keep_text(self.app, self._kind, self.value)
 
     def end(self) -> None:
@@ -74,10 +74,10 @@ class FreeTextInput(WritingLine):
 
 
 class ContextExcerpt(StyledWidget):
-    """Shows the last rows of what the model said just before a question."""
+    """Shows the last rows of the model's text before a question."""
 
     def __init__(self, texts: Sequence[str], rows: int) -> None:
-        """Show the last of these lines."""
+        """Show at most `rows` rows of these texts, the last ones."""
         super().__init__(classes="context")
         self._texts = texts
         self._most = rows
@@ -95,7 +95,7 @@ class ContextExcerpt(StyledWidget):
         return len(self._rows(width))
 
     def render(self) -> Content:
-        """Draw the lines muted."""
+        """Return the rows, muted."""
         rows = self._rows(self.content_size.width)
         return self.content([[Span(text, Tone.MUTED)] for text in rows])
 
@@ -106,10 +106,10 @@ class QuestionTabs(LinkLine):
     GAP = ""
 
     class Wanted(Message):
-        """A tab was clicked."""
+        """Posted when a tab was clicked."""
 
         def __init__(self, at: int) -> None:
-            """Say which question is wanted; the review is the last."""
+            """Create the message for a question's index; the review comes after the last."""
             super().__init__()
             self.at = at
 
@@ -124,12 +124,12 @@ class QuestionTabs(LinkLine):
         self.refresh()
 
     def links(self, width: int) -> Sequence[tuple[str, Line]]:
-        """Return the tabs; what does not fit is cut."""
+        """Return the tabs; the line is cut at the edge."""
         del width
         return [(str(at), tab) for at, tab in enumerate(self._tabs)]
 
     def follow(self, name: str) -> None:
-        """Ask for a tab."""
+        """Post that a tab was clicked."""
         self.post_message(self.Wanted(int(name)))
 
 
@@ -137,6 +137,7 @@ Reply = tuple[str, Answer]
 """A question's id and its answer."""
 
 MAX_PREVIEW = 20_000
+"""Maximum number of characters of an option's preview."""
 
 
 class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
@@ -161,41 +162,43 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
         drafts: MutableMapping[str, Draft],
         context: Sequence[str] = (),
     ) -> None:
-        """Ask `batch`; `drafts` keeps what is marked, also when the dialog is closed."""
+        """Ask the questions of `batch`; `drafts` keeps the answers so far after closing."""
         super().__init__()
         self._batch = list(batch)
         self._drafts = drafts
-        self._said_before = context
+        self._context_lines = context
         self._at = next((i for i, q in enumerate(batch) if not self._draft(q).is_given), len(batch))
 
-    def framed(self) -> Iterable[Widget]:
-        """Yield the context, the tabs, the options with their preview, the free text."""
+    def compose_frame(self) -> Iterable[Widget]:
+        """Yield the context, the tabs, the options with their preview, and the free text."""
         with DialogFrame(classes="dialog -large -asking") as frame:
             who = flat(who_asks(self._batch[0]))
-            self.head(frame, who, who)
-            if self._said_before:
-                yield ContextExcerpt(self._said_before, rows=3)
+            self.set_title(frame, who, who)
+            if self._context_lines:
+                yield ContextExcerpt(self._context_lines, rows=3)
             yield QuestionTabs()
             with Container(id="choosing", classes=SCROLLS):
                 yield TextView(id="choices")
                 with VerticalScroll(id="preview", can_focus=False):
                     yield Static(id="preview-text", markup=False)
-            yield FreeTextInput("In your own words; enter keeps them", ANSWER)
+            yield FreeTextInput("Type your answer, then press enter", ANSWER)
 
     def on_mount(self) -> None:
-        """Show the first question without an answer, else the review, and follow answers from elsewhere."""
+        """Show the first unanswered question or the review, and follow answers given elsewhere."""
         self._go_to(self._at)
-        self.watch(self.app, "view", self._follow, init=True)  # it may be answered by now
+        self.watch(
+            self.app, "view", self._follow, init=True
+        )  # the questions may have been answered by now
 
-    def searched_in(self) -> TextView:
+    def search_target(self) -> TextView:
         """Return the question and its options."""
         return self.choices
 
-    # What is shown.
+    # Showing.
 
     @property
     def _now(self) -> AskedQuestion | None:
-        """The question that is shown; None on the review."""
+        """The shown question, or None on the review."""
         return self._batch[self._at] if self._at < len(self._batch) else None
 
     def _draft(self, asked: AskedQuestion) -> Draft:
@@ -212,9 +215,9 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
         else:
             blocks = question_blocks(asked.question, self._draft(asked), glyphs)
         self.choices.show_blocks(blocks, cursor)
-        self.say_keys()
+        self.update_footer()
 
-    def keys_said(self) -> str:
+    def footer_text(self) -> str:
         """Return the keys of the options, of the review, or of the free text."""
         if self.words.writing:
             return WRITING
@@ -223,8 +226,8 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
         return self.app.keys.said(keys_of_question(asked.question, alone=len(self._batch) == 1))
 
     def on_blocks_highlighted(self, event: Blocks.Highlighted) -> None:
-        """Show the preview of the option under the cursor, and what Enter does."""
-        self.say_keys()
+        """Show the preview of the option under the cursor, and update the footer."""
+        self.update_footer()
         asked = self._now
         if asked is None or not isinstance(event.key, int):
             return
@@ -233,11 +236,11 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
         self.query_one("#preview-text", Static).update(Content(inert(head(text, MAX_PREVIEW))))
 
     def _follow(self, view: LoopView) -> None:
-        """Drop questions that were answered elsewhere; close when none is left."""
+        """Drop questions that were answered elsewhere; close if none is left."""
         batch = self._batch[0].batch
         still = [asked for asked in view.questions if asked.batch == batch]
         if not still:
-            self.settled(view)
+            self.close_answered(view)
         elif [q.id for q in still] != [q.id for q in self._batch]:
             now = self._now
             self._batch = still
@@ -247,32 +250,32 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
             self._stop_writing()
             self._show()
 
-    # What the person does.
+    # Answering.
 
     def on_question_tabs_wanted(self, event: QuestionTabs.Wanted) -> None:
         """Go to the question whose tab was clicked."""
-        if self.awake:
+        if self.accepts_keys:
             self._go_to(event.at)
 
     def on_row_list_clicked(self, event: RowList.Clicked) -> None:
-        """Mark an option of a multiple choice by a click."""
-        if self.awake and self._marks(event.key):
+        """Mark an option of a multiple choice with a click."""
+        if self.accepts_keys and self._is_markable(event.key):
             self.action_mark()
 
     def on_row_list_opened(self, event: RowList.Opened) -> None:
-        """Treat a double click as Enter, unless its first click has marked."""
-        if self.awake and not self._marks(event.key):
+        """Treat a double click as Enter, unless its first click marked an option."""
+        if self.accepts_keys and not self._is_markable(event.key):
             self.action_accept()
 
-    def _marks(self, key: Key) -> bool:
-        """Return whether a key is an option that can be marked beside others."""
+    def _is_markable(self, key: Key) -> bool:
+        """Return whether a key is an option of a multiple choice."""
         asked = self._now
         if asked is None or not asked.question.multi_select or not isinstance(key, int):
             return False
         return key <= len(asked.question.options)
 
     def action_pick(self, number: int) -> None:
-        """Choose by a digit; in a multiple choice, mark."""
+        """Choose an option with a digit, or mark it in a multiple choice."""
         if self.choices.row_of(number - 1) is None:
             return
         self.choices.move_cursor(number - 1)
@@ -297,7 +300,7 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
             self.action_accept()
 
     def action_accept(self) -> None:
-        """Take what is under the cursor, and go to the next question."""
+        """Take the option under the cursor, and go to the next question."""
         asked, key = self._now, self.choices.cursor
         if not isinstance(key, int):
             return
@@ -306,7 +309,7 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
             return
         options, draft = len(asked.question.options), self._draft(asked)
         written = asked.question.multi_select and draft.uses_other
-        if key == options and not written:  # what is written is changed with space; enter continues
+        if key == options and not written:  # space edits a written text; enter continues
             self._write(draft.other)
             return
         if key > options:
@@ -314,7 +317,7 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
         elif not asked.question.multi_select:
             self._drafts[asked.id] = draft.choosing(key)
         elif not draft.marked and not draft.uses_other:
-            self.app.say("Mark at least one with space, or decline.")
+            self.app.show_message("Mark at least one option with space, or decline.")
             return
         self.action_page(1)
 
@@ -323,7 +326,7 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
         if key != SEND:
             self._go_to(key)
         elif missing:
-            self.app.say("This one has no answer yet; it can be declined.")
+            self.app.show_message("This question has no answer yet. Answer or decline it.")
             self._go_to(missing[0])
         else:
             drafts = ((asked, self._draft(asked)) for asked in self._batch)
@@ -340,12 +343,12 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
         marked = min(self._draft(asked).marked, default=0) if asked else SEND
         self._show(marked)
 
-    # One's own words.
+    # Free text.
 
     def _write(self, text: str) -> None:
-        self.preview.display = False  # of words there is none, and the question needs the room
+        self.preview.display = False  # free text has no preview, and the question needs the room
         self.words.begin(text)
-        self.say_keys()
+        self.update_footer()
 
     def _stop_writing(self) -> None:
         self.words.end()
@@ -359,12 +362,12 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
             self._drafts[asked.id] = self._draft(asked).writing(event.value, multi=multi)
 
     def on_input_submitted(self) -> None:
-        """Take the free text as the answer, or as a part of it."""
+        """Take the free text as the answer or, in a multiple choice, as one of the answers."""
         asked = self._now
         if asked is None:
             return
         if not self._draft(asked).uses_other:
-            self.app.say("Write something first, or press esc to go back to the options.")
+            self.app.show_message("Type an answer first, or press esc to go back to the options.")
             return
         self.words.keep()
         if asked.question.multi_select:
@@ -374,7 +377,7 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
             self.action_page(1)
 
     def action_cancel(self) -> None:
-        """Leave the free text first, then the dialog; what is marked stays."""
+        """Leave the free text, or else close the dialog; marked options are kept."""
         if self.words.writing:
             self._stop_writing()
             self._show()

@@ -1,7 +1,7 @@
-"""Asks what should be different: a box to write in, beside the text that it is about.
+"""Asks for changes in a text box beside the rejected text.
 
-A comment on a line quotes the line in the box, so that the model reads what it is about and the person can
-change or delete it like any text.
+A comment on a line quotes the line in the box, so that the model sees what the comment refers to, and the person can
+edit or delete the quote like any text.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,38 +21,41 @@ from ralph_tui.tui.screens.dialogs.text_input import TextDialog, editor
 from ralph_tui.tui.widgets.dialog_frame import SCROLLS, DialogFrame
 from ralph_tui.tui.widgets.text_view import TextView
 
+_NOUNS = {ApprovalKind.VALIDATION: "result"}
+"""What is rejected, where the name of the kind does not say so."""
+
 QUOTE = "> "
-"""Begins a quoted line, as in mail and in Markdown."""
+"""Starts a quoted line, as in mail and Markdown."""
 
 
 class RequestChangesDialog(TextDialog):
-    """Asks why specs, plan or result are rejected; shows them, and takes comments on their lines."""
+    """Asks why the specs, the plan or the result is rejected; shows the text and takes comments on its lines."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 - as Textual declares it
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "comment", show=False)]
     KIND = CHANGES
-    HINT = "The model gets these words and works on them next."
-    EMPTY = "A rejection needs a reason; esc goes back."
-    KEYS = "ctrl+s send back, esc keep the draft"
-    BESIDE = "ctrl+s send back, tab comment on lines, esc keep the draft"
-    ON_TEXT = "enter comment on the line, tab to the box, ctrl+s send back, esc keep the draft"
+    HINT = "The model receives this feedback next."
+    EMPTY = "Describe the changes first, or press esc to go back."
+    KEYS = "ctrl+s send, esc keep the draft"
+    BESIDE = "ctrl+s send, tab comment on lines, esc keep the draft"
+    ON_TEXT = "enter comment on the line, tab to the text box, ctrl+s send, esc keep the draft"
 
     def __init__(self, kind: ApprovalKind, draft: str, about: Sequence[LineBlock] = ()) -> None:
         """Ask about the specs, the plan or the result.
 
         Args:
             kind: What is rejected.
-            draft: What was typed before.
-            about: The text that is rejected.
+            draft: The text typed earlier.
+            about: The rejected text.
         """
         super().__init__(draft)
-        self.HEADING = f"{kind}: what should be different?"
+        self.HEADING = f"Request changes to the {_NOUNS.get(kind, kind)}"
         self._lines = [(_quote(block, line), line) for block in about for line in block.lines]
-        """Each line, after how it is quoted; empty for a line with no words."""
+        """Each line with its quote, which is empty for a line without words."""
         self._quoted: frozenset[str] = frozenset()
 
-    def framed(self) -> Iterable[Widget]:
-        """Yield the text and the box beside it, or below it where the terminal is narrow."""
+    def compose_frame(self) -> Iterable[Widget]:
+        """Yield the text and the box beside it, or below it in a narrow terminal."""
         with DialogFrame(classes="dialog -large -changes") as frame:
             frame.border_title = Content(self.HEADING)
             with Container(id="beside", classes=SCROLLS):
@@ -63,11 +66,11 @@ class RequestChangesDialog(TextDialog):
             yield Static(Content(self.HINT), classes="hint")
 
     def on_mount(self) -> None:
-        """Show the text; the box has the focus."""
+        """Show the text."""
         self._show_lines()
 
-    def keys_said(self) -> str:
-        """Return what the keys do in the box, or on the text."""
+    def footer_text(self) -> str:
+        """Return the keys of the box or of the text, whichever has the focus."""
         if not self._lines:
             return self.app.keys.said(self.KEYS)
         if self._text is not None and self._text.has_focus:
@@ -79,7 +82,7 @@ class RequestChangesDialog(TextDialog):
         return next(iter(self.query("#about").results(TextView)), None)
 
     def _show_lines(self) -> None:
-        """Show the text again, with the lines that are quoted in color."""
+        """Show the text, with the quoted lines in color."""
         if (text := self._text) is None:
             return
         blocks = []
@@ -88,12 +91,8 @@ class RequestChangesDialog(TextDialog):
             blocks.append(LineBlock(number if quote else None, [shown]))
         text.show_blocks(blocks, text.cursor)
 
-    def on_descendant_focus(self) -> None:
-        """Say what the keys do where the focus is now."""
-        self.say_keys()
-
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
-        """Mark the lines that are quoted now."""
+        """Update which lines are shown as quoted."""
         rows = event.text_area.text.splitlines()
         quoted = frozenset(row for row in rows if row.startswith(QUOTE))
         if quoted != self._quoted:
@@ -105,7 +104,7 @@ class RequestChangesDialog(TextDialog):
         self.action_comment()
 
     def action_comment(self) -> None:
-        """Quote the line under the cursor at the end of the box, and write below it."""
+        """Append the line under the cursor to the box as a quote, and focus the box."""
         text = self._text
         if text is None or not isinstance(text.cursor, int):
             return
@@ -117,8 +116,8 @@ class RequestChangesDialog(TextDialog):
 
 
 def _quote(block: LineBlock, line: Line) -> str:
-    """Return how a line is quoted: with the task it belongs to, and without signs before its words."""
-    said = plain(line).strip()
-    words = said[2:].lstrip() if said[1:2] == " " and not said[0].isalnum() else said
+    """Return a line as a quote, with the task it belongs to and without the glyph before its words."""
+    text = plain(line).strip()
+    words = text[2:].lstrip() if text[1:2] == " " and not text[0].isalnum() else text
     task = f"{block.key}: " if isinstance(block.key, str) and block.key not in words else ""
     return f"{QUOTE}{task}{words}" if words else ""

@@ -10,52 +10,52 @@ from ralph_tui.tui.host.workers import do
 from ralph_tui.tui.screens.dialogs.text_input import TextDialog
 
 Refused = str
-"""Why the split was refused; empty when it was done."""
+"""Why the split was refused; empty if it was done."""
 
 
 class SplitTask(TextDialog):
-    """Returns the typed parts; stays open, with the reason, while they are refused."""
+    """Returns the typed parts; stays open and shows the reason if they are refused."""
 
     HINT = (
-        "One part per line: a new task for each, in this order. The first waits for what the "
-        "task waited for, the last keeps its criteria."
+        "One new task per line, in this order. The first inherits the dependencies of the task, "
+        "the last its criteria."
     )
     KEYS = "ctrl+s split, esc keep the draft"
-    EMPTY = "Write one part per line first, or press esc to leave."
+    EMPTY = "Enter one task per line first, or press esc to close."
 
     def __init__(
         self, task_id: str, draft: str, write: Callable[[Sequence[str]], Awaitable[Refused]]
     ) -> None:
         """Split this task with `write`."""
         super().__init__(draft)
-        self.HEADING = flat(f"split {task_id}")
+        self.HEADING = flat(f"Split {task_id}")
         self._write = write
         self._writing = False
 
     def on_mount(self) -> None:
-        """Add a place for errors inside the dialog; a toast would cover what was typed."""
+        """Add a line for errors, because a toast would cover the text."""
         self.query_one(".dialog").mount(Static(id="wrong"), before=".hint")
 
     def _send(self) -> None:
         text = self.query_one(TextArea).text
         parts = [line.strip() for line in text.splitlines() if line.strip()]
         if not parts:
-            self._refuse(self.EMPTY)
+            self._show_error(self.EMPTY)
         elif not self._writing:
             self._writing = True
-            do(self, self._written(parts), "split")
+            do(self, self._split(parts), "split")
 
-    async def _written(self, parts: Sequence[str]) -> None:
+    async def _split(self, parts: Sequence[str]) -> None:
         try:
             why = await self._write(parts)
         finally:
             self._writing = False
         if why:
-            self._refuse(why)
+            self._show_error(why)
         else:
             self.dismiss("\n".join(parts))
 
-    def _refuse(self, why: str) -> None:
+    def _show_error(self, why: str) -> None:
         wrong = self.query_one("#wrong", Static)
         wrong.update(Content(flat(why)))
         wrong.display = True

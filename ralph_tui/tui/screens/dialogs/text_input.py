@@ -1,4 +1,4 @@
-"""Dialogs to type in: guidance, a reason, a request, a value."""
+"""Dialogs with text input: guidance, feedback, a request, a value."""
 
 from collections.abc import Iterable
 from typing import ClassVar
@@ -18,7 +18,7 @@ from ralph_tui.tui.widgets.text_recall import keep_text
 
 
 class TextDialog(Dialog[str]):
-    """Returns a text of many lines; after Escape, `draft` has what was typed."""
+    """Returns a multi-line text; after Escape, `draft` has the typed text."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s,ctrl+enter", "send", "Send", show=False, priority=True)
@@ -29,14 +29,14 @@ class TextDialog(Dialog[str]):
     EMPTY = ""
     MAY_BE_EMPTY = False
     KIND = ""
-    """Of the texts that `up` recalls; without one nothing is kept."""
+    """The kind of texts that `up` recalls; without one, texts are not saved."""
 
     def __init__(self, draft: str = "") -> None:
-        """Begin with what was typed before."""
+        """Start with the text typed earlier."""
         super().__init__()
         self.draft = draft
 
-    def framed(self) -> Iterable[Widget]:
+    def compose_frame(self) -> Iterable[Widget]:
         """Yield an editor and a hint."""
         with Vertical(classes="dialog -medium") as frame:
             frame.border_title = Content(self.HEADING)
@@ -59,7 +59,7 @@ class TextDialog(Dialog[str]):
         return super().dismiss(result)
 
     def action_send(self) -> None:
-        """Send, after the editor has handled the keys typed just before."""
+        """Send once the editor has handled the keys typed before."""
         self.query_one(TextArea).call_later(self._send)
 
     def _send(self) -> None:
@@ -67,17 +67,17 @@ class TextDialog(Dialog[str]):
         if text or self.MAY_BE_EMPTY:
             self.dismiss(text)
         else:
-            self.app.say(self.EMPTY)
+            self.app.show_message(self.EMPTY)
 
 
 def editor(text: str, name: str, kind: str = "", *, blinks: bool) -> WritingBox:
-    """Return a plain editor.
+    """Return a multi-line text box.
 
     Args:
-        text: What is in it.
-        name: Its id.
-        kind: Of the texts it recalls; empty for none.
-        blinks: Whether the cursor does.
+        text: The text in the box.
+        name: The widget's id.
+        kind: The kind of texts that `up` recalls; empty for none.
+        blinks: Whether the cursor blinks.
     """
     area = WritingBox(text, name, kind)
     area.cursor_blink = blinks
@@ -85,96 +85,98 @@ def editor(text: str, name: str, kind: str = "", *, blinks: bool) -> WritingBox:
 
 
 class GuidanceDialog(TextDialog):
-    """Asks for guidance; `now` says whether it is for the agent at work or for the next iteration."""
+    """Asks for guidance; afterwards, `now` is whether to send it to the running agent or the next iteration."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+n", "send_now", "Send now", show=False, priority=True)
     ]
     HEADING = "guidance"
     KIND = GUIDANCE
-    HINT = "Sent to the next iteration, once, or to the agent now, with its next tool result."
-    EMPTY = "Write some guidance first, or press esc to leave."
+    HINT = "The next iteration receives it once. Sent now, the agent receives it with its next tool result."
+    EMPTY = "Type your guidance first, or press esc to close."
 
     def __init__(self, draft: str = "", *, runs: bool = True) -> None:
-        """Begin with what was typed before.
+        """Start with a draft.
 
         Args:
-            draft: What was typed before.
-            runs: Whether an agent could get it now.
+            draft: The text typed earlier.
+            runs: Whether a running agent can receive it.
         """
         super().__init__(draft)
         self.now = False
         self._runs = runs
 
-    def keys_said(self) -> str:
-        """Return the keys; without a loop only the next iteration can get it."""
+    def footer_text(self) -> str:
+        """Return the keys, with sending now only while a loop runs."""
         now = ", ctrl+n send now" if self._runs else ""
         return f"ctrl+s send to the next iteration{now}, esc keep the draft"
 
     def action_send_now(self) -> None:
-        """Send to the agent at work."""
+        """Send to the running agent."""
         if not self._runs:
-            self.app.say("No loop is running, so only the next iteration can get it: ctrl+s.")
+            self.app.show_message(
+                "No loop is running. Press ctrl+s to send it to the next iteration."
+            )
             return
         self.now = True
         self.action_send()
 
 
 class UrgentGuidanceDialog(GuidanceDialog):
-    """Asks for guidance for the agent at work."""
+    """Asks for guidance to send to the running agent."""
 
-    HEADING = "guidance for the agent now"
-    HINT = "The agent gets it with its next tool result, or the next iteration does."
+    HEADING = "guidance for the running agent"
+    HINT = "The agent receives it with its next tool result. If none follows, the next iteration receives it."
 
-    def keys_said(self) -> str:
+    def footer_text(self) -> str:
         """Return the keys."""
         return self.app.keys.said("ctrl+s send now, esc keep the draft")
 
     def action_send(self) -> None:
-        """Send to the agent at work."""
+        """Send to the running agent."""
         self.now = True
         super().action_send()
 
 
 class ReplanDialog(TextDialog):
-    """Asks for feedback for a new plan; no feedback is an answer, too."""
+    """Asks for feedback for a new plan, which may be empty."""
 
-    HEADING = "plan again: what should be different?"
+    HEADING = "Replan: what should change?"
     KIND = CHANGES
     HINT = (
-        "The open tasks are replaced; what is complete stays, and the plan before is kept in "
-        ".ralph/session_history. Without a word it is made again from the specs. You approve it first."
+        "Open tasks are replaced, and completed ones stay. The old plan is archived in .ralph/session_history. "
+        "Without feedback, ralph replans from the specs. You approve the new plan first."
     )
-    KEYS = "ctrl+s plan again, esc keep the draft"
+    KEYS = "ctrl+s replan, esc keep the draft"
     MAY_BE_EMPTY = True
 
 
 class RequestDialog(TextDialog):
     """Asks what to build."""
 
-    HEADING = "What shall Ralph build?"
+    HEADING = "What should Ralph build?"
     KIND = REQUEST
     HINT = (
-        "Ralph asks what is unclear, writes specs and a plan for you to approve, builds it task by "
-        "task and checks the result. Nothing is spent before you send."
+        "Ralph asks about anything unclear, writes specs and a plan for your approval, builds task by "
+        "task and verifies the result. Nothing is spent until you send this."
     )
     KEYS = "ctrl+s start, esc keep the draft"
-    EMPTY = "Say what to build first, or press esc to leave."
+    EMPTY = "Describe what to build first, or press esc to close."
 
 
 class ValueDialog(Dialog[str | None]):
-    """Returns a value of one line."""
+    """Returns a one-line value."""
 
-    KEYS = "enter keep, esc leave it as it is"
+    KEYS = "enter save, esc cancel"
 
     def __init__(self, title: str, hint: str, value: str) -> None:
-        """Begin with the current value."""
+        """Start with the current value."""
         super().__init__()
         self._title = title
         self._hint = hint
         self._value = value
 
-    def framed(self) -> Iterable[Widget]:
+    def compose_frame(self) -> Iterable[Widget]:
         """Yield the value and a hint."""
         with Vertical(classes="dialog -medium") as frame:
             frame.border_title = Content(flat(self._title))

@@ -1,6 +1,6 @@
 """A frame with text to read, scroll, search and copy: the base of details and help.
 
-What is visible is there at once; the rest of a long text is added in pieces, between which keys are handled.
+The visible part of a long text is mounted at once; the rest is added in pieces, between which keys are handled.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +19,7 @@ from ralph_tui.tui.widgets.styled import WrappedText
 
 
 class ReaderPart(NamedTuple):
-    """A text, and the least number of its rows."""
+    """A text widget, and its minimum number of rows."""
 
     text: Widget
     rows: int = 1
@@ -29,7 +29,7 @@ _INDENT = Span("  ")
 
 
 class PartsText(WrappedText):
-    """Blocks under their titles; long lines wrap."""
+    """Titled blocks; long lines wrap."""
 
     def __init__(self, parts: Sequence[Part]) -> None:
         """Show these blocks."""
@@ -40,10 +40,10 @@ class PartsText(WrappedText):
         """Show other blocks, unless they are the same."""
         if parts != self._parts:
             self._parts = parts
-            self.fold_again()
+            self.rewrap()
 
     def lines_at(self, width: int) -> Iterable[Line]:
-        """Yield the blocks at this width."""
+        """Yield the lines of all blocks, each at most `width` cells wide."""
         for at, part in enumerate(self._parts):
             if at:
                 yield []
@@ -53,7 +53,7 @@ class PartsText(WrappedText):
 
 
 class TextReader(Dialog[None]):
-    """A frame of titled blocks, or of other widgets; a subclass says which."""
+    """A frame of titled blocks, or of other widgets that a subclass yields."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j", "scroll('down')", show=False),
@@ -64,75 +64,82 @@ class TextReader(Dialog[None]):
         Binding("ctrl+u", "scroll('page_up')", show=False),
         Binding("q,enter", "cancel", show=False),
     ]
-    KEYS = "esc close, {search} search, {copy} copy, {share} export; j k scroll"
+    KEYS = "esc close, {search} search, {copy} copy, {share} export"
     STEM = "detail"
 
     _rest: Iterator[ReaderPart] = iter(())
-    """Texts that are still to be added."""
+    """Texts that are not mounted yet."""
 
     def reader_title(self) -> str:
-        """Return the frame's title; it may hold hostile text."""
+        """Return the frame's title, which may contain hostile text."""
         raise NotImplementedError
 
     def blocks(self) -> list[Part]:
-        """Return what there is to read, where it is titled blocks."""
+        """Return the titled blocks to show, if `parts` is not overridden."""
         return []
 
     def parts(self) -> Iterable[ReaderPart]:
-        """Make what is in the frame, from top to bottom; each is asked for when it is its turn."""
+        """Yield the contents of the frame from top to bottom; consumed lazily."""
         yield ReaderPart(PartsText(self.blocks()))
 
-    def framed(self) -> Iterable[Widget]:
+    def compose_frame(self) -> Iterable[Widget]:
         """Yield the frame."""
         with ScrollText(classes="dialog -large", id="reader") as frame:
             frame.border_title = Content(flat(self.reader_title()))
             self._rest = iter(self.parts())
-            yield from self._in_sight()
+            yield from self._visible_parts()
 
-    def _in_sight(self) -> Iterable[Widget]:
+    def _visible_parts(self) -> Iterable[Widget]:
         left = self.app.size.height
         while left > 0 and (shown := next(self._rest, None)) is not None:
             left -= shown.rows
             yield shown.text
 
     def on_mount(self) -> None:
-        """Focus the frame, so that arrow keys scroll, and add the rest."""
-        self.query_one("#reader").focus()
-        self.call_after_refresh(self._go_on)
+        """Focus the frame, so that arrow keys scroll, and start to add the rest."""
+        reader = self.search_target()
+        reader.focus()
+        self.watch(reader, "show_vertical_scrollbar", self.update_footer, init=False)
+        self.call_after_refresh(self._add_next)
 
-    async def _go_on(self) -> None:
+    def footer_text(self) -> str:
+        """Return the keys, including those that scroll if the text does not fit."""
+        scrolls = "; j k scroll" if self.search_target().show_vertical_scrollbar else ""
+        return f"{super().footer_text()}{scrolls}"
+
+    async def _add_next(self) -> None:
         if self.is_attached and await self._add(1):
-            self.call_after_refresh(self._go_on)
+            self.call_after_refresh(self._add_next)
 
     async def _add(self, most: int | None) -> bool:
-        """Add so many more texts, or all; return whether there were any."""
+        """Mount the next `most` texts, or all for None; return whether there were any."""
         frame = self.query_one("#reader", ScrollText)
         more = [shown.text for shown in islice(self._rest, most)]
         if more:
             await frame.mount(*more)
-            frame.look_again()
+            frame.repeat_search()
         return bool(more)
 
     async def action_scroll(self, where: str) -> None:
-        """Scroll without animation; the end is the end of the whole text."""
+        """Scroll without animation; mount all texts before scrolling to the end."""
         if where == "end":
             await self._add(None)
         scroll = getattr(self.query_one("#reader", ScrollText), f"scroll_{where}")
         scroll(animate=False)
 
-    def searched_in(self) -> ScrollText:
+    def search_target(self) -> ScrollText:
         """Return the frame."""
         return self.query_one("#reader", ScrollText)
 
-    def show_again(self) -> None:
+    def refresh_blocks(self) -> None:
         """Show the blocks as they are now, without scrolling."""
         if not self.is_attached:
             return
         if shown := self.query(PartsText):
             shown.first().show_parts(self.blocks())
-        else:  # made already, with what was known then, and not yet in its frame
-            self.call_after_refresh(self.show_again)
+        else:  # not mounted yet, but created from the blocks as they were
+            self.call_after_refresh(self.refresh_blocks)
 
-    def copied(self) -> str:
+    def full_text(self) -> str:
         """Return every block."""
         return parts_text(self.blocks())

@@ -1,4 +1,4 @@
-"""The features page: the plans of a project, to choose one or to make another."""
+"""The features page: the plans of a project, to choose one or create another."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -12,9 +12,8 @@ from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.engine.control.feature_control import choose_feature, make_feature
 from ralph_tui.present.sections.feature_rows import ONE_PLAN, feature_blocks
-from ralph_tui.present.text.parts import LineBlock
-from ralph_tui.present.text.spans import Span, Tone
-from ralph_tui.store.feature_choice import keep_to
+from ralph_tui.present.text.spans import Tone
+from ralph_tui.store.feature_choice import pin_feature
 from ralph_tui.store.feature_folders import Features
 from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.journal.journal_library import JournalLibrary
@@ -27,7 +26,7 @@ REREAD_SECONDS = 2.0
 
 
 class FeaturesPage(Page):
-    """Shows one row for each feature."""
+    """Shows a row for each feature."""
 
     NAME = "features"
     AUTO_FOCUS = "#features"
@@ -37,7 +36,7 @@ class FeaturesPage(Page):
     def __init__(self, library: JournalLibrary) -> None:
         """Read nothing yet."""
         super().__init__()
-        del library  # nothing here is in the journal
+        del library  # this page shows nothing of the journal
         self._found: Sequence[FeatureSummary] | None = None
         self._shown = ""
 
@@ -48,14 +47,14 @@ class FeaturesPage(Page):
     # Reading.
 
     def opened(self) -> None:
-        """Read the features now and every so often: other terminals make and change them."""
+        """Read the features now and periodically, because other terminals may change them."""
         self.rows.border_title = "features"
-        self._say("reading")
+        self.rows.show_message("loading")
         self._read()
         self.set_interval(REREAD_SECONDS, self._read)
 
-    def changed(self, view: LoopView) -> None:
-        """Mark another row when another feature is shown."""
+    def view_changed(self, view: LoopView) -> None:
+        """Mark the row of the shown feature when it changes."""
         if view.feature != self._shown and self._found:
             self._show(self._found)
 
@@ -68,10 +67,7 @@ class FeaturesPage(Page):
     def _failed(self, text: str) -> None:
         if self.is_attached:
             self._found = None
-            self._say(text, Tone.BAD)
-
-    def _say(self, text: str, tone: Tone = Tone.MUTED) -> None:
-        self.rows.show_blocks([LineBlock(None, [[Span(text, tone)]])])
+            self.rows.show_message(text, Tone.BAD)
 
     def _take(self, found: Sequence[FeatureSummary]) -> None:
         if self.is_attached and found != self._found:
@@ -86,13 +82,13 @@ class FeaturesPage(Page):
             if first:
                 self.rows.move_cursor(shown)
         else:
-            self._say(self.app.keys.said(ONE_PLAN))
+            self.rows.show_message(self.app.keys.said(ONE_PLAN))
         self.search_again()
         self.refresh_keys()
 
     # Commands.
 
-    def searched_in(self) -> TextView:
+    def search_target(self) -> TextView:
         """Return the list."""
         return self.rows
 
@@ -105,7 +101,7 @@ class FeaturesPage(Page):
         return self.rows.text()
 
     def not_now(self, name: str) -> str:
-        """Refuse what needs a feature where there is none."""
+        """Refuse commands that need a feature if there is none."""
         if name in ("choose", "archive") and not self._found:
             return self.app.keys.said(ONE_PLAN)
         return super().not_now(name)
@@ -124,35 +120,35 @@ class FeaturesPage(Page):
         self.action_invoke("choose")
 
     async def do_choose(self) -> None:
-        """Choose the feature under the cursor, and show it."""
+        """Choose and show the feature under the cursor."""
         name = self.rows.cursor
         if not isinstance(name, str):
             return
         if name == self.app.view.feature:
-            self.app.say(f"{shown_name(name)} is the one you see.")
+            self.app.show_message(f"{shown_name(name)} is already chosen.")
             return
         try:
             await asyncio.to_thread(choose_feature, self.app.launch.root, name)
         except RalphError as error:
-            self.app.say(str(error), error=True)
+            self.app.show_message(str(error), error=True)
             return
-        self._turn_to(name)
+        self._switch_to(name)
 
     async def do_new(self) -> None:
-        """Ask for a name, and make a feature."""
-        typed = await self.app.push_screen_wait(ValueDialog("new feature", NAME_RULE, ""))
+        """Ask for a name, and create a feature."""
+        typed = await self.app.push_screen_wait(ValueDialog("New feature", NAME_RULE, ""))
         if typed is None or not typed.strip():
             return
         name = typed.strip()
         try:
             chosen = await asyncio.to_thread(make_feature, self.app.launch.root, name)
         except RalphError as error:
-            self.app.say(str(error), error=True)
+            self.app.show_message(str(error), error=True)
             return
         if chosen:
-            self._turn_to(name)
+            self._switch_to(name)
         else:
-            self.app.say(f"Made the feature {name}. It can be chosen once no loop runs.")
+            self.app.show_message(f"Created the feature {name}. Choose it when no loop is running.")
             self._read()
 
     async def do_archive(self) -> None:
@@ -166,16 +162,16 @@ class FeaturesPage(Page):
         try:
             made = await asyncio.to_thread(archive_by_hand, project, utc_now())
         except RalphError as error:
-            self.app.say(str(error), error=True)
+            self.app.show_message(str(error), error=True)
             return
         tasks = plural(made.tasks_total, "task")
-        said = f"Archived {tasks} in .ralph/archive/{made.name}. "
-        self.app.say(said + self.app.keys.said("{memory} shows it."))
+        message = f"Archived {tasks} in .ralph/archive/{made.name}. "
+        self.app.show_message(message + self.app.keys.said("Press {memory} to see it."))
 
-    def _turn_to(self, name: str) -> None:
-        """Show another feature, which was chosen."""
-        keep_to(name)
-        self.app.launch.controls.keep_to(name)
+    def _switch_to(self, name: str) -> None:
+        """Show a feature that was just chosen."""
+        pin_feature(name)
+        self.app.launch.controls.pin_feature(name)
         self.app.watch_again()
-        self.app.say(f"Commands work on {shown_name(name)} from now on.")
+        self.app.show_message(f"Now working on {shown_name(name)}.")
         self._read()

@@ -1,7 +1,7 @@
 """The history page: plots, sessions, metrics, forecast, export.
 
 History
-├── Lines         totals and forecast
+├── StyledLines   totals and forecast
 ├── ViewTabs      plots, sessions, metrics
 └── Charts | TextView
 """
@@ -16,8 +16,8 @@ from textual.widget import Widget
 from ralph_tui.domain.view.forecast import Forecast
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.metrics import Metric
-from ralph_tui.domain.view.run_history import Chronicle
-from ralph_tui.present.sections.history_export import export_text, left_of
+from ralph_tui.domain.view.run_history import RunHistory
+from ralph_tui.present.sections.history_export import export_text, forecast_of
 from ralph_tui.present.sections.history_table import (
     Table,
     metric_parts,
@@ -42,9 +42,9 @@ VIEWS = ("plots", "sessions", "metrics")
 
 
 class _Past(NamedTuple):
-    """What was read: the newest sessions of a long journal, or all of them."""
+    """What was read: the newest sessions, or all of them."""
 
-    chronicle: Chronicle
+    chronicle: RunHistory
     table: Table
 
 
@@ -64,11 +64,11 @@ class HistoryPage(Page):
         super().__init__()
         self._library = library
         self._past: _Past | None = None
-        self._chronicle: Chronicle | None = None
-        """Set once all of the journal is read."""
+        self._chronicle: RunHistory | None = None
+        """Set once the whole journal has been read."""
         self._metrics: tuple[Metric, ...] | None = None
         self._known: object = None
-        self._trouble = ""
+        self._error_text = ""
 
     def body(self) -> Iterable[Widget]:
         """Yield figures, views and charts."""
@@ -80,22 +80,22 @@ class HistoryPage(Page):
     # Reading.
 
     def opened(self) -> None:
-        """Begin with the plots."""
+        """Start with the plots."""
         self.text.display = False
         self.refresh_keys()
 
-    def changed(self, view: LoopView) -> None:
-        """Read what is new when an iteration began or ended."""
+    def view_changed(self, view: LoopView) -> None:
+        """Read new events when an iteration or a run has started or ended."""
         known = (
             *(view.run_state, view.iteration, len(view.iterations)),
             *(view.feature, view.features),
         )
         if known != self._known:
             self._known = known
-            self.read(self._look_back, self._take, group="history", failed=self._failed)
+            self.read(self._read_journal, self._take, group="history", failed=self._failed)
 
-    def _look_back(self, progress: Progress) -> _Past:
-        """Read the journal; show the newest sessions first."""
+    def _read_journal(self, progress: Progress) -> _Past:
+        """Read the whole journal, and show the newest sessions meanwhile."""
         if self._chronicle is None and (recent := self._library.recent()) is not None:
             self.call_later(self._take_recent, _Past(recent, table_of(recent.iterations)))
         chronicle = self._library.refresh(progress)
@@ -107,24 +107,24 @@ class HistoryPage(Page):
             self._show_charts(past.chronicle)
             self._show_text()
 
-    def progressed(self, group: str, at: int, size: int) -> None:
-        """Show how far a long reading is."""
+    def show_progress(self, group: str, at: int, size: int) -> None:
+        """Show the progress of a long reading."""
         if size and (self._chronicle is None or group == "metrics"):
-            what = "measuring" if group == "metrics" else "reading the journal"
+            what = "computing the metrics" if group == "metrics" else "reading the journal"
             if self._chronicle is None:
-                self._say(f"{what}: {at / size:.0%}")
+                self._show_message(f"{what}: {at / size:.0%}")
             elif self.tabs.active == "metrics":
                 self.text.border_subtitle = f"{what}: {at / size:.0%}"
 
-    def _say(self, text: str, tone: Tone = Tone.MUTED) -> None:
-        """Show a message; a reason behind a long path may take both lines."""
-        said = wrap(text, max(20, self.size.width - 4))[:2]
-        self.figures.show_lines([[Span(line, tone)] for line in said] + [[]] * (2 - len(said)))
+    def _show_message(self, text: str, tone: Tone = Tone.MUTED) -> None:
+        """Show a message, which may take both lines."""
+        lines = wrap(text, max(20, self.size.width - 4))[:2]
+        self.figures.show_lines([[Span(line, tone)] for line in lines] + [[]] * (2 - len(lines)))
 
     def _failed(self, text: str) -> None:
         if self.is_attached:
-            self._trouble = text
-            self._say("The journal cannot be read.", Tone.BAD)
+            self._error_text = text
+            self._show_message("The journal cannot be read.", Tone.BAD)
             self.charts.display, self.text.display = False, True
             self._show_text()
 
@@ -134,7 +134,7 @@ class HistoryPage(Page):
         self._past, self._chronicle = past, past.chronicle
         self._show_figures()
         self._show_charts(past.chronicle)
-        self.charts.show_sums(past.chronicle.iterations, self.app.view.limits, self._left)
+        self.charts.show_sums(past.chronicle.iterations, self.app.view.limits, self._forecast)
         self._show_text()
         self.refresh_keys()
         self.read(self._library.metrics, self._measured, group="metrics", failed=self._failed)
@@ -149,32 +149,32 @@ class HistoryPage(Page):
     # Showing.
 
     @property
-    def _left(self) -> Forecast:
+    def _forecast(self) -> Forecast:
         tasks = self.app.view.tasks
         left = len(tasks) - tasks.complete
-        return left_of(self._chronicle or Chronicle(), left if tasks else None)
+        return forecast_of(self._chronicle or RunHistory(), left if tasks else None)
 
     def _show_figures(self) -> None:
         if self._chronicle is not None:
             width = max(20, self.size.width - 4)
-            lines = totals(self._chronicle, self._left, width, self.app.glyphs, self.app.keys)
+            lines = totals(self._chronicle, self._forecast, width, self.app.glyphs, self.app.keys)
             self.figures.show_lines(lines)
 
-    def _show_charts(self, chronicle: Chronicle) -> None:
+    def _show_charts(self, chronicle: RunHistory) -> None:
         view = self.app.view
         self.charts.show(chronicle.iterations, view.limits, view.budget.budget_percent)
 
     def _blocks(self) -> list[LineBlock]:
-        if self._trouble:
-            return [LineBlock(None, [[Span(self._trouble, Tone.BAD)]])]
+        if self._error_text:
+            return [LineBlock(None, [[Span(self._error_text, Tone.BAD)]])]
         if self._chronicle is None:
             return [LineBlock(None, [[Span("reading the journal", Tone.MUTED)]])]
         if self._metrics is None:
-            return [LineBlock(None, [[Span("measuring the whole journal", Tone.MUTED)]])]
+            return [LineBlock(None, [[Span("computing the metrics", Tone.MUTED)]])]
         return parts_blocks(metric_parts(self._metrics, self.app.glyphs))
 
     def _show_text(self) -> None:
-        """Lay out the text, unless it is hidden: ten thousand lines take a moment."""
+        """Lay out the text, unless it is hidden, because ten thousand lines take a moment."""
         if not self.text.display:
             return
         self.text.border_title = self.tabs.active
@@ -182,7 +182,7 @@ class HistoryPage(Page):
         known, glyphs = self._past, self.app.glyphs
         if self.tabs.active == "sessions" and known is not None:
             if self._chronicle is None:
-                self.text.border_subtitle = "the newest; the rest is being read"
+                self.text.border_subtitle = "newest sessions, still reading the rest"
             self.text.show_made(lambda width: table_blocks(known.table, width, glyphs))
         else:
             self.text.show_blocks(self._blocks())
@@ -203,28 +203,26 @@ class HistoryPage(Page):
     # Commands.
 
     def not_now(self, name: str) -> str:
-        """Refuse the export until the journal is read."""
+        """Refuse to export before the journal is read, and to search or open outside the sessions."""
         if name == "export" and (self._chronicle is None or self._metrics is None):
-            return "The journal is still being read."
+            return "The journal is still loading."
         if name == "search" and not self.text.display:
-            return self.app.keys.said("Plots have no words; {history.look} goes to the sessions.")
+            return self.app.keys.said(
+                "Plots cannot be searched. Press {history.look} to switch to the sessions."
+            )
         if name == "open" and self.tabs.active != "sessions":
             return self.app.keys.said(
-                "Choose a session first; {history.look} goes to the sessions."
+                "Choose a session first. Press {history.look} to switch to the sessions."
             )
         return super().not_now(name)
 
-    def searched_in(self) -> TextView:
+    def search_target(self) -> TextView:
         """Return the table or the metrics."""
         return self.text
 
     def handlers(self) -> dict[str, Handler]:
         """Add the page's own commands."""
-        return {**super().handlers(), "look": self.do_look, "open": self.do_open}
-
-    def do_look(self) -> None:
-        """Show the next view."""
-        self.tabs.next()
+        return {**super().handlers(), "look": self.tabs.next, "open": self.do_open}
 
     def do_open(self) -> None:
         """Open the selected iteration."""
@@ -241,22 +239,24 @@ class HistoryPage(Page):
         return self.text.chosen_text() if self.text.display else ""
 
     def shown_text(self) -> str:
-        """Return what is shown; for plots, the numbers."""
+        """Return the shown text, or the numbers of the plots."""
         return self.text.text() if self.text.display else self._export("csv")
 
     def _export(self, form: str) -> str:
-        return export_text(form, self._chronicle or Chronicle(), self._metrics or (), self._left)
+        return export_text(
+            form, self._chronicle or RunHistory(), self._metrics or (), self._forecast
+        )
 
     async def do_export(self) -> None:
         """Ask for the format, and export."""
         form = await self.app.push_screen_wait(
             Confirm(
-                "export",
-                "Every iteration with its figures; JSON and Markdown also have the metrics.",
+                "Export",
+                "Exports every iteration with its figures. JSON and Markdown also include the metrics.",
                 (
-                    ConfirmChoice("1", "CSV, for a spreadsheet", "csv"),
-                    ConfirmChoice("2", "JSON, for a program", "json"),
-                    ConfirmChoice("3", "Markdown, for a person", "md"),
+                    ConfirmChoice("1", "CSV, for spreadsheets", "csv"),
+                    ConfirmChoice("2", "JSON, for programs", "json"),
+                    ConfirmChoice("3", "Markdown, for people", "md"),
                 ),
             )
         )

@@ -1,4 +1,4 @@
-"""The line of the iterations page that plays an iteration again, and says how far it is."""
+"""The line of the iterations page that replays an iteration and shows the progress."""
 
 from collections.abc import Callable
 from time import monotonic
@@ -15,11 +15,11 @@ from ralph_tui.tui.widgets.stream import Transcript
 from ralph_tui.tui.widgets.styled import StyledWidget
 
 TICK = 1 / 15
-"""Seconds between two looks at the recording while it plays."""
+"""Seconds between two steps of a replay."""
 
 
 class ReplayLine(StyledWidget):
-    """Plays a recording into a transcript; has a clock only while it plays."""
+    """Plays a recording into a transcript; its timer runs only while it plays."""
 
     def __init__(
         self, transcript: Transcript, *, moved: Callable[[], None], changed: Callable[[], None]
@@ -27,9 +27,9 @@ class ReplayLine(StyledWidget):
         """Play nothing yet.
 
         Args:
-            transcript: Where entries appear.
-            moved: Called when other entries are in sight.
-            changed: Called when what the keys do may have changed.
+            transcript: The stream that shows the entries.
+            moved: Called when other entries are visible.
+            changed: Called when the effect of the keys may have changed.
         """
         super().__init__()
         self._transcript = transcript
@@ -37,18 +37,18 @@ class ReplayLine(StyledWidget):
         self._changed = changed
         self.player = Player()
         self.whole = True
-        """Everything is shown; nothing is being replayed."""
+        """Whether everything is shown and nothing is being replayed."""
         self._timer: Timer | None = None
         self._last_tick = 0.0
 
-    def put_in(self, player: Player) -> None:
-        """Take another recording, shown whole."""
+    def load(self, player: Player) -> None:
+        """Load another recording; its entries are shown already."""
         self.hold()
         self.player, self.whole = player, True
         self._show()
 
     def toggle(self) -> None:
-        """Replay from where it was held, or from the start; or hold."""
+        """Pause the replay, or continue it, or start it from the beginning."""
         if self.player.playing:
             self.hold()
             return
@@ -62,7 +62,7 @@ class ReplayLine(StyledWidget):
         self._tick()
 
     def hold(self) -> None:
-        """Stand still."""
+        """Pause the replay."""
         self.player.playing = False
         if self._timer is not None:
             self._timer.pause()
@@ -80,12 +80,12 @@ class ReplayLine(StyledWidget):
         self._show()
 
     def faster(self, step: int) -> None:
-        """Change the pace by so many steps, between the real one and ten times as fast."""
+        """Change the speed by so many steps, between real time and ten times that."""
         self.player.faster(step)
         self._show()
 
     def rewind(self) -> None:
-        """Begin at the start."""
+        """Go back to the beginning of the recording."""
         self.player.rewind()
         self.whole = False
         self._transcript.restart()
@@ -99,7 +99,7 @@ class ReplayLine(StyledWidget):
         self._show()
 
     def next_filter(self) -> None:
-        """Show the next kind of entries, of what can be seen."""
+        """Switch to the next filter of entries."""
         self._transcript.filter_entries(self._transcript.entry_filter.next())
         self._moved()
         self._show()
@@ -109,7 +109,7 @@ class ReplayLine(StyledWidget):
         self._changed()
 
     def render(self) -> Content:
-        """State, speed, time, a bar in what room is left."""
+        """Return state, speed and time, with a bar in the remaining room."""
         width = self.content_size.width
         entry_filter = self._transcript.entry_filter
         word = "" if entry_filter is EntryFilter.ALL else f"only {entry_filter.value}"
@@ -127,13 +127,13 @@ class ReplayLine(StyledWidget):
             events = plural(len(p.events), "event")
             return [
                 Span(f"{events} in {duration(p.length)}", Tone.MUTED),
-                Span("  space replays", Tone.MUTED),
+                Span("  space to replay", Tone.MUTED),
             ]
-        word, glyph, tone = "held", glyphs.pause, Tone.WARN
+        word, glyph, tone = "paused", glyphs.pause, Tone.WARN
         if p.playing:
             word, glyph, tone = "replaying", glyphs.current, Tone.OK
         elif p.ended:
-            word, glyph, tone = "at the end", glyphs.ok, Tone.MUTED
+            word, glyph, tone = "finished", glyphs.ok, Tone.MUTED
         times = f"  {duration(p.at)} of {duration(p.length)}"
         return [Span(f"{glyph} {word} {p.speed}x", tone), Span(times, Tone.MUTED)]
 

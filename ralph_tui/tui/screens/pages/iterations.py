@@ -1,8 +1,8 @@
-"""The iterations page: what each one did, what it changed, how it went, and its replay.
+"""The iterations page: what each iteration did and changed, how it ended, and its replay.
 
 Iterations
-├── Blocks        every iteration, newest first, under its run
-├── ViewTabs      activity, changes, summary
+├── IterationList    every iteration, newest first, grouped by run
+├── ViewTabs         activity, changes, summary
 ├── Transcript | TextView
 └── ReplayLine
 """
@@ -18,9 +18,9 @@ from textual.widget import Widget
 from ralph_tui.domain.events import Event
 from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.view.loop_view import LoopView
-from ralph_tui.domain.view.run_history import Chronicle, Iteration, Run
+from ralph_tui.domain.view.run_history import Iteration, Run, RunHistory
 from ralph_tui.present.sections.iteration_lines import iteration_blocks, look_of, summary_parts
-from ralph_tui.present.text.parts import LineBlock, Part, parts_blocks
+from ralph_tui.present.text.parts import Part, parts_blocks
 from ralph_tui.present.text.spans import Span, Tone, flat
 from ralph_tui.present.timeline.changed_files import change_parts
 from ralph_tui.present.timeline.entries import CallEntry
@@ -42,34 +42,34 @@ from ralph_tui.tui.widgets.text_view import TextView
 
 
 class IterationList(TextView):
-    """The list of iterations; keys are their places in the journal."""
+    """The list of iterations; their keys are positions in the journal."""
 
-    _chronicle = Chronicle()
+    _chronicle = RunHistory()
 
-    def show(self, chronicle: Chronicle, cursor: Key | None = None) -> None:
-        """Show these iterations; the cursor goes to the given one, or stays."""
+    def show(self, chronicle: RunHistory, cursor: Key | None = None) -> None:
+        """Show these iterations; the cursor moves to the given one, or stays."""
         self._chronicle = chronicle
         self.show_blocks((), cursor)
 
-    def say(self, text: str, tone: Tone = Tone.MUTED) -> None:
-        """Show a message in the place of the list."""
-        self._chronicle = Chronicle()
-        self.show_blocks([LineBlock(None, [[Span(text, tone)]])])
+    def show_message(self, text: str, tone: Tone = Tone.MUTED) -> None:
+        """Show a message instead of the list."""
+        self._chronicle = RunHistory()
+        super().show_message(text, tone)
 
     def count(self, iterations: int, unreadable: int) -> None:
-        """Show how many there are, and how many lines of the journal are unreadable."""
+        """Show the number of iterations, and how many lines of the journal are unreadable."""
         self.border_title = f"iterations {iterations:,}"
         self.border_subtitle = f"{plural(unreadable, 'line')} unreadable" if unreadable else ""
 
     def find(self, words: str) -> Sequence[int]:
-        """Return the first rows of iterations that have the words, also where a title is cut."""
+        """Return the first rows of iterations that contain the words, even in the cut part of a title."""
         wanted = words.casefold()
         its = self._chronicle.iterations
         found = (it.start for it in reversed(its) if wanted and wanted in _text(it).casefold())
         return [row for key in found if (row := self.row_of(key)) is not None]
 
     def _lay_out(self) -> None:
-        """Lay out the rows; titles are as wide as the list."""
+        """Lay out the rows, with titles as wide as the list."""
         known = self._chronicle
         if known.iterations:
             width = max(20, self.row_width - MARK)
@@ -83,7 +83,7 @@ def _text(it: Iteration) -> str:
 
 VIEWS = ("activity", "changes", "summary")
 _REPLAYS = ("play", "faster", "slower", "rewind", "whole", "filter")
-"""Commands that need something to replay."""
+"""Commands that need a recording."""
 
 
 class _Loaded(NamedTuple):
@@ -96,7 +96,7 @@ class _Loaded(NamedTuple):
 
 
 class IterationsPage(ListDetailPage):
-    """Shows the list at the left, the chosen iteration at the right."""
+    """Shows the list on the left and the selected iteration on the right."""
 
     NAME = "iterations"
     AUTO_FOCUS = "#iterations"
@@ -108,14 +108,14 @@ class IterationsPage(ListDetailPage):
     replay = getters.query_one(ReplayLine)
 
     def __init__(self, library: JournalLibrary, *, wanted: str = "", play: bool = False) -> None:
-        """Show what `wanted` names (see `Chronicle.find`), else the last; `play` begins at once."""
+        """Show the iteration that `wanted` names (see `RunHistory.find`), or else the last; `play` replays it at once."""
         super().__init__()
         self._library = library
         self._wanted = wanted
         self._play_at_once = play
-        self._chronicle = Chronicle()
+        self._chronicle = RunHistory()
         self._whole = False
-        """Whether all of the journal is read."""
+        """Whether the whole journal has been read."""
         self._shown: _Loaded | None = None
         self._known: object = None
 
@@ -137,55 +137,53 @@ class IterationsPage(ListDetailPage):
         """Read the journal."""
         self.choices.border_title = "iterations"
         self.transcript.display, self.text.display = True, False
-        self._say("reading the journal")
+        self._show_message("reading the journal")
 
-    def changed(self, view: LoopView) -> None:
-        """Read what is new when an iteration began or ended."""
+    def view_changed(self, view: LoopView) -> None:
+        """Read new events when an iteration has started or ended."""
         last = view.iterations[-1].seq if view.iterations else 0
         known = (view.feature, view.features, view.iteration, last)
         if known != self._known:
             self._known = known
-            self.read(self._look_back, self._show_list, group="list", failed=self._failed)
+            self.read(self._read_journal, self._show_list, group="list", failed=self._failed)
 
-    def _look_back(self, progress: Progress) -> Chronicle:
-        """Read the journal; show the newest iterations first."""
+    def _read_journal(self, progress: Progress) -> RunHistory:
+        """Read the whole journal, and show the newest iterations meanwhile."""
         if not self._whole and (recent := self._library.recent()) is not None:
             self.call_later(self._show_recent, recent)
         return self._library.refresh(progress)
 
-    def progressed(self, group: str, at: int, size: int) -> None:
-        """Show how far the first reading is."""
+    def show_progress(self, group: str, at: int, size: int) -> None:
+        """Show the progress of the first reading."""
         if group != "list" or self._whole or not size:
             return
         if self._chronicle.iterations:
             self.choices.border_subtitle = f"reading the rest: {at / size:.0%}"
         else:
-            self._say(f"reading the journal: {at / size:.0%}")
+            self._show_message(f"reading the journal: {at / size:.0%}")
 
-    def _show_recent(self, chronicle: Chronicle) -> None:
-        """Show the newest iterations, unless an older one may be meant."""
+    def _show_recent(self, chronicle: RunHistory) -> None:
+        """Show the newest iterations, unless the wanted one may be older."""
         wanted = chronicle.find(self._wanted) if self._wanted[:1] in ("", "@") else None
         if self.is_attached and not self._whole and wanted is not None:
             self._chronicle, self._wanted = chronicle, ""
             self.choices.show(chronicle, wanted.start)
 
     def _failed(self, text: str) -> None:
-        self._say(text, Tone.BAD)
+        self._show_message(text, Tone.BAD)
 
-    def _say(self, text: str, tone: Tone = Tone.MUTED) -> None:
-        """Show a message in the place of the list."""
+    def _show_message(self, text: str, tone: Tone = Tone.MUTED) -> None:
+        """Show a message instead of the list."""
         if self.is_attached:
-            self.choices.say(text, tone)
+            self.choices.show_message(text, tone)
 
-    def _show_list(self, chronicle: Chronicle) -> None:
+    def _show_list(self, chronicle: RunHistory) -> None:
         if not self.is_attached:
             return
         self._chronicle, self._whole = chronicle, True
         if not chronicle.iterations:
-            self._say(
-                self.app.keys.said(
-                    "No iteration has run here yet. They appear as soon as one begins; {build} starts the loop."
-                )
+            self._show_message(
+                self.app.keys.said("No iterations yet. Press {build} to start the loop.")
             )
             return
         self.choices.count(len(chronicle.iterations), self._library.unreadable)
@@ -205,13 +203,13 @@ class IterationsPage(ListDetailPage):
 
     def _load(self, iteration: Iteration) -> _Loaded:
         events = self._library.events(iteration.start, iteration.end)
-        timeline = self.transcript.folded(events)
+        timeline = self.transcript.timeline_of(events)
         calls = [entry.call for entry in timeline.entries if isinstance(entry, CallEntry)]
         parts = change_parts(calls, iteration.files, self.app.glyphs)
         return _Loaded(iteration, events, timeline, parts)
 
     def _failed_to_load(self, text: str) -> None:
-        self.text.show_blocks([LineBlock(None, [[Span(text, Tone.BAD)]])])
+        self.text.show_message(text, Tone.BAD)
         self.tabs.active = "summary"
 
     def _show(self, loaded: _Loaded) -> None:
@@ -219,7 +217,7 @@ class IterationsPage(ListDetailPage):
             return
         self._shown = loaded
         self.transcript.restart(loaded.timeline)
-        self.replay.put_in(Player(loaded.events))
+        self.replay.load(Player(loaded.events))
         it, look = loaded.iteration, look_of(loaded.iteration)
         between = f" {self.app.glyphs.between} "
         title = between.join((f"iteration {it.number}", flat(it.task_id), look.word))
@@ -232,7 +230,7 @@ class IterationsPage(ListDetailPage):
         self.search_again()
         if self._play_at_once:
             self._play_at_once = False
-            self.go_in()
+            self.open_contents()
             self.replay.toggle()
 
     @property
@@ -246,7 +244,7 @@ class IterationsPage(ListDetailPage):
             return
         if self.tabs.active == "changes":
             parts = self._shown.changes or [
-                Part("No changes", [[Span("This iteration changed no file.", Tone.MUTED)]])
+                Part("No changes", [[Span("This iteration changed no files.", Tone.MUTED)]])
             ]
         else:
             parts = summary_parts(self._shown.iteration, self._run, self.app.glyphs)
@@ -265,12 +263,12 @@ class IterationsPage(ListDetailPage):
             self.contents().focus()
         self.search_again()
 
-    def listed(self) -> IterationList:
+    def list_view(self) -> IterationList:
         """Return the list."""
         return self.choices
 
     def contents(self) -> Transcript | TextView:
-        """Return the stream, or the text about it."""
+        """Return the stream or the text, whichever is shown."""
         return self.transcript if self.transcript.display else self.text
 
     # Commands.
@@ -280,62 +278,62 @@ class IterationsPage(ListDetailPage):
         replay = self.replay
         return {
             **super().handlers(),
-            "play": self._in_sight(replay.toggle),
+            "play": self._with_contents(replay.toggle),
             "faster": lambda: replay.faster(1),
             "slower": lambda: replay.faster(-1),
             "rewind": replay.rewind,
             "whole": replay.show_whole,
-            "filter": self._in_sight(replay.next_filter),
-            "look": self._in_sight(self.tabs.next),
+            "filter": self._with_contents(replay.next_filter),
+            "look": self._with_contents(self.tabs.next),
             "newer": lambda: self.choices.action_cursor(-1),
             "older": lambda: self.choices.action_cursor(1),
             "undo": self.do_undo,
         }
 
-    def _in_sight(self, command: Callable[[], None]) -> Handler:
-        """Return a command that goes into the contents first, where the list hides them."""
+    def _with_contents(self, command: Callable[[], None]) -> Handler:
+        """Return a handler that opens the contents before it runs the command."""
 
         def run() -> None:
-            self.put_in_sight()
+            self.show_contents()
             command()
 
         return run
 
     def not_now(self, name: str) -> str:
-        """Refuse a replay where there is nothing to replay."""
+        """Refuse to replay or undo without an iteration, and to undo while a loop runs."""
         if name in _REPLAYS:
             if not self.replay.player.events:
                 return "Choose an iteration first."
             if not self.transcript.display:
                 return self.app.keys.said(
-                    "Only the activity can be replayed and filtered; {iterations.look} goes there."
+                    "Only the activity can be replayed and filtered. Press {iterations.look} to switch to it."
                 )
         if name == "undo":
             if self._shown is None:
                 return "Choose an iteration first."
             if self.app.bridge.live:
                 return self.app.keys.said(
-                    "The loop is running; {stop} stops it, then you can undo."
+                    "The loop is running. Press {stop} to stop it, then undo."
                 )
         return super().not_now(name)
 
     def label(self, command: Command) -> str:
-        """Return the footer's word, which depends on the replay."""
+        """Return the footer's label, which may depend on the replay."""
         if command.name == "play":
-            return "hold" if self.replay.player.playing else "replay"
+            return "pause" if self.replay.player.playing else "replay"
         if command.name == "faster":
             return "" if self.replay.whole else f"faster ({self.replay.player.speed}x)"
         return super().label(command)
 
     def do_open(self) -> None:
-        """Open the contents, and there an entry."""
+        """Open the contents or, from the stream, the selected entry."""
         if self.choices.has_focus:
-            self.go_in()
+            self.open_contents()
         elif self.transcript.has_focus and (entry := self.transcript.selected):
             self.app.push_screen(ToolDetail(detail_of(entry, self.app.glyphs)))
 
     async def do_undo(self) -> None:
-        """Undo the iteration: show what would change, and do it if the person agrees."""
+        """Preview what undoing the iteration would change, and undo it if the person agrees."""
         from ralph_tui.tui.screens.dialogs.preview import undo_work
 
         if self._shown is not None:
@@ -347,12 +345,12 @@ class IterationsPage(ListDetailPage):
         return "" if self.text.display else flat_lines(self.transcript.selected_text())
 
     def shown_text(self) -> str:
-        """Return everything that is shown at the right."""
+        """Return all text on the right."""
         if self.text.display:
             return flat_lines(self.text.text())
         return entries_text(self.transcript.shown(), self.app.glyphs)
 
 
 def flat_lines(text: str) -> str:
-    """Return inert text that keeps its lines."""
+    """Return text with each line made inert."""
     return "\n".join(flat(line) for line in text.splitlines())

@@ -1,4 +1,4 @@
-"""The memory page: what the model is given, from prompt and memory to specs and report, and the archived plans."""
+"""The memory page: the texts that the model gets, from prompt to specs and report, and the archived plans."""
 
 from collections.abc import Iterable, Sequence
 
@@ -16,7 +16,7 @@ from ralph_tui.present.text.markdown import markdown_lines
 from ralph_tui.present.text.parts import LineBlock, parts_blocks
 from ralph_tui.present.text.spans import Line, Span, Tone, flat
 from ralph_tui.store.journal.journal_library import JournalLibrary
-from ralph_tui.tui.data.project_files import ARCHIVE, MemoryDocument, read_papers
+from ralph_tui.tui.data.project_files import ARCHIVE, MemoryDocument, read_documents
 from ralph_tui.tui.host.external_editor import edit
 from ralph_tui.tui.screens.pages.page import Handler, ListDetailPage
 from ralph_tui.tui.widgets.blocks import Blocks
@@ -24,71 +24,74 @@ from ralph_tui.tui.widgets.text_view import TextView
 
 
 class DocumentList(TextView):
-    """The list of documents; keys are their names."""
+    """The list of documents; their keys are their names."""
 
-    papers: Sequence[MemoryDocument] = ()
+    documents: Sequence[MemoryDocument] = ()
 
-    def show(self, papers: Sequence[MemoryDocument]) -> None:
-        """Show these documents under the names of their groups."""
-        self.papers = papers
+    def show(self, documents: Sequence[MemoryDocument]) -> None:
+        """Show these documents, grouped under headings."""
+        self.documents = documents
         blocks: list[LineBlock] = []
         group = ""
-        for paper in papers:
-            if paper.group != group:
-                group = paper.group
+        for document in documents:
+            if document.group != group:
+                group = document.group
                 blocks.append(
                     LineBlock(None, [*([[]] if blocks else []), [Span(group, Tone.INFO)]])
                 )
-            blocks.append(LineBlock(paper.name, [_line(paper)]))
+            blocks.append(LineBlock(document.name, [_line(document)]))
         self.show_blocks(blocks)
 
-    def say(self, text: str, tone: Tone = Tone.MUTED) -> None:
-        """Show a message in the place of the list."""
-        self.papers = ()
-        self.show_blocks([LineBlock(None, [[Span(text, tone)]])])
+    def show_message(self, text: str, tone: Tone = Tone.MUTED) -> None:
+        """Show a message instead of the list."""
+        self.documents = ()
+        super().show_message(text, tone)
 
-    def paper(self, key: object) -> MemoryDocument | None:
+    def document(self, key: object) -> MemoryDocument | None:
         """Return the document with this name."""
-        return next((paper for paper in self.papers if paper.name == key), None)
+        return next((document for document in self.documents if document.name == key), None)
 
     def find(self, words: str) -> Sequence[int]:
-        """Return the rows of documents whose name or text has the words."""
+        """Return the rows of documents whose name or text contains the words."""
         wanted = words.casefold()
-        found = (p.name for p in self.papers if wanted in f"{p.name}\n{p.text}".casefold())
+        found = (p.name for p in self.documents if wanted in f"{p.name}\n{p.text}".casefold())
         return [row for name in found if (row := self.row_of(name)) is not None] if wanted else ()
 
 
-def _line(paper: MemoryDocument) -> Line:
-    if paper.report is not None:
-        return [Span(paper.name), Span(f"  round {paper.report.round}", Tone.MUTED)]
-    if not paper.text:
-        return [Span(paper.name, Tone.MUTED), Span("  none yet", Tone.MUTED)]
-    return [Span(paper.name), Span(f"  {plural(len(paper.text.splitlines()), 'line')}", Tone.MUTED)]
+def _line(document: MemoryDocument) -> Line:
+    if document.report is not None:
+        return [Span(document.name), Span(f"  round {document.report.round}", Tone.MUTED)]
+    if not document.text:
+        return [Span(document.name, Tone.MUTED), Span("  none yet", Tone.MUTED)]
+    return [
+        Span(document.name),
+        Span(f"  {plural(len(document.text.splitlines()), 'line')}", Tone.MUTED),
+    ]
 
 
 REREAD_SECONDS = 2.0
 
 AT_ONCE = 20_000
-"""Characters of a text that is laid out at once; a longer one is laid out in a thread."""
+"""Maximum number of characters of a text that is laid out at once; a longer one is laid out in a thread."""
 
 
-class Folded:
-    """Many lines, wrapped already to the width that they will have."""
+class WrappedBlocks:
+    """Blocks that are wrapped in advance, to the expected width."""
 
     def __init__(self, blocks: Sequence[LineBlock], width: int) -> None:
-        """Wrap them, which takes long."""
+        """Wrap the blocks, which may take long."""
         self._blocks = blocks
         self._made = (width, [block.folded(width) for block in blocks])
 
     def at(self, width: int) -> Sequence[LineBlock]:
-        """Return them wrapped to this width."""
+        """Return the blocks wrapped to this width."""
         if width != self._made[0]:
             self._made = (width, [block.folded(width) for block in self._blocks])
         return self._made[1]
 
 
 class MemoryPage(ListDetailPage):
-    """Shows the list at the left, the text at the right."""
+    """Shows the list on the left and the text on the right."""
 
     NAME = "memory"
     AUTO_FOCUS = "#papers"
@@ -99,7 +102,7 @@ class MemoryPage(ListDetailPage):
     def __init__(self, library: JournalLibrary) -> None:
         """Read nothing yet."""
         super().__init__()
-        del library  # nothing here is in the journal
+        del library  # this page shows nothing of the journal
         self._shown: MemoryDocument | None = None
 
     def body(self) -> Iterable[Widget]:
@@ -112,60 +115,64 @@ class MemoryPage(ListDetailPage):
     # Reading.
 
     def opened(self) -> None:
-        """Read the documents now and every so often: sessions and editors write them."""
+        """Read the documents now and periodically, because sessions and editors write them."""
         self.choices.add_class("page-list")
         self.choices.border_title = "memory and specs"
-        self.choices.say("reading")
+        self.choices.show_message("loading")
         self._read()
         self.set_interval(REREAD_SECONDS, self._read)
 
-    def changed(self, view: LoopView) -> None:
-        """Ignore the view: the files are read by the clock."""
+    def view_changed(self, view: LoopView) -> None:
+        """Ignore the view, because the files are read periodically."""
 
     def _read(self) -> None:
         root = self.app.launch.root
-        self.read(lambda _: read_papers(root), self._take, group="papers", failed=self._failed)
+        self.read(lambda _: read_documents(root), self._take, group="papers", failed=self._failed)
 
     def _failed(self, text: str) -> None:
         if self.is_attached:
-            self.choices.say(text, Tone.BAD)
+            self.choices.show_message(text, Tone.BAD)
 
-    def _take(self, papers: list[MemoryDocument]) -> None:
-        if not self.is_attached or papers == self.choices.papers:
+    def _take(self, documents: list[MemoryDocument]) -> None:
+        if not self.is_attached or documents == self.choices.documents:
             return
-        self.choices.show(papers)
-        self._show(self.choices.paper(self.choices.cursor))
+        self.choices.show(documents)
+        self._show(self.choices.document(self.choices.cursor))
         self.search_again()
 
     def on_blocks_highlighted(self, message: Blocks.Highlighted) -> None:
-        """Show the document under the cursor, from its top."""
-        self._show(self.choices.paper(message.key))
+        """Show the document under the cursor."""
+        self._show(self.choices.document(message.key))
 
-    def _show(self, paper: MemoryDocument | None) -> None:
-        if paper is None or paper == self._shown:
+    def _show(self, document: MemoryDocument | None) -> None:
+        if document is None or document == self._shown:
             return
-        other = self._shown is None or paper.name != self._shown.name
-        self._shown = paper
-        self.text.border_title = Content(flat(paper.name))
-        self.text.border_subtitle = Content(flat(paper.note))
-        if len(paper.text) <= AT_ONCE:
-            self._lay(paper, self._blocks(paper), other=other)
+        other = self._shown is None or document.name != self._shown.name
+        self._shown = document
+        self.text.border_title = Content(flat(document.name))
+        self.text.border_subtitle = Content(flat(document.note))
+        if len(document.text) <= AT_ONCE:
+            self._show_blocks(document, self._blocks(document), other=other)
             return
         if other:
-            self._lay(paper, [LineBlock(None, [[Span("reading", Tone.MUTED)]])], other=True)
+            self._show_blocks(
+                document, [LineBlock(None, [[Span("loading", Tone.MUTED)]])], other=True
+            )
         width = self.text.room
         self.read(
-            lambda _: Folded(self._blocks(paper), width),
-            lambda made: self._lay(paper, made, other=other),
+            lambda _: WrappedBlocks(self._blocks(document), width),
+            lambda made: self._show_blocks(document, made, other=other),
             group="lines",
             failed=self._failed,
         )
 
-    def _lay(self, paper: MemoryDocument, made: "list[LineBlock] | Folded", *, other: bool) -> None:
-        """Show the lines, unless the cursor has moved meanwhile."""
-        if not self.is_attached or paper is not self._shown:
+    def _show_blocks(
+        self, document: MemoryDocument, made: "list[LineBlock] | WrappedBlocks", *, other: bool
+    ) -> None:
+        """Show the blocks, unless the cursor has moved meanwhile."""
+        if not self.is_attached or document is not self._shown:
             return
-        if isinstance(made, Folded):
+        if isinstance(made, WrappedBlocks):
             self.text.show_made(made.at)
         else:
             self.text.show_blocks(made)
@@ -176,24 +183,25 @@ class MemoryPage(ListDetailPage):
         else:
             self.search_again()
 
-    def _meant(self) -> MemoryDocument | None:
+    def _under_cursor(self) -> MemoryDocument | None:
         """Return the document under the cursor, even before its text is shown."""
-        return self.choices.paper(self.choices.cursor)
+        return self.choices.document(self.choices.cursor)
 
-    def _blocks(self, paper: MemoryDocument) -> list[LineBlock]:
-        if paper.report is not None:
-            return parts_blocks(report_parts(paper.report, self.app.glyphs))
-        if not paper.text:
-            return [LineBlock(None, [[Span(paper.note, Tone.MUTED)]])]
+    def _blocks(self, document: MemoryDocument) -> list[LineBlock]:
+        if document.report is not None:
+            return parts_blocks(report_parts(document.report, self.app.glyphs))
+        if not document.text:
+            return [LineBlock(None, [[Span(document.note, Tone.MUTED)]])]
         lacks: list[Line] = [
-            [Span(f"{self.app.glyphs.warning} lacks {what}", Tone.WARN)] for what in paper.lacks
+            [Span(f"{self.app.glyphs.warning} missing: {what}", Tone.WARN)]
+            for what in document.missing
         ]
-        text = list(markdown_lines(paper.text, self.app.glyphs))
+        text = list(markdown_lines(document.text, self.app.glyphs))
         return [LineBlock(None, [*lacks, *([[]] if lacks else []), *text])]
 
     # Commands.
 
-    def listed(self) -> DocumentList:
+    def list_view(self) -> DocumentList:
         """Return the list; a search in it searches all documents."""
         return self.choices
 
@@ -201,22 +209,22 @@ class MemoryPage(ListDetailPage):
         """Return the text."""
         return self.text
 
-    def searched(self, words: str) -> None:
-        """Search; words searched in all documents are marked in the shown one."""
-        super().searched(words)
+    def search_for(self, words: str) -> None:
+        """Search for words; if all documents are searched, also mark the words in the shown one."""
+        super().search_for(words)
         if self._pane is self.choices:
             self.text.search(words)
 
     def not_now(self, name: str) -> str:
-        """Refuse to edit what is no file."""
-        meant = self._meant()
+        """Refuse to edit a text that is not a file."""
+        meant = self._under_cursor()
         if name != "edit" or (meant is not None and meant.path is not None):
             return super().not_now(name)
         if meant is None:
-            return "Nothing is read yet."
+            return "The files are still loading."
         if meant.group == ARCHIVE and meant.text:
-            return "An archive is read-only."
-        was_sent = f"This is the {meant.name} as it was sent; what it is made of can be edited."
+            return "Archives are read-only."
+        was_sent = f"This is the {meant.name} as sent. Edit the files that it was built from."
         return was_sent if meant.text else meant.note
 
     def handlers(self) -> dict[str, Handler]:
@@ -225,26 +233,26 @@ class MemoryPage(ListDetailPage):
 
     def do_open(self) -> None:
         """Open the text."""
-        self.go_in()
-        if self.choices.words:  # from which text to where in it
-            self.look_in(self.text)
-            self.text.look_again()
+        self.open_contents()
+        if self.choices.words:  # continue the search inside the text
+            self.search_in(self.text)
+            self.text.repeat_search()
 
     async def do_edit(self) -> None:
-        """Open the file in the person's editor."""
-        meant = self._meant()
+        """Open the document's file in the person's editor."""
+        meant = self._under_cursor()
         if meant is None or meant.path is None:
             return
         try:
             status = await edit(self.app, meant.path)
         except RalphError as error:
-            self.app.say(str(error), error=True)
+            self.app.show_message(str(error), error=True)
             return
         if status:
-            self.app.say(f"The editor ended with status {status}.")
+            self.app.show_message(f"The editor exited with status {status}.")
         self._read()
 
     def shown_text(self) -> str:
-        """Return the text as it is in the file."""
-        shown = self._meant()
+        """Return the document's source text."""
+        shown = self._under_cursor()
         return (inert(shown.text) or self.text.text()) if shown is not None else ""

@@ -1,9 +1,9 @@
-"""The base of all pages: the head with all pages, the search, the keys in the footer, Escape to the dashboard.
+"""The base of all pages: the head that names all pages, the search, the footer, Escape to the dashboard.
 
 Page
-├── PageHead      which page this is; the loop's state, live
-├── body          a subclass's own
-├── SearchLine    while somebody searches
+├── PageHead      which page is open, and the loop's state
+├── body          the subclass's widgets
+├── SearchLine    during a search
 └── PageFooter    keys from the registry
 """
 
@@ -38,21 +38,19 @@ from ralph_tui.tui.widgets.header import PageHead
 from ralph_tui.tui.widgets.links import LinkLine
 from ralph_tui.tui.widgets.search import Searchable, SearchLine
 from ralph_tui.tui.widgets.stream import Transcript
+from ralph_tui.tui.widgets.tabs import PANES
 from ralph_tui.tui.widgets.text_view import TextView
 
 T = TypeVar("T")
 
 Handler = Callable[[], Awaitable[None] | None]
 
-TELL_SECONDS = 0.1
-"""Seconds between two reports of a reading's progress, at least."""
-
-PANES = ("tasks", "activity", "status")
-"""Commands that close the page first."""
+PROGRESS_SECONDS = 0.1
+"""Minimum seconds between two progress reports of a reading."""
 
 
 def page_bindings(name: str, keys_of: Callable[[Command], tuple[str, ...]]) -> list[BindingType]:
-    """Return the page's own keys, then those of the app that are still free."""
+    """Return the bindings of the page's commands, then those of the app with keys that are still free."""
     own = PAGE_COMMANDS[name]
     taken = {key for command in own for key in keys_of(command)}
     others = (c for c in COMMANDS if c.on_pages or c.name in PANES)
@@ -73,14 +71,14 @@ def _binding(command: Command, keys: Iterable[str]) -> Binding:
 
 
 class Page(ModalScreen[None]):
-    """A screen over the dashboard; the loop continues below it.
+    """A screen over the dashboard; the loop continues.
 
-    Modal, so that keys of the dashboard that act on what is not in sight do nothing here.
+    It is modal, so that keys do not act on parts of the dashboard that are not visible.
     """
 
     NAME = ""
     page_commands: tuple[Command, ...] = ()
-    """The page's own commands, for its keys, the palette and the help."""
+    """The page's commands, for its keys, the palette and the help."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "close", "Back", show=False),
@@ -112,7 +110,7 @@ class Page(ModalScreen[None]):
         raise NotImplementedError
 
     def compose(self) -> ComposeResult:
-        """Yield head, body and keys; the width's classes hold from the first layout on."""
+        """Yield head, body and footer, with the CSS class of the width set before the first layout."""
         width = self.app.size.width
         fits = [name for least, name in self.HORIZONTAL_BREAKPOINTS or () if width >= least]
         self.add_class(*fits[-1:], update=False)
@@ -133,7 +131,7 @@ class Page(ModalScreen[None]):
     def _show_view(self, view: LoopView) -> None:
         if self.is_attached and self.query(PageHead):
             self.head.view = view
-            self.changed(view)
+            self.view_changed(view)
 
     def refresh(
         self,
@@ -142,36 +140,36 @@ class Page(ModalScreen[None]):
         layout: bool = False,
         recompose: bool = False,
     ) -> Self:
-        """Draw the page again, but not for what moves in the dashboard beneath, which is not visible.
+        """Redraw the page, but not for changes in the dashboard beneath, which is not visible.
 
-        Textual asks for that with the regions; a page's own widgets ask for themselves.
+        Textual passes regions for those; the page's own widgets refresh themselves.
         """
         if regions:
             return self
         return super().refresh(repaint=repaint, layout=layout, recompose=recompose)
 
-    # What a page may do.
+    # What a subclass may override.
 
     def opened(self) -> None:
-        """Begin to read, once the page is on the screen."""
+        """Start to read; called once the page is mounted."""
 
-    def changed(self, view: LoopView) -> None:
-        """Take in a changed view."""
+    def view_changed(self, view: LoopView) -> None:
+        """Handle a changed view."""
 
     def not_now(self, name: str) -> str:
-        """Return why a command of this page cannot be used now; empty when it can."""
+        """Return why a command of this page cannot be used now, or an empty string if it can."""
         if name in ("next_match", "previous_match") and not (self._pane and self._pane.found):
-            return self.app.keys.said(f"Nothing is found; {{{self.NAME}.search}} searches.")
+            return self.app.keys.said(f"No matches. Press {{{self.NAME}.search}} to search.")
         return ""
 
     def label(self, command: Command) -> str:
-        """Return the footer's word for a command."""
+        """Return the footer's label for a command."""
         return command.footer
 
     # Commands.
 
     def handlers(self) -> dict[str, Handler]:
-        """Return what does each command of the page; a page adds its own to these."""
+        """Return the handler of each command; a subclass adds its own."""
         return {
             "search": self.do_search,
             "next_match": self.do_next_match,
@@ -183,15 +181,15 @@ class Page(ModalScreen[None]):
         }
 
     def action_invoke(self, name: str) -> None:
-        """Run a command of the page, or pass it on to the app."""
+        """Run a command of the page, or pass it to the app."""
         if not any(command.name == name for command in self.page_commands):
-            if name in PANES or name == "close":
+            if name in PANES or name == "close":  # a pane is shown without the page above it
                 self.dismiss(None)
             if name != "close":
                 self.app.action_invoke(name)
             return
         if reason := self.not_now(name):
-            self.app.say(reason)
+            self.app.show_message(reason)
             return
         done = self.handlers()[name]()
         if inspect.isawaitable(done):
@@ -199,14 +197,14 @@ class Page(ModalScreen[None]):
         self.refresh_keys()
 
     def action_close(self) -> None:
-        """Close the top layer: the search first, then the page."""
+        """Close the search if it is open, or else the page or a layer of it."""
         if self.search_line.display:
             self.search_line.leave()
         elif not self.back():
             self.dismiss(None)
 
     def back(self) -> bool:
-        """Close a layer of the page's own; return whether there was one."""
+        """Close a layer of the page; return whether there was one."""
         return False
 
     def refresh_keys(self) -> None:
@@ -215,32 +213,34 @@ class Page(ModalScreen[None]):
             self.bar.items = tuple(self._items())
 
     def _items(self) -> Iterable[FooterItem]:
-        """Yield the footer's items by rank."""
+        """Yield the items of the footer by rank."""
         for command in sorted(self.page_commands, key=lambda command: command.rank):
             if command.footer and (label := self.label(command)):
                 key = self.app.keys.label(name_of(command))
                 yield FooterItem(command.name, key, label, not self.not_now(command.name))
 
     def on_link_line_followed(self, message: LinkLine.Followed) -> None:
-        """Run the command that was clicked in the head or the footer."""
+        """Run the command of a clicked link in the head or the footer."""
         self.action_invoke(message.name)
 
     def chosen_text(self) -> str:
-        """Return what is under the cursor, for the clipboard; empty where there is nothing."""
+        """Return the text under the cursor for the clipboard, or an empty string."""
         return ""
 
     def shown_text(self) -> str:
-        """Return everything that is shown, for the clipboard and the export."""
+        """Return all shown text, for the clipboard and the export."""
         return ""
 
     def do_copy(self) -> None:
-        """Copy the mouse selection, else what is under the cursor, else everything."""
+        """Copy the mouse selection, or else the text under the cursor, or else everything."""
         app = self.app
-        app.copy_to_clipboard(app.marked() or self.chosen_text() or self.shown_text())
+        app.copy_to_clipboard(app.mouse_selection() or self.chosen_text() or self.shown_text())
 
     async def do_share(self) -> None:
         """Offer to copy or export everything."""
-        chosen = await self.app.push_screen_wait(ShareMenu(f"Shown: the page {self.NAME}."))
+        chosen = await self.app.push_screen_wait(
+            ShareMenu(f"Copies or exports the {self.NAME} page.")
+        )
         if chosen:
             self.action_invoke(chosen)
 
@@ -249,14 +249,14 @@ class Page(ModalScreen[None]):
         self.app.copy_to_clipboard(self.shown_text())
 
     async def do_export(self) -> None:
-        """Export what is shown."""
+        """Export everything that is shown."""
         await save(self.app, self.NAME, self.shown_text())
 
-    # Searching: `/`, then n and N, in the pane that has the keys, else the main one.
+    # Searching, in the focused pane or else the main one.
 
     def do_search(self) -> None:
         """Open the search line for the pane that has the focus."""
-        self.look_in(self.searched_in())
+        self.search_in(self.search_target())
         self.search_line.enter()
 
     def on_search_line_staged(self, message: SearchLine.Staged) -> None:
@@ -265,20 +265,20 @@ class Page(ModalScreen[None]):
 
     def on_search_line_changed(self, message: SearchLine.Changed) -> None:
         """Search while the person types."""
-        self.searched(message.words)
+        self.search_for(message.words)
         self.refresh_keys()
 
-    def searched_in(self) -> Searchable:
-        """Return the pane that a search begins in."""
+    def search_target(self) -> Searchable:
+        """Return the pane to search."""
         raise NotImplementedError
 
-    def look_in(self, pane: Searchable) -> None:
-        """Search in this pane from now on."""
+    def search_in(self, pane: Searchable) -> None:
+        """Search this pane from now on, and end the search of another one."""
         before, self._pane = self._pane, pane
         if before is not None and before is not pane:
             before.search("")
 
-    def searched(self, words: str) -> None:
+    def search_for(self, words: str) -> None:
         """Search for words, and go to the next match."""
         if self._pane is not None:
             self._pane.search(words)
@@ -286,20 +286,20 @@ class Page(ModalScreen[None]):
                 self._pane.focus()
 
     def search_again(self) -> None:
-        """Search again, because what is shown has changed."""
+        """Search again, because the contents have changed."""
         if not self.is_attached or not self.search_line.words:
             return
         if self._pane is not None and self._pane.display:
-            self._pane.look_again()
+            self._pane.repeat_search()
         else:
-            self.look_in(self.searched_in())
-            self.searched(self.search_line.words)
+            self.search_in(self.search_target())
+            self.search_for(self.search_line.words)
 
     def on_searched_found(self, message: Searchable.Found) -> None:
-        """Show which match of how many; close the line when the pane gave up the search."""
+        """Show the number of the match; close the search line if the pane ended the search."""
         if message.pane is not self._pane or not self.is_attached:
             return
-        self.search_line.say(message.text)
+        self.search_line.show_message(message.text)
         if self.search_line.display and not message.pane.words and message.pane.has_focus:
             self.search_line.leave()
         self.refresh_keys()
@@ -315,7 +315,7 @@ class Page(ModalScreen[None]):
             self._pane.action_match(-1)
 
     def on_search_line_kept(self) -> None:
-        """Focus what was found."""
+        """Focus the searched pane."""
         if self._pane is not None:
             self._pane.focus()
 
@@ -329,36 +329,36 @@ class Page(ModalScreen[None]):
         group: str,
         failed: Callable[[str], None],
     ) -> Worker[None]:
-        """Do slow `work` in a thread and hand the result to `done` on the screen.
+        """Run slow `work` in a thread and pass the result to `done` on the event loop.
 
-        A later reading of the same group takes the place of an earlier one; leaving the page ends it.
+        A reading replaces an earlier one of the same group; closing the page ends it.
 
         Args:
-            work: Reads; is given what it reports its progress to, and runs in a thread.
+            work: Reads in a thread; receives a callback for its progress.
             done: Called with the result.
-            group: Names the reading.
-            failed: Called with a sentence instead.
+            group: The name of the reading.
+            failed: Called with an error message instead of `done`.
         """
 
         def reading() -> None:
-            worker, told = get_current_worker(), 0.0
+            worker, reported_at = get_current_worker(), 0.0
 
             def progress(at: int, size: int) -> None:
-                nonlocal told
+                nonlocal reported_at
                 if worker.is_cancelled:
-                    raise _Left
-                if monotonic() - told > TELL_SECONDS:
-                    told = monotonic()
-                    self.call_later(self.progressed, group, at, size)
+                    raise _PageClosed
+                if monotonic() - reported_at > PROGRESS_SECONDS:
+                    reported_at = monotonic()
+                    self.call_later(self.show_progress, group, at, size)
 
             try:
                 result = work(progress)
-            except _Left:
+            except _PageClosed:
                 return
             except RalphError as error:
                 self.call_later(failed, str(error))
             except Exception as error:  # noqa: BLE001 - a bug in one reading must not close the screen
-                text = f"That failed: {type(error).__name__}: {one_line(str(error))}"
+                text = f"Unexpected error: {type(error).__name__}: {one_line(str(error))}"
                 self.call_later(failed, text)
                 self.app.call_later(self.app.failed, error)
             else:
@@ -369,60 +369,60 @@ class Page(ModalScreen[None]):
             reading, thread=True, group=group, exclusive=True, exit_on_error=False
         )
 
-    def progressed(self, group: str, at: int, size: int) -> None:
-        """Take in how far a reading is."""
+    def show_progress(self, group: str, at: int, size: int) -> None:
+        """Show the progress of a reading."""
 
 
 class ListDetailPage(Page):
-    """Subclasses say which is the list and what shows its contents."""
+    """A page with a list and the contents of the selected item; a subclass defines both."""
 
-    def listed(self) -> TextView:
+    def list_view(self) -> TextView:
         """Return the list."""
         raise NotImplementedError
 
     def contents(self) -> Transcript | TextView:
-        """Return what shows the chosen item."""
+        """Return the widget that shows the selected item."""
         raise NotImplementedError
 
     def handlers(self) -> dict[str, Handler]:
-        """Add what opens the contents."""
+        """Add the command that opens the contents."""
         return {**super().handlers(), "open": self.do_open}
 
     def do_open(self) -> None:
-        """Go into the contents."""
+        """Open the contents."""
         raise NotImplementedError
 
     @property
     def is_reading(self) -> bool:
-        """Whether the contents cover the list, on a narrow screen."""
+        """Whether the contents were opened; on a narrow screen they replace the list."""
         return self.has_class("-reading")
 
     def back(self) -> bool:
-        """Go back from the contents to the list, on a narrow screen."""
+        """Return from the contents to the list on a narrow screen; return whether that closed them."""
         was_over_it = self.is_reading and self.has_class("-narrow")
         self.remove_class("-reading")
         if was_over_it:
-            self.listed().focus()
+            self.list_view().focus()
         return was_over_it
 
-    def go_in(self) -> None:
-        """Go from the list into the contents."""
+    def open_contents(self) -> None:
+        """Show and focus the contents."""
         self.add_class("-reading")
         self.contents().focus()
 
-    def put_in_sight(self) -> None:
-        """Show the contents, on a narrow screen, before a key changes them."""
+    def show_contents(self) -> None:
+        """Open the contents on a narrow screen, before a key changes them."""
         if self.has_class("-narrow") and not self.is_reading:
-            self.go_in()
+            self.open_contents()
 
-    def searched_in(self) -> Transcript | TextView:
-        """Return the list while it has the focus, else the contents."""
-        return self.listed() if self.listed().has_focus else self.contents()
+    def search_target(self) -> Transcript | TextView:
+        """Return the list if it has the focus, or else the contents."""
+        return self.list_view() if self.list_view().has_focus else self.contents()
 
     def on_row_list_opened(self) -> None:
         """Treat a double click as Enter."""
         self.do_open()
 
 
-class _Left(Exception):  # noqa: N818 - it is no error
-    """The page was closed while reading."""
+class _PageClosed(Exception):  # noqa: N818 - not an error
+    """Raised in a reading whose page was closed."""

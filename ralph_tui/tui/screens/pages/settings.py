@@ -8,7 +8,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.worker import Worker
 
-from ralph_tui.config.load import Effective
+from ralph_tui.config.load import EffectiveSetting
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.project_state import Adjusted
 from ralph_tui.domain.view.loop_view import LoopView
@@ -38,13 +38,13 @@ VIEWS = ("this run", "all settings", "themes")
 THEME = "screen.theme"
 
 REREAD_SECONDS = 2.0
-"""Seconds between two readings of the files, which may be edited elsewhere."""
+"""Seconds between two readings of the settings files, which may be edited elsewhere."""
 
 
 class _OnDisk(NamedTuple):
     """What was read from disk."""
 
-    settings: tuple[Effective, ...]
+    settings: tuple[EffectiveSetting, ...]
     adjusted: Adjusted | None
 
 
@@ -60,33 +60,33 @@ class SettingsPage(Page):
     def __init__(self, library: JournalLibrary) -> None:
         """Read nothing yet."""
         super().__init__()
-        del library  # nothing here is in the journal
-        self._known: _OnDisk | None = None
+        del library  # this page shows nothing of the journal
+        self._on_disk: _OnDisk | None = None
         self._reading: Worker[None] | None = None
-        self._trouble = ""
+        self._error_text = ""
         self._drawn: list[LineBlock] = []
         self._shown: object = None
-        self._words = ""
-        """What the settings that are shown have to have."""
+        self._filter = ""
+        """The words that the shown settings must contain."""
 
     def body(self) -> Iterable[Widget]:
-        """Views and their list."""
+        """Yield the views and the list."""
         yield ViewTabs(VIEWS)
         yield TextView(id="text")
 
     # Reading.
 
     def opened(self) -> None:
-        """Read the files now, and every so often while the page is open."""
+        """Read the settings files now, and periodically while the page is open."""
         self._read()
-        self.set_interval(REREAD_SECONDS, self._look_again)
+        self.set_interval(REREAD_SECONDS, self._reread)
 
     def on_unmount(self) -> None:
-        """Drop a theme that was only previewed."""
-        self.app.theme = self.app.kept_theme
+        """Restore the theme if another one was only previewed."""
+        self.app.theme = self.app.chosen_theme
 
-    def changed(self, view: LoopView) -> None:
-        """Show how much of each limit is used."""
+    def view_changed(self, view: LoopView) -> None:
+        """Update how much of each limit is used."""
         shown = (view.costs, view.run_iterations, view.limits, view.max_iterations, view.run_state)
         if shown != self._shown:
             before, self._shown = self._shown, shown
@@ -103,37 +103,38 @@ class SettingsPage(Page):
 
         self._reading = self.read(known, self._take, group="settings", failed=self._failed)
 
-    def _look_again(self) -> None:
-        """Read again, unless the last reading still runs."""
+    def _reread(self) -> None:
+        """Read again, unless the previous reading is still running."""
         if self._reading is None or self._reading.is_finished:
             self._read()
 
     def _take(self, known: _OnDisk) -> None:
-        self._known, self._trouble = known, ""
+        self._on_disk, self._error_text = known, ""
         self._show()
 
     def _failed(self, text: str) -> None:
-        self._trouble = text
+        self._error_text = text
         self._show()
 
     # Showing.
 
     @property
-    def _under_way(self) -> bool:
-        now = self.app.situation()
-        return now.running or now.view.elsewhere is not None
+    def _by_key(self) -> dict[str, EffectiveSetting]:
+        """The settings by key; empty before the first reading."""
+        known = self._on_disk
+        return {setting.key: setting for setting in known.settings} if known is not None else {}
 
     def _blocks(self) -> list[LineBlock]:
         if self.tabs.active == "themes":
-            return theme_blocks(sorted(self.app.available_themes), self.app.kept_theme)
-        if self._trouble:
-            return [LineBlock(None, [[Span(self._trouble, Tone.BAD)]])]
-        if self._known is None:
-            return [LineBlock(None, [[Span("reading", Tone.MUTED)]])]
+            return theme_blocks(sorted(self.app.available_themes), self.app.chosen_theme)
+        if self._error_text:
+            return [LineBlock(None, [[Span(self._error_text, Tone.BAD)]])]
+        if self._on_disk is None:
+            return [LineBlock(None, [[Span("loading", Tone.MUTED)]])]
         if self.tabs.active == "all settings":
-            return setting_blocks(with_words(self._known.settings, self._words))
-        by_key = {setting.key: setting for setting in self._known.settings}
-        return live_blocks(by_key, self._known.adjusted, self.app.view, running=self._under_way)
+            return setting_blocks(with_words(self._on_disk.settings, self._filter))
+        running = self.app.bridge.live
+        return live_blocks(self._by_key, self._on_disk.adjusted, self.app.view, running=running)
 
     def _show(self, cursor: object = None) -> None:
         if not self.is_attached:
@@ -146,13 +147,13 @@ class SettingsPage(Page):
             self.search_again()
 
     def on_view_tabs_chosen(self, message: ViewTabs.Chosen) -> None:
-        """Show another list, and drop a theme that was only previewed."""
-        self.app.theme = self.app.kept_theme
+        """Show another list, and restore the theme if another one was only previewed."""
+        self.app.theme = self.app.chosen_theme
         self.text.cursor = None
-        self._words = ""
+        self._filter = ""
         if self.search_line.display:
             self.search_line.leave()
-        self._show(self.app.kept_theme if message.view == "themes" else None)
+        self._show(self.app.chosen_theme if message.view == "themes" else None)
         self.text.focus()
 
     def on_blocks_highlighted(self, message: Blocks.Highlighted) -> None:
@@ -160,56 +161,54 @@ class SettingsPage(Page):
         if self.tabs.active == "themes" and message.key in self.app.available_themes:
             self.app.theme = str(message.key)
 
-    # Finding: in the list of all settings, the words that are typed leave only the settings that have them.
+    # Searching, which filters the list of all settings.
 
     @property
     def _filters(self) -> bool:
         return self.tabs.active == "all settings"
 
     def label(self, command: Command) -> str:
-        """Say that searching filters the settings."""
+        """Return "filter" as the footer's label of a search that filters."""
         return "filter" if command.name == "search" and self._filters else super().label(command)
 
-    def searched_in(self) -> TextView:
+    def search_target(self) -> TextView:
         """Return the list."""
         return self.text
 
-    def searched(self, words: str) -> None:
-        """Show the settings that have these words; in the other lists, go to the next match."""
+    def search_for(self, words: str) -> None:
+        """Show only the settings that contain these words; in the other lists, go to the next match."""
         if not self._filters:
-            self._words = ""
-            super().searched(words)
+            self._filter = ""
+            super().search_for(words)
             return
-        self._words = words
+        self._filter = words
         self._show()
         if not self.search_line.display:
             self.text.focus()
 
     def search_again(self) -> None:
-        """Search or filter again, because what is shown has changed."""
+        """Search again, or show the number of filtered settings, because the list has changed."""
         if not self._filters:
             super().search_again()
-        elif self._known is not None and self._words:
-            settings = self._known.settings
-            self.search_line.say(f"{len(with_words(settings, self._words))} of {len(settings)}")
+        elif self._on_disk is not None and self._filter:
+            settings = self._on_disk.settings
+            self.search_line.show_message(
+                f"{len(with_words(settings, self._filter))} of {len(settings)}"
+            )
 
     # Changing.
 
     def handlers(self) -> dict[str, Handler]:
         """Add the page's own commands."""
-        return {**super().handlers(), "look": self.do_look, "open": self.do_open}
-
-    def do_look(self) -> None:
-        """Show the next list."""
-        self.tabs.next()
+        return {**super().handlers(), "look": self.tabs.next, "open": self.do_open}
 
     async def do_open(self) -> None:
         """Change the value under the cursor."""
         key = self.text.cursor
-        if not isinstance(key, str) or self._known is None:
+        if not isinstance(key, str) or self._on_disk is None:
             return
         if self.tabs.active == "themes":
-            self.app.kept_theme = key
+            self.app.chosen_theme = key
             self._write(THEME, key)
             self._show(key)
         elif self.tabs.active == "all settings":
@@ -222,12 +221,7 @@ class SettingsPage(Page):
         self.action_invoke("open")
 
     async def _change_setting(self, key: str) -> None:
-        known = (
-            {setting.key: setting for setting in self._known.settings}
-            if self._known is not None
-            else {}
-        )
-        setting = known[key]
+        setting = self._by_key[key]
         typed = await self.app.push_screen_wait(ValueDialog(key, setting.help, setting.value))
         if typed is not None and typed != setting.value:
             self._write(key, typed)
@@ -236,31 +230,28 @@ class SettingsPage(Page):
         root = self.app.launch.root
         self.read(
             lambda _: change_setting(root, key, typed),
-            self._wrote,
+            self._setting_changed,
             group="write",
             failed=self._refused,
         )
 
-    def _wrote(self, changed: SettingChange) -> None:
-        stronger = f" {changed.stronger} is stronger." if changed.stronger else ""
-        self.app.say(f"Written: {changed.value}, for the next run.{stronger}")
+    def _setting_changed(self, changed: SettingChange) -> None:
+        stronger = f" {changed.stronger} overrides it." if changed.stronger else ""
+        self.app.show_message(f"Saved {changed.value} for the next run.{stronger}")
         self._read()
 
     def _refused(self, text: str) -> None:
-        self.app.say(text, error=True)
+        self.app.show_message(text, error=True)
 
     async def _change_limit(self, live: LiveLimit) -> None:
-        if not self._under_way:
+        if not self.app.bridge.live:
             await self._change_setting(live.key)
             return
-        known = (
-            {setting.key: setting for setting in self._known.settings}
-            if self._known is not None
-            else {}
+        now = (
+            getattr(self._on_disk.adjusted, live.name, None) if self._on_disk is not None else None
         )
-        now = getattr(self._known.adjusted, live.name, None) if self._known is not None else None
-        value = str(now) if now is not None else known[live.key].value
-        hint = f"For this run only; counts {live.when}."
+        value = str(now) if now is not None else self._by_key[live.key].value
+        hint = f"Applies to this run only, {live.when}."
         typed = await self.app.push_screen_wait(ValueDialog(live.title, hint, value))
         if typed is None or typed == value:
             return
@@ -275,7 +266,7 @@ class SettingsPage(Page):
         )
 
     def _adjusted(self, adjusted: Adjusted) -> None:
-        self.app.say(f"For this run: {adjusted.told}.")
+        self.app.show_message(f"Changed for this run: {adjusted.summary}.")
         self._read()
 
     def chosen_text(self) -> str:
@@ -284,5 +275,5 @@ class SettingsPage(Page):
 
     def shown_text(self) -> str:
         """Return every setting with its source."""
-        settings = self._known.settings if self._known is not None else ()
+        settings = self._on_disk.settings if self._on_disk is not None else ()
         return "\n".join(f"{s.key} = {s.value}  ({s.source})" for s in settings)

@@ -9,7 +9,7 @@ from textual.widget import Widget
 from ralph_tui.domain.plan.task_map import Checked
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.view.loop_view import LoopView
-from ralph_tui.domain.view.run_history import Chronicle
+from ralph_tui.domain.view.run_history import RunHistory
 from ralph_tui.engine.control.run_settings import reset_breaker
 from ralph_tui.present.sections.guard_log import breaker_view_parts, guard_parts
 from ralph_tui.present.sections.why_answers import now_parts
@@ -19,7 +19,6 @@ from ralph_tui.store.journal.event_scanner import Progress
 from ralph_tui.store.journal.journal_library import JournalLibrary
 from ralph_tui.store.project import Project
 from ralph_tui.store.typed_texts import REASON
-from ralph_tui.tui.commands.context import goes_on_at
 from ralph_tui.tui.screens.dialogs.text_input import TextDialog
 from ralph_tui.tui.screens.pages.page import Handler, Page
 from ralph_tui.tui.widgets.tabs import ViewTabs
@@ -29,23 +28,23 @@ VIEWS = ("now", "guard log", "breaker")
 
 
 class _Known(NamedTuple):
-    """What is read from disk, because no event says so."""
+    """What is read from disk, because events do not carry it."""
 
-    chronicle: Chronicle
+    chronicle: RunHistory
     breaker: CircuitBreaker
 
 
 class BreakerReasonDialog(TextDialog):
-    """Asks why the breaker is closed by hand."""
+    """Asks for the reason to close the breaker by hand."""
 
-    HEADING = "why may the loop continue?"
+    HEADING = "Reset the breaker: why may the loop continue?"
     KIND = REASON
-    HINT = "The breaker closes with its counters at zero; your reason is kept beside them."
-    EMPTY = "A reset needs a reason; esc goes back."
+    HINT = "This closes the breaker and resets its counters. Your reason is recorded."
+    EMPTY = "Type a reason first, or press esc to go back."
 
 
 class WhyPage(Page):
-    """Shows the reasons, which change with the view."""
+    """Shows the reasons for the loop's state, the guard's log, and the breaker."""
 
     NAME = "why"
     AUTO_FOCUS = "#text"
@@ -60,7 +59,7 @@ class WhyPage(Page):
         self._known: _Known | None = None
         self._checked = Checked()
         self._drawn: list[Part] = []
-        self._told: object = None
+        self._read_state: object = None
         self._shown: object = None
 
     def body(self) -> Iterable[Widget]:
@@ -69,23 +68,23 @@ class WhyPage(Page):
         yield TextView(id="text")
 
     def opened(self) -> None:
-        """Read the journal, and count down every second."""
+        """Update countdowns every second."""
         self.set_interval(1.0, self._tick)
 
     def _tick(self) -> None:
-        if goes_on_at(self.app.view) is not None:
+        if self.app.view.resumes_at is not None:
             self._show()
 
-    def changed(self, view: LoopView) -> None:
-        """Show what the view knows; read what is new in the journal when there may be something."""
-        told = (
+    def view_changed(self, view: LoopView) -> None:
+        """Show the view, and read the journal if there may be new events."""
+        read_state = (
             *(view.run_state, view.iteration, len(view.iterations), view.denials, view.breaker),
             *(view.questions, view.feature, view.features),
         )
-        if told != self._told:
-            self._told = told
+        if read_state != self._read_state:
+            self._read_state = read_state
             self.read(self._read, self._take, group="why", failed=self._failed)
-        shown = (*told, view.detail, view.task_id, view.questions, view.approval, view.tasks)
+        shown = (*read_state, view.detail, view.task_id, view.questions, view.approval, view.tasks)
         if shown != self._shown:
             self._shown = shown
             self._show()
@@ -94,8 +93,8 @@ class WhyPage(Page):
         project = Project(self.app.launch.root)
         return _Known(self._library.refresh(progress), project.look().breaker)
 
-    def progressed(self, group: str, at: int, size: int) -> None:
-        """Show how far the first reading is."""
+    def show_progress(self, group: str, at: int, size: int) -> None:
+        """Show the progress of the first reading."""
         del group
         if self._known is None and size:
             self.text.border_subtitle = f"reading the journal: {at / size:.0%}"
@@ -106,28 +105,25 @@ class WhyPage(Page):
 
     def _failed(self, text: str) -> None:
         self.text.border_subtitle = ""
-        self._draw([Part("It cannot be read", [[Span(text, Tone.BAD)]])])
+        self._draw([Part("The journal cannot be read", [[Span(text, Tone.BAD)]])])
 
     # Showing.
 
     @property
     def breaker(self) -> CircuitBreaker:
-        """The breaker of the running loop, or as it is on disk while none runs."""
-        live = self.app.situation().running or self._known is None
-        return self.app.view.breaker if live or self._known is None else self._known.breaker
+        """The breaker of the running loop, or the one on disk while none runs."""
+        known = self._known
+        return self.app.view.breaker if known is None or self.app.bridge.live else known.breaker
 
     def _show(self) -> None:
         if not self.is_attached:
             return
         known = self._known
-        if known is None:
-            self.text.border_subtitle = "reading the journal"
-        else:
-            self.text.border_subtitle = ""
-        self._draw(self._parts(known.chronicle if known else Chronicle()))
+        self.text.border_subtitle = "reading the journal" if known is None else ""
+        self._draw(self._parts(known.chronicle if known else RunHistory()))
         self.refresh_keys()
 
-    def _parts(self, chronicle: Chronicle) -> list[Part]:
+    def _parts(self, chronicle: RunHistory) -> list[Part]:
         view, glyphs, keys = self.app.view, self.app.glyphs, self.app.keys
         if self.tabs.active == "guard log":
             return guard_parts(chronicle.rulings, glyphs)
@@ -140,7 +136,7 @@ class WhyPage(Page):
         return now_parts(view, problems, last, chronicle.iterations, now, glyphs, keys)
 
     def _draw(self, parts: list[Part]) -> None:
-        """Draw the text if it has changed, so that nothing jumps while somebody reads."""
+        """Show the text if it has changed, so that it does not move while somebody reads."""
         if parts == self._drawn:
             return
         self._drawn = parts
@@ -153,28 +149,28 @@ class WhyPage(Page):
         self._show()
         self.text.scroll_to(y=0, animate=False, force=True, immediate=True)
 
-    def searched_in(self) -> TextView:
-        """The text."""
+    def search_target(self) -> TextView:
+        """Return the text."""
         return self.text
 
     # Commands.
 
     def not_now(self, name: str) -> str:
-        """Refuse to reset a breaker that is closed."""
+        """Refuse to reset a breaker that is closed and counts nothing."""
         if name == "reset_breaker":
             at_rest = self.breaker.state is BreakerState.CLOSED and not any(
                 signal.count for signal in self.breaker.signals() if signal.name != "cost"
             )
-            return "The breaker is closed and counts nothing." if at_rest else ""
+            return "The breaker is closed, and its counters are at zero." if at_rest else ""
         return super().not_now(name)
 
     def handlers(self) -> dict[str, Handler]:
         """Add the page's own commands."""
-        return {**super().handlers(), "look": self.do_look, "reset_breaker": self.do_reset_breaker}
-
-    def do_look(self) -> None:
-        """Show the next view."""
-        self.tabs.next()
+        return {
+            **super().handlers(),
+            "look": self.tabs.next,
+            "reset_breaker": self.do_reset_breaker,
+        }
 
     async def do_reset_breaker(self) -> None:
         """Close the breaker, after asking why."""
@@ -190,11 +186,11 @@ class WhyPage(Page):
         )
 
     def _was_reset(self, breaker: CircuitBreaker) -> None:
-        self.app.say(f"The breaker is closed: {breaker.reset_reason}")
+        self.app.show_message(f"Closed the breaker: {breaker.reset_reason}")
         self.read(self._read, self._take, group="why", failed=self._failed)
 
     def _not_reset(self, text: str) -> None:
-        self.app.say(text, error=True)
+        self.app.show_message(text, error=True)
 
     def shown_text(self) -> str:
         """Return the whole view."""

@@ -1,6 +1,7 @@
 """Projects with a red test, and the gate's examination of what somebody does to make it green."""
 
 import os
+import pwd
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,7 +13,7 @@ from ralph_tui.engine.verification.evidence.examine import (
     CommandRun,
     Examined,
     Examiner,
-    task_words,
+    Inspection,
 )
 
 PYTEST = f"{sys.executable} -m pytest -q -p no:cacheprovider"
@@ -57,7 +58,9 @@ def write(root: Path, files: Changes) -> None:
 def check_environment() -> dict[str, str]:
     """The environment of checks: without what the tests' own runner left in it, and quick to start."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "COV"))}
-    return {**kept, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    own = Path(pwd.getpwuid(os.getuid()).pw_dir)  # HOME is the test's
+    rust = {"RUSTUP_HOME": str(own / ".rustup")} if (own / ".rustup").is_dir() else {}
+    return {**rust, **kept, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
 
 class Tried:
@@ -79,13 +82,23 @@ class Tried:
         self.command = command
         self.files = CheckFiles(root)
         if begun:
-            self.files.begin("a", [command], task_words(self.task))
+            self.files.begin("a", [command], self.task.full_text)
         self.ran: list[Path] = []
+        self._baseline: dict[str, str] | None = None
+
+    async def take_baseline(self) -> None:
+        """Run the check as ralph does before the first task."""
+        self._baseline = (await self._examiner.examine(self.command, Inspection())).outcomes
+
+    @property
+    def _examiner(self) -> Examiner:
+        before = self._baseline
+        return Examiner(self.root, self.files, self._run, check_environment(), lambda _: before)
 
     async def claim(self, changes: Changes | None = None) -> Examined:
         """Make the changes and examine the claim."""
         write(self.root, changes or {})
-        examiner = Examiner(self.root, self.files, self._run, check_environment())
+        examiner = self._examiner
         inspection = await examiner.inspect([self.command], self.task)
         return await examiner.examine(self.command, inspection)
 

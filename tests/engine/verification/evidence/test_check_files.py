@@ -1,15 +1,23 @@
 """Check files: which they are, whose changes count, and how quickly they are looked at."""
 
 import json
+import os
 import time
 from pathlib import Path
 
 import pytest
 
-from ralph_tui.engine.verification.evidence.check_files import CheckFiles, only_adds_tests
-from ralph_tui.engine.verification.evidence.check_paths import Watched, walk
+from ralph_tui.engine.verification.evidence.check_files import (
+    MOST_BYTES,
+    CheckFiles,
+    only_adds_tests,
+)
+from ralph_tui.engine.verification.evidence.check_paths import CheckInputs, walk
 from ralph_tui.engine.verification.evidence.examine import copy_project
-from ralph_tui.engine.verification.evidence.runner_settings import steering_part, with_original
+from ralph_tui.engine.verification.evidence.settings_parts import (
+    controlling_part,
+    with_original_part,
+)
 from tests.engine.verification.evidence.projects import PROJECT, Changes, write
 
 COMMANDS = ("uv run pytest", "sh scripts/check.sh", "make test")
@@ -38,7 +46,7 @@ def project(root: Path, files: Changes = FILES) -> CheckFiles:
 
 def test_what_belongs_to_checks(tmp_path: Path) -> None:
     project(tmp_path)
-    found = {path for path, _ in walk(tmp_path, Watched(tmp_path, COMMANDS))}
+    found = {path for path, _ in walk(tmp_path, CheckInputs(tmp_path, COMMANDS))}
     assert found == {*FILES} - {
         "total.py",
         "run.sh",
@@ -63,7 +71,7 @@ def test_a_file_that_a_check_runs_is_the_check_or_the_work(
     tmp_path: Path, command: str, words: str, watched: bool
 ) -> None:
     write(tmp_path, {"app.py": "", "check_app.py": "", "run.sh": "", "README.md": ""})
-    assert bool(Watched(tmp_path, [command], words).named) is watched
+    assert bool(CheckInputs(tmp_path, [command], words).named) is watched
 
 
 def test_what_the_agent_does_is_a_change_and_what_the_person_does_is_not(tmp_path: Path) -> None:
@@ -145,6 +153,19 @@ def test_an_accepted_task_is_trusted_and_what_another_left_is_not(tmp_path: Path
     )
 
 
+def test_what_changes_after_the_checks_ran_is_not_trusted(tmp_path: Path) -> None:
+    files = project(tmp_path)
+    files.begin("a", COMMANDS)
+    write(tmp_path, {"tests/test_total.py": "judged"})
+    files.changes(COMMANDS)
+    write(tmp_path, {"tests/test_total.py": "weak", "conftest.py": "x = 1"})
+    files.accept("a", COMMANDS)
+    files.end(COMMANDS)
+    files.begin("b", COMMANDS)
+    assert files.changes(COMMANDS).names == ("tests/test_total.py (changed)", "conftest.py (new)")
+    assert files.original("tests/test_total.py") == b"judged"
+
+
 def test_only_the_part_that_steers_checks_counts(tmp_path: Path) -> None:
     files = project(tmp_path)
     files.begin("a", COMMANDS)
@@ -181,23 +202,37 @@ def test_only_the_part_that_steers_checks_counts(tmp_path: Path) -> None:
 def test_where_parts_cannot_be_told_apart_the_whole_original_counts(
     name: str, current: str, original: str, merged: str
 ) -> None:
-    assert with_original(name, current.encode(), original.encode()) == merged.encode()
+    assert with_original_part(name, current.encode(), original.encode()) == merged.encode()
 
 
 def test_what_takes_the_place_of_pytest_steers_and_dependencies_do_not() -> None:
     before = b'[project]\nname = "x"\n'
     fake = b'[tool.uv]\noverride-dependencies = ["pytest @ file:///tmp/fake"]\n'
-    assert steering_part("pyproject.toml", before + fake) != steering_part("pyproject.toml", before)
+    assert controlling_part("pyproject.toml", before + fake) != controlling_part(
+        "pyproject.toml", before
+    )
     more = before + b'dependencies = ["rich"]\n[tool.uv]\nindex-url = "https://example.org"\n'
-    assert steering_part("pyproject.toml", more) == steering_part("pyproject.toml", before)
+    assert controlling_part("pyproject.toml", more) == controlling_part("pyproject.toml", before)
 
 
 def test_package_scripts_steer_and_dependencies_do_not() -> None:
     before = json.dumps({"scripts": {"test": "jest"}, "dependencies": {}}).encode()
     after = json.dumps({"scripts": {"test": "true"}, "dependencies": {"a": "1"}}).encode()
-    assert steering_part("package.json", before) != steering_part("package.json", after)
-    merged = json.loads(with_original("package.json", after, before))
+    assert controlling_part("package.json", before) != controlling_part("package.json", after)
+    merged = json.loads(with_original_part("package.json", after, before))
     assert merged == {"scripts": {"test": "jest"}, "dependencies": {"a": "1"}}
+
+
+def test_a_large_file_with_the_same_size_and_time_is_another(tmp_path: Path) -> None:
+    files = project(tmp_path)
+    large = tmp_path / "tests" / "large.txt"
+    large.write_bytes(b"3" + bytes(MOST_BYTES))
+    files.begin("a", COMMANDS)
+    info = large.stat()
+    with large.open("r+b") as opened:
+        opened.write(b"0")
+    os.utime(large, ns=(info.st_atime_ns, info.st_mtime_ns))
+    assert files.changes(COMMANDS).names == ("tests/large.txt (changed)",)
 
 
 @pytest.mark.parametrize(
@@ -213,6 +248,10 @@ def test_package_scripts_steer_and_dependencies_do_not() -> None:
         ("import app\nsetattr(app, 'total', sum)\n", False),
         ("import sys\nsys.modules['app'] = None\n", False),
         ("import _pytest.python\n", False),
+        ("import app\napp.KNOWN.update(a=1)\n", False),
+        ("import app\n\ndef test_x():\n    found = {}\n    found.update(a=app.a)\n", True),
+        ("from unittest.mock import patch\npatch('app.x').start()\n", False),
+        ("from unittest.mock import patch\n\n@patch('app.x')\ndef test_x(x): ...\n", True),
         ("def (", False),
     ],
 )

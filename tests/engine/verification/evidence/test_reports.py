@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.domain.verification.test_counts import RunnerKind, TestCounts
+from ralph_tui.domain.verification.verification import RunnerKind, TestCounts
 from ralph_tui.engine.verification.check_command import run_command
-from ralph_tui.engine.verification.evidence.report_judge import weaker
+from ralph_tui.engine.verification.evidence.report_judge import weaknesses
 from ralph_tui.engine.verification.evidence.reports import TestReport, go_text, read_reports
 from ralph_tui.engine.verification.evidence.runners import (
     JEST_REPORT,
     join_environments,
-    recognized,
-    report_from,
+    recognized_runners,
+    with_reporting,
 )
 from tests.engine.verification.evidence.projects import write
 
@@ -50,7 +50,7 @@ SCRIPTS = {"test": "jest --ci", "unit": "vitest run", "both": "jest && vitest", 
 )
 def test_the_runner_of_a_command(tmp_path: Path, command: str, runners: list[RunnerKind]) -> None:
     write(tmp_path, {"package.json": json.dumps({"scripts": SCRIPTS})})
-    assert list(recognized(command, tmp_path)) == runners
+    assert list(recognized_runners(command, tmp_path)) == runners
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_the_runner_of_a_command(tmp_path: Path, command: str, runners: list[Run
 )
 def test_runners_are_told_to_report(tmp_path: Path, command: str, told: str) -> None:
     write(tmp_path, {"package.json": json.dumps({"scripts": SCRIPTS})})
-    assert report_from(command, tmp_path, Path("/r")).command == told
+    assert with_reporting(command, tmp_path, Path("/r")).command == told
 
 
 def test_what_reports_need_is_added_to_an_environment() -> None:
@@ -90,7 +90,7 @@ def test_a_test_program_that_leaves_early_is_noticed(tmp_path: Path) -> None:
     assert report.faults == ("cargo test ended before its closing summary",)
     silent = read_reports(tmp_path, "running 3 tests\n", (RunnerKind.CARGO,))
     assert silent.faults == (
-        "cargo test left no report: it ended early, or it is not the installed one",
+        "cargo test left no report, because it ended early or is not the installed one",
     )
 
 
@@ -131,11 +131,11 @@ def test_jest_is_read_from_its_file(tmp_path: Path) -> None:
         ({"a": "passed", "renamed": "passed"}, []),
         ({"a": "passed", "b": "skipped", "new": "passed"}, ["1 test (b) is skipped now"]),
         ({"a": "xfailed", "b": "xfailed"}, ["2 tests (a, b) are expected to fail now"]),
-        ({"a": "passed"}, ["1 test (b) did not run any more"]),
+        ({"a": "passed"}, ["1 test (b) no longer ran"]),
     ],
 )
 def test_a_run_that_shows_less_than_the_one_before(now: dict[str, str], said: list[str]) -> None:
-    assert list(weaker({"a": "passed", "b": "failed"}, TestReport(outcomes=now))) == said
+    assert list(weaknesses({"a": "passed", "b": "failed"}, TestReport(outcomes=now))) == said
 
 
 @pytest.mark.long

@@ -1,4 +1,4 @@
-"""Reads and writes plain lists for ralph: `- [ ] id: what to do`, one task a line."""
+"""Reads and writes plain lists for ralph: `- [ ] id: what to do`, one task per line."""
 
 import hashlib
 import re
@@ -17,13 +17,13 @@ class PlainList:
     name = "plain-list"
 
     def sniff(self, source: Source) -> int:
-        """Trust the name, and the first line."""
+        """Return how likely the file is a plain list, judged by its name and first line."""
         if not source.name.endswith(".plain"):
             return 0
         return 90 if _LINE.match(source.head) else 50
 
     def read(self, source: Source, wanted: ImportOptions) -> Imported:
-        """Read one task from each line."""
+        """Read one task from each line that is not empty."""
         del wanted  # the format has neither groups nor tags
         tasks: list[Task] = []
         lines: dict[str, int] = {}
@@ -36,7 +36,7 @@ class PlainList:
             if found["id"] in lines:
                 raise InteropError(source.name, number, f"the id {found['id']} is used twice")
             lines[found["id"]] = number
-            said = found["title"] + (found["check"] or "")
+            imported_text = found["title"] + (found["check"] or "")
             tasks.append(
                 Task(
                     id=found["id"],
@@ -47,7 +47,7 @@ class PlainList:
                         format=self.name,
                         path=source.name,
                         id=found["id"],
-                        hash=hashlib.sha256(said.encode()).hexdigest(),
+                        hash=hashlib.sha256(imported_text.encode()).hexdigest(),
                     ),
                 )
             )
@@ -56,7 +56,7 @@ class PlainList:
         return Imported(format=self.name, tasks=tuple(tasks), lines=lines)
 
     def write(self, plan: ImplementationPlan, before: Source) -> str:
-        """Tick the boxes of complete tasks, and leave every other character alone."""
+        """Tick the boxes of complete tasks, and change nothing else."""
         mine = {
             task.origin.id: task.status is TaskStatus.COMPLETE
             for task in plan.tasks

@@ -1,4 +1,4 @@
-"""A type of step for ralph: keeps a document below a number of words."""
+"""A type of step for ralph that fails if a document has too many words."""
 
 import asyncio
 
@@ -6,10 +6,10 @@ from ralph_tui.engine.steps.step_type import StepJob, StepResult, done, failed
 
 
 class WordCount:
-    """Fails when the file in `options.file` has more than `options.most` words."""
+    """Fails if the file in `options.file` has more than `options.most` words."""
 
     async def run(self, job: StepJob) -> StepResult:
-        """Count the words; what is raised here, such as a missing file, fails the step too."""
+        """Count the words. An exception, such as for a missing file, also makes the step fail."""
         name = str(job.options.get("file", "README.md"))
         most = int(str(job.options.get("most", 500)))
         text = await asyncio.to_thread((job.root / name).read_text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Notice when code under test replaces functions of the test framework."""
+"""Detect functions of the test framework that code under test replaced."""
 
 from __future__ import annotations
 
@@ -18,19 +18,21 @@ _WATCHED = ("_pytest", "pytest", "pluggy", "unittest")
 _IN_TESTS = re.compile(
     r"[/\\\\]tests?[/\\\\]|[/\\\\](?:test_[^/\\\\]*|[^/\\\\]*_tests?|conftest)\.py$"
 )
-_DECIDING = frozenset(("isinstance", "issubclass", "len", "all", "any", "bool", "type"))
-"""Built-in functions that assertions rely on; a project may replace others for good reasons."""
+_USED_BY_ASSERTIONS = frozenset(("isinstance", "issubclass", "len", "all", "any", "bool", "type"))
+"""The built-in functions that assertions use; a project may have good reasons to replace others."""
 
 
 class FrameworkWatch:
-    """Remembers every function of the framework, and tells which were replaced since."""
+    """Records every function of the framework, and reports those replaced since."""
 
     def __init__(self) -> None:
-        """Remember the framework as it is now."""
+        """Record the current functions of the framework."""
         self._seen = dict(_members())
+        self._early = list(_with_other_code(self._seen))
+        self._names = {owner: frozenset(vars(owner)) for owner in _classes()}
 
     def add_tests(self, modules: list[Any]) -> None:
-        """Remember the functions and classes of test modules as they were collected."""
+        """Record the functions and classes of test modules as collected."""
         for module in modules:
             for member, state in _of_module(module):
                 self._seen.setdefault(member, state)
@@ -40,7 +42,7 @@ class FrameworkWatch:
                         self._seen.setdefault(member, state)
 
     def replaced(self) -> list[tuple[str, str]]:
-        """Return (name, file of the replacement) for each function that is another one now."""
+        """Return (name, file of the replacement) for each replaced function."""
         found = []
         for (owner, name), (before, code) in self._seen.items():
             now = vars(owner).get(name)
@@ -48,22 +50,42 @@ class FrameworkWatch:
                 code is not None and getattr(_function(now), "__code__", None) is not code
             ):
                 found.append((_name(owner, name), _file(now)))
-        return [*found, *_given_other_code()]
+        return [*self._early, *found, *self._added(), *_with_foreign_code()]
+
+    def _added(self) -> Iterator[tuple[str, str]]:
+        """Yield methods that framework classes have only since, such as `__getattribute__`."""
+        for owner, names in self._names.items():
+            for name, value in list(vars(owner).items()):
+                if name not in names and _function(value) is not None:
+                    yield _name(owner, name), _file(value)
 
 
-def _given_other_code() -> Iterator[tuple[str, str]]:
-    """Yield (name, file of the code) for functions of tests and their helpers that run code from elsewhere."""
+def _with_other_code(members: dict[tuple[Any, str], tuple[Any, Any]]) -> Iterator[tuple[str, str]]:
+    """Yield (name, file) for functions that were already replaced, by a module that the framework imports."""
+    modules = [
+        vars(sys.modules[name]).get("__file__") for name in (*_WATCHED, "os") if name in sys.modules
+    ]
+    places = {os.path.dirname(os.path.dirname(file)) for file in modules if file}  # noqa: PTH120
+    for (owner, name), (_, code) in members.items():
+        file = getattr(code, "co_filename", "")
+        known = any(file.startswith(place + os.sep) for place in places)
+        if os.path.isabs(file) and not known:  # noqa: PTH117
+            yield _name(owner, name), file
+
+
+def _with_foreign_code() -> Iterator[tuple[str, str]]:
+    """Yield (name, file of the code) for functions of test modules that run code of another file."""
     for module in list(sys.modules.values()):
         source = getattr(module, "__file__", None)
         if not isinstance(source, str) or not _IN_TESTS.search(source):
             continue
         for name, value in list(vars(module).items()):
             mine = isinstance(value, types.FunctionType) and value.__module__ == module.__name__
-            if mine and not hasattr(value, "__wrapped__") and _is_other(value.__code__, source):
+            if mine and not hasattr(value, "__wrapped__") and _is_foreign(value.__code__, source):
                 yield f"{module.__name__}.{name}", value.__code__.co_filename
 
 
-def _is_other(code: types.CodeType, source: str) -> bool:
+def _is_foreign(code: types.CodeType, source: str) -> bool:
     if code.co_filename == source or code.co_filename.startswith("<"):
         return False
     return os.path.realpath(code.co_filename) != os.path.realpath(source)
@@ -75,8 +97,33 @@ def _members() -> Iterator[Member]:
         if isinstance(name, str) and name.split(".")[0] in _WATCHED:
             yield from _of_module(module)
     for name, value in vars(builtins).items():
-        if name in _DECIDING or (isinstance(value, type) and issubclass(value, BaseException)):
+        if name in _USED_BY_ASSERTIONS or (
+            isinstance(value, type) and issubclass(value, BaseException)
+        ):
             yield (builtins, name), (value, None)
+
+
+def _classes() -> Iterator[type]:
+    for module in list(sys.modules.values()):
+        for value in list(vars(module).values()):
+            if isinstance(value, type) and str(value.__module__).split(".")[0] in _WATCHED:
+                yield value
+
+
+def swapped_parts(item: Any, before: Any) -> Iterator[tuple[str, str]]:
+    """Yield the parts of a pytest item that were set on the item itself: methods, and another test function."""
+    for name, value in list(vars(item).items()):
+        if _function(getattr(type(item), name, None)) is not None and callable(value):
+            yield f"{item.nodeid} {name}", _file(value)
+    now = vars(item).get("_obj")
+    if before is not None and now is not None and _plain(now) is not _plain(before):
+        yield f"{item.nodeid} function", _file(_plain(now))
+
+
+def _plain(function: Any) -> Any:
+    """Return the function behind a bound method, a partial function or an object that can be called."""
+    inner = getattr(function, "__func__", None) or getattr(function, "func", None) or function
+    return inner if isinstance(inner, types.FunctionType) else type(inner).__call__
 
 
 def _of_module(module: Any) -> Iterator[Member]:
@@ -97,7 +144,7 @@ def _of_class(owner: type) -> Iterator[Member]:
 
 
 def _function(value: Any) -> types.FunctionType | None:
-    """Return the Python function behind a class member; None when there is none."""
+    """Return the Python function of a class member, or None."""
     if isinstance(value, types.FunctionType):
         return value
     inner = getattr(value, "fget", None) or getattr(value, "__func__", None)

@@ -1,8 +1,8 @@
-// Reports what `node --test` counts, as JSON lines for ralph.
+// Reports the outcomes of `node --test` to ralph as JSON lines.
 export default async function* report(source) {
   const line = (value) => JSON.stringify(value) + "\n";
-  yield line({ kind: "runner", runner: "node --test", python: "" });
-  yield line({ kind: "start", worker: "", version: process.version, modules: {}, root: "", ini: "" });
+  yield line({ kind: "runner", runner: "node --test" });
+  yield line({ kind: "start", worker: "", modules: {} });
   for await (const event of source) {
     if (event.type !== "test:pass" && event.type !== "test:fail") continue;
     const data = event.data;

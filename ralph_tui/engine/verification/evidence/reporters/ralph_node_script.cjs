@@ -1,4 +1,4 @@
-// Tells ralph whether the script of a check reached its end, or which file ended the process before.
+// Reports to ralph whether the script of a check reached its end, or which file ended the process.
 "use strict";
 const fs = require("node:fs");
 const path = require("node:path");
@@ -7,21 +7,22 @@ const { isMainThread } = require("node:worker_threads");
 
 const directory = process.env.RALPH_TEST_REPORT;
 const wanted = process.env.RALPH_TEST_SCRIPT;
-const given = process.argv[1] ?? "";
+const inline = wanted === "-e" && process.execArgv.some((one) => one === "-e" || one === "--eval");
+const given = inline ? wanted : (process.argv[1] ?? "");
 const ours = directory && wanted && isMainThread && (given === wanted || given.endsWith(`/${wanted}`));
 if (ours) {
-  delete process.env.RALPH_TEST_SCRIPT; // what the script starts is judged by the script
+  delete process.env.RALPH_TEST_SCRIPT; // processes that the script starts must not report
   const file = fs.openSync(path.join(directory, `${process.pid}-node.script`), "ax", 0o600);
   const write = fs.writeSync;
   const tell = (line) => write(file, `${JSON.stringify(line)}\n`);
   const end = (how, status, frames) => tell({ kind: "end", how, status, frames });
   tell({ kind: "start", script: given });
 
-  // Whether no more than one plain call is left of the script at a place in it; without a place, no more than imports.
+  // Whether only one plain call is left of the script from this position on; without a position, whether it has only imports.
   const last = (line, column) => {
     let text;
     try {
-      text = fs.readFileSync(given, "utf8");
+      text = inline ? process._eval : fs.readFileSync(given, "utf8");
     } catch {
       return false;
     }
@@ -41,7 +42,8 @@ if (ours) {
     for (const site of sites.slice(2)) {
       let name = site.getFileName() ?? "";
       if (name.startsWith("file:")) name = fileURLToPath(name);
-      if (!path.isAbsolute(name)) continue;
+      if (inline && name === "[eval]") name = given;
+      if (name !== given && !path.isAbsolute(name)) continue;
       found.unshift([name, name === given && last(site.getLineNumber(), site.getColumnNumber())]);
     }
     if (!found.some(([name]) => name === given)) found.unshift(["", last()]);

@@ -1,4 +1,4 @@
-// Notices when code under test replaces functions of node's assert or test modules; tells ralph which file did.
+// Reports to ralph which file replaced functions of node's assert or test modules.
 import assert from "node:assert";
 import fs from "node:fs";
 import path from "node:path";

@@ -1,4 +1,4 @@
-"""Report what pytest really did: what it collected, each outcome, and whether a test that must fail fails."""
+"""Report a pytest run: the collected tests, each outcome, and whether a test that must fail fails."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from ralph_framework_watch import FrameworkWatch
-from ralph_report_file import DIRECTORY, ReportFile, decided_in, file_of
+from ralph_framework_watch import FrameworkWatch, swapped_parts
+from ralph_report_file import DIRECTORY, ReportFile, file_of, outcome_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,30 +24,30 @@ _MODULES = (
 
 
 def ralph_canary() -> None:
-    """Fail. Where this passes, no other result can be believed."""
+    """Fail. If this passes, no other result can be trusted."""
     assert len("ralph") == 0
 
 
 class _Reporter:
-    """The plugin proper, registered before any conftest or test module is loaded."""
+    """Writes the report; registered before any conftest or test module is loaded."""
 
     def __init__(self, report: ReportFile) -> None:
         self._report = report
         self._worker = ""
         self._watch = FrameworkWatch()
+        self._functions: dict[Any, Any] = {}
+        self._swapped: dict[tuple[str, str], None] = {}
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self, config: Any) -> None:
         self._worker = getattr(config, "workerinput", {}).get("workerid", "")  # pytest-xdist's
-        ini = getattr(config, "inipath", None) or ""
         modules = {name: file_of(name) for name in _MODULES}
         self._report.write(
-            kind="start", worker=self._worker, version=pytest.__version__, modules=modules,
-            root=str(getattr(config, "rootpath", "")), ini=str(ini),
+            kind="start", worker=self._worker, modules=modules,
             distributed=config.pluginmanager.hasplugin("dsession"),
         )  # fmt: skip
         if self._worker or not config.pluginmanager.hasplugin("dsession"):
-            os.environ.pop(DIRECTORY, None)  # a pytest that a test starts is not a check
+            os.environ.pop(DIRECTORY, None)  # a pytest started by a test must not report
 
     def pytest_deselected(self, items: Any) -> None:
         self._report.write(kind="deselected", ids=[item.nodeid for item in items])
@@ -61,12 +61,15 @@ class _Reporter:
         ids = [item.nodeid for item in session.items]
         modules = {id(m): m for item in session.items if (m := getattr(item, "module", None))}
         self._watch.add_tests(list(modules.values()))
+        self._functions = {item: vars(item).get("_obj") for item in session.items}
         if not self._worker:
             self._report.write(kind="collected", ids=ids)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_makereport(self, item: Any, call: Any) -> None:
-        if call.excinfo is not None and (at := decided_in(call.excinfo.value)):
+        if call.when != "teardown":
+            self._swapped |= dict.fromkeys(swapped_parts(item, self._functions.get(item)))
+        if call.excinfo is not None and (at := outcome_file(call.excinfo.value)):
             self._report.write(kind="decided", id=item.nodeid, at=at)
 
     @pytest.hookimpl(tryfirst=True)
@@ -76,7 +79,7 @@ class _Reporter:
         if report.when == "call" or report.outcome != "passed":
             self._report.write(
                 kind="test", id=report.nodeid, when=report.when, outcome=report.outcome,
-                xfail=hasattr(report, "wasxfail"), strict=_is_strict(report), at=_where(report),
+                xfail=hasattr(report, "wasxfail"), at=_where(report),
             )  # fmt: skip
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
@@ -93,18 +96,28 @@ class _Reporter:
             str(getattr(plugin, "__file__", "") or file_of(type(plugin).__module__))
             for plugin in names
         }
+        files |= set(_hook_files(session.config.hook))
         self._report.write(
             kind="end", status=int(session.exitstatus), worker=self._worker,
-            plugins=sorted(files - {""}), replaced=self._watch.replaced(),
+            plugins=sorted(files - {""}), replaced=[*self._watch.replaced(), *self._swapped],
         )  # fmt: skip
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: Any) -> None:
-    """Begin the report once the installed plugins are there, and nothing of the project is."""
+    """Begin the report after the installed plugins and before any project code is loaded."""
     report = ReportFile("pytest")
     if report:
         early_config.pluginmanager.register(_Reporter(report), "ralph-reporter")
+
+
+def _hook_files(hook: Any) -> Iterator[str]:
+    """Yield the file of every function that a hook calls, also of one that no registered plugin has."""
+    for caller in list(vars(hook).values()):
+        for one in caller.get_hookimpls() if hasattr(caller, "get_hookimpls") else ():
+            code = getattr(one.function, "__code__", None)
+            if code is not None and not code.co_filename.startswith("<"):
+                yield code.co_filename
 
 
 def _canary_outcome(session: Any) -> str:
@@ -112,9 +125,9 @@ def _canary_outcome(session: Any) -> str:
 
     try:
         canary = _canary(session)
-        canary.repr_failure = lambda *_, **__: "ralph_canary"  # nobody reads how it failed
+        canary.repr_failure = lambda *_, **__: "ralph_canary"  # the failure text is not used
         reports = runtestprotocol(canary, log=False, nextitem=None)
-    except BaseException as error:  # noqa: BLE001 - whatever it is, it is no failing test
+    except BaseException as error:  # noqa: BLE001 - any other error means that the canary did not fail as a test
         return f"broken: {type(error).__name__}"
     return next((r.outcome for r in reports if r.when == "call"), "not called")
 
@@ -127,7 +140,7 @@ def _canary(session: Any) -> Any:
         return pytest.Function.from_parent(
             session, name="ralph_canary", callobj=ralph_canary, fixtureinfo=fixtures
         )
-    except Exception:  # noqa: BLE001 - another pytest: a plain item does
+    except Exception:  # noqa: BLE001 - another version of pytest; use a plain item
         return _Canary.from_parent(session, name="ralph_canary")
 
 
@@ -139,11 +152,7 @@ class _Canary(pytest.Item):
         return __file__, 0, "ralph_canary"
 
 
-def _is_strict(report: Any) -> bool:
-    return str(getattr(report, "longrepr", "") or "").startswith("[XPASS(strict)]")
-
-
 def _where(report: Any) -> str:
-    """Return the file that skips a test, as the report shows it."""
+    """Return the file that skipped a test, from the report."""
     shown = getattr(report, "longrepr", None)
     return str(shown[0]) if isinstance(shown, tuple) else ""

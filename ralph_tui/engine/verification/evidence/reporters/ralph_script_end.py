@@ -1,4 +1,4 @@
-"""Run a Python script as `python SCRIPT` does, and report whether it reached its end or who ended it before."""
+"""Run a Python script as `python SCRIPT` does, and report whether it reached its end or what ended it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,13 @@ _DIRECTORY = "RALPH_TEST_REPORT"
 _HERE = __file__
 _CWD = os.getcwd()  # noqa: PTH109
 _EXITS = ("exit", "quit", "SystemExit")
+_INLINE, _INLINE_FILE = "-c", "<string>"
+_texts: dict[str, bytes] = {}
+"""The code of `-c`, by the name that Python gives it."""
 
 
 class _Report:
-    """The script's beginning and how it ended; the first end counts."""
+    """Reports the start and the end of the script; the first reported end counts."""
 
     def __init__(self, script: str) -> None:
         directory = os.environ.get(_DIRECTORY, "")
@@ -28,46 +31,56 @@ class _Report:
             name = f"{self._pid}-{os.urandom(4).hex()}.script"
             flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND
             self._file = os.open(os.path.join(directory, name), flags, 0o600)  # noqa: PTH118
-            self._write(kind="start", script=os.path.abspath(script))  # noqa: PTH100
+            named = script if script == _INLINE else os.path.abspath(script)  # noqa: PTH100
+            self._write(kind="start", script=named)
 
     def _write(self, **line: object) -> None:
         os.write(self._file, (json.dumps(line) + "\n").encode())
 
     def end(self, how: str, status: int, frames: list[tuple[str, bool]]) -> None:
-        """Tell how the script ends; a forked child tells nothing."""
+        """Report how the script ends, unless this is a forked child."""
         if self._file >= 0 and os.getpid() == self._pid:
             self._write(kind="end", how=how, status=status, frames=frames)
 
 
 def main() -> None:
-    """Run the script that the first argument names."""
+    """Run the script named by the first argument, or the code after `-c`."""
     del sys.argv[0]
     script = sys.argv[0]
+    inline = script == _INLINE
+    if inline:
+        _texts[_INLINE_FILE] = os.fsencode(sys.argv.pop(1))
     report = _Report(script)
     if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
-        sys.path[0] = os.path.dirname(os.path.realpath(script))  # noqa: PTH120
+        sys.path[0] = "" if inline else os.path.dirname(os.path.realpath(script))  # noqa: PTH120
     _watch_exits(report)
     module = types.ModuleType("__main__")
-    module.__dict__.update(
-        __file__=os.path.abspath(script),  # noqa: PTH100
-        __builtins__=builtins,
-        __loader__=type(globals()["__loader__"])("__main__", script),
-    )
+    module.__dict__.update(__builtins__=builtins)
+    if not inline:
+        loader = type(globals()["__loader__"])("__main__", script)
+        module.__dict__.update(__file__=os.path.abspath(script), __loader__=loader)  # noqa: PTH100
     sys.modules["__main__"] = module
     try:
-        with open(script, "rb") as file:  # noqa: PTH123
-            code = compile(file.read(), script, "exec", dont_inherit=True)
-        exec(code, module.__dict__)  # noqa: S102 - what Python does with a script
+        name = _INLINE_FILE if inline else script
+        code = compile(_source(name), name, "exec", dont_inherit=True)
+        exec(code, module.__dict__)  # noqa: S102 - as Python runs a script
     except SystemExit as error:
         report.end("exit", _status(error.code), list(_trace(error.__traceback__)))
         raise
-    except BaseException as error:  # noqa: BLE001 - shown as Python shows it
+    except BaseException as error:  # noqa: BLE001 - printed as Python prints it
         report.end("raised", 1, [])
         trace = error.__traceback__
         shown = error.with_traceback(trace.tb_next if trace else None)
         sys.excepthook(type(shown), shown, shown.__traceback__)
         raise SystemExit(1) from None
     report.end("reached", 0, [])
+
+
+def _source(path: str) -> bytes:
+    if path in _texts:
+        return _texts[path]
+    with open(path, "rb") as file:  # noqa: PTH123
+        return file.read()
 
 
 def _status(code: object) -> int:
@@ -77,7 +90,7 @@ def _status(code: object) -> int:
 
 
 def _watch_exits(report: _Report) -> None:
-    """Tell who leaves by a function that unwinds nothing."""
+    """Report calls of functions that end the process without unwinding the stack."""
 
     def watched(function: Any, how: str) -> Any:
         def leave(*args: Any, **named: Any) -> Any:
@@ -102,7 +115,7 @@ def _trace(trace: types.TracebackType | None) -> Iterator[tuple[str, bool]]:
 
 
 def _stack() -> list[tuple[str, bool]]:
-    """Return the frames from the script's own to the caller's; of another thread's all are amid their work."""
+    """Return the frames from the script to the caller; in another thread the script counts as unfinished."""
     frame: Any = sys._getframe()  # noqa: SLF001 - there is no other way
     found, in_main = [], False
     while frame is not None:
@@ -116,10 +129,12 @@ def _stack() -> list[tuple[str, bool]]:
 
 
 def _frame(code: types.CodeType, line: int) -> tuple[str, bool]:
-    """Return the file of a frame, and whether nothing of its code was left to do."""
-    path = os.path.join(_CWD, code.co_filename)  # noqa: PTH118
+    """Return the file of a frame, and whether its current statement is the last one."""
+    name = code.co_filename
+    inline = name in _texts
+    path = _INLINE if inline else os.path.join(_CWD, name)  # noqa: PTH118
     try:
-        return path, _at_end(path, code, line)
+        return path, _at_end(name if inline else path, code, line)
     except (OSError, SyntaxError, ValueError):
         return path, False
 
@@ -127,8 +142,7 @@ def _frame(code: types.CodeType, line: int) -> tuple[str, bool]:
 def _at_end(path: str, code: types.CodeType, line: int) -> bool:
     import ast
 
-    with open(path, "rb") as file:  # noqa: PTH123
-        tree = ast.parse(file.read())
+    tree = ast.parse(_source(path))
     if code.co_name == "<module>":
         return _is_last(tree.body, line)
     for node in ast.walk(tree):
@@ -140,7 +154,7 @@ def _at_end(path: str, code: types.CodeType, line: int) -> bool:
 
 
 def _is_last(body: list[Any], line: int) -> bool:
-    """Return whether a line is in the last statement, and that statement is no more than a call."""
+    """Return whether a line is in the last statement, and that statement is just a call."""
     import ast
 
     last = body[-1] if body else None
@@ -159,7 +173,7 @@ def _is_last(body: list[Any], line: int) -> bool:
 
 
 def _is_call(value: Any) -> bool:
-    """Return whether an expression is one call whose arguments are worth nothing by themselves."""
+    """Return whether an expression is a single call without calls in its arguments, exits aside."""
     import ast
 
     if isinstance(value, ast.Await):
