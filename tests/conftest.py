@@ -50,7 +50,6 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Return one worker more than there are cores: many tests wait for processes and for time."""
     return (os.cpu_count() or 1) + 1
 
 

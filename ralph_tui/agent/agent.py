@@ -20,7 +20,6 @@ class SkillsPlugin:
     """Copies skills to private directories, where they stay unchanged for the whole run."""
 
     def __init__(self) -> None:
-        """Start without copies."""
         self._directories: dict[tuple[Path, ...], tempfile.TemporaryDirectory[str]] = {}
 
     def plugin(self, skills: tuple[Path, ...]) -> Path | None:

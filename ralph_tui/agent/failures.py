@@ -131,7 +131,6 @@ def classify(facts: ResultFacts) -> Failure | None:
 
 
 def _cli_message(kind: FailureClass, facts: ResultFacts) -> str:
-    """Return the CLI's message without boilerplate, or an empty string if there is none."""
     if kind is FailureClass.CONTEXT_FULL and facts.terminal_reason == "prompt_too_long":
         return _TOO_LONG
     text = facts.text.removeprefix(_API_ERROR)
@@ -141,7 +140,6 @@ def _cli_message(kind: FailureClass, facts: ResultFacts) -> str:
 
 
 def _proxy_message(facts: ResultFacts) -> str:
-    """Return the message for an answer from a proxy or a sign-in page."""
     page = " with an HTML page" if "HTML page" in facts.text else ""
     status = re.search(r"\bHTTP (\d{3})\b|API Error: (\d{3})", facts.text)
     number = f" (HTTP {status[1] or status[2]})" if status else ""
@@ -189,7 +187,6 @@ def _kind_of_status(facts: ResultFacts) -> FailureClass:
 
 
 def _kind_of_message(facts: ResultFacts) -> FailureClass:
-    """Return the class of a failure without a status, usually an incomplete response."""
     for words, kind in _BY_MESSAGE:
         if words.search(facts.text):
             return kind

@@ -53,18 +53,15 @@ def deny(reason: str) -> HookJSONOutput:
 
 
 def rewrite(tool_input: dict[str, Any]) -> HookJSONOutput:
-    """Return the output that changes a tool's input; the CLI's deny rules still apply to the new one."""
     return {"hookSpecificOutput": {"hookEventName": "PreToolUse", "updatedInput": tool_input}}
 
 
 def add_note(event: str, note: str) -> HookJSONOutput:
-    """Return the output that adds a note for the model to a tool's result."""
     output = {"hookSpecificOutput": {"hookEventName": event, "additionalContext": note}}
     return cast("HookJSONOutput", output)
 
 
 def block_end(reason: str) -> HookJSONOutput:
-    """Return the output that keeps the turn from ending; the model sees the reason."""
     return {"decision": "block", "reason": reason}
 
 
@@ -115,7 +112,6 @@ class Hooks:
 
     @property
     def supervisor(self) -> Supervisor | None:
-        """The current supervisor, if any."""
         return self.permissions.supervisor
 
     def matchers(self) -> dict[HookEvent, list[HookMatcher]]:
@@ -176,7 +172,6 @@ class Hooks:
         return rewrite(tool_input) if tool_input != call.input else PASS
 
     def _rewritten(self, call: ToolCall, verdict: Verdict) -> dict[str, Any]:
-        """Return the tool's input with the verdict's command, and report the change."""
         if verdict.command is None:
             return dict(call.input)
         before = str(call.input.get("command", ""))
@@ -224,7 +219,6 @@ def _call_of(data: HookInput, tool_use_id: str | None, session: str) -> ToolCall
 
 
 def _output_of(name: str, data: HookInput) -> ToolOutput:
-    """Return the output of an extra MCP server's tool; empty for any other tool."""
     own = name.startswith(f"mcp__{OWN_SERVER}__")
     returned = cast("dict[str, Any]", data).get("tool_response")
     if own or not name.startswith("mcp__") or returned is None:

@@ -17,7 +17,6 @@ CallTool = Callable[[str, dict[str, JsonValue]], Awaitable[ToolAnswer]]
 
 
 def tool_server(specs: tuple[ToolSpec, ...], call: CallTool) -> McpSdkServerConfig:
-    """Return an in-process MCP server that offers `specs` and passes calls to `call`."""
     return create_sdk_mcp_server(SERVER_NAME, tools=[_sdk_tool(spec, call) for spec in specs])
 
 

@@ -40,7 +40,6 @@ class PermissionCallback:
         self._expected: dict[str, tuple[ToolCall, Verdict]] = {}
 
     def expect(self, call: ToolCall, verdict: Verdict) -> None:
-        """Remember a call for which the CLI will request permission, and the guard's verdict on it."""
         self._expected[call.tool_id] = call, verdict
 
     def report_earlier_answer(self, call: ToolCall, verdict: Verdict) -> None:
@@ -121,7 +120,6 @@ async def _decide(supervisor: Supervisor | None, call: ToolCall, wanted: Permiss
 
 
 def _denial_text(ruling: Ruling) -> str:
-    """Return the message of a denial for the model."""
     if ruling.by == NOBODY:
         return f"Denied: {ruling.reason}. Continue without it."
     why = f": {ruling.reason}" if ruling.reason else " and gives no reason."
@@ -129,7 +127,6 @@ def _denial_text(ruling: Ruling) -> str:
 
 
 async def _ask(supervisor: Supervisor, tool_input: dict[str, Any]) -> Result:
-    """Return the person's answers by question text, as the CLI expects them; a refusal does not end the turn."""
     try:
         reply = await supervisor.ask(questions_of(tool_input))
     except Exception as error:  # noqa: BLE001 - the model must know that there is no answer

@@ -69,7 +69,6 @@ CONTINUED = "The Claude Code CLI was suspended (SIGSTOP). Ralph resumed it."
 
 
 def launch_script(python: str, cli: str) -> str:
-    """Return the script that becomes `cli`."""
     return SCRIPT.format(python=python, cli=cli, piped=PIPED_KEYS)
 
 

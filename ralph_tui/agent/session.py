@@ -89,7 +89,6 @@ async def sandbox_failure(error: str) -> Failure | None:
 
 
 def _command_output(item: ev.ToolFinished) -> str:
-    """Return the output of a command without the line with its exit status."""
     first, _, rest = item.output.partition("\n")
     return rest if first.startswith("Exit code ") else item.output
 
@@ -223,12 +222,10 @@ class ClaudeSession:
         return CliStartError(f"The Claude Code CLI did not start: {why}.{words}", hint)
 
     def oversee(self, supervisor: Supervisor) -> None:
-        """Let `supervisor` answer hooks and tool calls from now on."""
         self._hooks.permissions.supervisor = supervisor
 
     @property
     def alive(self) -> bool:
-        """Whether the CLI still responds."""
         return self._lost is None and self._closing is None
 
     async def run_turn(self, prompt: str) -> AsyncIterator[AgentItem]:
@@ -243,11 +240,9 @@ class ClaudeSession:
         yield ended
 
     async def steer(self, text: str) -> None:
-        """See `AgentSession.steer`."""
         await self._send(text)
 
     async def _send(self, text: str) -> TurnEnded | None:
-        """Send a user message; return the end of the turn if the CLI is lost."""
         if self._lost is not None:
             return self._turn_after_loss(self._lost)
         message_id = str(uuid.uuid4())
@@ -268,7 +263,6 @@ class ClaudeSession:
         return None
 
     async def _next_items(self) -> list[AgentItem]:
-        """Wait for the next message and return its items."""
         limit = (
             QUIET_TOOL_SECONDS
             if self._translator.tools_running
@@ -293,7 +287,6 @@ class ClaudeSession:
         return await self._check_sandbox(self._check_tools(self._translator.translate(message)))
 
     async def _next_message(self, limit: float) -> Message | _HookItem | _Marker | _Lost:
-        """Return the next message; do not time out while a person is asked or the end of a turn is judged."""
         while True:
             try:
                 return await asyncio.wait_for(self._inbox.get(), limit)
@@ -315,7 +308,6 @@ class ClaudeSession:
         return [item for item in items if not isinstance(item, TurnEnded)]
 
     def _check_tools(self, items: list[AgentItem]) -> list[AgentItem]:
-        """End the turn if the CLI offers other tools than the phase allows, or an MCP server is missing."""
         offered = self._translator.tools
         starting = any(getattr(item, "type", "") == "session_started" for item in items)
         if not starting or offered is None:
@@ -328,7 +320,6 @@ class ClaudeSession:
         return [*items, TurnEnded(failure=failure(FailureClass.SETUP, problem))]
 
     async def _check_sandbox(self, items: list[AgentItem]) -> list[AgentItem]:
-        """End the turn if commands no longer run in the sandbox."""
         error = sandbox_error(items) if self.spec.sandbox is not None else ""
         found = await sandbox_failure(error) if error else None
         if found is None:
@@ -384,7 +375,6 @@ class ClaudeSession:
             self._inbox.put_nowait(_Lost("its output ended"))
 
     def _keep_stderr(self, line: str) -> None:
-        """Log a line of the CLI's stderr, and keep it for error messages."""
         if line.strip():
             self._last_stderr.append(line.strip())
         try:
@@ -425,7 +415,6 @@ class ClaudeSession:
             raise
 
     def _end_failed(self, error: Exception) -> None:
-        """Report why a claim could not be judged; end the turn if the model cannot fix it."""
         if isinstance(error, SetupError):
             found = Failure(kind=FailureClass.SETUP, message=error.message, hint=error.hint)
             self._emit(TurnEnded(failure=found))

@@ -120,7 +120,6 @@ def session_options(
 
 
 def _extra_servers(spec: SessionSpec) -> dict[str, Any]:
-    """Return the person's own MCP servers in the form of a `.mcp.json`."""
     given = {name: s.model_dump(exclude_defaults=True) for name, s in spec.mcp_servers.items()}
     return {name: {"type": "http", **s} if "url" in s else s for name, s in given.items()}
 
@@ -158,7 +157,6 @@ def key_hiding(spec: SessionSpec, inherited: Mapping[str, str]) -> dict[str, str
 
 
 def _limits(spec: SessionSpec) -> dict[str, str]:
-    """Return the variables that limit the CLI's waits and retries."""
     idle_ms = str(spec.idle_timeout_seconds * 1000)
     return {
         "CLAUDE_CODE_MAX_RETRIES": str(spec.max_api_retries),

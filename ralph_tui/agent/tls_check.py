@@ -73,7 +73,6 @@ def _handshake(plain: socket.socket, host: str, where: str) -> tuple[str, bool]:
 
 
 def _by_proxy(host: str) -> bool:
-    """Return whether the CLI reaches the host through a proxy, whose handshake differs."""
     proxies = urllib.request.getproxies()
     if not ({"https", "all"} & proxies.keys()):
         return False

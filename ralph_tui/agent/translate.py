@@ -39,7 +39,6 @@ class StreamRedaction:
     """Holds back the end of each speaker's streamed text if it may be the beginning of a secret."""
 
     def __init__(self) -> None:
-        """Start with nothing held back."""
         self._waiting: dict[str | None, str] = {}
 
     def add(self, speaker: str | None, piece: str) -> str:
@@ -53,7 +52,6 @@ class StreamRedaction:
         return inert(text[:at])
 
     def rest(self, speaker: str | None) -> str:
-        """Return the text still held back at the end of the stream."""
         return inert(self._waiting.pop(speaker, ""))
 
 
@@ -83,7 +81,6 @@ class Translator:
 
     @property
     def tools_running(self) -> bool:
-        """Whether the model waits for a tool, during which silence is normal."""
         return bool(self._running)
 
     def failed_servers(self, wanted: tuple[str, ...]) -> str:
@@ -134,7 +131,6 @@ class Translator:
         self._denied.add(tool_id)
 
     def interrupt(self) -> None:
-        """Record that the running calls are being interrupted, as the CLI reports them as failed."""
         self._interrupted |= set(self._running)
 
     def abandon(self) -> list[AgentItem]:
@@ -237,7 +233,6 @@ class Translator:
         ]
 
     def _quota_reports(self, raw: Mapping[str, Any]) -> list[AgentItem]:
-        """Return the usage of each quota window whose percentage changed."""
         reports: list[AgentItem] = []
         for allowance in allowances(raw):
             percent = int(allowance.percent)
@@ -300,7 +295,6 @@ def api_retry(data: Mapping[str, Any]) -> ev.ApiRetry:
 
 
 def bounded_input(values: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """Return a tool's input with long strings cut, and very large structures replaced by cut text."""
     return {inert(key): _bounded(value) for key, value in values.items()}
 
 

@@ -31,7 +31,6 @@ _FAMILIES = (("haiku", HAIKU), ("sonnet", SONNET))
 
 
 def price_of(model: str) -> Price:
-    """Return the price of a model by the family in its name."""
     return next((price for family, price in _FAMILIES if family in model), OPUS)
 
 
@@ -47,7 +46,6 @@ def estimate(model: str, usage: TokenUsage) -> int:
 
 
 def _nanos(usd_per_million: float) -> int:
-    """Return the price of a token in nano-dollars."""
     return round(usd_per_million * 1_000)
 
 
@@ -92,7 +90,6 @@ class SessionUsage:
             self._count(model, token_usage(usage))
 
     def count_retry(self) -> None:
-        """Count a request that the API did not answer and the CLI retries."""
         self._requests += 1
 
     def _count(self, model: str, usage: TokenUsage) -> None:
@@ -124,12 +121,10 @@ class SessionUsage:
 
 
 def _micros(usd: float) -> int:
-    """Return the CLI's figure in micro-dollars, or -1 if it is not a valid amount."""
     return micros(usd) if 0 <= usd < math.inf else -1
 
 
 def _rounded(nanos: int) -> int:
-    """Return nano-dollars as whole micro-dollars."""
     return (nanos + 500) // 1_000
 
 

@@ -149,7 +149,6 @@ _NOT_TAKEN = {
 
 
 def _hand_down(context: typer.Context, name: str, option: str, value: str) -> None:
-    """Pass an option given before the command on to the command. The same option after the command wins."""
     found = _defaults(getattr(context.command, "commands", {}).get(name), option, value)
     if not found:
         raise typer.BadParameter(f"`ralph {name}` {_NOT_TAKEN[option]}")
@@ -158,7 +157,6 @@ def _hand_down(context: typer.Context, name: str, option: str, value: str) -> No
 
 
 def _defaults(command: object, option: str, value: str) -> dict[str, object]:
-    """Return a default for the option, nested by subcommand, for every command at or below this one that has it."""
     below = getattr(command, "commands", None)
     if below is not None:
         inside = ((name, _defaults(inner, option, value)) for name, inner in below.items())
@@ -302,7 +300,6 @@ def _explain_misuse(error: Exception) -> int:
 
 
 def _options_of(command: str) -> frozenset[str]:
-    """Return the options of a command, as they are typed."""
     commands: Mapping[str, typer.core.TyperCommand] = getattr(
         typer.main.get_command(app), "commands", {}
     )
@@ -310,6 +307,5 @@ def _options_of(command: str) -> frozenset[str]:
 
 
 def _command_of(error: Exception) -> str:
-    """Return the command that a usage error is about, as typed."""
     path = getattr(getattr(error, "ctx", None), "command_path", "")
     return "ralph COMMAND" if path in ("", "ralph") else path

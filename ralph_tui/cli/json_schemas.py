@@ -139,7 +139,6 @@ def field_docstrings(model: type) -> dict[str, str]:
 
 
 def _below_fields(model: type) -> Iterator[tuple[str, str]]:
-    """Yield the fields of a class that have a docstring below them, with its text."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(model)))
     body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else []
     for field, after in pairwise(body):
@@ -152,7 +151,6 @@ def _below_fields(model: type) -> Iterator[tuple[str, str]]:
 
 
 def _attributes_section(text: str) -> dict[str, str]:
-    """Return the fields that a class's docstring lists under `Attributes:`."""
     found: dict[str, str] = {}
     name = ""
     for line in text.partition("Attributes:\n")[2].splitlines():
@@ -167,5 +165,4 @@ def _attributes_section(text: str) -> dict[str, str]:
 
 
 def _plain(text: str) -> str:
-    """Return a docstring with each paragraph on one line."""
     return "\n\n".join(" ".join(part.split()) for part in text.strip().split("\n\n"))

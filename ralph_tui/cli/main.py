@@ -36,7 +36,6 @@ def end_lean() -> None:
 
 
 def _load_no_plugins() -> None:
-    """Replace pydantic's plugin loader: ralph uses no plugin, and the search takes an eighth of `ralph status`."""
     loader = ModuleType(LOADER)
     vars(loader).update(get_plugins=tuple, __getattr__=_from_real_loader)
     sys.modules.setdefault(LOADER, loader)
@@ -99,7 +98,6 @@ COMPLETING = "_RALPH_COMPLETE"
 
 
 def _status(words: list[str]) -> int:
-    """Run the command and return its exit status; no error escapes as a traceback."""
     try:
         _refuse_windows(words)
         quick = QUICK.get(tuple(words))
@@ -133,7 +131,6 @@ def _report_os_error(error: OSError) -> int:
 
 
 def _report_unwritable_stdout(error: OSError) -> int:
-    """Report that the output is incomplete, as in `ralph tasks > /mnt/full/tasks`."""
     discard_stdout()
     why = error.strerror or str(error)
     fail(RalphError(f"Standard output cannot be written: {why}.", "The output is incomplete."))
@@ -163,7 +160,6 @@ def _report_unexpected(error: Exception) -> int:
 
 
 def _fill_closed_streams() -> None:
-    """Open the null device for a closed stream (`>&-`), or else the next opened file would get its number."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             nowhere = os.open(os.devnull, os.O_RDWR)

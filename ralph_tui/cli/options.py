@@ -201,7 +201,6 @@ def _parameters(command: Callable[..., object]) -> dict[str, inspect.Parameter]:
 
 
 def _with_feature_option(command: Callable[..., object]) -> Callable[..., object]:
-    """Return the command with the option `--feature` added."""
     option = inspect.Parameter(
         "feature", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Feature
     )
@@ -219,7 +218,6 @@ def _with_parameters(
     call: Callable[..., object],
     parameters: list[inspect.Parameter],
 ) -> Callable[..., object]:
-    """Return `call` with the name and docstring of `command` and these parameters, as Typer inspects them."""
     call.__name__, call.__doc__ = command.__name__, command.__doc__
     call.__annotations__ = {p.name: p.annotation for p in parameters}
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what inspect reads; mypy has no such field

@@ -67,7 +67,6 @@ def _loop_text(documents: Documents, owner: Owner | None, killed: Owner | None) 
 
 
 def _other_loop(project: Project) -> str:
-    """Return a clause about a loop that works on another feature; empty if there is none."""
     owner = LoopLock(project.layout).owner()
     if owner is None or owner.feature == project.layout.feature:
         return ""
@@ -129,7 +128,6 @@ def _questions(documents: Documents) -> str:
 
 
 def _answer_by(documents: Documents) -> str:
-    """Return when the run ends if nobody answers; empty if it waits without a limit."""
     asked = documents.state.approval
     times = [question.expires_at for question in documents.questions.open()]
     times += [asked.expires_at] if asked is not None and asked.approved is None else []

@@ -74,7 +74,6 @@ def with_setting(text: str, key: str, value: object, path: Path) -> str:
 
 
 def _reads_back(written: object, value: object) -> bool:
-    """Return whether reading the file gives the value back. Numbers and booleans always do."""
     if written is None:
         return False
     if isinstance(value, Mapping):
@@ -83,7 +82,6 @@ def _reads_back(written: object, value: object) -> bool:
 
 
 def _as_read(value: object) -> object:
-    """Return a value as the reader returns it: strings, tuples and mappings."""
     if isinstance(value, BaseModel | Mapping):
         inside = plain_value(value)
         assert isinstance(inside, dict)
@@ -94,7 +92,6 @@ def _as_read(value: object) -> object:
 
 
 def _is_nested(value: object) -> bool:
-    """Return whether a value is a mapping of mappings, such as the steps, which is too long for one line."""
     inside = plain_value(value)
     return (
         bool(inside)
@@ -104,7 +101,6 @@ def _is_nested(value: object) -> bool:
 
 
 def _block_text(value: object) -> str:
-    """Return a mapping of mappings with one line for each part."""
     inside = plain_value(value)
     assert isinstance(inside, dict)
     return "".join(
@@ -131,7 +127,6 @@ def _flow_text(value: object) -> str:
 
 
 def _with_text(text: str, root: object, path: list[str], value: str) -> str:
-    """Replace the value in place, or add it to the deepest existing section."""
     import yaml
 
     if not isinstance(root, yaml.MappingNode):
@@ -198,7 +193,6 @@ def _end_of(node: object) -> int:
 
 
 def _with_added(text: str, node: object, path: list[str], value: str, *, whole: bool) -> str:
-    """Add a setting to a section that has others."""
     import yaml
 
     assert isinstance(node, yaml.MappingNode)

@@ -87,7 +87,6 @@ def _translate_section(made: Translation, section: str, inside: Mapping[str, obj
 
 
 def _adopted(made: Translation, key: str, value: str) -> bool:
-    """Adopt a value, or leave it out when it is invalid; return False for a key without a counterpart."""
     if key == "defaults.timeout_minutes":
         _translate_minutes(made, key, value)
     elif key in _NUMBERS:
@@ -116,7 +115,6 @@ def _translate_minutes(made: Translation, key: str, value: str) -> None:
 
 
 def _translate_checks(made: Translation, inside: object) -> None:
-    """Adopt the quality checks as the gate's commands, in order."""
     named = inside if isinstance(inside, Mapping) else {"": inside}
     found: dict[str, str] = {}
     for name, command in named.items():
@@ -133,7 +131,6 @@ def _translate_checks(made: Translation, inside: object) -> None:
 
 
 def _translate_models(made: Translation, value: Mapping[str, object]) -> None:
-    """Adopt the models of the chosen profile, and leave out the other profiles."""
     defaults, given = value.get("defaults"), value.get("profiles")
     chosen = str(defaults.get("profile", "")) if isinstance(defaults, Mapping) else ""
     profiles = given if isinstance(given, Mapping) else {}

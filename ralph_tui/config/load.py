@@ -91,7 +91,6 @@ def value_sources(
 
 
 def unexpanded_values(root: Path) -> Mapping[str, object]:
-    """Return the unexpanded text of the values that refer to variables, by dotted key."""
     chosen = _effective_entries(root, _NO_OVERRIDES, None, None)
     return {key: entry.written for key, entry in chosen.items() if entry.written is not None}
 
@@ -130,7 +129,6 @@ def _effective_entries(
     environ: Mapping[str, str] | None,
     home: Path | None,
 ) -> dict[str, Entry]:
-    """Return the entry with the highest precedence for each key."""
     given = os.environ if environ is None else environ
     files: dict[str, Entry] = {}
     for path in dict.fromkeys(config_paths(root, home)):
@@ -182,7 +180,6 @@ def _bad_value(detail: ErrorDetails, chosen: Mapping[str, Entry]) -> ConfigError
 
 
 def _bad_part(key: str, entry: Entry, below: list[str], detail: ErrorDetails) -> ConfigError:
-    """Return the error for a part of a mapping value, with the part's line."""
     part = next((p for p in _prefixes(below) if p in entry.places), "")
     where, name = entry.places.get(part, entry.where), ".".join((key, *below))
     if detail["type"] != "extra_forbidden":
@@ -195,7 +192,6 @@ def _bad_part(key: str, entry: Entry, below: list[str], detail: ErrorDetails) ->
 
 
 def _fields_of(key: str, below: list[str]) -> Collection[str]:
-    """Return the valid names at the place of an unknown name inside a mapping value."""
     if key == "steps":
         return (StepBreaker if below[1:-1] == ["breaker"] else StepSettings).model_fields
     return (SandboxException if key.startswith("safety.") else McpServer).model_fields
@@ -209,7 +205,6 @@ def _prefixes(parts: list[str]) -> Iterator[str]:
 def _bad_combination(
     section: str, detail: ErrorDetails, chosen: Mapping[str, Entry]
 ) -> ConfigError:
-    """Return the error for values that are valid alone but not together."""
     places = [e.where for k, e in chosen.items() if k.startswith(f"{section}.")]
     return ConfigError(
         f"{' and '.join(dict.fromkeys(places))}: in {section}, {_reason(detail)}.",
@@ -246,7 +241,6 @@ def _default(key: str) -> object:
 
 
 def _quoted(value: object) -> str:
-    """Return a value as it would be written in the file."""
     if isinstance(value, tuple | list):
         return f"[{', '.join(map(_quoted, value))}]"
     if isinstance(value, bool):

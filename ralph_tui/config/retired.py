@@ -73,7 +73,6 @@ def check_retired(key: str, value: object, where: str) -> RetiredEntry:
 
 
 def switches_sandbox_off(old: RetiredEntry) -> bool:
-    """Return whether a removed setting means `safety.sandbox: off`."""
     return old.key == SANDBOX_SWITCH and old.value in _FALSE
 
 

@@ -29,26 +29,22 @@ def _leaves(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, Fie
 
 @cache
 def known_keys() -> dict[str, FieldInfo]:
-    """Return every setting by dotted key, in the order of the topics."""
     found = dict(_leaves(Settings))
     return {key: found[key] for key in by_topic(found)}
 
 
 @cache
 def topics() -> dict[str, Topic]:
-    """Return the topic of every setting, in the same order."""
     return by_topic(known_keys())
 
 
 @cache
 def is_mapping(key: str) -> bool:
-    """Return whether a setting's value is a mapping, such as the servers of a phase."""
     return isinstance(known_keys()[key].get_default(call_default_factory=True), dict)
 
 
 @cache
 def sections() -> frozenset[str]:
-    """Return the dotted names of the sections. The empty name is the whole file."""
     parts = (key.split(".")[:-1] for key in known_keys())
     return frozenset(".".join(path[:depth]) for path in parts for depth in range(len(path) + 1))
 
@@ -61,7 +57,6 @@ def children(section: str) -> tuple[str, ...]:
 
 
 def description(key: str) -> str:
-    """Return a setting's description."""
     return known_keys()[key].description or COST_DESCRIPTIONS.get(key, "")
 
 

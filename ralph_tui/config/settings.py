@@ -51,7 +51,6 @@ def _require_read_only_git(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _detected_as_list(value: object) -> object:
-    """Accept `detected` without brackets."""
     return (value,) if value == DETECTED else value
 
 
@@ -379,7 +378,6 @@ HAPPENINGS: tuple[NotifyEvent, ...] = ("waiting", "stopped", "done", "failed")
 
 
 def _require_postable(value: str) -> str:
-    """Refuse an address that ralph would not post to. Variables in it are expanded when a run starts."""
     if reason := why_not_written(value):
         raise ValueError(reason)
     return value

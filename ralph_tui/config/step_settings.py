@@ -68,7 +68,6 @@ class StepSettings(Model):
 
     @property
     def what(self) -> str:
-        """A short description of the step: its command, prompt file or type."""
         return self.run or self.prompt or self.type
 
     @model_validator(mode="after")
@@ -96,7 +95,6 @@ class StepSettings(Model):
 
 
 def _with_types(value: object) -> object:
-    """Add the types that names imply. `work:` without a value counts as `{}`."""
     if not isinstance(value, Mapping):
         return value
     return {name: _typed_step(str(name), step) for name, step in value.items()}
@@ -110,7 +108,6 @@ def _typed_step(name: str, step: object) -> object:
 
 
 def _require_valid_steps(steps: Mapping[str, StepSettings]) -> Mapping[str, StepSettings]:
-    """Refuse steps with a bad name, a missing type, no work, or an order that cannot run."""
     if not steps:
         return steps
     for name, step in steps.items():
@@ -135,13 +132,11 @@ def _require_valid_steps(steps: Mapping[str, StepSettings]) -> Mapping[str, Step
 
 
 def before_work(steps: Mapping[str, StepSettings]) -> tuple[str, ...]:
-    """Return the names of the steps before the work."""
     names = tuple(steps)
     return names[: names.index(WORK)]
 
 
 def after_work(steps: Mapping[str, StepSettings]) -> tuple[str, ...]:
-    """Return the names of the steps after the work."""
     names = tuple(steps)
     return names[names.index(WORK) + 1 :]
 
@@ -156,5 +151,4 @@ Steps = Annotated[
 
 @cache
 def default_steps() -> Mapping[str, StepSettings]:
-    """Return the steps of a project that configures none."""
     return {name: StepSettings(type=kind) for name, kind in _IMPLIED.items()}

@@ -19,7 +19,6 @@ _HEADER = """\
 
 
 def template() -> str:
-    """Return a settings file with every setting, described and commented out."""
     return _HEADER + "\n".join(_template_lines()) + "\n"
 
 

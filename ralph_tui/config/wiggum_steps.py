@@ -213,7 +213,6 @@ def _translate_commit(made: Translation, place: str, step: Mapping[str, object])
 def _leave_out_rest(
     made: Translation, place: str, step: Mapping[str, object], taken: set[str]
 ) -> None:
-    """Leave out everything else in a step."""
     for name in _config(step):
         if name not in taken:
             made.leave_out(f"{place}.config.{name}", _REASONS.get(name, _UNKNOWN))
@@ -275,7 +274,6 @@ def _add_step(
 
 
 def _unique_name(made: Translation, wanted: str) -> str:
-    """Return a unique name for a step, other than `work`."""
     base = _BAD_NAME.sub("-", wanted).strip("-._")[:60] or "step"
     name, number = f"{base}-step" if base == WORK else base, 2
     while name in made.steps:

@@ -126,7 +126,6 @@ def _all_entries(text: str, path: Path) -> tuple[Entry | RetiredEntry, ...]:
 
 
 def _foreign_format(text: str) -> str:
-    """Return the name of the other tool whose settings a text contains, or an empty string."""
     from ralph_tui.config.foreign_config import foreign_form  # needed only after an error
 
     form = foreign_form(text)
@@ -219,7 +218,6 @@ def _section_entries(
 
 
 def _entry(value: object, key: str, path: Path, here: str) -> Entry:
-    """Return the entry of a setting with a value."""
     import yaml
 
     if is_mapping(key):
@@ -233,7 +231,6 @@ def _entry(value: object, key: str, path: Path, here: str) -> Entry:
 
 
 def _is_empty(node: object) -> bool:
-    """Return whether nothing follows `name:`, which keeps the default."""
     import yaml
 
     return isinstance(node, yaml.ScalarNode) and node.tag.endswith(":null")

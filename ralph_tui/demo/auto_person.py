@@ -37,7 +37,6 @@ class AwaitedAnswer:
 
     @property
     def step(self) -> tuple[str, str]:
-        """The key and the current question, which identify each single answer."""
         return self.key, self.question.id if self.question else ""
 
 
@@ -127,7 +126,6 @@ class AutoPerson:
             await self._wait()
 
     async def _act(self, docs: Documents, emit: EventSink) -> bool:
-        """Give due guidance and answers; return whether an answer was given."""
         self._update_pending(docs, emit)
         await self._give_guidance(docs, emit)
         if self._pending is None or self.seconds_left != 0:
@@ -136,7 +134,6 @@ class AutoPerson:
         return True
 
     async def _wait(self) -> None:
-        """Wait until a document changes or an answer is due."""
         try:
             async with asyncio.timeout(self.seconds_left):
                 await self._changed.wait()
@@ -144,7 +141,6 @@ class AutoPerson:
             return
 
     def _update_pending(self, docs: Documents, emit: EventSink) -> None:
-        """Update the pending decision, and announce the automatic answer to a new one."""
         before, self._pending = self._pending, awaited_answer(docs)
         now = self._pending
         if now is None or now.key == self._left_alone:
@@ -170,7 +166,6 @@ class AutoPerson:
             self._left_alone = pending.key
 
     async def _attempt(self, request: Callable[[], object], emit: EventSink) -> bool:
-        """Call the controls; return whether that succeeded."""
         try:
             await asyncio.to_thread(request)
         except RalphError as error:

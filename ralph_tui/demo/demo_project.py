@@ -67,7 +67,6 @@ def _empty_directory(target: Path) -> Path:
 
 
 def _init_git(root: Path) -> None:
-    """Create a repository if git is installed."""
     git = shutil.which("git")
     if not git:
         return

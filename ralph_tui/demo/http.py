@@ -22,7 +22,6 @@ class BadRequestError(Exception):
     """A malformed request. The connection is closed after the error response."""
 
     def __init__(self, status: HTTPStatus, message: str) -> None:
-        """Set the status and the message."""
         super().__init__(message)
         self.status = status
 
@@ -38,12 +37,10 @@ class Request:
 
     @property
     def path(self) -> str:
-        """The target without the query."""
         return self.target.partition("?")[0]
 
     @property
     def host(self) -> str:
-        """The host name that the client requested, without the port."""
         host = self.headers.get("host", "")
         return host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
 
@@ -105,13 +102,11 @@ class Reply:
     """The response to one request: whole, as a stream of chunks, or as a fault."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Respond on this connection."""
         self._reader = reader
         self._writer = writer
 
     @property
     def is_over(self) -> bool:
-        """Whether either side has closed the connection."""
         return self._writer.transport.is_closing() or self._reader.at_eof()
 
     async def send_json(
@@ -177,7 +172,6 @@ class Reply:
         await self._writer.drain()
 
     async def end_stream(self) -> None:
-        """Finish the stream."""
         self._writer.write(b"0\r\n\r\n")
         await self._writer.drain()
 
@@ -192,7 +186,6 @@ class Reply:
             self._require_open()
 
     async def hang(self) -> None:
-        """Send nothing until the client closes the connection."""
         while await self._reader.read(65_536):
             pass
 
@@ -201,7 +194,6 @@ class Reply:
             raise ConnectionResetError("the client closed the connection")
 
     def cut(self) -> None:
-        """Close the connection in the middle of the stream, as a proxy does when it gives up."""
         self._writer.close()
 
     def reset(self) -> None:

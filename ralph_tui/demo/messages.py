@@ -138,7 +138,6 @@ def _deltas(block: Json) -> Iterator[Json]:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Yield a text word by word, or in large pieces when it is long."""
     if len(text) < _LARGE_PIECE:
         yield from _PIECE.findall(text)
     else:
@@ -147,7 +146,6 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def encode_event(event: Json) -> bytes:
-    """Encode one server-sent event."""
     return f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
 
 
@@ -163,6 +161,5 @@ _ERROR_TYPES = {
 
 
 def error_json(status: int, text: str) -> Json:
-    """Return an error in the API's format."""
     kind = _ERROR_TYPES.get(status, "api_error" if status >= 500 else "invalid_request_error")
     return {"type": "error", "error": {"type": kind, "message": text}}

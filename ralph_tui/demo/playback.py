@@ -81,7 +81,6 @@ async def _send_turn(planned: PlannedReply, reply: Reply) -> None:
 
 
 async def _send_whole(answer: messages.Json, fault: Fault | None, reply: Reply) -> None:
-    """Send a whole response, with the fault adapted to it."""
     kind = fault.kind if fault else None
     if kind == "stall":
         await reply.hang()

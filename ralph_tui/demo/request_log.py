@@ -33,7 +33,6 @@ class RecordedRequest:
 
     @property
     def session(self) -> str:
-        """The CLI's session id; sub-agents share their parent's."""
         return self.headers.get("x-claude-code-session-id", "")
 
 
@@ -81,6 +80,5 @@ class RequestLog:
             self._arrival.notify_all()
 
     async def wait_for(self, arrived: Callable[[], bool]) -> None:
-        """Wait until a condition on `requests` is true. It is checked after each arrival."""
         async with asyncio.timeout(PATIENCE), self._arrival:
             await self._arrival.wait_for(arrived)

@@ -17,7 +17,6 @@ Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 def as_tuple(value: object) -> object:
-    """Accept a single item as a list of one."""
     return value if isinstance(value, list | tuple) else (value,)
 
 
@@ -108,7 +107,6 @@ Patterns = Annotated[tuple[Pattern, ...], BeforeValidator(as_tuple)]
 
 
 def all_match(patterns: tuple[str, ...], text: str) -> bool:
-    """Return whether every pattern matches somewhere in the text. `^` and `$` match at line boundaries."""
     return all(re.search(pattern, text, re.MULTILINE) for pattern in patterns)
 
 
@@ -127,7 +125,6 @@ class When(Model):
         return self
 
     def fits(self, *, user: str, results: str) -> bool:
-        """Return whether the condition is true."""
         return all_match(self.user, user) and all_match(self.last_result, results or user)
 
 
@@ -201,7 +198,6 @@ class Turn(Model):
 
     @property
     def calls(self) -> tuple[ToolUse, ...]:
-        """All tool calls of this turn, with the short forms expanded."""
         return (*_file_calls(self), *_bash_calls(self.bash), *_ralph_calls(self.ralph), *self.tools)
 
     def fault_for(self, attempt: int) -> Fault | None:
@@ -245,7 +241,6 @@ class TurnScript(Model):
 
     @property
     def label(self) -> str:
-        """The name, or the conditions that start the script."""
         parts = (self.phase or "", self.task, *self.when)
         return self.name or " & ".join(part for part in parts if part)
 

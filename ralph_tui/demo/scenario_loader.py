@@ -103,7 +103,6 @@ def _refuse_duplicates(node: yaml.Node, source: str, seen: set[yaml.Node] | None
 
 
 def _validation_message(root: yaml.Node, source: str, error: ValidationError) -> str:
-    """Describe the most deeply nested error, which is the most specific."""
     worst = max(error.errors(), key=lambda item: len(_locate(root, item["loc"])[1]))
     line, path = _locate(root, worst["loc"])
     message = worst["msg"].removeprefix("Value error, ")
@@ -115,7 +114,6 @@ def _validation_message(root: yaml.Node, source: str, error: ValidationError) ->
 
 
 def _locate(node: yaml.Node, loc: Sequence[int | str]) -> tuple[int, list[int | str]]:
-    """Return the line of a pydantic location and the part of it that exists in the file."""
     line, path = node.start_mark.line + 1, []
     for step in loc:
         if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
@@ -134,7 +132,6 @@ def _pair(node: yaml.MappingNode, key: int | str) -> tuple[yaml.Node, yaml.Node]
 
 
 def _dotted(path: Sequence[int | str]) -> str:
-    """Return a location such as `scripts[0].turns[2].bash`."""
     text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
     return text.lstrip(".") or "scenario"
 

@@ -116,7 +116,6 @@ class ModelServer:
 
     @property
     def url(self) -> str:
-        """The base URL."""
         return f"http://{LOOPBACK}:{self.port}"
 
     @property
@@ -126,11 +125,9 @@ class ModelServer:
 
     @property
     def model_requests(self) -> tuple[RecordedRequest, ...]:
-        """The requests that a script answered, including retries."""
         return tuple(r for r in self.requests if r.script)
 
     def environment(self, config_dir: Path) -> dict[str, str]:
-        """Return the variables that restrict the CLI to this server."""
         return cli_environment(self.url, config_dir)
 
     async def wait_for(self, arrived: Callable[[], bool]) -> None:

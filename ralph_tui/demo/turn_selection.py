@@ -27,7 +27,6 @@ class Step:
 
     @property
     def user(self) -> str:
-        """The user's texts as one."""
         return "\n".join(self.prompts)
 
 

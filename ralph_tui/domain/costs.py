@@ -24,17 +24,14 @@ def micros(usd: float) -> int:
 
 
 def dollars(amount: int) -> float:
-    """Convert micro-dollars to US dollars."""
     return amount / MICROS
 
 
 def plus(*amounts: float) -> float:
-    """Return the exact sum of amounts in US dollars."""
     return dollars(sum(map(micros, amounts)))
 
 
 def minus(usd: float, other: float) -> float:
-    """Return the exact difference of two amounts in US dollars, at least zero."""
     return dollars(max(0, micros(usd) - micros(other)))
 
 
@@ -93,7 +90,6 @@ class CostMeter(Model):
         )
 
     def next_iteration(self) -> "CostMeter":
-        """Return a copy with the iteration's cost reset to zero."""
         return self.model_copy(update={"iteration": 0.0})
 
     def of(self, level: CostLevel) -> float:
@@ -110,6 +106,5 @@ class CostMeter(Model):
         return next((lv for lv in widest_first if 0 < limits.of(lv) <= self.of(lv)), None)
 
     def remaining(self, limits: CostLimits) -> float:
-        """Return the smallest amount left under any limit, or infinity without limits."""
         limited = [level for level in CostLevel if limits.of(level) > 0]
         return min((minus(limits.of(level), self.of(level)) for level in limited), default=math.inf)

@@ -70,12 +70,10 @@ class FailureClass(StrEnum):
 
     @property
     def is_outage(self) -> bool:
-        """Whether the connection to the model failed: waiting helps, and no task is to blame."""
         return self in (FailureClass.OVERLOADED, FailureClass.NETWORK)
 
     @property
     def passes(self) -> bool:
-        """Whether the failure passes with time, as an outage ends and a usage limit resets."""
         return self.is_outage or self is FailureClass.USAGE_LIMIT
 
 

@@ -26,12 +26,10 @@ NAME_RULE = (
 
 
 def is_name(text: str) -> bool:
-    """Return whether a text is a valid feature name."""
     return NAME.fullmatch(text) is not None
 
 
 def shown_name(feature: str) -> str:
-    """Return a feature's name as a person types it."""
     return feature or UNNAMED
 
 
@@ -86,15 +84,12 @@ class ProjectFeatures(Record):
 
     @property
     def exists(self) -> bool:
-        """Whether the project ever had a named feature."""
         return bool(self.features)
 
     def of(self, feature: str) -> FeatureRecord:
-        """Return the record of a feature, or an empty one."""
         return self.features.get(feature) or FeatureRecord()
 
     def replacing(self, feature: str, record: FeatureRecord) -> "ProjectFeatures":
-        """Return a copy in which `record` replaces the feature's record."""
         return self.model_copy(update={"features": {**self.features, feature: record}})
 
     def renaming(self, old: str, new: str, at: datetime) -> "ProjectFeatures":
@@ -113,7 +108,6 @@ class ProjectFeatures(Record):
         return self.model_copy(update={"features": cleared})
 
     def cost_elsewhere(self, feature: str) -> float:
-        """Return the cost of all other features, in US dollars."""
         return plus(*(r.cost_usd for name, r in self.features.items() if name != feature))
 
     def requests_elsewhere(self, feature: str) -> RequestRate:
@@ -139,5 +133,4 @@ class FeatureSummary(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """The name as a person types it."""
         return shown_name(self.name)

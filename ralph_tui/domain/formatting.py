@@ -25,7 +25,6 @@ def duration(seconds: float, *, tenths: bool = False) -> str:
 
 
 def plural(count: int, noun: str) -> str:
-    """Return a count with its noun: `1 check`, `2 checks`."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 

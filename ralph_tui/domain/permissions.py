@@ -96,7 +96,6 @@ def check_change_permission(paths: Sequence[str], diff: str, reason: str) -> Per
 
 
 def covered(permission: Permission) -> str:
-    """Return what an answer "for this session" applies to, in words."""
     shown = " and ".join(f"`{one_line(text, SHOWN)}`" for text in permission.patterns)
     return f"all further {shown}" if shown else "exactly this call"
 

@@ -104,7 +104,6 @@ class Approval(Record):
 
     @property
     def whom(self) -> str:
-        """Who decided, in words."""
         return DECIDERS.get(self.decided_by, "the person")
 
 
@@ -216,7 +215,6 @@ class RalphState(Record):
 
     @property
     def decision(self) -> Approval | None:
-        """The decision about specs, plan or result, made or pending. It outlives a run."""
         asked = self.approval
         return asked if asked is not None and asked.kind in REASONED else self.set_aside
 

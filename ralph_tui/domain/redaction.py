@@ -54,7 +54,6 @@ _hidden: list[str] = []
 
 
 def is_secret_name(name: str) -> bool:
-    """Return whether the name of an environment variable suggests a secret value."""
     return bool(re.fullmatch(_NAME, name, re.IGNORECASE)) and name.upper() not in _DIRECTORIES
 
 
@@ -65,7 +64,6 @@ def secret_values(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def hide(values: Iterable[str]) -> None:
-    """Register values that `redact` removes from now on, for the whole process."""
     _hidden[:] = sorted({*_hidden, *values}, key=len, reverse=True)  # one may contain another
 
 

@@ -75,6 +75,5 @@ def tail(text: str, limit: int = 4000, *, is_cut: bool = False) -> str:
 
 
 def head(text: str, limit: int = 4000) -> str:
-    """Return the beginning of a text, made inert, with an ellipsis if it was cut."""
     clean = inert(text)
     return clean if len(clean) <= limit else clean[: limit - 1] + "…"

@@ -71,12 +71,10 @@ class RunContext:
 
     @property
     def project(self) -> Project:
-        """The project on disk."""
         return self.project_state.project
 
     @property
     def settings(self) -> Settings:
-        """The settings, with the person's changes for this run applied."""
         return adjusted_settings(self.configured, self.docs.state.adjusted)
 
 

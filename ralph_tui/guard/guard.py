@@ -70,7 +70,6 @@ class Guard:
         return _review_write(call, self.policy)
 
     async def close(self) -> None:
-        """End the child process."""
         await self._commands.close()
 
     async def _review(self, call: ToolCall) -> Verdict:
@@ -92,7 +91,6 @@ class Guard:
 
 
 def _ask_if_listed(call: ToolCall, verdict: Verdict, policy: Policy) -> Verdict:
-    """Turn the verdict into a question if the person listed the tool; a denial stays a denial."""
     listed = (call.name, _ALIASES.get(call.name, call.name), *_server_of(call.name))
     named = [entry for entry in policy.ask_commands if entry in listed]
     if verdict.decision == "deny" or not named or call.name.startswith(_OWN_TOOLS):
@@ -155,7 +153,6 @@ def _review_mcp(call: ToolCall, policy: Policy) -> Verdict:
 
 
 def _path_arguments(arguments: Mapping[str, JsonValue]) -> Iterator[str]:
-    """Yield every text argument, at any depth, whose name suggests a file."""
     for key, value in arguments.items():
         named = any(word in key.casefold() for word in _PATH_ARGUMENTS)
         for item in value if isinstance(value, list) else [value]:

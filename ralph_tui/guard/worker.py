@@ -51,7 +51,6 @@ class CommandJudge:
 
     @property
     def pid(self) -> int | None:
-        """The process ID of the running child, if any."""
         return self._child.pid if self._child and self._child.returncode is None else None
 
     async def warm_up(self) -> None:
@@ -79,7 +78,6 @@ class CommandJudge:
             )
 
     async def close(self) -> None:
-        """End the child; another command would start a new one."""
         async with self._lock:
             await self._kill_child()
 

@@ -145,7 +145,6 @@ class _Issues:
                 yield LeftOut(id_, title, "an epic without tasks")
 
     def parent(self, id_: str) -> str:
-        """Return the id of the parent epic or issue; empty if there is none."""
         found = (link.to for link in self.links[id_] if link.kind == "parent-child")
         return next((to for to in found if to in self.nodes), "")
 
@@ -232,7 +231,6 @@ def _entry(issues: _Issues, node: Node, source: Source) -> PlanEntry:
 
 
 def _written(document: JsonDocument, node: Node) -> Sequence[str]:
-    """Return the bullets of the acceptance criteria, which are one text, or else its lines."""
     text = document.text(node, "acceptance_criteria")
     bullets = read_prose(f"## Acceptance criteria\n{text}").criteria
     return bullets or tuple(line.strip() for line in text.splitlines() if line.strip())

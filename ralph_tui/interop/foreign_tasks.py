@@ -277,7 +277,6 @@ def _with_group_dependencies(entry: PlanEntry, ids: Mapping[str, str]) -> PlanEn
 
 
 def _merged(members: Sequence[PlanEntry], ids: Mapping[str, str]) -> PlanEntry:
-    """Return a group as one entry, which lists its members and is done when all of them are."""
     first, own = members[0], ids[members[0].id]
     open_ = [member for member in members if not member.done]
     waits = {
@@ -422,7 +421,6 @@ def _usable_ids(entries: Sequence[PlanEntry]) -> Mapping[str, str]:
 
 
 def _free_id(stem: str, taken: Container[str]) -> str:
-    """Return the stem, with a number added if it is taken."""
     if stem not in taken:
         return stem
     return next(name for number in count(2) if (name := f"{stem}-{number}") not in taken)

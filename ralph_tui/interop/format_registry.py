@@ -73,7 +73,6 @@ class Formats:
 
     @property
     def names(self) -> str:
-        """The names of all formats, separated by commas."""
         return ", ".join(importer.name for importer in self.importers)
 
     def named(self, name: str) -> Importer:
@@ -142,7 +141,6 @@ def formats() -> Formats:
 
 
 def is_exporter(importer: Importer) -> TypeGuard[Writable]:
-    """Return whether the importer can also write its format."""
     return callable(getattr(importer, "write", None))
 
 

@@ -44,7 +44,6 @@ class Source:
 
     @property
     def head(self) -> str:
-        """The start of the text, from which the format is detected."""
         return self.text[:SNIFFED]
 
 
@@ -101,13 +100,9 @@ class Importer(Protocol):
     """Reads one format. Other packages register theirs with the entry point `ralph_tui.importers`."""
 
     @property
-    def name(self) -> str:
-        """The name for `--as` and messages, such as `spec-kit`."""
-        ...
+    def name(self) -> str: ...
 
-    def sniff(self, source: Source) -> int:
-        """Score from 0 (no) to 100 (certainly) whether the file is in this format, by its name and `source.head`."""
-        ...
+    def sniff(self, source: Source) -> int: ...
 
     def read(self, source: Source, wanted: ImportOptions) -> Imported:
         """Read the tasks.
@@ -122,9 +117,7 @@ class Exporter(Protocol):
     """Writes one format. An importer with a method `write` is also an exporter."""
 
     @property
-    def name(self) -> str:
-        """The name for `--as` and messages."""
-        ...
+    def name(self) -> str: ...
 
     def write(self, plan: ImplementationPlan, before: Source) -> str:
         """Return `before` with the state of the plan's tasks; every other byte stays.

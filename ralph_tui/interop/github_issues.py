@@ -110,7 +110,6 @@ def _why_left_out(document: JsonDocument, node: Node) -> str:
 
 
 def _blockers(document: JsonDocument, node: Node) -> Mapping[str, int]:
-    """Return the numbers of the issues that an issue waits for, from its fields and its text, with their lines."""
     waits: dict[str, int] = {}
     field = node.get("blockedBy")
     if field is not None:

@@ -78,7 +78,6 @@ def _outside_code(lines: Sequence[str]) -> list[str]:
 
 
 def _without_comments(text: str) -> str:
-    """Drop HTML comments, which come from issue templates; an unclosed one stays."""
     parts, at = list[str](), 0
     while (start := text.find("<!--", at)) >= 0 and (end := text.find("-->", start)) >= 0:
         parts.append(text[at:start])
@@ -87,7 +86,6 @@ def _without_comments(text: str) -> str:
 
 
 def _without_empty_sections(lines: Sequence[str]) -> str:
-    """Drop headings about criteria that have nothing left below them."""
     kept: list[str] = []
     below = ""
     for line in reversed(lines):

@@ -33,19 +33,15 @@ class JsonDocument:
 
     @property
     def root(self) -> Node:
-        """The value of a document with a single one."""
         return self.roots[0]
 
     def line(self, node: Node) -> int:
-        """Return the line on which a value starts, from 1."""
         return self._reader.line(node.start)
 
     def error(self, node: Node, what: str, hint: str = "") -> InteropError:
-        """Return the error about a value."""
         return self._reader.error(node.start, what, hint)
 
     def text(self, node: Node, key: str) -> str:
-        """Return a member that is a string or number as text; empty if it is absent or null."""
         found = node.get(key)
         return "" if found is None else self.scalar_text(found, key)
 
@@ -110,7 +106,6 @@ class JsonDocument:
         return found.start, found.end, literal(value)
 
     def _addition(self, node: Node, key: str, value: JsonValue) -> tuple[int, int, str]:
-        """Return the edit that adds a member at the end of an object, spaced like the others."""
         text, members = self._text, node.members or {}
         if not members:
             return node.start + 1, node.start + 1, f"{literal(key)}: {literal(value)}"
@@ -126,12 +121,10 @@ class JsonDocument:
 
 
 def pretty(value: JsonValue) -> str:
-    """Return a value as the text of a new file."""
     return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
 
 
 def literal(value: JsonValue) -> str:
-    """Return a value as JSON, without escaping letters."""
     return json.dumps(value, ensure_ascii=False)
 
 

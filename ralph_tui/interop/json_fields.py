@@ -156,7 +156,6 @@ def criterion_text(criterion: Criterion) -> str:
 
 
 def body(task: Task) -> str:
-    """Return a task's description without its title."""
     return task.description.strip()[len(task.title) :].strip("\n") if task.description else ""
 
 

@@ -52,7 +52,6 @@ class Node:
 
     @property
     def is_null(self) -> bool:
-        """Whether the value is `null`."""
         return self.scalar is None and self.members is None and self.items is None
 
     @property
@@ -83,7 +82,6 @@ class JsonReader:
             raise self.error(nul, "a NUL byte in the text", "The file is not text. Restore it.")
 
     def whole(self) -> Node:
-        """Read a text that is one value."""
         return self._read(0, len(self._text))
 
     def lines(self) -> Iterator[Node]:
@@ -95,11 +93,9 @@ class JsonReader:
             begin = end + 1
 
     def line(self, at: int) -> int:
-        """Return the line of an offset, from 1."""
         return bisect_left(self._breaks, at) + 1
 
     def error(self, at: int, what: str, hint: str) -> InteropError:
-        """Return the error about an offset."""
         return InteropError(self._source.name, self.line(at), what, hint)
 
     def _read(self, begin: int, end: int) -> Node:
@@ -115,7 +111,6 @@ class JsonReader:
         return node
 
     def _start_value(self) -> Node | None:
-        """Start reading a value; return it if it is complete, which a list or object with parts is not yet."""
         char = self._next()
         self._values += 1
         if self._values > MAX_VALUES:
@@ -138,7 +133,6 @@ class JsonReader:
         return None
 
     def _place_value(self, node: Node) -> Node | None:
-        """Add a complete value to the innermost open container; return the document's value if none is open."""
         while self._open:
             top = self._open[-1]
             top.take(node)
@@ -163,7 +157,6 @@ class JsonReader:
         return self._open.pop().closed(self._at)
 
     def _key(self) -> None:
-        """Read a key and its colon."""
         top, start = self._open[-1], self._at
         if self._next() != '"':
             raise self._syntax(self._at, "a key in double quotes is expected")
@@ -179,7 +172,6 @@ class JsonReader:
         top.keys[key] = start
 
     def _scalar(self) -> Any:
-        """Read a string, a number, true, false or null."""
         at = self._at
         try:
             # The text does not start with a bracket here, so the decoder does not recurse.
@@ -201,7 +193,6 @@ class JsonReader:
         return self._syntax(error.pos, _reason(error.msg))
 
     def _next(self) -> str:
-        """Return the next character that is not white space."""
         self._skip()
         if self._at >= self._limit:
             raise self._truncated()
@@ -213,7 +204,6 @@ class JsonReader:
         self._at = found.end()
 
     def _truncated(self) -> InteropError:
-        """Return the error about a text that ends in the middle."""
         if not self._open:
             return self._syntax(self._limit, "a JSON value is missing")
         top = self._open[-1]
@@ -281,17 +271,14 @@ _DECODER = json.JSONDecoder(
 
 
 def _reason(message: str) -> str:
-    """Return a message of the standard library as a clause."""
     if message.startswith("Invalid control character"):
         return "a line end or a control character inside a string"
     return one_line(message[:1].lower() + message[1:], 80).removesuffix(" at")
 
 
 def _without_surrogates(text: str) -> str:
-    """Replace lone surrogates, which a UTF-8 file cannot contain."""
     return re.sub("[\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", text)
 
 
 def quoted(key: str) -> str:
-    """Return a key in quotes, for a message."""
     return repr(one_line(key, 60))

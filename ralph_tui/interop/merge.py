@@ -231,7 +231,6 @@ def _known(plan: ImplementationPlan, incoming: Sequence[Incoming]) -> dict[Key, 
 
 
 def _retired(plan: ImplementationPlan, incoming: Sequence[Incoming]) -> dict[Key, RetiredTask]:
-    """Return the retired tasks that a file still names, by origin."""
     by_origin = {_key(task.origin): task for task in plan.retired if task.origin is not None}
     own = {(task.id, task.title): task for task in plan.retired if task.origin is None}
     keys = ((_key_of(one, task), task) for one in incoming for task in one.imported.tasks)
@@ -245,7 +244,6 @@ def _ids_in_plan(
     known: Mapping[Key, Task | RetiredTask],
     report: _MergeReport,
 ) -> dict[Key, str]:
-    """Return the id in the plan for each incoming task: the one it has there, its own, or a free one."""
     taken = set(plan.taken_ids())
     theirs = {task.id for one in incoming for task in one.imported.tasks}
     named: dict[Key, str] = {}
@@ -335,7 +333,6 @@ def _hash(texts: Sequence[str]) -> str:
 
 
 def _added(task: Task, at: datetime, one: Incoming, report: _MergeReport) -> Task:
-    """Return a new task and report it."""
     if task.status is not TaskStatus.COMPLETE:
         held = "held" if task.held else "blocked" if task.status is TaskStatus.BLOCKED else ""
         report.row(ImportChange.NEW, task, held)
@@ -364,7 +361,6 @@ def _adopted(task: Task, at: datetime, one: Incoming, report: _MergeReport) -> T
 
 
 def _updated(there: Task, new: Task, at: datetime, one: Incoming, report: _MergeReport) -> Task:
-    """Return a task of the plan after this import; the same object if nothing changes."""
     old, origin = there.origin, new.origin
     assert origin is not None
     is_other = old is None or old.hash != origin.hash
@@ -413,7 +409,6 @@ def _is_edited(task: Task, name: str) -> bool:
 def _report_missing(
     plan: ImplementationPlan, one: Incoming, named: Mapping[Key, str], report: _MergeReport
 ) -> None:
-    """Report entries of the file that are left out, and tasks of the plan that are no longer in the file."""
     for left in one.imported.left_out:
         row = ImportRow(
             change=ImportChange.LEFT_OUT,

@@ -131,7 +131,6 @@ def _story(document: JsonDocument, node: Node) -> PlanEntry:
 
 
 def _commands(document: JsonDocument, node: Node) -> Sequence[str]:
-    """Return the distinct commands of the fields for commands: texts, lists of texts, or objects with a command."""
     found: list[str] = []
     for key in (*_COMMANDS, "acceptanceCriteria"):
         member = node.get(key)
@@ -182,7 +181,6 @@ def _flags(document: JsonDocument, tasks: Mapping[str, Task]) -> Iterator[tuple[
 
 
 def _open_as(task: Task) -> str:
-    """Return the state that `passes: false` means; the format has no state of its own for a blocked task."""
     return BLOCKED if state_of(task) == BLOCKED else OPEN
 
 

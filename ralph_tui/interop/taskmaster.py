@@ -158,7 +158,6 @@ class _Tag:
 
     @property
     def prefix(self) -> str:
-        """The prefix that makes its ids differ from those of other tags."""
         return f"{self.tag}:" if self.tag not in {"", MAIN} else ""
 
 
@@ -232,7 +231,6 @@ def _chosen(document: JsonDocument, wanted: str) -> _Tag:
 
 
 def _items(document: JsonDocument, tag: _Tag) -> Iterator[_Item]:
-    """Yield all tasks and subtasks in the order of the file, each task before its subtasks."""
     for node in tag.tasks:
         own = required_id(document, node, "a task")
         id_ = tag.prefix + own
@@ -275,7 +273,6 @@ def _entries(
 def _waits(
     document: JsonDocument, item: _Item, parts: Mapping[str, tuple[str, ...]]
 ) -> Mapping[str, int]:
-    """Return the dependencies of an item and of its task, with their lines; a task is replaced by its subtasks."""
     prefix = item.prefix
     waits: dict[str, int] = {}
     parent = item.parent

@@ -53,12 +53,10 @@ class FollowedFiles(Record):
         return next((file for file in self.files if file.path == path), None)
 
     def with_file(self, file: FollowedFile) -> "FollowedFiles":
-        """Return a copy with this file added, or replaced if it has the same path."""
         others = tuple(other for other in self.files if other.path != file.path)
         return self.model_copy(update={"files": (*others, file)})
 
     def without(self, path: str) -> "FollowedFiles":
-        """Return a copy without the file at this path."""
         return self.model_copy(update={"files": tuple(f for f in self.files if f.path != path)})
 
 
@@ -82,7 +80,6 @@ def read_followed(layout: Layout) -> FollowedFiles:
 
 
 def _with_current_path(layout: Layout, file: FollowedFile) -> FollowedFile:
-    """Return a file with its current path. Files of the setting `exports` move with a renamed feature."""
     if not file.by_setting:
         return file
     now = (layout.home / PurePosixPath(file.path).name).relative_to(layout.root)

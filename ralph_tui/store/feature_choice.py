@@ -36,12 +36,10 @@ def pinned_feature(feature: str) -> Iterator[None]:
 
 
 def is_feature_named() -> bool:
-    """Return whether the command line names a feature."""
     return bool(_overrides)
 
 
 def pin_feature(feature: str) -> None:
-    """Switch this process to another feature if `pinned_feature` is in effect."""
     if _overrides:
         _overrides[-1] = feature
 

@@ -57,13 +57,11 @@ class Features:
     """The features of one project. Every call blocks."""
 
     def __init__(self, root: Path) -> None:
-        """Work on the features of the project at `root`."""
         self._project = Project(root, "")
         self._layout = self._project.layout
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the named features."""
         return feature_names(self._layout)
 
     def summaries(self) -> tuple[FeatureSummary, ...]:
@@ -169,7 +167,6 @@ class Features:
         self._project.transact(change)
 
     def _recorded_branch(self, name: str) -> str:
-        """Return the branch in a feature's state, or an empty string when there is none or it cannot be read."""
         try:
             branch = Project(self._layout.root, name).look().state.branch
         except StoreError:
@@ -264,7 +261,6 @@ class Features:
             )
 
     def _remove_stale_folders(self) -> None:
-        """Remove temporary folders of processes that died."""
         for path in self._layout.features.glob(f"{_STAGED}*"):
             pid = path.name.rsplit("-", 2)[-2]
             if pid.isdecimal() and int(pid) != os.getpid() and not process_exists(int(pid)):
@@ -272,7 +268,6 @@ class Features:
 
 
 def _write_files(staged: Path, record: FeatureRecord, files: FeatureFiles) -> None:
-    """Write a new feature's files. The costs of an earlier feature with this name still count."""
     staged.mkdir(mode=project_dir.PRIVATE)
     spent = RalphState(
         total_cost_usd=record.cost_usd, total_tokens_used=record.tokens, requests=record.requests
@@ -285,7 +280,6 @@ def _write_files(staged: Path, record: FeatureRecord, files: FeatureFiles) -> No
 
 
 def _branch_of_another(root: Path, project: ProjectFeatures, name: str) -> str:
-    """Return the other feature whose branch is checked out, or an empty string."""
     branch = checked_out(root)
     owners = {record.branch: other for other, record in project.features.items() if record.branch}
     owner = owners.get(branch, name) if branch else name
@@ -293,7 +287,6 @@ def _branch_of_another(root: Path, project: ProjectFeatures, name: str) -> str:
 
 
 def _require_branch(root: Path, project: ProjectFeatures, name: str) -> None:
-    """Refuse a feature while another feature's branch is checked out."""
     if owner := _branch_of_another(root, project, name):
         raise StoreError(
             f"The branch of the feature {owner} is checked out, so {shown_name(name)} cannot be chosen.",

@@ -28,14 +28,12 @@ class Line(NamedTuple):
 
 
 def new_injection(guidance: str, by: str, now: datetime) -> Injection:
-    """Return new guidance with a unique id."""
     # Command arguments may contain bytes that are not text.
     given = {"guidance": scrub(guidance), "injected_by": scrub(by)}
     return Injection.model_validate({"timestamp": now, "id": os.urandom(6).hex()} | given)
 
 
 def parse_lines(data: bytes) -> tuple[Line, ...]:
-    """Return every line that is not blank."""
     seen: Counter[str] = Counter()
     return tuple(_parse_line(raw, seen) for raw in data.splitlines() if raw.strip(b"\xef\xbb\xbf "))
 
@@ -55,7 +53,6 @@ def _parse_line(raw: bytes, seen: Counter[str]) -> Line:
 
 
 def _derived_id(raw: bytes, seen: Counter[str]) -> str:
-    """Return an id that every process derives alike. A repeated line gets a different id."""
     digest = hashlib.sha256(raw.strip()).hexdigest()[:12]
     seen[digest] += 1
     return digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"

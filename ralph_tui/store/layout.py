@@ -36,82 +36,66 @@ class Layout:
 
     @cached_property
     def dot(self) -> Path:
-        """Ralph's own directory."""
         return self.root / DOT
 
     @cached_property
     def features(self) -> Path:
-        """The directory of the named features."""
         return self.dot / FEATURES
 
     @cached_property
     def home(self) -> Path:
-        """The directory of the feature's own files."""
         return self.features / self.feature if self.feature else self.dot
 
     @cached_property
     def project(self) -> Path:
-        """The list of features. A project with a single plan has none."""
         return self.dot / "project.json"
 
     @cached_property
     def state(self) -> Path:
-        """The master state."""
         return self.home / "state.json"
 
     @cached_property
     def plan(self) -> Path:
-        """The task list."""
         return self.home / "implementation_plan.json"
 
     @cached_property
     def budget(self) -> Path:
-        """The context budget."""
         return self.home / "context_budget.json"
 
     @cached_property
     def breaker(self) -> Path:
-        """The circuit breaker."""
         return self.home / "circuit_breaker.json"
 
     @cached_property
     def steps(self) -> Path:
-        """The record of the steps before and after the work."""
         return self.home / "steps.json"
 
     @cached_property
     def config(self) -> Path:
-        """The project's settings."""
         return self.dot / "config.yaml"
 
     @cached_property
     def followed(self) -> Path:
-        """The record of the files that are exported for other tools."""
         return self.home / "followed_exports.json"
 
     @cached_property
     def injections(self) -> Path:
-        """Pending guidance, one JSON object per line."""
         return self.home / "injections.json"
 
     @cached_property
     def questions(self) -> Path:
-        """Questions to the person and their answers."""
         return self.home / "questions.json"
 
     @cached_property
     def validation_report(self) -> Path:
-        """The report of the validation phase."""
         return self.home / "validation_report.json"
 
     @cached_property
     def validation_pictures(self) -> Path:
-        """The directory of the pictures that the report names."""
         return self.home / "validation"
 
     @cached_property
     def events(self) -> Path:
-        """The journal."""
         return self.dot / "events.jsonl"
 
     @cached_property
@@ -126,22 +110,18 @@ class Layout:
 
     @cached_property
     def commit(self) -> Path:
-        """The list of renames of a transaction that changes several files."""
         return self.dot / "commit.json"
 
     @cached_property
     def gitignore(self) -> Path:
-        """Keeps ralph's own files out of the repository."""
         return self.dot / ".gitignore"
 
     @cached_property
     def typed(self) -> Path:
-        """The texts that people typed in text boxes."""
         return self.dot / "typed.jsonl"
 
     @cached_property
     def logs(self) -> Path:
-        """Logs of ralph and of the CLI."""
         return self.dot / "logs"
 
     @cached_property
@@ -151,12 +131,10 @@ class Layout:
 
     @cached_property
     def session_history(self) -> Path:
-        """The directory of ended sessions."""
         return self.dot / "session_history"
 
     @cached_property
     def sessions(self) -> Path:
-        """Ended sessions, one JSON object per line."""
         return self.session_history / "sessions.jsonl"
 
     @cached_property
@@ -166,7 +144,6 @@ class Layout:
 
     @cached_property
     def memory_phases(self) -> Path:
-        """One file per finished phase."""
         return self.home / "memory" / "phases"
 
     @cached_property
@@ -176,17 +153,14 @@ class Layout:
 
     @cached_property
     def memory_archive(self) -> Path:
-        """The directory of older memory files."""
         return self.home / "memory" / "archive"
 
     @cached_property
     def active_memory(self) -> Path:
-        """The memory that goes into prompts."""
         return self.home / "MEMORY.md"
 
     @cached_property
     def memory(self) -> Path:
-        """The hand-off to the next session."""
         return self.home / "HANDOFF.md" if self.feature else self.root / "MEMORY.md"
 
     @cached_property
@@ -196,18 +170,15 @@ class Layout:
 
     @cached_property
     def agents_md(self) -> Path:
-        """Operational notes for agents."""
         return self.root / "AGENTS.md"
 
     @cached_property
     def specs(self) -> Path:
-        """The directory of the feature's requirements."""
         specs = self.root / SPECS
         return specs / self.feature if self.feature else specs
 
     @cached_property
     def kept_plans(self) -> Path:
-        """The directory of plans that were replaced."""
         return self.home / "session_history"
 
     def prompt(self, phase: Phase) -> Path:
@@ -218,7 +189,6 @@ class Layout:
 
     @cached_property
     def archive(self) -> Path:
-        """The directory of archived plans, one folder each."""
         return self.dot / "archive"
 
     @cached_property

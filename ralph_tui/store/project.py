@@ -264,7 +264,6 @@ class Project:
         return injection
 
     def append_learning(self, category: str, text: str) -> None:
-        """Add `[time] CATEGORY: text` as one line to progress.txt."""
         text_files.append_learning(self.layout, category, text, self._clock())
 
     def append_progress(self, progress: "Progress", plan: "ImplementationPlan") -> None:
@@ -289,7 +288,6 @@ class Project:
         return text_files.compact_learnings(self.layout, replaced, replacements, self._clock())
 
     def write_memory(self, text: str) -> Path:
-        """Write the hand-off to the next session."""
         return text_files.write_text(self.layout.memory, text, mode=text_files.PROJECT_MODE)
 
     def read_memory(self) -> str:
@@ -305,7 +303,6 @@ class Project:
         return self.read_memory(), written
 
     def write_active_memory(self, text: str) -> Path:
-        """Write the memory that goes into prompts."""
         self._require_dot()
         return text_files.write_text(self.layout.active_memory, text)
 
@@ -322,16 +319,13 @@ class Project:
         )
 
     def write_phase_memory(self, phase: Phase, text: str) -> Path:
-        """Write the memory of a phase, replacing that of an earlier round."""
         self._require_dot()
         return text_files.write_text(self.layout.memory_phases / f"{phase.value}.md", text)
 
     def old_memories(self) -> tuple[Path, ...]:
-        """Return the archived memories that are old enough to remove."""
         return text_files.old_archived(self.layout.memory_archive, self._clock())
 
     def clean_archive(self) -> tuple[Path, ...]:
-        """Remove archived memories that are too old; return the removed files."""
         self._require_dot()
         return text_files.clean_archive(self.layout.memory_archive, self._clock())
 
@@ -355,7 +349,6 @@ class Project:
         )
 
     def read_specs(self) -> tuple["Spec", ...]:
-        """Return the specifications, sorted by file name."""
         return text_files.read_specs(self.layout)
 
     def write_report(self, report: "ValidationReport") -> Path:
@@ -366,7 +359,6 @@ class Project:
         return self.layout.validation_report
 
     def write_config(self, text: str) -> None:
-        """Replace the project's settings file."""
         self._write_guarded(self.layout.config, text)
 
     def _write_guarded(self, path: Path, text: str) -> None:
@@ -462,7 +454,6 @@ class Project:
             self._undone.append(message)
 
     def _report(self, message: str) -> None:
-        """Pass a message to `tell`, or keep it for `damage`. Repeated messages are dropped."""
         with self._messages_lock:
             if message not in self._reported:
                 self._reported.add(message)

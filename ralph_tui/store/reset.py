@@ -112,7 +112,6 @@ def _in_directory(directory: Path, pattern: str) -> list[Path]:
 
 
 def _spec_paths(specs: Path) -> list[Path]:
-    """Return the specs that ralph reads. Subfolders belong to other tools."""
     if specs.is_symlink():
         return [specs]
     if not specs.is_dir():

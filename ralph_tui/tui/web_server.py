@@ -135,7 +135,6 @@ async def show_page(
 
 
 def _size(request: web.Request) -> PageSize:
-    """Return the size that the page was opened with; the page reports changes itself."""
     try:
         return PageSize.model_validate(dict(request.query))
     except ValidationError:
@@ -200,7 +199,6 @@ class RalphServer(Server):
 
     @property
     def address(self) -> str:
-        """The address to open, with the key."""
         return f"{self.public_url}/?key={self.key}"
 
     def run(self) -> None:
@@ -297,7 +295,6 @@ class RalphServer(Server):
 
 
 def _host_and_port(host: str, port: int) -> str:
-    """Return host and port as a browser writes them."""
     name = host if host == "localhost" else str(ipaddress.ip_address(host))
     name = f"[{name}]" if ":" in name else name
     return name if port == HTTP_PORT else f"{name}:{port}"

@@ -53,7 +53,6 @@ class HookError(SetupError):
     """
 
     def __init__(self, message: str, hint: str, output: str) -> None:
-        """Keep the hook's output in addition to the message."""
         super().__init__(message, hint)
         self.output = output
 

@@ -146,7 +146,6 @@ class Committer:
         )
 
     def hooks(self) -> tuple[str, ...]:
-        """Return the names of the hooks that a commit would run."""
         return tuple(found_hooks(self.git))
 
     def _stage(self, paths: tuple[str, ...]) -> None:
@@ -214,7 +213,6 @@ class Committer:
         return found
 
     def _added_lines(self, base: str, tree: str) -> Iterator[tuple[str, str]]:
-        """Yield the added lines of each file, in overlapping pieces, with the file's path."""
         form = (
             "--no-ext-diff",
             "--no-textconv",
@@ -254,7 +252,6 @@ class Committer:
     def _write_commit(
         self, head: Head, message: str, tree: str, entries: tuple[ChangedPath, ...], base: str
     ) -> MadeCommit:
-        """Create the commit without moving the branch."""
         parent = ("-p", head.commit) if head.commit else ()
         commit = self.git.text("commit-tree", tree, *parent, "-F", "-", stdin=message.encode())
         counted = self.git.text("diff-tree", "-r", "--shortstat", "--no-renames", base, tree)

@@ -41,7 +41,6 @@ class Git:
     """Runs git commands in one directory. Every method blocks."""
 
     def __init__(self, root: Path) -> None:
-        """Use the repository that contains `root`."""
         self.root = root
 
     def text(self, *arguments: str, stdin: bytes = b"", place: Path | None = None) -> str:
@@ -70,7 +69,6 @@ class Git:
             time.sleep(0.1)
 
     def succeeds(self, *arguments: str) -> bool:
-        """Return whether a command ends with status 0."""
         return self.ask(*arguments).returncode == 0
 
     def ask(

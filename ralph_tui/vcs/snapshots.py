@@ -99,7 +99,6 @@ class SnapshotStore:
 
     @property
     def exists(self) -> bool:
-        """Whether there are snapshots."""
         return (self._git_dir / "HEAD").is_file()
 
     def take(self) -> str:
@@ -121,12 +120,10 @@ class SnapshotStore:
         return tree
 
     def _changed_paths(self) -> list[str]:
-        """Return the paths that differ from the index, including deleted ones."""
         listed = self.git("ls-files", "--others", "--modified", "--exclude-standard", "-z")
         return [path for path in listed.split("\0") if path]
 
     def _index(self) -> tuple[int, ...]:
-        """Return the identity of the index file, which changes whenever git writes it."""
         try:
             found = (self._git_dir / "index").stat()
         except FileNotFoundError:

@@ -37,11 +37,9 @@ class GateTime:
         self._tried = Tried(root, {})
 
     def gate(self) -> float:
-        """Seconds of a claim."""
         return asyncio.run(self._claimed())
 
     def alone(self) -> float:
-        """Seconds of the command alone."""
         return asyncio.run(self._alone())
 
     async def _claimed(self) -> float:

@@ -43,7 +43,6 @@ class Paced:
 
 
 def streaming(rate: int, seconds: float, root: Path, report: Path, tasks: int = 8) -> list[str]:
-    """The command of `streaming.py`."""
     script = Path(__file__).with_name("streaming.py")
     return [sys.executable, str(script), *map(str, (rate, seconds, root, report, tasks))]
 
@@ -87,7 +86,6 @@ def cursor_moves(pieces: list[tuple[float, bytes]]) -> list[tuple[float, int]]:
 
 
 def _cursor_row(screen: pyte.Screen) -> int | None:
-    """The one row of the board whose background stands out."""
     colours = {row: screen.buffer[row][12].bg for row in range(FIRST_ROW, LAST_ROW + 1)}
     plain = statistics.mode(colours.values())
     return next((row for row, colour in colours.items() if colour != plain), None)

@@ -57,17 +57,14 @@ def floor(root: Path) -> float:
 
 
 def metrics(root: Path) -> float:
-    """Seconds until the success metrics are known."""
     return _cpu(JournalLibrary(root).metrics)
 
 
 def newest(root: Path) -> float:
-    """Seconds until the pages that look back have something to show."""
     return _cpu(JournalLibrary(root).recent)
 
 
 def whole(root: Path) -> float:
-    """Seconds until they have everything."""
     return _cpu(JournalLibrary(root).refresh)
 
 

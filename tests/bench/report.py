@@ -24,7 +24,6 @@ class Row:
     target: str = ""
 
     def cells(self) -> tuple[str, ...]:
-        """The row as it is printed."""
         return (self.what, self.ours, self.peer, f"{self.ratio:.2f}", self.target)
 
 
@@ -37,12 +36,10 @@ def in_turns(
 
 
 def seconds(value: float) -> str:
-    """A duration for people."""
     return f"{value:.2f} s" if value >= 1 else f"{value * 1000:.0f} ms"
 
 
 def timed_row(what: str, ours: float, peer: float, peer_name: str, target: str = "") -> Row:
-    """A row of two durations."""
     return Row(what, seconds(ours), f"{peer_name}: {seconds(peer)}", ours / peer, target)
 
 

@@ -38,29 +38,24 @@ Empty().run()
 
 
 def project(tmp: Path) -> Path:
-    """A project with one task that can be recognised on the screen."""
     return make_project(tmp, [task(TASK)])
 
 
 def ralph_paints(root: Path, what: bytes) -> float:
-    """Seconds until `what` stands on the screen of a project, with nothing running."""
     with recording([sys.executable, "-m", "ralph_tui"], root) as record:
         return record.wait_for(what)
 
 
 def empty_app_paints(root: Path) -> float:
-    """Seconds until an app of one line stands."""
     with recording([sys.executable, "-c", EMPTY_APP], root) as record:
         return record.wait_for(TASKS)
 
 
 def status_answers(root: Path) -> float:
-    """Seconds of `ralph status`."""
     return _seconds(["-m", "ralph_tui", "status"], root)
 
 
 def python_takes(code: str, root: Path) -> float:
-    """Seconds of a Python that runs `code` and ends."""
     return _seconds(["-c", code], root)
 
 

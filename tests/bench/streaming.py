@@ -88,7 +88,6 @@ def _cpu() -> float:
 
 
 def _memory() -> float:
-    """Bytes this process has in memory."""
     return float(psutil.Process().memory_info().rss)
 
 

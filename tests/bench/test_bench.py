@@ -92,13 +92,11 @@ def _first_requests(timed: Timed) -> tuple[int, float]:
 
 
 def _common(before: str, after: str) -> int:
-    """How many characters both begin with."""
     pairs = zip(before, after, strict=False)
     return next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(before), len(after)))
 
 
 def _as_cached(body: JsonValue) -> str:
-    """The request in the order in which the model's cache reads it."""
     assert isinstance(body, dict)
     return json.dumps([body.get(part) for part in ("tools", "system", "messages")])
 

@@ -18,7 +18,6 @@ REPOSITORY = Path(__file__).parents[2]
 def ralph(
     *words: str, cwd: Path, stdin: str = "", environ: Mapping[str, str] | None = None
 ) -> "subprocess.CompletedProcess[str]":
-    """Run `ralph` to its end."""
     return python("-m", "ralph_tui", *words, cwd=cwd, stdin=stdin, environ=environ)
 
 

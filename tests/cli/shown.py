@@ -226,13 +226,11 @@ def scene_of(command: Shown) -> Scene:
 
 
 def elsewhere(command: Shown) -> bool:
-    """Whether a command does not run here."""
     words = short_form(command)
     return words[:1] != () and words[0] in ELSEWHERE
 
 
 def feature_of(command: Shown) -> str:
-    """Return the feature that a command names with `-f`, or nothing."""
     pairs = zip(command.words, command.words[1:], strict=False)
     return next((name for option, name in pairs if option in ("-f", "--feature")), "")
 

@@ -56,7 +56,6 @@ DECLARES = '[dependency-groups]\ndev = ["ruff", "mypy", "pytest"]\n'
 
 
 def declare(project: Path) -> None:
-    """Let the project need the usual tools."""
     manifest = project / "pyproject.toml"
     manifest.write_text(manifest.read_text() + DECLARES)
 

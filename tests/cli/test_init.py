@@ -80,7 +80,6 @@ FOREIGN = {
 
 
 def snapshot(root: Path) -> dict[str, bytes]:
-    """Every file below a directory."""
     files = (path for path in root.rglob("*") if path.is_file())
     return {str(path.relative_to(root)): path.read_bytes() for path in files}
 

@@ -27,7 +27,6 @@ STEP = 1 if os.environ.get("RALPH_LONG") else 29
 
 
 def is_killed(words: str, root: Path, nth: int) -> bool:
-    """Run a command in a child that dies before its nth call that changes the disk; whether it did."""
     return dies(lambda: inside(*words.split(), cwd=root).returncode, nth)
 
 

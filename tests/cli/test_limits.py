@@ -41,7 +41,6 @@ def running(project: Project) -> Iterator[Project]:
 
 
 def shown(project: Project) -> dict[str, str]:
-    """The options as they hold, by their names."""
     rows = map(str.split, inside("limits", cwd=project.root).stdout.splitlines())
     return {row[0]: row[1] for row in rows}
 

@@ -56,7 +56,6 @@ async def served(project: Path, environment: dict[str, str] | None = None) -> As
 
 
 def browser_like() -> ClientSession:
-    """A client that keeps cookies of numeric addresses, as browsers do."""
     return ClientSession(cookie_jar=CookieJar(unsafe=True))
 
 

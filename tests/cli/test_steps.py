@@ -38,7 +38,6 @@ def project(tmp_path: Path) -> Project:
 
 
 def states(project: Project) -> dict[str, str]:
-    """The state of each step, as programs read it."""
     listed = json.loads(inside("steps", "--json", cwd=project.root).stdout)
     return {step["name"]: step["state"] for step in listed}
 

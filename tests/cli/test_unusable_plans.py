@@ -70,7 +70,6 @@ def test_a_command_that_needs_a_broken_plan_says_what_it_waits_for(
     assert found.returncode == 3
 
     def wait(_: float) -> None:
-        """All the time that an editor has goes by."""
         long_ago = time.time() - document_recovery.EDITOR_SECONDS - 1
         os.utime(plan, (long_ago, long_ago))
 

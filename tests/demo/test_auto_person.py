@@ -57,7 +57,6 @@ class Stage:
         )
 
     def request(self, kind: ApprovalKind) -> None:
-        """As the loop does."""
         self.state(approval=Approval(kind=kind, requested_at=utc_now()))
 
     def state(self, **changes: object) -> None:
@@ -68,12 +67,10 @@ class Stage:
 
     @property
     def docs(self) -> Documents:
-        """What is on disk now."""
         return self.project.load()
 
     @property
     def notices(self) -> list[str]:
-        """What it said."""
         return [event.text for event in self.told if isinstance(event, Notice)]
 
 

@@ -42,7 +42,6 @@ any_plans = st.builds(ImplementationPlan, tasks=st.lists(tasks, max_size=8).map(
 
 
 def _values(annotation: object) -> st.SearchStrategy[object]:
-    """Small valid values of a field's type, within the bounds it states."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return _from(arguments[0], _least(arguments[1:]))
@@ -66,13 +65,11 @@ def _values(annotation: object) -> st.SearchStrategy[object]:
 
 
 def _least(metadata: tuple[object, ...]) -> int:
-    """The lower bound stated by `Field(ge=...)`; 0 without one."""
     stated = [m for f in metadata if isinstance(f, FieldInfo) for m in f.metadata]
     return max((int(cast("int", m.ge)) for m in stated if isinstance(m, Ge)), default=0)
 
 
 def _from(kind: object, least: int) -> st.SearchStrategy[object]:
-    """Values of a bounded number's type, from `least` on."""
     return st.integers(least, 1_000_000) if kind is int and least else _values(kind)
 
 
@@ -87,12 +84,10 @@ _SIMPLE: dict[object, st.SearchStrategy[object]] = {
 
 
 def models(kind: type[BaseModel]) -> st.SearchStrategy[BaseModel]:
-    """Instances of a model, every field drawn."""
     return st.builds(kind, **{n: _of_field(f) for n, f in kind.model_fields.items()})
 
 
 def _of_field(field: FieldInfo) -> st.SearchStrategy[object]:
-    """Values of a field, whose bounds pydantic keeps beside its type."""
     shortest = max((m.min_length for m in field.metadata if isinstance(m, MinLen)), default=0)
     if field.annotation is str:
         return st.text(min_size=shortest, max_size=8)

@@ -40,7 +40,6 @@ class Hook:
 
     @property
     def address(self) -> str:
-        """Where it is."""
         return f"http://127.0.0.1:{self.port}/hook?room=1"
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -64,7 +63,6 @@ async def hook_of(answer: bytes = OK) -> AsyncIterator[Hook]:
 
 
 def room_in(root: Path) -> NotificationSandbox:
-    """A room that holds nothing."""
     environment: Callable[[], Mapping[str, str]] = lambda: {"PATH": "/usr/bin:/bin"}  # noqa: E731
     return NotificationSandbox(root, lambda: CommandSandbox(root, None), environment)
 

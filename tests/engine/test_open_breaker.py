@@ -49,7 +49,6 @@ class Clocks:
         return self.seconds
 
     async def seen(self, times: int = 1) -> None:
-        """Whoever waits has looked at what they say now."""
         before = self.looks
         await until(lambda: self.looks >= before + times, what="a look at the clock")
 

@@ -21,7 +21,6 @@ LEFT = OrphanProcess(pid=1, run_id="r", command="sleep 9")
 
 
 def stopping(docs: Documents) -> Documents:
-    """Somebody asks the loop to stop."""
     state = docs.state.model_copy(update={"stop": StopMode.NOW})
     return docs.model_copy(update={"state": state})
 

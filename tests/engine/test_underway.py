@@ -88,7 +88,6 @@ class Work:
         self.task.report_edits()
 
     async def claim(self) -> ToolAnswer:
-        """The agent says that it is done, by the name it was given."""
         claim = {"task_id": "a", "verification_notes": "Done."}
         return await self.tools.answer("ralph_mark_task_complete", claim)
 
@@ -104,7 +103,6 @@ class Work:
 
     @property
     def notices(self) -> list[str]:
-        """What the person read."""
         return [event.text for event in self.told if isinstance(event, ev.Notice)]
 
 

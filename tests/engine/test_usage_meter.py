@@ -23,7 +23,6 @@ from tests.harness.projects import make_project, task
 
 
 def used(tokens: int) -> TurnUsage:
-    """So many tokens, all of them in the window."""
     usage = TokenUsage(input_tokens=tokens - 2_000, output_tokens=2_000)
     return TurnUsage(usage=usage, session_cost_usd=tokens / 100_000, session_tokens=tokens)
 
@@ -56,7 +55,6 @@ class OpenAgent(TalkingAgent):
 
 
 def status(root: Path) -> dict[str, str]:
-    """What `ralph status` says."""
     lines = inside("status", cwd=root).stdout.splitlines()
     return dict(line.split(maxsplit=1) for line in lines)
 

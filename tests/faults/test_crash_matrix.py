@@ -111,7 +111,6 @@ class Replay:
             getattr(os, name)(first, *rest)
 
     def _there(self, argument: Any) -> Any:
-        """A path as it is in the other directory; numbers are modes and flags."""
         if isinstance(argument, int):
             return argument
         return str(Path(argument).absolute()).replace(self._recorded, self._live, 1)

@@ -31,7 +31,6 @@ pytestmark = pytest.mark.skipif(
 
 
 def on_small_disk(at: Path) -> list[str]:
-    """What a command is started with that finds a disk of its own at `at`, and nothing on it."""
     return [str(at) if word == "/mnt" else word for word in WORKS]
 
 

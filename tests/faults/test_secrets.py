@@ -34,7 +34,6 @@ def hidden() -> Iterator[None]:
 
 
 def picture(app: RalphApp) -> str:
-    """What F12 saves, as plain text."""
     return html.unescape(app.export_screenshot()).replace("\xa0", " ")
 
 

@@ -345,7 +345,6 @@ def test_where_there_is_no_work_tree_nothing_is_begun(
 
 
 def later() -> float:
-    """A clock on which every file was left alone for long enough."""
     return time.time() + 10
 
 

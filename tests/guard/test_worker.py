@@ -28,7 +28,6 @@ async def judge() -> AsyncIterator[CommandJudge]:
 
 
 def child(body: str) -> tuple[str, ...]:
-    """A child that greets as it should and then does what `body` says."""
     start = "import sys, time, os\nsys.stdin.readline()\nprint('ready', flush=True)\n"
     return (sys.executable, "-I", "-c", start + body)
 

@@ -57,11 +57,9 @@ class Page:
 
     @property
     def text(self) -> str:
-        """What the page's terminal was told to show."""
         return "\n".join(line.rstrip() for line in self._terminal.display)
 
     async def until_shown(self, text: str) -> None:
-        """Wait until the page shows it."""
         await until(lambda: text in self.text, what=f"{text!r} on the page\n{self.text}")
 
     async def click(self, x: int = 500, y: int = 400) -> None:

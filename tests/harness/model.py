@@ -28,7 +28,6 @@ def scenario_of(source: str | Path | Scenario) -> Scenario:
 
 @contextlib.asynccontextmanager
 async def serving(source: str | Path | Scenario) -> AsyncIterator[ModelServer]:
-    """A model on this event loop, playing without waiting."""
     async with ModelServer(scenario_of(source)) as server:
         yield server
 
@@ -65,7 +64,6 @@ class ServerProcess:
     pid: int
 
     def environment(self, config_dir: Path) -> dict[str, str]:
-        """As `ModelServer.environment`."""
         return _cli_environment(self.url, config_dir)
 
     def requests(self) -> list[dict[str, JsonValue]]:

@@ -36,7 +36,6 @@ ALLOWING = Settings.model_validate({**ALLOWS, "agent": {"standby_session": False
 
 
 def task(task_id: str, **fields: JsonValue) -> dict[str, JsonValue]:
-    """A task as it stands in a hand-written plan."""
     return {"id": task_id, "description": f"Do {task_id}", "status": "pending", **fields}
 
 
@@ -89,7 +88,6 @@ def _merged(base: Mapping[str, object], over: Mapping[str, object]) -> dict[str,
 
 
 def plan_of(project: Path) -> ImplementationPlan:
-    """The plan as it stands on disk."""
     text = (project / ".ralph" / "implementation_plan.json").read_text(encoding="utf-8")
     return ImplementationPlan.model_validate_json(text)
 
@@ -116,5 +114,4 @@ def events_of(project: Path) -> list[Event]:
 
 
 def event_types(project: Path) -> list[str]:
-    """The types of the journal's events, in order."""
     return [event.type for event in events_of(project)]

@@ -59,7 +59,6 @@ class Running:
 def ralph_environment(
     server: ModelServer | ServerProcess | None, tmp: Path, mark: str = ""
 ) -> dict[str, str]:
-    """The environment of a `ralph` that finds its model at `server`, or has none."""
     model = cli_environment(server, tmp) if server else {}
     return {**os.environ, **demo_environment(), **model, MARK: mark or uuid.uuid4().hex}
 
@@ -103,13 +102,11 @@ async def run_ralph(
     server: ModelServer | ServerProcess | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Ran:
-    """Run the real `ralph` to its end."""
     async with ralph_running(args, cwd, server, environment) as running:
         return await running.finished()
 
 
 def marked_processes(mark: str) -> list[psutil.Process]:
-    """All living processes that inherited this mark."""
     return [process for process in psutil.process_iter() if _has_mark(process, mark)]
 
 

@@ -27,10 +27,8 @@ class PartialRun(SimpleNamespace):
 
     @property
     def docs(self) -> Documents:
-        """See `RunContext.docs`."""
         return self.project_state.docs
 
     @property
     def project(self) -> Project:
-        """See `RunContext.project`."""
         return self.project_state.project

@@ -23,7 +23,6 @@ from ralph_tui.present.timeline.timeline import Timeline
 
 
 def _told() -> Iterator[ev.Event]:
-    """Every kind of event that has such a value, with each of them."""
     for status in ev.LoopStatus:
         yield ev.LoopFinished(status=status, reason="why", exit_code=1)
     for number, outcome in enumerate(ev.IterationOutcome, 1):

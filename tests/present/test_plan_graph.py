@@ -36,7 +36,6 @@ LINES = {
 
 
 def picture(order: Sequence[Task], most: int, glyphs: Glyphs) -> list[str]:
-    """The lanes alone, with the same sign for every task."""
     return [before + SIGN + after[1:] for _, before, after in lanes(order, most, glyphs)]
 
 

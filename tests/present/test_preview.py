@@ -15,12 +15,10 @@ class Watched:
     """A view that notes what is read of it."""
 
     def __init__(self, view: LoopView) -> None:
-        """Read from `view`."""
         self._view = view
         self.read: set[str] = set()
 
     def __getattr__(self, name: str) -> object:
-        """Note it."""
         self.read.add(name)
         return getattr(self._view, name)
 

@@ -57,7 +57,6 @@ class Terminal:
         return "\n".join(line.rstrip() for line in self._screen.display)
 
     def press(self, keys: str | bytes) -> None:
-        """Type."""
         self._child.send(keys)
 
     def until_asked(self, text: str, seconds: float = PATIENCE) -> None:
@@ -94,7 +93,6 @@ class Terminal:
             self._take_in()
 
     def until_shown(self, text: str, seconds: float = PATIENCE) -> None:
-        """Wait until the text stands on the screen."""
         self.until(lambda: text in self.text, f"{text!r} on the screen", seconds)
 
     def exit_status(self, seconds: float = PATIENCE) -> int:
@@ -106,7 +104,6 @@ class Terminal:
 
     @property
     def after_screen(self) -> str:
-        """What was printed after the full screen was left, without the shell's own line."""
         text = bytes(self.raw).rpartition(b"\x1b[?1049l")[2]
         return _without_controls(_LEFT.sub(b"", text).decode("utf-8", "replace")).strip()
 

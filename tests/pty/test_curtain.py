@@ -81,7 +81,6 @@ def test_the_tasks_are_shown_at_once_as_the_board_shows_them(
 
 
 def board(text: str) -> list[str]:
-    """The board's rows of tasks on a screen."""
     rows = [row[1:].partition("│")[0].rstrip() for row in text.splitlines()]
     return [row for row in rows if "barn" in row and "Next: " not in row]
 

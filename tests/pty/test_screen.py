@@ -100,18 +100,15 @@ def deny_the_call(shown: Terminal, project: Path) -> None:
 
 
 def answers(project: Path) -> list[tuple[str, ...]]:
-    """What the person chose."""
     given = [e.question.answer for e in events_of(project) if isinstance(e, ev.QuestionAnswered)]
     return [answer.labels for answer in given if answer and answer.by == "screen"]
 
 
 def denied(project: Path) -> list[str]:
-    """Why the person allowed no call."""
     return [e.reason for e in events_of(project) if isinstance(e, ev.ToolDenied) and e.by]
 
 
 def approvals(project: Path) -> dict[ApprovalKind, str]:
-    """What was approved, and by whom."""
     given = [e for e in events_of(project) if isinstance(e, ev.ApprovalGiven)]
     return {event.kind: event.by for event in given if event.approved}
 

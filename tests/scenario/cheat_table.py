@@ -28,7 +28,6 @@ class Way(NamedTuple):
 
 
 def npm(**scripts: str) -> str:
-    """Return a package.json with these scripts."""
     return json.dumps({"scripts": scripts})
 
 

@@ -38,17 +38,14 @@ class Run:
     finished: LoopFinished | None = None
 
     def of(self, kind: type[E]) -> list[E]:
-        """The events of one type so far."""
         return [event for event in self.events if isinstance(event, kind)]
 
     async def until_told(self, kind: type[E], matching: Callable[[E], bool] = lambda _: True) -> E:
-        """Wait for an event."""
         await until(lambda: any(matching(e) for e in self.of(kind)), what=kind.__name__)
         return next(e for e in self.of(kind) if matching(e))
 
     @property
     def end(self) -> LoopFinished:
-        """The outcome."""
         assert self.finished is not None
         return self.finished
 
@@ -91,5 +88,4 @@ WAITS_FOR_GO = "while [ ! -e go ]; do sleep 0.02; done"
 
 
 def let_go(project: Path) -> None:
-    """Let the gate go on."""
     (project / "go").touch()

@@ -102,7 +102,6 @@ async def test_what_was_red_before_is_told_and_must_not_get_worse(
 
 
 async def _goes_on_without_calling_its_damage_old(project: Path, server: ModelServer) -> None:
-    """Run again: the agent's own damage is not what was red before a run, whoever starts the next one."""
     await beside("retry", "worse", cwd=project)
     again = await run_ralph(["build", "--headless"], project, server)
     assert "Running 1 check" not in again.stdout

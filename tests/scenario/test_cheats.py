@@ -288,7 +288,6 @@ def forge(source: Path, text: str) -> Path:
 
 
 def names(directory: Path) -> set[str]:
-    """What is in a directory."""
     return {path.name for path in directory.iterdir()}
 
 

@@ -38,7 +38,6 @@ def _no_agent() -> Agent:
 async def dry(
     project: Path, request: RunRequest, overrides: Mapping[str, object] | None = None
 ) -> NextRun:
-    """What the next run would do, by settings like those of `play`."""
     settings = load_settings(project, overrides={**QUICK, **(overrides or {})}, environ={})
     return await look_ahead(project, RunServices(_no_agent, settings), request)
 
@@ -117,7 +116,6 @@ async def test_the_next_run_does_what_was_told(tmp_path: Path, own: OwnPrompt | 
 
 
 def _texts(body: Mapping[str, JsonValue]) -> list[str]:
-    """Every text of the messages of a request."""
     messages = body["messages"]
     assert isinstance(messages, list)
     found = []

@@ -120,7 +120,6 @@ async def test_the_limits_are_about_all_features(tmp_path: Path) -> None:
 
 
 def messages(server: ModelServer) -> str:
-    """Everything that the model was sent."""
     return "\n".join(str(request) for request in server.requests)
 
 

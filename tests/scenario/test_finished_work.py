@@ -20,7 +20,6 @@ pytestmark = pytest.mark.real_cli
 
 
 def wants(name: str) -> list[JsonValue]:
-    """The criteria of a task that is to leave this file."""
     return [f"`{HAS_FILE.format(name=name)}`"]
 
 

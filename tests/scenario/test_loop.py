@@ -51,7 +51,6 @@ async def test_a_plan_is_finished(tmp_path: Path) -> None:
 
 
 def _require_no_strays(events: list[Event]) -> None:
-    """What is streamed becomes the text that is then told whole; nothing comes after it."""
     live = ""
     for event in events:
         if isinstance(event, ev.TextDelta):

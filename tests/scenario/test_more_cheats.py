@@ -15,7 +15,6 @@ from tests.scenario.test_cheats import require
 
 
 def rows(table: dict[str, Way]) -> list[object]:
-    """The names of a table; those that are not quick run with the long tests."""
     return [n if w.quick else pytest.param(n, marks=pytest.mark.long) for n, w in table.items()]
 
 

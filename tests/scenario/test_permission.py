@@ -47,12 +47,10 @@ def works(*turns: str) -> str:
 
 
 def given(run: Run, asked: AskedQuestion, text: str) -> None:
-    """Answer as another process would."""
     Controls(run.project).answer(asked.id, parse_answer(asked.question, text, by="command"))
 
 
 async def asked_of(run: Run, count: int) -> AskedQuestion:
-    """The question number `count` of the run."""
     await until(lambda: len(run.of(ev.QuestionAsked)) >= count, what=f"question {count}")
     return run.of(ev.QuestionAsked)[count - 1].question
 
@@ -72,7 +70,6 @@ def unanswered_questions(project: Path) -> None:
 
 
 def files(project: Path) -> list[str]:
-    """What the agent made."""
     return sorted(path.name for path in project.glob("*.made"))
 
 

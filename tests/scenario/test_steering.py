@@ -26,7 +26,6 @@ HELD = {"safety.sandbox": "required"}
 
 
 async def ralph(project: Path, *args: str) -> None:
-    """Another terminal."""
     ran = await run_ralph(args, project)
     assert ran.status == 0, ran.stderr
 

@@ -37,7 +37,6 @@ WORK: Step = {}
 
 
 def command(run: str, **more: JsonValue) -> Step:
-    """A command step."""
     return {"type": "command", "run": run, **more}
 
 
@@ -55,7 +54,6 @@ def project_with(
 
 
 def outcomes(run: Run) -> list[tuple[str, str]]:
-    """How each attempt at a step ended, in order."""
     return [(e.step, e.outcome.value) for e in run.of(ev.StepFinished)]
 
 

@@ -28,7 +28,6 @@ pytestmark = pytest.mark.real_cli
 
 
 def busy_with_a_stray() -> str:
-    """Leaves a detached sleep behind, then sleeps in the foreground."""
     return leaves_a_stray("a")
 
 

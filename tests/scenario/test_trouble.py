@@ -193,7 +193,6 @@ def repr_yaml(text: str) -> str:
 
 
 def children() -> list[psutil.Process]:
-    """Everything below this test process."""
     return psutil.Process().children(recursive=True)
 
 

@@ -104,7 +104,6 @@ async def test_a_committed_task_is_undone_by_a_new_commit(tmp_path: Path) -> Non
 
 
 def passes(project: Path) -> dict[str, bool]:
-    """What a followed prd.json says of each task."""
     stories = json.loads((project / "prd.json").read_text())["userStories"]
     return {story["id"]: story["passes"] for story in stories}
 

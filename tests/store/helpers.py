@@ -42,7 +42,6 @@ def process(root: Path, code: str) -> Iterator["subprocess.Popen[str]"]:
 
 
 def read_line(child: "subprocess.Popen[str]") -> str:
-    """The next line a child prints; empty when it died."""
     assert child.stdout is not None
     return child.stdout.readline().strip()
 
@@ -66,17 +65,14 @@ def count_up(documents: Documents) -> Documents:
 
 
 def with_tasks(project: Project, *ids: str) -> Documents:
-    """Give the project a plan."""
     plan = ImplementationPlan(tasks=tuple(Task(id=name, description=f"Do {name}") for name in ids))
     return project.transact(lambda d: d.model_copy(update={"plan": plan}))
 
 
 def finished(path: Path) -> None:
-    """Make a file look as if nobody had written it for an hour."""
     before = time.time() - 3600
     os.utime(path, (before, before), follow_symlinks=False)
 
 
 def either(project: Project) -> tuple[Callable[[], object], ...]:
-    """To read the documents, and to change them."""
     return project.load, lambda: project.transact(count_up)

@@ -32,7 +32,6 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def ended(project: Project, *numbers: int) -> None:
-    """Sessions that ended."""
     for number in numbers:
         project.archive_session(SessionRecord(session_id=f"s{number}", iteration=number))
 

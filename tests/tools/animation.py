@@ -46,7 +46,6 @@ class Film:
 
     @property
     def seconds(self) -> float:
-        """How long it plays."""
         return sum(seconds for seconds, _ in self.frames)
 
     def _line(self, strip: Strip) -> int:

@@ -63,7 +63,6 @@ def with_staged_links(text: str, origin: str, staged: str) -> str:
 
 
 def with_places_to_break(html: str) -> str:
-    """Let the long names in tables break between their words."""
     return LONG_NAME_IN_CELL.sub(lambda found: re.sub(r"([_.])(?=\w)", r"\1<wbr>", found[0]), html)
 
 

@@ -141,7 +141,6 @@ def _reason(way: Way) -> str:
 
 
 def _sentence(said: str) -> str:
-    """Complete the part of the gate's reason that a test looks for."""
     return SENTENCES.get(said, said)
 
 

@@ -21,7 +21,6 @@ class Module:
 
     @property
     def is_door(self) -> bool:
-        """Whether the module is a package's `__init__`."""
         return self.path.name == "__init__.py"
 
 
@@ -50,7 +49,6 @@ class House:
         return sorted(name for name, count in names.items() if count > 1)
 
     def circles(self) -> list[list[str]]:
-        """Find groups of modules that import each other when they are imported."""
         return _circles(self._imports)
 
     def room_circles(self) -> list[list[str]]:
@@ -96,7 +94,6 @@ def _name(path: Path) -> str:
 
 
 def _room(name: str, rooms: list[str]) -> str:
-    """Name the room that a module lives in; empty when it lives in none of them."""
     return next((room for room in rooms if f"{name}.".startswith(f"{room}.")), "")
 
 
@@ -119,7 +116,6 @@ def _imported(body: list[ast.stmt], names: set[str]) -> Iterator[str]:
 
 
 def _circles(graph: dict[str, set[str]]) -> list[list[str]]:
-    """Find the strongly connected parts of a graph that have more than one node."""
     reached = {node: _reached(graph, node) for node in graph}
     parts = {
         tuple(sorted(other for other in reached[node] if node in reached.get(other, ())))

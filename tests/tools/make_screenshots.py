@@ -48,7 +48,6 @@ class Shot:
 
 
 def _refusal(demo: Events) -> Events:
-    """The demo after a claim that Python did not accept, and a little more."""
     refused = next(
         (i for i, e in enumerate(demo) if isinstance(e, ev.GateFinished) and not e.passed),
         len(demo),
@@ -133,7 +132,6 @@ async def film(demo: Events, project: Path) -> str:
 
 @contextlib.asynccontextmanager
 async def _reading(project: Path) -> AsyncIterator[None]:
-    """Let the screen read specs and report from `project`, which is not where it is shown to be."""
     with (
         patch.object(decisions, "read_report", lambda _: project_files.read_report(project)),
         patch.object(decisions, "read_specs", lambda _: project_files.read_specs(project)),
@@ -155,7 +153,6 @@ def _places(root: Path) -> set[str]:
 
 
 def _hurried(event: ev.Event) -> bool:
-    """How soon the demo answers is nothing to tell at this speed."""
     return isinstance(event, ev.Notice) and "The demo answers" in event.text
 
 
@@ -191,7 +188,6 @@ async def shoot(shot: Shot, demo: Events) -> str:
 
 
 def words(svg: str) -> str:
-    """The text of a picture, as one line."""
     texts = re.findall(r"<text[^>]*>([^<]*)</text>", svg)
     return " ".join("".join(texts).replace("&#160;", " ").split())
 

@@ -95,7 +95,6 @@ def page() -> str:
 
 
 def _places(asked: list[Answer], found: dict[str, list[str]]) -> dict[Answer, str]:
-    """Find every answer's file, and name all that cannot be found in one error."""
     places, lost = {}, []
     for answer in asked:
         try:

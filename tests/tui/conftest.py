@@ -73,7 +73,6 @@ class Moment:
         return self.now
 
     def passes(self, seconds: float) -> None:
-        """Time goes by."""
         self.now += timedelta(seconds=seconds)
 
 
@@ -190,10 +189,8 @@ def screen_text(app: RalphApp) -> str:
 
 
 def toasts(app: RalphApp) -> list[str]:
-    """What the toasts say."""
     return [notice.message for notice in app._notifications]
 
 
 def script_of(events: Iterable[Event] = ()) -> Script:
-    """A script in the one test project."""
     return Script(ROOT, events)

@@ -34,7 +34,6 @@ CAPACITY = 200_000
 
 
 def clock() -> datetime:
-    """The one moment in which every test takes place."""
     return NOW
 
 
@@ -92,7 +91,6 @@ TASKS = (
 
 
 def task(number: int, status: TaskStatus) -> Task:
-    """One of the tasks with another status."""
     return TASKS[number - 1].model_copy(update={"status": status})
 
 
@@ -133,7 +131,6 @@ def started() -> ev.LoopStarted:
 
 
 def read() -> ev.ProjectRead:
-    """What is known of the project while nothing runs."""
     return ev.ProjectRead(project="slug-demo", phase=Phase.BUILDING)
 
 
@@ -323,7 +320,6 @@ def running() -> list[ev.Event]:
 
 
 def failed_gate() -> list[ev.Event]:
-    """A claim was refused."""
     return [started(), plan(), *work(), *gate(RECEIPTS_FAILED, passed=False)]
 
 
@@ -525,7 +521,6 @@ def stopped() -> list[ev.Event]:
 
 
 def _given(fields: TaskFields) -> dict[str, object]:
-    """The fields that are set, by the words of the screen."""
     words = {"description": "text", "criteria": "checks", "dependencies": "after"}
     return {words.get(n, n): value for n, value in asdict(fields).items() if value is not None}
 
@@ -544,12 +539,10 @@ class FakeControls(Controls):
         self.asked.append(what)
 
     def pause(self) -> StopMode:
-        """Note it."""
         self._note("pause")
         return StopMode.AFTER_ITERATION
 
     def resume(self) -> None:
-        """Note it."""
         self._note("resume")
 
     def stop(self, *, now: bool = False, why: str = "") -> StopMode:
@@ -559,27 +552,22 @@ class FakeControls(Controls):
         return StopMode.NOW if now else StopMode.AFTER_ITERATION
 
     def skip(self, task_id: str) -> Task:
-        """Note it."""
         self._note(f"skip {task_id}")
         return self._done(task_id, "you skipped it", status=TaskStatus.BLOCKED)
 
     def retry(self, task_id: str) -> Task:
-        """Note it."""
         self._note(f"retry {task_id}")
         return self._done(task_id, "you requeued it", status=TaskStatus.PENDING, blockers=())
 
     def hold(self, task_id: str) -> Task:
-        """Note it."""
         self._note(f"hold {task_id}")
         return self._done(task_id, "you put it on hold", status=TaskStatus.PENDING, held=True)
 
     def release(self, task_id: str) -> Task:
-        """Note it."""
         self._note(f"release {task_id}")
         return self._done(task_id, "you released it", held=False)
 
     def _done(self, task_id: str, words: str, **changes: object) -> Task:
-        """The task as it is now, noted as the real ones do."""
         known = next((task for task in TASKS if task.id == task_id), Task(id=task_id))
         now = known.model_copy(update=changes)
         self.attribution.record(ImplementationPlan(), ImplementationPlan(tasks=(now,)), words)
@@ -599,36 +587,29 @@ class FakeControls(Controls):
         return asked.model_copy(update={"answer": answer})
 
     def decide(self, *, approved: bool, reason: str = "", by: str = "person") -> Approval:
-        """Note it."""
         self._note(f"{'approve' if approved else f'reject: {reason}'} by {by}")
         return Approval(kind=ApprovalKind.PLAN, approved=approved, reason=reason)
 
     def retry_now(self) -> None:
-        """Note it."""
         self._note("retry now")
 
     def edit_task(self, task_id: str, fields: TaskFields) -> Task:
-        """Note what changes."""
         self._note(f"edit {task_id}: {_given(fields)}")
         return Task(id=task_id)
 
     def add_task(self, fields: TaskFields) -> Task:
-        """Note what it is to be."""
         self._note(f"add: {_given(fields)}")
         return self._done("demo-07", "you added it", description=fields.description or "")
 
     def move_task(self, task_id: str, step: int) -> bool:
-        """Note it, and which way."""
         self._note(f"move {task_id}: {step:+}")
         return True
 
     def split_task(self, task_id: str, parts: Sequence[str]) -> tuple[Task, ...]:
-        """Note the parts."""
         self._note(f"split {task_id}: {list(parts)}")
         return tuple(Task(id=f"{task_id}-{n}") for n, _ in enumerate(parts, 1))
 
     def drop_task(self, task_id: str) -> Task:
-        """Note it."""
         self._note(f"drop {task_id}")
         return Task(id=task_id)
 
@@ -650,12 +631,10 @@ class FakeControls(Controls):
         )
 
     def undo(self, shown: UndoPreview) -> Undone:
-        """Note it."""
         self._note(f"undo {shown.task_id}")
         return Undone(preview=shown, commit="4f0c2a91bb" + "0" * 30)
 
     def inject(self, guidance: str, *, now: bool = False) -> Injection:
-        """Note it, and how soon."""
         self._note(f"inject now {guidance}" if now else f"inject {guidance}")
         return Injection(timestamp=NOW, guidance=guidance, id="i1")
 

@@ -73,7 +73,6 @@ class Picture:
 
 
 def told(events: Callable[[], list[Event]]) -> Callable[[Path], Script]:
-    """A scripted loop in the one test project."""
     return lambda _: script_of(events())
 
 
@@ -155,7 +154,6 @@ def no_plan(_: Path) -> Script:
 
 
 def in_past(directory: Path) -> Script:
-    """A project with a journal; nothing runs."""
     return past_project(directory / "slug-demo")
 
 
@@ -200,12 +198,10 @@ def unread(_: Path) -> Script:
 
 
 def catching_up() -> list[Event]:
-    """A third of what a loop of another process did so far was told."""
     return [ev.CatchingUp(pid=4711), *feed.running(), ev.CatchingUp(pid=4711, percent=37)]
 
 
 def gone() -> list[Event]:
-    """Somebody removed `.ralph` while the screen was open."""
     reason = f"{ROOT} has no .ralph directory. Run `ralph init` there."
     return [feed.read(), feed.plan(), ev.ProjectUnreadable(reason=reason)]
 
@@ -341,7 +337,6 @@ def verifying() -> list[Event]:
 
 
 def handing_off() -> list[Event]:
-    """The context is full, and the model sums up."""
     return [*feed.paused()[: _index(feed.paused(), ev.PauseRequested)], _HANDING_OFF]
 
 
@@ -355,13 +350,11 @@ _HANDING_OFF = ev.HandoffStarted(
 
 
 def held() -> list[Event]:
-    """One task waits for a person to release it."""
     task = feed.TASKS[3].model_copy(update={"held": True})
     return [*feed.failed_gate(), ev.TaskChanged(task=task, reason="held")]
 
 
 def retrying() -> list[Event]:
-    """The model does not answer."""
     retry = ev.ApiRetry(attempt=3, max_attempts=10, delay_seconds=8, status=529, error="overloaded")
     return [*feed.running()[:-2], retry]
 
@@ -377,7 +370,6 @@ def stuck() -> list[Event]:
 
 
 def elsewhere(*more: Event) -> list[Event]:
-    """A loop of another process."""
     return [*feed.running(), ev.LoopFound(pid=4711), *more]
 
 
@@ -430,7 +422,6 @@ class _Importer:
         )
 
     def write(self, shown: ImportPreview) -> ImportPreview:
-        """Nothing to do."""
         return shown
 
 
@@ -439,7 +430,6 @@ def _imports(launch: Launch) -> Launch:
 
 
 def _offered(app: RalphApp) -> None:
-    """Another tool's plans were found."""
     app.foreign_plans = ("prd.json", "specs/001-login/tasks.md")
     app.dashboard.show_banner()
 
@@ -454,7 +444,6 @@ def _held_in_the_middle(app: RalphApp) -> None:
 
 
 def _edit_row(offset: int) -> tuple[str, ...]:
-    """To the entry so many rows above the end of the activity."""
     return ("k",) * offset
 
 

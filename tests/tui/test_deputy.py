@@ -23,7 +23,6 @@ class SomebodyElse:
     seconds_left: float | None = 2.4
 
     def yield_to_person(self) -> None:
-        """Leave it to the person."""
         self.seconds_left = None
 
 

@@ -78,6 +78,5 @@ def _check(pilot: Pilot[int], size: tuple[int, int]) -> None:
 
 
 def _rows(shown: list[Widget]) -> int:
-    """Return the rows that the parts of a frame take, with what is between them."""
     gaps = sum(max(child.styles.margin.top, child.styles.margin.bottom) for child in shown)
     return sum(child.outer_size.height for child in shown) + gaps

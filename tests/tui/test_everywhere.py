@@ -61,7 +61,6 @@ def _words(text: str) -> list[str]:
 
 
 async def _searched(pilot: Pilot[int], text: str) -> None:
-    """Words of what is there are found; enter keeps them, n steps, Escape ends the search alone."""
     app, screen = ralph(pilot), pilot.app.screen
     await pilot.press("slash")
     await until(pilot, lambda: _types(app) or bool(_said(app, WHY_NOT)))
@@ -92,7 +91,6 @@ def _said(app: RalphApp, texts: tuple[str, ...]) -> list[str]:
 
 
 async def _share(pilot: Pilot[int], letter: str) -> None:
-    """Choose from the menu that copies and exports."""
     await pilot.press("Y")
     await until(pilot, lambda: isinstance(ralph(pilot).screen, ShareMenu))
     await pilot.press(letter)

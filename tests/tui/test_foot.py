@@ -118,7 +118,6 @@ class _Seen(NamedTuple):
 
 
 async def _pressed(directory: Path, name: str, key: str) -> _Seen:
-    """Open a dialog, press a key, and return what there is then."""
     app, look = staged(replace(LAYERS[name], shows=""), directory)
     async with app.run_test(size=MEDIUM, notifications=True) as pilot:
         await look(pilot)

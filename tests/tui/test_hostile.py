@@ -181,7 +181,6 @@ async def test_every_screen_is_inert(open_app: Open, bad: str) -> None:
 
 
 async def _details(pilot: Pilot[int], app: RalphApp) -> None:
-    """Open the detail of every fifth entry, and of every tool call."""
     stream = app.dashboard.stream
     await pilot.press("2")
     for number in range(stream.timeline.end):

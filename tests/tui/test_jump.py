@@ -25,7 +25,6 @@ def ralph(pilot: object) -> RalphApp:
 
 
 def letter_at(app: RalphApp, x: int, y: int) -> str:
-    """The letter that is drawn in a cell."""
     assert isinstance(app.screen, Jump)
     return screen_text(app).splitlines()[y][x]
 

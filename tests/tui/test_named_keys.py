@@ -62,7 +62,6 @@ IN_TURN = {
 
 
 def remapped(launch: Launch) -> Launch:
-    """With another key for every command that can be remapped without harm to the walk."""
     return replace(launch, screen=ScreenSettings(keys=NEW))
 
 

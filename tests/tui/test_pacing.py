@@ -118,7 +118,6 @@ async def test_what_came_while_somebody_types_is_shown_soon(open_app: Open) -> N
 
 
 async def _typing(pilot: Pilot[int], say: Callable[[], None]) -> None:
-    """Press keys all the while until what was said is on the screen."""
     say()
     for _ in range(200):
         await pilot.press("j")

@@ -66,7 +66,6 @@ async def calm(pilot: Pilot[int]) -> None:
 
 
 def _answered(app: RalphApp) -> bool:
-    """A command is done or waits for the person, and a page or the palette has read what it shows."""
     screen = app.screen
     if not screen.is_mounted:
         return False

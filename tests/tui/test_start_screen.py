@@ -123,7 +123,6 @@ async def test_nothing_is_asked_while_nothing_is_typed(
 
 
 async def names_a_file(pilot: Pilot[StartChoice]) -> None:
-    """Type the beginning of a name, and wait for the list."""
     await pilot.press(*"as in @ha")
     await until(lambda: bool(pilot.app.screen.query_one(FileCompletion).offered))
 

@@ -74,7 +74,6 @@ async def test_v_turns_a_diff_side_by_side_and_back(open_app: Open) -> None:
 
 
 def _rows(app: RalphApp) -> list[str]:
-    """What is in the dialog's frame."""
     x, y, width, height = app.screen.query_one("#reader").content_region
     lines = screen_text(app).splitlines()[y : y + height]
     return [" ".join(line[x : x + width].split()) for line in lines]
@@ -136,7 +135,6 @@ def test_a_text_in_pieces_is_the_whole_text(lines: list[str]) -> None:
 
 
 def texts_of(app: RalphApp) -> list[str]:
-    """The texts in the reader's frame, as far as they are there."""
     frame = app.screen.query_one("#reader", ScrollText)
     return ["\n".join(frame.lines_of(text)) for text in frame.children]
 

@@ -64,7 +64,6 @@ async def test_trouble_in_the_activity_is_folded_and_not_cut(open_app: Open) -> 
 
 
 def said(app: RalphApp) -> str:
-    """What is on the screen as one sentence, without the figures at the right."""
     shown = screen_text(app).replace("│", " ").replace("$0.00  0.0s", " ")
     return " ".join(shown.split())
 

@@ -85,24 +85,20 @@ PUBLISH = Permission(
 
 
 def wanting(permission: Permission = PUBLISH, batch: str = "p1") -> AskedQuestion:
-    """A call that waits for permission."""
     asking = asked(permission_question(permission), batch=batch, task="demo-02")
     return asking.model_copy(update={"permission": permission})
 
 
 def permitting(permission: Permission = PUBLISH) -> list[ev.Event]:
-    """A run that waits for permission."""
     return [*feed.failed_gate(), ev.QuestionAsked(question=wanting(permission))]
 
 
 def answered(question: AskedQuestion, answer: Answer | None = None) -> ev.QuestionAnswered:
-    """Somebody answered."""
     given = answer or Answer(labels=("English",), by="command")
     return ev.QuestionAnswered(question=question.model_copy(update={"answer": given}))
 
 
 def approving(kind: ApprovalKind, summary: str = "") -> list[ev.Event]:
-    """A run that waits for a decision."""
     start = feed.stopped()[:-1] if kind is ApprovalKind.RECOVERY else [feed.started(), feed.plan()]
     return [*start, ev.ApprovalRequested(kind=kind, summary=summary, seq=900)]
 

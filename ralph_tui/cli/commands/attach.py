@@ -74,7 +74,6 @@ def attach(
 
 
 async def _follow(project: "Project", shown: int, started: int, show: "Printer") -> None:
-    """Print the events after the offset `shown` until the run that began at `started` ends."""
     import asyncio
 
     from ralph_tui.domain.events import Event, LoopFinished

@@ -78,7 +78,6 @@ _MISSING = {
 
 
 def _check(name: str, more: list[str], project_root: Path | None) -> None:
-    """Run the project's commands of one kind in order, until one fails."""
     from ralph_tui.config.load import load_settings
     from ralph_tui.domain.verification.check_commands import CheckKind
     from ralph_tui.engine.verification.detection.project_checks import checks_of
@@ -108,7 +107,6 @@ def _run(command: list[str], project_root: Path | None) -> int:
 
 
 def _shell(command: str, more: list[str], root: Path) -> int:
-    """Run a command line as a shell would, with `more` arguments at its end."""
     if command.split()[:1] == ["uv"] and shutil.which("uv") is None:
         raise _no_uv()
     return _call(["sh", "-c", f'{command} "$@"' if more else command, "ralph", *more], root)

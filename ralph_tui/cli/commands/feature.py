@@ -120,7 +120,6 @@ def _print_created(name: str, *, chosen: bool) -> None:
 
 
 def _root(context: typer.Context, given: "Path | None") -> "Path":
-    """Return the project named after the subcommand, or before it."""
     return find_root(given or context.obj)
 
 

@@ -83,7 +83,6 @@ def check(
 
 
 def _policy(project_root: Path | None, phase: PhaseName) -> "Policy":
-    """Return the policy of a run here; a directory that is no project gets the defaults."""
     from ralph_tui.config.load import load_settings
     from ralph_tui.domain.project_state import Phase
     from ralph_tui.engine.session.spec import guard_policy

@@ -284,7 +284,6 @@ def begin_here(directory: Path) -> int:
 
 
 def _preview_extras(name: str | None, beginning: "Beginning | None") -> None:
-    """Print which feature would be created and what would be imported or planned."""
     if name is not None:
         out(f"create   .ralph/features/{name}, specs/{name}")
     if beginning is not None:
@@ -305,7 +304,6 @@ def _confirm(adoption: Adoption) -> None:
 
 
 def _create_feature(root: Path, name: str, *, shows_next: bool) -> None:
-    """Create a feature with an empty plan and a prompt template; print the next steps if asked."""
     from ralph_tui.domain.project_state import Phase
     from ralph_tui.engine.control.feature_control import make_feature
     from ralph_tui.engine.prompts.prompts import builtin_template
@@ -445,7 +443,6 @@ def _file_names(root: Path) -> set[str]:
 
 
 def _is_neutral(name: str) -> bool:
-    """Return whether a file of this name says nothing about the kind of project."""
     return name.startswith((".", "PROMPT_")) or name in _OF_RALPH
 
 
@@ -464,7 +461,6 @@ def _preview(adoption: Adoption) -> None:
 
 
 def _print_checks(adoption: Adoption) -> None:
-    """Print the checks that the gate will run."""
     from ralph_tui.domain.verification.check_commands import CheckKind
 
     for kind, word in _KINDS.items():
@@ -476,7 +472,6 @@ def _print_checks(adoption: Adoption) -> None:
 
 
 def _refuse_home(root: Path) -> None:
-    """Refuse the home directory, where a new terminal opens: the agent could change everything in it."""
     is_home = root == Path(os.path.expanduser("~")).resolve()  # noqa: PTH111 - without a home it stays as it is
     if is_home and not (root / "pyproject.toml").exists():
         raise SetupError(
@@ -507,7 +502,6 @@ def _make_directory(root: Path) -> None:
 
 
 def _uv_init(root: Path, options: tuple[str, ...]) -> None:
-    """Let uv create the project, with the configured Python if that is available."""
     from ralph_tui.config.load import load_settings
 
     uv_version()
@@ -524,7 +518,6 @@ def _uv_init(root: Path, options: tuple[str, ...]) -> None:
 
 
 def _python(root: Path, version: str) -> list[str]:
-    """Return uv's option for a Python version; nothing if the version can be neither found nor installed."""
     if not version:
         return []
     if _uv(root, "python", "find", version).returncode != 0:

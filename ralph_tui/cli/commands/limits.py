@@ -97,7 +97,6 @@ def _model_name(typed: str | None) -> str | None:
 
 
 def _effective_settings(project: "Project") -> "Settings":
-    """Return the settings in effect; for a running loop, with its command line and later changes."""
     from ralph_tui.config.load import load_settings
     from ralph_tui.domain.project_state import Adjusted
     from ralph_tui.engine.control.run_settings import adjusted_settings

@@ -142,7 +142,6 @@ def _stats(project: "Project") -> dict[str, int]:
 
 
 def _files(directory: Path) -> list[Path]:
-    """Return the memories in a directory; nothing when it does not exist."""
     return sorted(path for path in directory.glob("*.md") if path.is_file())
 
 

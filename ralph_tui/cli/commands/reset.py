@@ -58,7 +58,6 @@ def reset(
 
 
 def _reset(layout: "Layout", *, keep_specs: bool, yes: bool) -> list[str]:
-    """Remove the files that ralph made; return the lines to print."""
     from ralph_tui.store.reset import foreign_entries, made_by_ralph
     from ralph_tui.store.reset import reset as remove
 

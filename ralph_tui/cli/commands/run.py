@@ -128,7 +128,6 @@ def _start(words: list[str] | None, only: str | None, options: RunOptions) -> No
 
 
 def _warn_of_old_settings(root: Path) -> None:
-    """Name the lines of the settings files that are no longer settings."""
     from ralph_tui.config.load import old_settings_notice
 
     if old := old_settings_notice(root):
@@ -157,7 +156,6 @@ def _look_ahead(words: list[str] | None, only: str | None, options: RunOptions) 
 def _request(
     words: list[str] | None, only: str | None, options: RunOptions, *, interactive: bool
 ) -> "RunRequest":
-    """Return the request; read the files that the options name."""
     from ralph_tui.cli.run.inputs import read_answers, read_prompt, read_request
     from ralph_tui.domain.project_state import Phase
     from ralph_tui.engine.control.request import RunRequest
@@ -214,7 +212,6 @@ def _seconds(minutes: float | None) -> float | None:
 
 
 def _background_options(options: RunOptions) -> list[str]:
-    """Return the options for continuing a run in the background, without the limits that remain."""
     words = ["--yes"] if options.yes else []
     words += ["--no-input"] if options.no_input else []
     words += ["--no-baseline"] if options.no_baseline else []

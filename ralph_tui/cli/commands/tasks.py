@@ -260,7 +260,6 @@ def _fields(
     model: str | None,
     tokens: int | None,
 ) -> "TaskFields":
-    """Return the options as fields of a task; `none` means no dependency, or the configured model."""
     from ralph_tui.engine.control.plan_edits import TaskFields
 
     return TaskFields(
@@ -301,7 +300,6 @@ def _retry(
     ],
     project_root: ProjectRoot = None,
 ) -> None:
-    """Queue a blocked task again and reset its attempts."""
     task = controls_of(project_root).retry(task_id)
     out(f"{task.id} is pending again: {task.title}.")
 

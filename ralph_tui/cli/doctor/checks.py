@@ -166,7 +166,6 @@ def _is_python(root: Path) -> bool:
 
 
 def _python(root: Path) -> Finding:
-    """Check that uv has the project's Python, without which every command of the gate fails."""
     done = subprocess.run(
         ["uv", "python", "find"],
         cwd=root,
@@ -221,7 +220,6 @@ def _config(root: Path) -> str:
 
 
 def _plan(root: Path | None) -> Finding:
-    """Check that there is a plan that can be built; having none yet is not an error."""
     from ralph_tui.store.project import Project
 
     try:
@@ -264,7 +262,6 @@ _KIND_WORDS = {
 
 
 def _checks(root: Path) -> Finding:
-    """Check that the project's checks are known and their programs installed."""
     from ralph_tui.engine.verification.detection.project_checks import checks_of
 
     try:
@@ -292,7 +289,6 @@ def _checks(root: Path) -> Finding:
 
 
 def _missing_program(checks: ProjectChecks) -> str:
-    """Return a program that a check needs but that is not on the PATH; empty if there is none."""
     for one in checks.commands:
         word = one.command.split()[0]
         if one.runner and re.fullmatch(r"[\w.-]+", word) and shutil.which(word) is None:

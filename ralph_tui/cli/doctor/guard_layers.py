@@ -156,7 +156,6 @@ def check_exposure(*, sandboxed: bool) -> Finding:
 
 
 def _keys_of_parents() -> Iterator[str]:
-    """Yield the keys in the environment of ralph's parent processes; ralph clears its own when a run starts."""
     import psutil
 
     this = psutil.Process()
@@ -216,7 +215,6 @@ def check_layers(start: Path, mode: str = "auto") -> Iterator[Finding]:
 
 
 def _check_guard(root: Path) -> Finding:
-    """Start the process that judges commands, as a run does, and let it judge two of them."""
     from ralph_tui.guard.worker import CommandJudge
 
     async def ask() -> tuple[str, str]:
@@ -259,7 +257,6 @@ def _check_shims(git: str | None, root: Path, environment: Mapping[str, str]) ->
 
 
 def _check_git_hook(git: str | None, root: Path, environment: Mapping[str, str]) -> Finding:
-    """Check that the git hook refuses a commit by a script that bypasses the shims."""
     if git is None:
         return Finding("git hook", ok=False, text="git is not installed", needed=False)
     why = _why_not_refused((git, *_COMMIT), "left to the person", root, environment)
@@ -274,7 +271,6 @@ def _check_git_hook(git: str | None, root: Path, environment: Mapping[str, str])
 def _why_not_refused(
     words: Sequence[str], answer: str, root: Path, environment: Mapping[str, str]
 ) -> str:
-    """Run a command and return why it counts as not refused; empty if it is refused with `answer`."""
     try:
         done = run_trial(words, root, environment)
     except TrialError as error:
@@ -286,7 +282,6 @@ def _why_not_refused(
 
 
 def _check_secrets(project: TrialProject) -> Finding:
-    """Check that a command does not see the secrets in the environment of its session."""
     try:
         seen = successful_attempts(project, (), {SEE_SECRETS: project.attempts[SEE_SECRETS]})
     except TrialError as error:
@@ -318,7 +313,6 @@ def _check_sandbox(project: TrialProject, mode: str) -> Finding:
 
 
 def _sandbox_leaks(project: TrialProject) -> str:
-    """Return what the sandbox fails to prevent; empty if it holds."""
     from ralph_tui.guard.sandbox.os_sandbox import (
         SandboxAccess,
         cli_sandbox_prefix,
@@ -343,7 +337,6 @@ def _sandbox_leaks(project: TrialProject) -> str:
 
 
 def _check_fingerprint(start: Path) -> Finding:
-    """Check that the repository can be fingerprinted, as a run does before and after each session."""
     from ralph_tui.guard.repository.watcher import RepositoryWatcher
 
     try:

@@ -136,7 +136,6 @@ def limit_log(printer: "Printer", root: Path) -> "Printer":
 
 
 def _rotate_if_full(log: Path) -> bool:
-    """Rotate the log if it is full and this process prints to it; return False if that failed, which is logged."""
     from ralph_tui.store.io.files import explained
     from ralph_tui.store.io.rotation import make_room, open_log
 

@@ -187,7 +187,6 @@ def read_beginning(root: Path, feature: str | None, given: str, options: FromOpt
 
 
 def _read(root: Path, feature: str | None, given: str) -> tuple[str, str, str]:
-    """Return its display name, its text (empty for a plan), and the spec that holds the text already."""
     if is_issue(given) and not Path(given).exists():
         issue = fetch_issue(root, given)
         return issue.name, read_addition([f"{issue.text}\nFrom {issue.url}"], issue.name) + "\n", ""

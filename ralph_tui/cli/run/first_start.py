@@ -139,7 +139,6 @@ def keeping(request: str) -> Iterator[None]:
 
 
 def _may_make_repository(root: Path) -> bool:
-    """Return whether git works and the folder is in no repository of any kind."""
     from ralph_tui.vcs.git import Git, GitError
 
     if any(

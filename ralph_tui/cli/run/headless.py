@@ -48,7 +48,6 @@ def run_lines(
 
 
 def _print_end(as_json: bool, status: LoopStatus, reason: str, code: ExitCode) -> None:  # noqa: FBT001  (private, and beside its only callers)
-    """Print, as JSON, the end of a run that could not print it itself; line mode reports it on standard error."""
     if as_json:
         end = LoopFinished(status=status, reason=reason, exit_code=int(code))
         with contextlib.suppress(OSError):  # the reader is gone

@@ -73,7 +73,6 @@ def read_addition(words: Sequence[str], name: str = "") -> str:
 
 
 def _text(words: Sequence[str], what: str, most: int, *, empty: str, long: str) -> str:
-    """Read a text; `empty` and `long` are the hints for one that is empty or too long."""
     text, where = _text_and_source(words, what)
     return _bounded(text, what, where, most, empty=empty, long=long)
 
@@ -87,7 +86,6 @@ def _bounded(text: str, what: str, where: str, most: int, *, empty: str, long: s
 
 
 def _text_and_source(words: Sequence[str], what: str) -> tuple[str, str]:
-    """Return the text and its source: the words, standard input (`-`) or a file (`@path`)."""
     text = " ".join(words).strip()
     if text == "-":
         return _standard_input(what).strip(), "standard input"

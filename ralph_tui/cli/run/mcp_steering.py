@@ -103,7 +103,6 @@ def _tasks(root: Path | None, given: TasksArguments) -> str:
 
 
 def _summary(plan: ImplementationPlan, task: Task) -> dict[str, JsonValue]:
-    """Return the fields of a task in a list, without empty ones."""
     waits = plan.waiting_on(task) if task.status is TaskStatus.PENDING else ()
     shown: dict[str, JsonValue] = {
         "id": task.id,
@@ -231,7 +230,6 @@ def tool_specs() -> tuple[ToolSpec, ...]:
 
 
 def _input_schema(arguments: type[Model]) -> dict[str, JsonValue]:
-    """Return the schema of a tool's arguments, without the title and description of the model."""
     made = arguments.model_json_schema()
     return {name: part for name, part in made.items() if name not in ("title", "description")}
 

@@ -41,7 +41,6 @@ def open_here(project_root: Path | None, begin: "Callable[[Path], int]") -> int:
 
 
 def _is_set_up(directory: Path, *, exactly: bool) -> bool:
-    """Return whether there is a project, or one whose state can be restored."""
     from ralph_tui.store.project_root import DOT, nearest, upwards
 
     if os.path.lexists(directory / DOT) or (not exactly and nearest(directory) is not None):

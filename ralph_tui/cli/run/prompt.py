@@ -121,7 +121,6 @@ class TerminalPrompts:
         self._listen()
 
     def _show_question(self, pending: _Pending) -> None:
-        """Print the question itself if standard output does not show it on this terminal."""
         if pending.question is not None and not sys.stdout.isatty():
             for line in question_lines(
                 glyphs.choose(encoding=sys.stderr.encoding), pending.question

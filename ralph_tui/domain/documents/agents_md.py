@@ -6,7 +6,6 @@ MAX_LINES = 60
 
 
 def lines_of(text: str) -> int:
-    """Return the number of lines of a text."""
     return len(text.splitlines())
 
 

@@ -69,7 +69,6 @@ def archive_text(summary: ArchiveSummary, plan: ImplementationPlan, progress: st
 
 
 def _task_lines(task: Task) -> Iterable[str]:
-    """Yield a task and the basis of its completion."""
     box = "x" if task.status is TaskStatus.COMPLETE else " "
     yield f"- [{box}] {one_line(task.id, 80)}: {one_line(task.title, 200)}"
     if task.verification is not None and (reason := one_line(task.verification.reason, 300)):

@@ -41,7 +41,6 @@ class McpServer(Model):
         return self
 
     def _no_secrets(self) -> None:
-        """Reject secrets: process lists show command lines, and the settings file would store them."""
         for text in (self.command, *self.args, self.url):
             if "${" in text:
                 raise ValueError(
@@ -61,7 +60,6 @@ class McpServer(Model):
 
     @property
     def variables(self) -> tuple[Reference, ...]:
-        """The environment variables that the server refers to."""
         texts = (*self.env.values(), *self.headers.values())
         return tuple(dict.fromkeys(found for text in texts for found in references(text)))
 

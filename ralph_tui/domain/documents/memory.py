@@ -71,7 +71,6 @@ def recurring(learnings: Sequence[str], agents_md: str) -> tuple[Recurring, ...]
 
 
 def times_learned(learnings: Sequence[str], text: str) -> int:
-    """Return how often a learning was recorded, in any wording."""
     words = words_of(text)
     return sum(_alike(words, words_of(_STAMP.sub("", line))) for line in learnings)
 
@@ -96,13 +95,11 @@ class Chosen(Model):
 
 
 def words_of(*texts: str) -> frozenset[str]:
-    """Return the significant words of texts, including parts of names and paths."""
     found = (match.group().casefold() for text in texts for match in _WORD.finditer(text))
     return frozenset(found) - _COMMON_WORDS
 
 
 def words_of_task(task: Task) -> frozenset[str]:
-    """Return the significant words of a task's id, description and criteria."""
     criteria = (criterion_text(c) for c in task.verification_criteria)
     return words_of(task.id, task.description, *criteria)
 
@@ -265,7 +262,6 @@ def relevant_handoff(
 
 
 def _dependency_lines(facts: Sequence[str], notes: Sequence[str]) -> list[str]:
-    """List added dependencies: the model's notes, which say what for, and those that it did not mention."""
     mentioned = " ".join(notes).casefold()
     others = (
         f"`{command}`" for command in facts if command.split()[-1].casefold() not in mentioned

@@ -118,7 +118,6 @@ class _Place(Enum):
 
 
 def _classified(lines: Iterable[str]) -> Iterator[tuple[str, str, _Place]]:
-    """Yield each line with its learning, if it has one, and its place."""
     begun = inside = in_learnings = False
     for line in lines:
         place, what = _Place.OTHER, ""
@@ -138,7 +137,6 @@ def _classified(lines: Iterable[str]) -> Iterator[tuple[str, str, _Place]]:
 
 
 def _without_stamp(line: str) -> str:
-    """Return a learning without its time and category."""
     return match[1] if (match := _STAMPED.fullmatch(line)) else line
 
 

@@ -70,7 +70,6 @@ class Answer(Record):
 
     @property
     def text(self) -> str:
-        """The answer as the model reads it."""
         return ", ".join((*self.labels, *([self.other] if self.other else [])))
 
 
@@ -94,7 +93,6 @@ class AskedQuestion(Record):
 
     @property
     def is_open(self) -> bool:
-        """Whether the question still waits for an answer."""
         return self.answer is None and not self.withdrawn
 
 
@@ -123,11 +121,9 @@ class QuestionLog(Record):
         )
 
     def asking(self, questions: Sequence[AskedQuestion]) -> "QuestionLog":
-        """Return a copy with `questions` added."""
         return self.model_copy(update={"questions": (*self.questions, *questions)})
 
     def answering(self, question_id: str, answer: Answer, when: Timestamp) -> "QuestionLog":
-        """Return a copy in which one open question is answered."""
         return self.changing(question_id, answer=answer, answered_at=when)
 
     def withdrawing_open(self) -> "QuestionLog":
@@ -156,7 +152,6 @@ class GivenAnswers(Model):
     answers: Mapping[str, str] = Field(default_factory=dict)
 
     def to(self, question: Question) -> Answer | None:
-        """Return the prepared answer to a question, found by its text, then by its header."""
         text = self.answers.get(question.question) or self.answers.get(question.header)
         return parse_answer(question, text, by="file") if text else None
 
@@ -197,7 +192,6 @@ def _option_list(question: Question) -> str:
 
 
 def _option_with_reason(question: Question, words: str, by: Answerer) -> Answer:
-    """Parse an option and the reason after it, such as `3 not on a Friday` or `deny: no`."""
     if (label := _option_label(question, words)) is not None:
         return Answer(labels=(label,), by=by)
     for number, option in enumerate(question.options, 1):

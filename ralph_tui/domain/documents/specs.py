@@ -25,12 +25,10 @@ class Spec(Model):
 
     @property
     def path(self) -> str:
-        """The path in the project."""
         return f"{self.folder}/{self.name}"
 
     @property
     def criteria(self) -> tuple[str, ...]:
-        """The acceptance criteria, in order."""
         body = _section(self.text, re.compile(r"acceptance criteria", re.IGNORECASE)) or ""
         return tuple(match.strip() for match in _CHECK.findall(body))
 
@@ -152,7 +150,6 @@ def parts_for(task: Task, specs: Sequence[Spec], *, most: int = CHARACTERS) -> t
 
 
 def _fitted(chosen: Sequence[tuple[Spec, int, int, str]], most: int) -> tuple[SpecPart, ...]:
-    """Return the parts within the limit; the room that is left is shared equally by the parts that follow."""
     parts: list[SpecPart] = []
     left = most
     for number, (spec, start, end, heading) in enumerate(chosen):
@@ -172,7 +169,6 @@ def _fitted(chosen: Sequence[tuple[Spec, int, int, str]], most: int) -> tuple[Sp
 
 
 def _cut(text: str, most: int) -> str:
-    """Return the beginning of a text up to the end of a line, or nothing if it would be too short."""
     if most < LEAST:
         return ""
     at = text.rfind("\n", 0, most)
@@ -180,7 +176,6 @@ def _cut(text: str, most: int) -> str:
 
 
 def _task_text(task: Task) -> str:
-    """Return all texts of a task, one per line."""
     criteria = (criterion_text(criterion) for criterion in task.verification_criteria)
     return "\n".join((task.description, task.group, task.notes, *task.labels, *criteria))
 
@@ -202,7 +197,6 @@ def _sections(spec: Spec) -> list[_Section]:
 
 
 def _with_ends(spec: Spec, found: Sequence[tuple[int, int, str]]) -> Iterator[_Section]:
-    """Yield a section for each heading, with its end and the anchor that GitHub gives it."""
     used: dict[str, int] = {}
     for number, (start, level, heading) in enumerate(found):
         after = found[number + 1 :]
@@ -219,7 +213,6 @@ def _with_ends(spec: Spec, found: Sequence[tuple[int, int, str]]) -> Iterator[_S
 
 
 def _anchor(heading: str) -> str:
-    """Return the anchor of a heading, in GitHub's form."""
     return re.sub(r"[^\w\- ]", "", heading.strip().casefold()).replace(" ", "-")
 
 
@@ -250,25 +243,21 @@ def _is_named(task_text: str, task_id: str, spec: Spec, section: _Section) -> bo
 
 
 def _mentions(task_text: str, spec: Spec) -> Iterator[re.Match[str]]:
-    """Yield where the task mentions this file, by its name or by a path that ends with it."""
     for match in _FILE.finditer(task_text):
         if match["path"].rsplit("/", 1)[-1].casefold() == spec.name.casefold():
             yield match
 
 
 def _requirements(task_text: str) -> set[str]:
-    """Return `requirement 2` for each number such as 2.1 in "Requirements: 2.1, 2.3"."""
     numbers = (n.strip() for match in _NUMBERED.finditer(task_text) for n in match[1].split(","))
     return {f"requirement {number.split('.')[0]}" for number in numbers}
 
 
 def _plain(text: str) -> str:
-    """Return a text in lower case with single spaces, without Markdown's signs."""
     return " ".join(re.sub(r"[`*_]", "", text).casefold().split())
 
 
 def _is_distinctive(plain: str) -> bool:
-    """Return whether a heading is long enough to recognize a reference to it by its words."""
     return len(plain) >= 8 or (" " in plain and len(plain) >= 5)
 
 
@@ -277,7 +266,6 @@ def _occurs_in(name: str, text: str) -> bool:
 
 
 def _begins_a_line(name: str, text: str) -> bool:
-    """Return whether an id begins a line or a list item, as in `- **FR-003**: …`."""
     found = rf"^[ \t]*(?:[-*+]|\d+[.)])?[ \t]*(?:\[[ xX]\][ \t]*)?[*_`\[(]*{re.escape(name)}(?![\w-]|\.\d)"
     return re.search(found, text, re.MULTILINE) is not None
 

@@ -55,7 +55,6 @@ class ValidationReport(Record):
 
     @property
     def passed(self) -> bool:
-        """Whether every check and every criterion passed and there is no gap."""
         return all(receipt.ok for receipt in self.checks) and not self.failures()
 
     @property

@@ -119,7 +119,6 @@ def foreign_lines(first: Mapping[str, JsonValue]) -> ForeignPart:
 
 
 def _foreign_file(place: tuple[str | int, ...], why: str) -> ForeignPart:
-    """Refuse a whole file as another tool's."""
     message = f"{why}, and is not a plan of ralph's"
     return ForeignPart(place=place, message=message, hint=f"{SHAPE} {PLAN_FROM_FILE}")
 
@@ -197,7 +196,6 @@ def _foreign_fields(unknown: Mapping[str, str], index: int) -> ForeignPart:
 
 
 def _misplaced_field(name: str) -> ForeignPart:
-    """Refuse a task's field that is beside `tasks`."""
     return ForeignPart(
         place=(name,),
         message=f"has a field {_quoted(name)} beside 'tasks', which ralph does not read",
@@ -206,7 +204,6 @@ def _misplaced_field(name: str) -> ForeignPart:
 
 
 def _ralph_field(name: str, *, described: bool) -> str:
-    """Return ralph's field for an unknown field of a task, or an empty string if it can be ignored."""
     plain = _plain(name)
     if plain in _FOREIGN_FIELDS:
         return _FOREIGN_FIELDS[plain][1]
@@ -221,7 +218,6 @@ def _ralph_field(name: str, *, described: bool) -> str:
 
 
 def _guessed_field(name: str) -> str:
-    """Return ralph's field that a name probably means, judged by its word stems, or an empty string."""
     plain = re.sub(_HARMLESS_WORDS, "", _plain(name))
     return next((ours for stem, ours in _STEMS if stem in plain), "")
 

@@ -57,17 +57,14 @@ class ImportPreview(Model):
 
     @property
     def counts(self) -> Counter[ImportChange]:
-        """The number of entries of each kind."""
         return Counter(row.change for row in self.rows)
 
     @property
     def effect(self) -> tuple[object, ...]:
-        """What the import writes. A person agrees to this, whatever else changes in the plan meanwhile."""
         written = (ImportChange.NEW, ImportChange.CHANGED)
         return *(row for row in self.rows if row.change in written), *self.commands, self.branch
 
     @property
     def changes_plan(self) -> bool:
-        """Whether the import would change the plan."""
         counts = self.counts
         return bool(counts[ImportChange.NEW] or counts[ImportChange.CHANGED])

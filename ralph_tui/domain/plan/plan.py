@@ -151,12 +151,10 @@ class Task(Record):
 
     @property
     def changed_checks(self) -> tuple[str, ...]:
-        """Check files that changed with permission when the task was completed."""
         return self.verification.changed_checks if self.verification is not None else ()
 
     @property
     def is_held(self) -> bool:
-        """Whether a hold keeps the task from being chosen. Only pending tasks count as held."""
         return self.held and self.status is TaskStatus.PENDING
 
     @property
@@ -176,7 +174,6 @@ class Task(Record):
 
     @property
     def full_text(self) -> str:
-        """The description and the criteria, which decide whether a file is the work or a check."""
         return "\n".join((self.description, *map(criterion_text, self.verification_criteria)))
 
 
@@ -242,7 +239,6 @@ class ImplementationPlan(Record):
         )
 
     def complete_ids(self) -> frozenset[str]:
-        """Return the ids of the complete tasks."""
         return frozenset(t.id for t in self.tasks if t.status is TaskStatus.COMPLETE)
 
     def waiting_on(self, task: Task, done: frozenset[str] | None = None) -> tuple[str, ...]:
@@ -260,17 +256,14 @@ class ImplementationPlan(Record):
         return frozenset({t.id for t in self.tasks} | {t.id for t in self.retired})
 
     def counts(self) -> Counter[TaskStatus]:
-        """Count the tasks of each status."""
         return Counter(task.status for task in self.tasks)
 
     @property
     def completion_percentage(self) -> float:
-        """The share of complete tasks, 0.0 to 1.0; 0.0 for an empty plan."""
         return len(self.complete_ids()) / len(self.tasks) if self.tasks else 0.0
 
     @property
     def is_finished(self) -> bool:
-        """Whether there is at least one task and every task is complete."""
         return bool(self.tasks) and all(t.status is TaskStatus.COMPLETE for t in self.tasks)
 
     def with_task(self, task_id: str, **changes: Any) -> "ImplementationPlan":
@@ -297,7 +290,6 @@ class ImplementationPlan(Record):
         return ImplementationPlan(**fields)
 
     def adding(self, tasks: Iterable[Task]) -> "ImplementationPlan":
-        """Return a copy with `tasks` added at the end, without dependencies on retired tasks."""
         return ImplementationPlan(**{**dict(self), "tasks": (*self.tasks, *tasks)})
 
     def reset_stale(self) -> tuple["ImplementationPlan", tuple[str, ...]]:
@@ -309,7 +301,6 @@ class ImplementationPlan(Record):
         return plan, stale
 
     def problems(self) -> tuple[PlanProblem, ...]:
-        """Return the problems that make this plan unworkable, if there are any."""
         return plan_problems([(task.id, task.dependencies) for task in self.tasks])
 
     def why_unworkable(self) -> str:
@@ -337,7 +328,6 @@ def free_id(plan: ImplementationPlan) -> str:
 
 
 def in_order(tasks: Iterable[Task]) -> list[Task]:
-    """Return the open tasks, by priority."""
     left = (task for task in tasks if task.status is not TaskStatus.COMPLETE)
     return sorted(left, key=lambda task: task.priority)
 

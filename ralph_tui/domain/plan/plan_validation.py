@@ -40,7 +40,6 @@ def plan_problems(tasks: Sequence[tuple[str, tuple[str, ...]]]) -> tuple[PlanPro
 
 
 def _blank(task_id: str) -> bool:
-    """Return whether an id has no visible character."""
     # `inert` is slow, and most ids are printable.
     return not (task_id if task_id.isprintable() else inert(task_id)).strip()
 

@@ -42,16 +42,13 @@ class Tasks(Mapping[str, Task]):  # noqa: PLW1641 - mappings have no hash
         return f"tasks_of({list(self.values())!r})"
 
     def values(self) -> ValuesView[Task]:
-        """Return the tasks in the order of the plan."""
         return self.whole.values()
 
     def items(self) -> ItemsView[str, Task]:
-        """Return ids and tasks in the order of the plan."""
         return self.whole.items()
 
     @cached_property
     def whole(self) -> dict[str, Task]:
-        """The tasks as one dictionary."""
         return {**self.base, **self.updates}
 
     def with_task(self, task: Task) -> "Tasks":
@@ -95,7 +92,6 @@ class Tasks(Mapping[str, Task]):  # noqa: PLW1641 - mappings have no hash
 
 
 def tasks_of(tasks: Iterable[Task]) -> Tasks:
-    """Return the tasks of a plan as a map. Of two tasks with the same id, the later one counts."""
     base = {task.id: task for task in tasks}
     return Tasks(base, complete=sum(map(_is_complete, base.values())))
 

@@ -80,12 +80,10 @@ class Signal(Model):
 
     @property
     def reached(self) -> bool:
-        """Whether the count has reached the threshold; a threshold of 0 is off."""
         return 0 < self.threshold <= self.count
 
     @property
     def cause(self) -> str:
-        """What happened, as a clause without a full stop."""
         text = self._counted(_CAUSES)
         return f"{text}; the last: {self.evidence[-1]}" if self.evidence else text
 
@@ -228,7 +226,6 @@ class CircuitBreaker(Record):
         )
 
     def opened(self, cause: str) -> "CircuitBreaker":
-        """Return a copy that stops the loop."""
         update = {"state": BreakerState.OPEN, "half_open_at": None, "opened_by": cause}
         return self.model_copy(update=update)
 
@@ -245,7 +242,6 @@ class CircuitBreaker(Record):
         return _count(count, on=on)
 
     def _updated_blame(self, counts: Mapping[str, int], task: str) -> dict[str, tuple[str, ...]]:
-        """Return the responsible tasks of each signal above zero."""
         blamed: dict[str, tuple[str, ...]] = {}
         for name, count in counts.items():
             before = self.blamed.get(name, ()) if count > 1 else ()
@@ -254,7 +250,6 @@ class CircuitBreaker(Record):
         return blamed
 
     def _blames_one_task(self, signal: Signal) -> bool:
-        """Return whether a single task is responsible for a signal that a single task can explain."""
         blamed = self.blamed.get(signal.name, ())
         is_one_task = len(blamed) == 1 and NO_TASK not in blamed
         return is_one_task and signal.name in _CAUSES_FOR_ONE_TASK
@@ -273,7 +268,6 @@ class CircuitBreaker(Record):
         return output is not None and output < COLLAPSE * self.usual_output
 
     def _average_output(self, verdict: IterationVerdict) -> float:
-        """Return the new moving average of output tokens. A collapsed iteration does not change it."""
         output = verdict.output_tokens
         if output is None or self._collapsed(verdict):
             return self.usual_output
@@ -282,7 +276,6 @@ class CircuitBreaker(Record):
     def _updated_evidence(
         self, counts: Mapping[str, int], verdict: IterationVerdict
     ) -> dict[str, tuple[str, ...]]:
-        """Return the evidence of each signal above zero."""
         kept: dict[str, tuple[str, ...]] = {}
         for name, count in counts.items():
             if count:
@@ -294,7 +287,6 @@ class CircuitBreaker(Record):
         return kept
 
     def _evidence_of(self, name: str, verdict: IterationVerdict) -> str:
-        """Return the evidence for one signal: the verdict's, which begins with the task, and a detail."""
         details = {
             "denials": f"denied: {verdict.denied}",
             "output collapse": f"{verdict.output_tokens} output tokens, usual {self.usual_output:.0f}",
@@ -308,12 +300,10 @@ class CircuitBreaker(Record):
 
     @property
     def is_spent(self) -> bool:
-        """Whether the cost limit is used up, which waiting does not change."""
         return 0 < self.max_cost_usd <= self.total_cost
 
     @property
     def is_cooling(self) -> bool:
-        """Whether the breaker is open and will try again automatically."""
         return self.state is BreakerState.OPEN and self.half_open_at is not None
 
     def cooling(self, until: datetime | None) -> "CircuitBreaker":
@@ -321,11 +311,9 @@ class CircuitBreaker(Record):
         return self.model_copy(update={"half_open_at": until})
 
     def half_open(self) -> "CircuitBreaker":
-        """Return a copy that allows exactly one iteration."""
         return self._cleared(BreakerState.HALF_OPEN)
 
     def reset(self, reason: str) -> "CircuitBreaker":
-        """Return a closed copy with all counters at zero."""
         cleared = self._cleared(BreakerState.CLOSED)
         return cleared.model_copy(update={"evidence": {}, "reset_reason": reason, "left": ()})
 

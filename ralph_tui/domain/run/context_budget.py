@@ -74,7 +74,6 @@ class ContextBudget(Record):
         return Zone.SMART if self.percent >= self.smart_zone_min_percent else Zone.UNDER
 
     def using(self, tokens: int) -> "ContextBudget":
-        """Return a copy in which `tokens` are in use."""
         return self.model_copy(update={"current_usage": max(0, tokens)})
 
     def recording(self, number: int, task_id: str, *, context: int, tokens: int) -> "ContextBudget":

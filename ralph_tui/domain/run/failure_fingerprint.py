@@ -49,7 +49,6 @@ def steady(text: str) -> str:
 
 
 def steady_name(name: str) -> str:
-    """Return the name of a test without the project's directory and with placeholders for memory addresses."""
     found = re.sub(r"^(?:[A-Za-z]:)?[\\/](?:[^\\/:]*[\\/])*", "", inert(name))
     return " ".join(re.sub(r"\b0x[0-9a-fA-F]+\b", "<id>", found).split())
 
@@ -75,5 +74,4 @@ def fingerprint_of(parts: Iterable[str]) -> str:
 
 
 def fingerprint(message: str) -> str:
-    """Return the fingerprint of a failure with a single message; empty for an empty message."""
     return fingerprint_of([steady(message)])

@@ -28,7 +28,6 @@ def words_before_promise(message: str, promise: str) -> str | None:
 
 
 def _in_fence(lines: list[str]) -> bool:
-    """Return whether a code fence is open after these lines, including one in a list or a quotation."""
     opened = ""
     for line in lines:
         found = _FENCE.match(line)

@@ -55,6 +55,5 @@ def _minute(now: datetime) -> int:
 
 
 def _counts(minute: int, now: datetime) -> bool:
-    """Return whether a minute counts. Times in the far future, from before a clock was set back, do not."""
     current = _minute(now)
     return current - 60 <= minute <= current + 60

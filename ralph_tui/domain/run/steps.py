@@ -31,7 +31,6 @@ class StepOutcome(StrEnum):
 
 
 def digest_of(text: str) -> str:
-    """Return a short hash of a step's prompt or command."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
@@ -81,7 +80,6 @@ class StepLog(Record):
         return self.steps.get(name, StepRecord())
 
     def with_step(self, name: str, **changes: object) -> "StepLog":
-        """Return a copy with `changes` to one step, without validation."""
         changed = self.of(name).model_copy(update=changes)
         return self.model_copy(update={"steps": {**self.steps, name: changed}})
 
@@ -98,7 +96,6 @@ class StepLog(Record):
         return self.model_copy(update={"steps": closed, "running": "", "under_way": left})
 
     def begun(self, name: str) -> "StepLog":
-        """Return a copy in which a step is running."""
         return self.model_copy(update={"running": name})
 
     def ended(

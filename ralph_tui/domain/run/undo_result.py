@@ -45,12 +45,10 @@ class UndoPreview(Model):
 
     @property
     def additions(self) -> int:
-        """The number of lines that the undo adds."""
         return sum(file.additions for file in self.files)
 
     @property
     def deletions(self) -> int:
-        """The number of lines that the undo removes."""
         return sum(file.deletions for file in self.files)
 
 

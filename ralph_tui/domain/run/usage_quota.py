@@ -19,7 +19,6 @@ class Allowance(Model):
 
     @property
     def name(self) -> str:
-        """The window in words."""
         return WINDOWS.get(self.window, self.window.replace("_", " "))
 
     def used_up(self, share: int) -> str:

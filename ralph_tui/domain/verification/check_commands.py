@@ -65,7 +65,6 @@ class CheckCommand(Model):
 
     @property
     def found(self) -> str:
-        """Where the command was found, such as `pyproject.toml [dependency-groups] test`."""
         return f"{self.file} {self.part}".strip()
 
     def takes_place_of(self, other: "CheckCommand") -> bool:
@@ -95,16 +94,13 @@ class ProjectChecks(Model):
         return self.python == "uv"
 
     def of(self, kind: CheckKind) -> tuple[CheckCommand, ...]:
-        """Return the commands of one kind."""
         return tuple(command for command in self.commands if command.kind is kind)
 
     def line(self, kind: CheckKind) -> str:
-        """Return the commands of one kind as one shell line, or an empty string if there are none."""
         return " && ".join(command.command for command in self.of(kind))
 
     @property
     def gate(self) -> tuple[str, ...]:
-        """The commands that the gate runs by default: tests, types and lint, without duplicates."""
         found = (command.command for kind in GATE_KINDS for command in self.of(kind))
         return tuple(dict.fromkeys(found))
 
@@ -128,7 +124,6 @@ class ProjectChecks(Model):
         return found
 
     def begins(self, line: str) -> bool:
-        """Return whether a line is one of the project's commands, possibly with more arguments."""
         known = (command.command for command in self.commands)
         return any(line == command or line.startswith(f"{command} ") for command in known)
 

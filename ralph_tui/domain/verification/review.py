@@ -54,12 +54,10 @@ class Review(Model):
 
     @property
     def agreed(self) -> bool:
-        """Whether the reviewer found every criterion met."""
         return bool(self.verdicts) and all(verdict.met for verdict in self.verdicts)
 
     @property
     def rejected(self) -> bool:
-        """Whether the reviewer found a criterion unmet."""
         return any(not verdict.met for verdict in self.verdicts)
 
     @property
@@ -137,7 +135,6 @@ def _lines(text: str) -> list[str]:
 
 
 def criteria_count(criteria: Sequence[str]) -> str:
-    """Return the number of criteria in words: `1 criterion`, `2 criteria`."""
     return "1 criterion" if len(criteria) == 1 else f"{len(criteria)} criteria"
 
 

@@ -38,7 +38,6 @@ class TestCounts(Model):
 
     @property
     def run(self) -> int:
-        """The number of tests that ran."""
         return self.passed + self.failed + self.xfailed + self.xpassed
 
     @property
@@ -96,7 +95,6 @@ class TaskVerification(Record):
 
     @classmethod
     def decided_by_person(cls, reason: str, at: Timestamp) -> "TaskVerification":
-        """Return the basis of a completion that the person decided."""
         return cls(outcome=VerificationOutcome.ACCEPTED, at=at, by="person", reason=reason)
 
 
@@ -167,7 +165,6 @@ class Receipt(Model):
 
     @property
     def ok(self) -> bool:
-        """Whether the check does not fail the gate: it passed, was skipped, or failed before the run."""
         return self.status in _NOT_FAILED
 
 
@@ -218,12 +215,10 @@ class GateResult(Model):
 
     @property
     def passed(self) -> bool:
-        """Whether no check failed."""
         return all(receipt.ok for receipt in self.receipts)
 
     @property
     def proven(self) -> tuple[Receipt, ...]:
-        """The commands that ran and passed."""
         passed = ReceiptStatus.PASSED
         return tuple(r for r in self.receipts if r.source != "evidence" and r.status is passed)
 
@@ -238,17 +233,14 @@ class GateResult(Model):
 
     @property
     def failures(self) -> tuple[Receipt, ...]:
-        """The checks that did not pass."""
         return tuple(r for r in self.receipts if not r.ok)
 
     @property
     def refusal(self) -> str:
-        """Why the claim is rejected, in one line."""
         return ", ".join(map(_refusal_text, self.failures))
 
     @property
     def changed_checks(self) -> tuple[str, ...]:
-        """The check files that changed with permission, without duplicates."""
         changed = (name for r in self.receipts if r.inputs is Inputs.ALLOWED for name in r.changed)
         return tuple(dict.fromkeys(changed))
 
@@ -266,7 +258,6 @@ class GateResult(Model):
 
     @property
     def summary(self) -> str:
-        """The basis, marked as unverified if the checks verify nothing."""
         return self.basis if self.verified else f"unverified: {self.basis}"
 
     def verification(self, at: datetime) -> TaskVerification:

@@ -19,14 +19,10 @@ class Attempt(Protocol):
         ...
 
     @property
-    def seconds(self) -> float:
-        """How long the attempt took."""
-        ...
+    def seconds(self) -> float: ...
 
     @property
-    def cost_usd(self) -> float:
-        """What the attempt cost."""
-        ...
+    def cost_usd(self) -> float: ...
 
 
 class Forecast(Model):

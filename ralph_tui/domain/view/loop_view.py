@@ -152,7 +152,6 @@ class LoopView(Model):
 
     @property
     def resumes_at(self) -> datetime | None:
-        """When the loop continues automatically: a limit resets, or an open breaker has cooled down."""
         cooled = self.breaker.half_open_at if self.breaker.is_cooling else None
         return self.limit_until or cooled
 

@@ -93,7 +93,6 @@ class Meter:
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
-        """The seven metrics so far, in the seeds' order."""
         return tuple(make(self._tally) for make in _METRICS)
 
 

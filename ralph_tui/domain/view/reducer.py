@@ -23,7 +23,6 @@ from ralph_tui.domain.view.loop_view import (
 
 
 def reduce(view: LoopView, event: ev.Event) -> LoopView:
-    """Return the view after one more event of any type."""
     handler = _HANDLERS.get(type(event))
     return view.model_copy(update=handler(view, event)) if handler else view
 
@@ -242,13 +241,11 @@ def _nobody_answered(view: LoopView, _: ev.NobodyAnswered) -> _Changes:
 
 
 def _waiting(view: LoopView) -> RunState:
-    """Return the state while something waits for the person. Without a running loop, the state stays."""
     is_over = view.run_state in ENDED or view.run_state is RunState.IDLE
     return view.run_state if is_over else _unless_halting(view, RunState.WAITING)
 
 
 def _no_longer_waiting(view: LoopView, *, asked: bool) -> RunState:
-    """Return the state after a decision; `asked` means that other questions are still open."""
     resumes = view.run_state is RunState.WAITING and not asked
     return RunState.RUNNING if resumes else view.run_state
 
@@ -315,7 +312,6 @@ def _limits_changed(view: LoopView, e: ev.LimitsChanged) -> _Changes:
 
 
 def _unless_halting(view: LoopView, state: RunState) -> RunState:
-    """Return `state`, or the requested pause or stop, which stays visible while the iteration continues."""
     halting = view.run_state in (RunState.PAUSING, RunState.STOPPING)
     return view.run_state if halting else state
 

@@ -195,7 +195,6 @@ class RunHistoryBuilder:
 
     @property
     def types(self) -> Collection[str]:
-        """The types of the events that the history uses."""
         return self._handlers.keys()
 
     @property
@@ -216,7 +215,6 @@ class RunHistoryBuilder:
             handler(start, end, event)
 
     def _change(self, **changes: Any) -> None:
-        """Change the current iteration, if there is one."""
         if self._current is not None:
             old = self._iterations[self._current]
             self._iterations[self._current] = old.model_copy(update=changes)
@@ -234,13 +232,11 @@ class RunHistoryBuilder:
             self._runs[-1] = self._runs[-1].model_copy(update={"finished": e, "end": end})
 
     def _end_run(self, at: int) -> None:
-        """End a killed run at the offset where the next run begins."""
         self._end_current(at)
         if self._runs and not self._runs[-1].end:
             self._runs[-1] = self._runs[-1].model_copy(update={"end": at})
 
     def _end_current(self, at: int) -> None:
-        """End an unfinished iteration at the offset where the next iteration or the end of the run begins."""
         if self._current is not None:
             self._change(end=at, open_tasks=len(self._open), total_tasks=self._total)
             self._current = None
@@ -292,7 +288,6 @@ class RunHistoryBuilder:
             self._steps_before = (e.iteration, start)
 
     def _step_finished(self, _: int, end: int, e: ev.StepFinished) -> None:
-        """Extend an iteration to the steps after its work, if they ran in the same run."""
         if self._current is not None or not self._iterations or not self._runs:
             return
         last = self._iterations[-1]

@@ -29,7 +29,6 @@ class IterationSnapshots:
         await self._try(lambda: self._store.begin(iteration, task_id, self._run_id))
 
     async def after(self, iteration: int) -> None:
-        """Snapshot the project after the iteration."""
         await self._try(lambda: self._store.end(iteration))
 
     async def changes(self) -> tuple[Difference, ...]:

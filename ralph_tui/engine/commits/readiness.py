@@ -46,7 +46,6 @@ class WorkPlace:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether ralph commits or checks out a branch at all."""
         return self.builds and (self.git.commit != "off" or self.git.branch != "off")
 
     def require_ready(self, committer: Committer, docs: Documents) -> str:
@@ -82,7 +81,6 @@ class WorkPlace:
         )
 
     def _branch(self, committer: Committer, docs: Documents, head: Head) -> str:
-        """Return the branch to work on: the feature's, the unfinished plan's, or one named after the request."""
         if self.git.branch == "off":
             return head.branch
         if self.feature:

@@ -191,7 +191,6 @@ class TaskCommits:
         return pending_commits(self._docs.plan)
 
     async def _commit(self, tasks: Sequence[Task]) -> End | None:
-        """Make one commit for these tasks; return an end if it fails."""
         ids = tuple(task.id for task in tasks)
         wanted = CommitRequest(
             message=self._message(tasks),
@@ -250,8 +249,6 @@ class TaskCommits:
         }
 
     def _record_intent(self, ids: tuple[str, ...], commit: str) -> None:
-        """Record the hash of a commit before it is made; called in the thread that runs git."""
-
         def change(docs: Documents) -> Documents:
             return _with_commits(docs, ids, hash=commit)
 
@@ -261,8 +258,6 @@ class TaskCommits:
     async def _record_commit(
         self, ids: tuple[str, ...], commit: str, made: MadeCommit | None = None
     ) -> None:
-        """Record that the commit of these tasks was made, or that there was nothing to commit."""
-
         def change(docs: Documents) -> Documents:
             branch = docs.state.branch
             name = made.branch if made is not None else (branch.name if branch and commit else "")

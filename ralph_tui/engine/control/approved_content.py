@@ -28,7 +28,6 @@ def _wording(task: Task) -> str:
 
 
 async def specs_content(project: Project) -> Content:
-    """Return what the person approves in the specs: the text of each."""
     return await asyncio.to_thread(_specs, project)
 
 

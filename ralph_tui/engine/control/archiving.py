@@ -146,7 +146,6 @@ def _stem(project: Project, docs: Documents) -> str:
 
 
 def _digest(layout: Layout, plan: ImplementationPlan) -> str:
-    """Return a digest of the tasks and the report; the plan's own timestamps do not count."""
     digest = hashlib.sha256(_read(layout.validation_report) or b"")
     for task in plan.tasks:
         digest.update(json_text(task).encode("utf-8", "replace") + b"\n")
@@ -162,7 +161,6 @@ def _plan_files(plan: ImplementationPlan) -> dict[str, bytes]:
 
 
 def _files(layout: Layout, plan: ImplementationPlan) -> dict[str, bytes]:
-    """Return the files to archive, by path; missing files are left out."""
     progress = b"".join(_read(path) or b"" for path in (older(layout.progress), layout.progress))
     pending_line = (
         pending_commit_line(plan, progress.decode("utf-8", "replace")) if progress else ""

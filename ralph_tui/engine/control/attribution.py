@@ -25,7 +25,6 @@ class Attribution:
     """Remembers the latest changes of a plan made by this process, and a description of each."""
 
     def __init__(self) -> None:
-        """Start without any changes."""
         self._tasks: deque[tuple[Task, str]] = deque(maxlen=KEPT)
         self._orders: deque[tuple[str, ...]] = deque(maxlen=KEPT)
 

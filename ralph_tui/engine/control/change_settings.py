@@ -50,7 +50,6 @@ def effective(root: Path) -> tuple[EffectiveSetting, ...]:
 
 
 def _as_typed(value: object) -> str:
-    """Format a value as a person types it: a text without quotes."""
     return value if isinstance(value, str) else yaml_value(value)
 
 

@@ -165,7 +165,6 @@ def _translated(source: Path) -> ForeignConfig:
 
 
 def _checked(settings: Mapping[str, object], left: list[UntranslatedKey]) -> dict[str, object]:
-    """Return the settings whose values ralph accepts; add the others to `left`."""
     good: dict[str, object] = {}
     for key, value in settings.items():
         if why := _refusal({key: value}):
@@ -178,7 +177,6 @@ def _checked(settings: Mapping[str, object], left: list[UntranslatedKey]) -> dic
 def _checked_steps(
     steps: Mapping[str, Mapping[str, object]], left: list[UntranslatedKey]
 ) -> dict[str, Mapping[str, object]]:
-    """Return the steps that ralph accepts; add the others to `left`."""
     good: dict[str, Mapping[str, object]] = {}
     for name, step in steps.items():
         if why := _refusal({"steps": {WORK: {}, **({} if name == WORK else {name: step})}}):
@@ -189,7 +187,6 @@ def _checked_steps(
 
 
 def _refusal(values: Mapping[str, object]) -> str:
-    """Return why ralph refuses these values, or an empty string."""
     try:
         load_settings(_NOWHERE, overrides=values, environ={}, home=_NOWHERE)
     except ConfigError as error:

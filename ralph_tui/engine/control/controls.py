@@ -64,7 +64,6 @@ class Controls:
 
     @property
     def own_feature(self) -> str:
-        """The feature chosen in this process, used while no other process runs a loop; empty for the plan without a name."""
         return self._chosen.layout.feature
 
     def pin_feature(self, feature: str) -> None:
@@ -194,16 +193,13 @@ class Controls:
 
     @property
     def loop_runs(self) -> bool:
-        """Whether a loop runs in this project, in any process."""
         return LoopLock(self._project.layout).owner() is not None
 
     @property
     def has_loop(self) -> bool:
-        """Whether a loop runs on this feature, and so sees the changes made here."""
         return LoopLock(self._project.layout).feature_owner() is not None
 
     def _require_loop(self, what: str) -> None:
-        """Refuse a request if no loop runs on this feature; `what` is the request's verb."""
         owner, feature = LoopLock(self._project.layout).owner(), self._project.layout.feature
         if owner is not None and owner.feature != feature:
             raise RalphError(
@@ -354,7 +350,6 @@ class Controls:
         return self._change_plan(words, change, branch)[1]
 
     def _change_task(self, task_id: str, words: str, change: TaskChange) -> Task:
-        """Change one task on disk; return the changed task."""
         _, plan = self._change_plan(words, lambda plan: change(plan, task_id))
         return find(plan, task_id)
 
@@ -382,7 +377,6 @@ class Controls:
         return before, docs.plan
 
     def _update_exports(self, plan: ImplementationPlan) -> None:
-        """Update the exports that are kept current with the plan."""
         if self._project.layout.followed.exists():
             # Imported here because it imports all formats.
             from ralph_tui.engine.control.plan_export import FollowedExports

@@ -43,17 +43,14 @@ class Issue:
 
     @property
     def text(self) -> str:
-        """The title and the body as one Markdown document."""
         return f"# {self.title}\n\n{self.body.strip()}\n"
 
     @property
     def name(self) -> str:
-        """The issue's name for a person."""
         return f"issue #{self.number}"
 
 
 def is_issue(given: str) -> bool:
-    """Return whether a word names an issue by number, as `#12` or by address."""
     return (_NUMBER.fullmatch(given) or _URL.fullmatch(given)) is not None
 
 
@@ -115,7 +112,6 @@ def _run(command: list[str], root: Path, given: str) -> tuple[int, bytes, str]:
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """End the process and all its child processes."""
     # macOS raises PermissionError if all processes of the group have ended.
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)

@@ -96,7 +96,6 @@ def place_of(root: Path, given: str, base: Path | None = None) -> Path:
 
 
 def name_in(root: Path, path: Path) -> str:
-    """Return a path as tasks record it: relative to the project, or absolute if it is outside."""
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
 
 
@@ -120,7 +119,6 @@ def _plans_in(directory: Path, given: str) -> Sequence[str]:
 
 
 def _natural_key(name: str) -> list[tuple[int, str]]:
-    """Return a sort key that puts 1.10.md after 1.2.md."""
     return [
         (int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)
     ]

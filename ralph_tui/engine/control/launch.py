@@ -40,17 +40,13 @@ class AutoResponder(Protocol):
         """Seconds until it answers the open questions; None if it will not."""
         ...
 
-    def yield_to_person(self) -> None:
-        """Leave the open questions to the person."""
-        ...
+    def yield_to_person(self) -> None: ...
 
 
 class PlanImporter(Protocol):
     """Imports a plan of another tool: previews the changes, then writes exactly those. Every call blocks."""
 
-    def look(self, given: str) -> "ImportPreview":
-        """Read a file, named relative to the project, and return a preview of its import."""
-        ...
+    def look(self, given: str) -> "ImportPreview": ...
 
     def write(self, shown: "ImportPreview") -> "ImportPreview":
         """Write the previewed changes, unless the plan has changed since."""

@@ -34,7 +34,6 @@ def find(plan: ImplementationPlan, task_id: str) -> Task:
 
 
 def _id_hint(plan: ImplementationPlan, task_id: str) -> str:
-    """Return a hint for an unknown id."""
     near = get_close_matches(task_id, [t.id for t in plan.tasks], n=1)
     return f"Did you mean {near[0]}?" if near else "List the IDs with `ralph tasks`."
 
@@ -249,7 +248,6 @@ class TaskFields:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is set."""
         return self == TaskFields()
 
 
@@ -276,7 +274,6 @@ def added(plan: ImplementationPlan, fields: TaskFields) -> ImplementationPlan:
 
 
 def _changes(task: Task, fields: TaskFields) -> dict[str, object]:
-    """Return the changed fields of a task by name."""
     changes: dict[str, object] = {}
     if fields.description is not None:
         if not fields.description.strip():
@@ -315,7 +312,6 @@ def _model_name(typed: str) -> str | None:
 
 
 def _matching_criteria(task: Task, lines: Sequence[str]) -> tuple[Criterion, ...]:
-    """Return the criteria for these lines; an unchanged line keeps its existing criterion."""
     known: dict[str, Criterion] = {}
     for criterion in task.verification_criteria:
         description = "" if isinstance(criterion, str) else criterion.description

@@ -29,7 +29,6 @@ FollowPlan = Callable[[ImplementationPlan], None]
 
 
 def snapshots_of(root: Path) -> SnapshotStore:
-    """Return the snapshots of the project at `root`, in a place that no agent can write to."""
     return SnapshotStore(root, mirror_of(root) / work_name(layout_of(root).feature))
 
 
@@ -120,13 +119,11 @@ class Undo:
         return Undone(preview=shown, commit=commit)
 
     def _changes(self, point: Point) -> tuple[Difference, ...]:
-        """Return the changes of an iteration, without files that ralph itself keeps current."""
         followed = followed_names(self._project.root)
         found = self._store.differences(point.before, point.after)
         return tuple(one for one in found if one.path not in followed)
 
     def _points(self, docs: Documents, current: str) -> tuple[Point, ...]:
-        """Return the snapshots of this plan's iterations, without those of an earlier project in this directory."""
         since = docs.state.started_at
         known = self._store.points()
         first = since.timestamp() if since is not None else math.inf
@@ -168,7 +165,6 @@ class Undo:
         return head.branch
 
     def _commit(self, shown: UndoPreview) -> str:
-        """Commit exactly the files of the undo on the branch, without rewriting history."""
         settings = load_settings(self._project.root).git
         paths = {one.path for p in self._undone_points(shown) for one in self._changes(p)}
         if not paths:
@@ -187,7 +183,6 @@ class Undo:
         return commit.commit if commit is not None else ""
 
     def _write_to_journal(self, shown: UndoPreview, commit: str) -> None:
-        """Write the undo to the journal."""
         journal = JournalWriter(self._project.layout.events)
         try:
             undone = WorkUndone(
@@ -227,7 +222,6 @@ class Undo:
 
 
 def _with_ends(points: Sequence[Point], current: str) -> tuple[Point, ...]:
-    """Return the points, each with an end; one that was cut off ended when the next began, or now."""
     following = [*(point.before for point in points[1:]), current]
     return tuple(
         point if point.after else point._replace(after=after)
@@ -308,7 +302,6 @@ def _file(one: Difference) -> UndoneFile:
 
 
 def _with_task_requeued(docs: Documents, shown: UndoPreview, commit: str) -> Documents:
-    """Queue the task again as if it had not been worked on, but keep its costs."""
     task = docs.plan.task(shown.task_id)
     if task is None:
         return docs

@@ -29,11 +29,9 @@ class EventBus:
         """Why the journal could not be written; the loop stops on it."""
 
     def start(self) -> None:
-        """Start writing events to the journal."""
         self._task = asyncio.create_task(self._write_forever(), name="ralph-journal")
 
     def subscribe(self, name: str, listener: EventSink) -> None:
-        """Call `listener` with every event before it is shown; replaces an earlier subscriber of the same name."""
         self._subscribers[name] = listener
 
     def emit(self, event: Event) -> None:
@@ -70,7 +68,6 @@ class EventBus:
             self.emit(Notice(level="error", text=text))
 
     async def written(self) -> StoreError | None:
-        """Wait until every emitted event is on disk; return the failure if one could not be written."""
         await self._idle.wait()
         return self.failure
 

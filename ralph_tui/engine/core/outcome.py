@@ -40,12 +40,10 @@ class End(Model):
 
 
 def stopped_end(reason: str, hint: str) -> End:
-    """Return the end by a limit, the breaker, or a plan that cannot continue."""
     return End(status=LoopStatus.STOPPED, reason=reason, hint=hint, exit_code=ExitCode.STOPPED)
 
 
 def complete_end(reason: str, hint: str = "") -> End:
-    """Return the end of a run that did everything it was asked to."""
     return End(status=LoopStatus.COMPLETE, reason=reason, hint=hint, exit_code=ExitCode.COMPLETE)
 
 
@@ -63,12 +61,10 @@ def interrupted_end(state: RalphState) -> End:
 
 
 def who_stopped(state: RalphState) -> str:
-    """Return who or what requested the stop, as a clause."""
     return state.stop_why or "stopped on request"
 
 
 def waiting_end(reason: str, hint: str) -> End:
-    """Return the end of a run that waits for a person's decision."""
     code = ExitCode.WAITING_FOR_APPROVAL
     return End(status=LoopStatus.WAITING, reason=reason, hint=hint, exit_code=code)
 

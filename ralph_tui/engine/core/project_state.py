@@ -46,7 +46,6 @@ class PartialFiles:
 
     @property
     def is_pending(self) -> bool:
-        """Whether a file is incomplete but not reported yet."""
         return self._since is not None and not self._reported
 
     def update(self, names: tuple[str, ...]) -> None:
@@ -111,7 +110,6 @@ class ProjectState:
 
     @property
     def is_open(self) -> bool:
-        """Whether the documents have been read."""
         return self._docs is not None
 
     @property
@@ -176,7 +174,6 @@ class ProjectState:
         return Outcome(documents, returning.value)
 
     def _report_failure(self, work: asyncio.Future[Documents]) -> None:
-        """Report a failed write whose caller was cancelled."""
         error = None if work.cancelled() else work.exception()
         if error is not None:
             self._emit(ev.Notice(level="error", text=str(error)))
@@ -231,7 +228,6 @@ class ProjectState:
         await self.transact(change)
 
     async def learn(self, category: str, text: str) -> None:
-        """Append one learning to progress.txt."""
         await asyncio.to_thread(self.project.append_learning, category, text)
 
     async def refresh(self) -> None:
@@ -256,7 +252,6 @@ class ProjectState:
             self._publish(docs, CHANGED_ON_DISK)
 
     async def _export(self, plan: ImplementationPlan) -> None:
-        """Update the exported plan files of other tools if the plan has changed."""
         if self._exports is not None and plan is not self._exported:
             await asyncio.to_thread(self._exports.sync, plan)
             self._exported = plan
@@ -275,14 +270,12 @@ class ProjectState:
                 await self._refresh_until_complete()
 
     async def _refresh_until_complete(self) -> None:
-        """Read until no file is incomplete or the incomplete ones are reported."""
         await self.refresh()
         while self._partial_files.is_pending:
             await asyncio.sleep(REREAD_SECONDS)
             await self.refresh()
 
     async def wait_changed(self) -> None:
-        """Return after the next change of any document, by ralph or another program."""
         await self._changed.wait()
 
     async def wait_changed_within(self, seconds: float) -> None:
@@ -346,7 +339,6 @@ class ProjectState:
                 self._emit(ev.QuestionAnswered(question=question))
 
     def _emit_approval(self, before: Approval | None, after: Approval | None) -> None:
-        """Emit changes of the pending decision on disk, for an observer; a loop emits its own."""
         waited = before is not None and before.approved is None
         waits = after is not None and after.approved is None and after.kind in REASONED
         if after is not None and waits and before != after:

@@ -154,7 +154,6 @@ class RunFiles:
                 self._report(f"{path.name} cannot be kept up to date: {error}")
 
     def _changed_fields(self, event: Event) -> dict[str, object]:
-        """Return the fields of the state that an event changes."""
         if isinstance(event, ev.LoopStarted):
             self._used = self._used.model_copy(update={"model": event.model})
             return {
@@ -237,5 +236,4 @@ class RunFiles:
 
 
 def _safe(text: str) -> str:
-    """Return text for another program: on one line, inert, without secrets."""
     return one_line(redact(text), LONGEST_ERROR)

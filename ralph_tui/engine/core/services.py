@@ -17,7 +17,6 @@ def _nothing() -> None:
 
 
 def _unchanged(event: Event) -> Event:
-    """Return the event unchanged. The default, where nobody edits the plan."""
     return event
 
 
@@ -51,5 +50,4 @@ class RunServices:
 
     @property
     def everything(self) -> dict[str, str]:
-        """The complete environment of a run."""
         return {**os.environ, **self.environment}

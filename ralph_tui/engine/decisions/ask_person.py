@@ -95,7 +95,6 @@ class QuestionChannel:
         return QuestionReply(answers={q.question.question: _answer_text(q) for q in replies})
 
     def _batch(self, questions: tuple[Question, ...]) -> tuple[AskedQuestion, ...]:
-        """Return the questions as stored on disk, with prepared answers filled in."""
         batch, now = uuid.uuid4().hex[:8], self._run.clock()
         expires = answer_deadline(self._run, now) if self._request.interactive else None
 
@@ -161,7 +160,6 @@ def with_given_answers(
 
 
 def still_open(docs: Documents, phase: Phase) -> tuple[AskedQuestion, ...]:
-    """Return the questions about the current request that nobody has answered."""
     asked = docs.questions.asked_in(phase, docs.state.requested_at)
     return tuple(question for question in asked if question.is_open)
 
@@ -201,7 +199,6 @@ ContentOf = Callable[[], Awaitable[Content]]
 
 
 async def no_content() -> Content:
-    """Return the content of a decision about no document."""
     return {}
 
 
@@ -297,7 +294,6 @@ def deadline_at(run: RunContext, moment: datetime | None) -> AnswerDeadline:
 
 
 def report_no_answer(run: RunContext, about: str) -> None:
-    """Report that the deadline for an answer has passed."""
     seconds = run.settings.limits.ask_timeout_seconds
     run.emit(ev.NobodyAnswered(about=one_line(about, 200), seconds=seconds))
 

@@ -94,7 +94,6 @@ class CallPermissions:
 
     @property
     def waiting(self) -> bool:
-        """Whether a question waits for the person."""
         return self._waiting > 0
 
     async def permit(self, wanted: Permission) -> Ruling:
@@ -133,7 +132,6 @@ class CallPermissions:
         return verdict.model_copy(update={"decision": decision})
 
     def _refusal_without_asking(self, wanted: Permission) -> str:
-        """Return why the call is refused without asking, or an empty string."""
         settings = self._run.settings
         if wanted.tool == NETWORK and NETWORK not in settings.safety.ask_commands:
             return HOST_BLOCKED
@@ -179,7 +177,6 @@ class CallPermissions:
 
 
 def _keys(wanted: Permission) -> set[tuple[str, str]]:
-    """Return the keys under which a session-wide permission is kept."""
     listed = () if wanted.tool == CHECK_FILES else wanted.patterns
     return _pattern_keys(listed) or {(wanted.tool, wanted.argument)}
 

@@ -132,11 +132,9 @@ class Backoff:
 
     @property
     def outage_duration(self) -> str:
-        """The duration of the current outage, or an empty string."""
         return duration(self._monotonic() - self._outage.since) if self._outage else ""
 
     async def _wait_for_service(self, failure: Failure) -> bool:
-        """Pause, longer each time; return False if the outage would exceed its maximum."""
         outage = self._outage or Outage(self._monotonic())
         self._outage = Outage(outage.since, outage.pauses + 1)
         pause = timedelta(seconds=self._limits.backoff_seconds) * 2 ** min(outage.pauses, 16)
@@ -169,7 +167,6 @@ class Backoff:
         return self._run.docs.state.stop is StopMode.NONE
 
     async def _ask_to_wait(self, failure: Failure, until: datetime) -> bool:
-        """Ask the person whether to wait; without one the run ends, as with `exit`."""
         if not self._request.interactive:
             return False
         left = duration((until - self._run.clock()).total_seconds())
@@ -191,7 +188,6 @@ class Backoff:
         return not isinstance(decided, End) and bool(decided.approved)
 
     async def _decline_after_timeout(self) -> None:
-        """Decline the wait when nobody answers within `limits.ask_timeout_seconds`."""
         seconds = self._limits.ask_timeout_seconds
         if not seconds:
             return
@@ -211,12 +207,10 @@ class Backoff:
 
 
 def _recorded(pause: Pause | None) -> Callable[[Documents], Documents]:
-    """Return a change that records the wait, or its end, for other terminals."""
     return lambda docs: docs.with_state(waits=pause)
 
 
 def forget_retry(docs: Documents) -> Documents:
-    """Return the documents without the request to retry."""
     return docs.with_state(retry_now=False)
 
 

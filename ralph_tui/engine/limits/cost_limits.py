@@ -43,7 +43,6 @@ class CostLimitReached:
 
     @property
     def reason(self) -> str:
-        """The cost and the limit, as a clause."""
         return f"{_SCOPES[self.level]} has cost ${self.spent:.2f} of ${self.limit:.2f}"
 
     @property
@@ -58,7 +57,6 @@ class CostLimitReached:
 
     @property
     def end(self) -> End:
-        """The end of a run at this limit."""
         hint = f"Raise safety.cost_limits.{_SETTINGS[self.level]}, then run again."
         return stopped_end(self.reason, hint)
 

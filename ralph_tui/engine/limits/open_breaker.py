@@ -77,7 +77,6 @@ async def recover_open_breaker(
 
 
 def _is_stuck(plan: ImplementationPlan) -> bool:
-    """Return whether no task of the plan can be worked on."""
     return bool(plan.tasks) and not plan.ready() and plan.get_current_task() is None
 
 
@@ -103,7 +102,6 @@ _TRIED_BY_PERSON = "one more iteration was approved"
 
 
 async def _start_cooldown(run: RunContext, reason: str) -> datetime | None:
-    """Begin the cool-down, or continue the one of a killed run; return when it ends."""
     breaker = run.docs.breaker
     until = cooldown_end(breaker, run.settings.circuit_breaker.cooldown_minutes, run.clock())
     if until != breaker.half_open_at:
@@ -138,7 +136,6 @@ class CoolDown:
 
     @property
     def notice(self) -> str:
-        """The sentence about what happens without an answer."""
         return f" Without an answer, ralph runs one automatically at {self._until:%Y-%m-%d %H:%M:%S} UTC."
 
     async def wait(self) -> None:
@@ -165,8 +162,6 @@ class CoolDown:
             )
 
     async def _approve(self, reason: str, by: str) -> None:
-        """Approve as a person would from another terminal; an earlier decision is kept."""
-
         def change(docs: Documents) -> Documents:
             asked = docs.state.approval
             if (
@@ -182,7 +177,6 @@ class CoolDown:
 
 
 def open_breaker_end(breaker: CircuitBreaker) -> End:
-    """Return the end of a run by an open breaker."""
     return stopped_end(_why_open(breaker), _advice(breaker))
 
 

@@ -34,7 +34,6 @@ class RateLimiter:
         return self._run.docs.requests.free_at(self._limit, self._run.clock())
 
     async def _wait(self, until: datetime, *, in_session: bool) -> bool:
-        """Wait; return False if the person stopped the run. A retry by the person resets the count."""
         count = self._run.docs.requests.in_hour(self._run.clock())
         message = f"{plural(count, 'model request')} in the last hour. The maximum is {self._limit} (limits.rate_limit_per_hour)."
 

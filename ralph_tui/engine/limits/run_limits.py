@@ -30,7 +30,6 @@ class QuotaWatch:
         self._known: dict[str, Allowance] = {}
 
     def note(self, event: Event) -> None:
-        """Record the quota that an event reports."""
         if isinstance(event, ev.AllowanceReported):
             self._known[event.allowance.window] = event.allowance
 
@@ -118,11 +117,9 @@ class RunLimits:
         return await self._repository_guard.check()
 
     async def wait_out(self, failure: Failure | None) -> bool:
-        """Wait out a failure if waiting helps; return whether it did."""
         return await self._backoff.after(failure)
 
     async def _check_quota_and_rate(self) -> End | None:
-        """Return an end if the quota is used up or the run is stopped; wait out the hourly request limit."""
         used_up = self._quota.used_up(self._run.clock())
         if used_up is not None:
             return used_up
@@ -149,7 +146,6 @@ class RunLimits:
         return fatal_end(failure, outage=self._backoff.outage_duration)
 
     def costs(self) -> CostMeter:
-        """Return the costs before the next iteration."""
         docs = self._run.docs
         return CostMeter(session=docs.state.session_cost_usd, total=docs.project_cost)
 

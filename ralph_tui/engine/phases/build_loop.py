@@ -93,7 +93,6 @@ def _open_tasks(plan: ImplementationPlan) -> list[Task]:
 
 
 async def _report_failing_checks(run: RunContext, open_tasks: Sequence[Task]) -> None:
-    """Report the checks that fail, and the tasks that cannot complete until those checks pass."""
     failing = tuple(run.gate.baseline.failures())
     for command, what in failing:
         text = f"`{command}` already failed before this run ({what}). It must not get worse."
@@ -180,7 +179,6 @@ class BuildLoop:
                 return end
 
     async def _end_after_one_iteration(self) -> End | None:
-        """Return the end of a run that was limited to one iteration, after that iteration."""
         if not self._request.once or not self._run_limits.done or self._last is None:
             return None
         task_id, result = self._last
@@ -218,12 +216,10 @@ class BuildLoop:
         return await self._iterate(task)
 
     def _new_session(self) -> tuple[UsageMeter, SessionSpec]:
-        """Return the usage meter and the spec of a new session."""
         meter = session_meter(self._run, self._run_limits.costs())
         return meter, self._spec_for(meter.costs.remaining(meter.limits))
 
     def _prepare_session(self, task: Task) -> None:
-        """Start the CLI early, while the baseline, the snapshot and the prompt are made."""
         if self._run.settings.agent.standby_session:
             _, spec = self._new_session()
             self._run.agent.prepare(with_task_model(spec, task))
@@ -366,7 +362,6 @@ class BuildLoop:
         task.add_done_callback(self._closing.discard)
 
     async def _record(self, task: Task, number: int, result: IterationResult) -> None:
-        """Record the iteration, and warn if it undid earlier work or its task is now blocked."""
         since = restored_iteration(self._docs.breaker.left, result.contents)
         if since is not None:
             text = f"{seen(self._docs.breaker.left, result.contents)}, so later work was undone."
@@ -381,7 +376,6 @@ class BuildLoop:
             self._run.emit(ev.Notice(level="warning", text=task_signal))
 
     async def _requeue_stale(self, why: str) -> None:
-        """Queue a task again that is in progress although no one works on it, for example after an edit."""
         if self._docs.plan.get_current_task() is not None:
 
             def change(docs: Documents) -> Documents:

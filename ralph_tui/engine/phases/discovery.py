@@ -68,7 +68,6 @@ async def _end_if_unanswered(stage: Stage, *, fresh: bool) -> End | None:
 
 
 async def _take_request(stage: Stage) -> bool:
-    """Write a new request to disk; return whether it is new."""
     if not is_new(stage.docs, stage.request):
         return False
     now = stage.run.clock()
@@ -77,17 +76,14 @@ async def _take_request(stage: Stage) -> bool:
 
 
 def is_new(docs: Documents, request: RunRequest) -> bool:
-    """Return whether the request differs from the previous one."""
     return request.text.strip() not in ("", docs.state.request)
 
 
 def with_request(docs: Documents, request: RunRequest, now: datetime) -> Documents:
-    """Return the documents with a new request."""
     return docs.with_state(request=request.text.strip(), requested_at=now, approval=None)
 
 
 async def read_specs(stage: Stage) -> tuple[Spec, ...]:
-    """Return the specs that are on disk now."""
     return await asyncio.to_thread(stage.run.project.read_specs)
 
 

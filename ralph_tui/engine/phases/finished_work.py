@@ -76,7 +76,6 @@ class FinishedWork:
         """Maps each command to the fingerprint of the files with which it passed."""
 
     async def passed(self, run: RunContext, task: Task, contents: str) -> None:
-        """Remember that the checks of a task passed with this fingerprint of the files."""
         for check in await asyncio.to_thread(run.gate.own_checks, task):
             self._passed[check.command] = contents
 
@@ -106,7 +105,6 @@ class FinishedWork:
         return True
 
     async def _failing_checks(self, run: RunContext) -> dict[str, tuple[Receipt, ...]]:
-        """Return the receipts of failing checks by complete task; tasks without any are left out."""
         tasks = [t for t in run.docs.plan.tasks if _is_checked_again(t)]
         own = await asyncio.to_thread(lambda: {t.id: run.gate.own_checks(t) for t in tasks})
         now = await asyncio.to_thread(self._contents.digest)
@@ -148,7 +146,6 @@ async def _run_twice_if_failing(run: RunContext, check: Check) -> Receipt:
 
 
 def _is_checked_again(task: Task) -> bool:
-    """Return whether a task was completed by checks, not by a decision of the person."""
     decided = (
         task.verification is not None and task.verification.outcome is VerificationOutcome.ACCEPTED
     )

@@ -63,7 +63,6 @@ def _pyproject(text: str) -> Mapping[str, Iterable[str]]:
 
 
 def _names(requirements: Iterable[str]) -> list[str]:
-    """Return the names of requirements such as `httpx[http2]>=0.27`."""
     return [match.group() for one in requirements if (match := _NAME.match(one.strip()))]
 
 
@@ -261,7 +260,6 @@ class Iteration:
 
 
 def with_task_model(spec: SessionSpec, task: Task) -> SessionSpec:
-    """Return the spec with the task's own model, if the task has one."""
     return spec.model_copy(update={"model": task.model}) if task.model else spec
 
 

@@ -82,7 +82,6 @@ class PhaseSupervisor(SessionSupervisor):
 
     @property
     def waiting_for_person(self) -> bool:
-        """Whether the session waits for an answer, a permission or the hourly request limit."""
         return (self._asking is not None and self._asking.waiting) or super().waiting_for_person
 
     async def call_tool(self, name: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:

@@ -70,7 +70,6 @@ class _Additions:
 
     @property
     def summary(self) -> str:
-        """The added tasks, as a sentence for the person."""
         return _summary(self.added)
 
     async def run(self, feedback: str) -> End | None:
@@ -108,7 +107,6 @@ class _Additions:
         return None if self.added else _NOT_YET
 
     async def _submit(self, given: rt.ToolInput) -> ToolAnswer:
-        """Add all tasks in one transaction, if the whole plan is valid with them."""
         assert isinstance(given, rt.SubmitPlan)
         if self.added:
             return rt.error("The tasks are already added. Stop now. The person reviews them.")
@@ -141,7 +139,6 @@ def _summary(ids: Sequence[str]) -> str:
 
 
 def _id_problems(plan: ImplementationPlan, new: Sequence[Task]) -> list[str]:
-    """Return a message for each new task whose id is taken."""
     taken = plan.taken_ids()
     return [
         f"The plan already has a task {task.id}, which cannot be changed. Submit new tasks only."

@@ -113,7 +113,6 @@ def feedback_on_plan(docs: Documents, request: RunRequest, feedback: str = "") -
 
 
 def _summary(stage: Stage, plan: ImplementationPlan, rules: GateRules) -> str:
-    """Summarize the plan's size, the tasks that no check can verify, and those that would change checks."""
     summary, lacking = plan_size(plan.tasks), _uncovered(stage, plan, rules)
     if lacking:
         who = "It" if len(lacking) == 1 else "They"
@@ -128,8 +127,6 @@ def _uncovered(stage: Stage, plan: ImplementationPlan, rules: GateRules) -> tupl
 
 
 async def _allow(stage: Stage, tasks: tuple[Task, ...]) -> None:
-    """Allow these tasks to complete unverified, and others to change the checks that they name."""
-
     def change(docs: Documents) -> Documents:
         plan = allowing_check_changes(allowing_unverified(docs.plan, tasks))
         return docs if plan == docs.plan else docs.replacing(plan=plan)
@@ -143,7 +140,6 @@ def lacks_plan(plan: ImplementationPlan) -> bool:
 
 
 async def _run_session(stage: Stage, feedback: str) -> End | None:
-    """Run one session; with feedback, archive the old plan and replace its open tasks."""
     submitted = False
     if feedback:
         await asyncio.to_thread(stage.run.project.archive_plan)
@@ -182,7 +178,6 @@ async def _run_session(stage: Stage, feedback: str) -> End | None:
 
 
 async def _submit(stage: Stage, given: rt.SubmitPlan) -> ToolAnswer:
-    """Replace all open tasks, if the resulting plan is valid."""
     rules = await asyncio.to_thread(stage.run.gate.rules)
 
     def change(docs: Documents) -> Outcome[tuple[str, ...]]:

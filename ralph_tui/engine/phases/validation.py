@@ -145,7 +145,6 @@ async def _unchanged_report(stage: Stage) -> ValidationReport | None:
 
 
 async def _result_content(project: Project, report: ValidationReport) -> Content:
-    """Return the fingerprints of what the person approves: the report and the project's files."""
     files = await asyncio.to_thread(Fingerprinter(project.root).digest)
     return await result_content(project, report, files)
 
@@ -172,7 +171,6 @@ def rejected_result(project: Project, docs: Documents) -> tuple[Task, int] | Non
 
 
 async def _approve(stage: Stage, report: ValidationReport) -> End | BackToBuilding:
-    """Ask the person to approve the report; return the end of the run, or why to go back to building."""
     summary = report.summary or report.proof
     if report.observations_summary:
         summary += f" ({report.observations_summary}: see .ralph/validation_report.json)"
@@ -224,7 +222,6 @@ def with_repair_tasks(docs: Documents, tasks: tuple[Task, ...], number: int) -> 
 
 
 async def _reset_rounds(stage: Stage) -> None:
-    """Reset the validation rounds, for the next run or request."""
     await stage.run.project_state.transact(lambda docs: docs.with_state(validation_round=0))
 
 
@@ -241,7 +238,6 @@ class _ReportReceiver:
         return None if self.report else "The report is missing. Submit it with ralph_submit_report."
 
     def findings(self) -> int:
-        """Return the number of failures that go back to building."""
         return len(self.report.failures()) if self.report else 0
 
     async def submit(self, given: rt.ToolInput) -> ToolAnswer:
@@ -259,7 +255,6 @@ class _ReportReceiver:
 
 
 async def _report(stage: Stage, number: int) -> ValidationReport | End:
-    """Make the report from the results of the checks and, if there are specs, the model's findings."""
     checks = await stage.run.gate.run(CHECKS, "validation")
     specs = tuple(spec for spec in await read_specs(stage) if spec.criteria)
     report = ValidationReport(round=number, created_at=stage.run.clock(), checks=checks.receipts)

@@ -47,7 +47,6 @@ class PromptParts(Model):
 
 
 def builtin_template(name: str) -> str:
-    """Return a built-in template."""
     return files("ralph_tui.engine.prompts").joinpath(name).read_text(encoding="utf-8")
 
 
@@ -115,7 +114,6 @@ def _mentions(template: str, name: str) -> bool:
 
 
 def _missing_part(name: str, places: Mapping[str, str]) -> str:
-    """Return the text to add for a required placeholder that a custom template leaves out."""
     if name == "task.id":
         return f"\nTask ID: {places['task.id']}\n"
     return _bounded(places[name])
@@ -139,7 +137,6 @@ def _places(parts: PromptParts, criteria: Sequence[str]) -> dict[str, str]:
 
 
 def _task_text(task: Task) -> str:
-    """Return the task's description, with its group and the notes of an imported plan's author."""
     return "\n\n".join(
         text
         for text in (
@@ -172,7 +169,6 @@ def _specs(parts: PromptParts) -> str:
 
 
 def _quoted(part: SpecPart, paths: Sequence[str]) -> str:
-    """Quote a part of a spec in a fence that its text cannot close."""
     path = next((p for p in paths if p.rsplit("/", 1)[-1] == part.file), part.file)
     title = ", ".join(one_line(text, 120) for text in (path, part.heading) if text)
     body = f"\n{fenced(part.text)}" if part.text else ""
@@ -188,17 +184,14 @@ def fenced(text: str) -> str:
 
 
 def guidance_section(guidance: Sequence[str]) -> str:
-    """Return the part of a prompt with the person's guidance; empty without any."""
     return section("Guidance from the person (follow it)", bullets(guidance))
 
 
 def bullets(lines: Sequence[str]) -> str:
-    """Format lines as a Markdown list."""
     return "\n".join(f"- {line}" for line in lines)
 
 
 def section(title: str, body: str) -> str:
-    """Return a titled part of a prompt; empty without text."""
     return f"\n## {title}\n{body.strip()}\n" if body.strip() else ""
 
 

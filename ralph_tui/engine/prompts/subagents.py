@@ -76,7 +76,6 @@ class SubAgentRules:
     """
 
     def __init__(self) -> None:
-        """Start without running calls."""
         self._running: dict[str, str] = {}
         """The id of the running call, by exclusive slot."""
 
@@ -120,7 +119,6 @@ def _kind(call: ToolCall) -> str:
 
 
 def _slot(call: ToolCall) -> str:
-    """Return the exclusive slot that a call takes, such as a build; empty for any other call."""
     if call.name in AGENT_TOOLS:
         return _AGENT if _kind(call) == TEST_EXECUTION.name else ""
     by_sub_agent = call.agent_id is not None and call.name == "Bash"

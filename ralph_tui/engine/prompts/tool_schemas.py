@@ -221,17 +221,14 @@ INPUTS: Mapping[str, type[ToolInput]] = {name: entry[2] for name, entry in _ALL.
 
 
 def tool_specs(phase: Phase = Phase.BUILDING) -> tuple[ToolSpec, ...]:
-    """Return the tools of a phase as the model sees them; constant, for the prompt cache."""
     return _specs(PHASE_RALPH_TOOLS[phase])
 
 
 def review_tool_specs() -> tuple[ToolSpec, ...]:
-    """Return the tool of a reviewer."""
     return _specs(tuple(entry[0] for entry in _REVIEW_TOOLS))
 
 
 def compaction_tool_specs() -> tuple[ToolSpec, ...]:
-    """Return the tool of a session that shortens the learnings."""
     return _specs(tuple(entry[0] for entry in _COMPACTION_TOOLS))
 
 
@@ -265,8 +262,6 @@ _OMITTED_KEYWORDS = (
 
 
 def _schema(model: type[ToolInput]) -> dict[str, JsonValue]:
-    """Return the JSON schema for the model: names, types, choices and required fields."""
-
     def strip(node: JsonValue, *, is_schema: bool = True) -> JsonValue:
         if isinstance(node, list):
             return [strip(item) for item in node]
@@ -312,17 +307,14 @@ def _inert(value: JsonValue) -> JsonValue:
 
 
 def error(text: str) -> ToolAnswer:
-    """Return an error, which tells the model what to do differently."""
     return ToolAnswer(text=text, is_error=True)
 
 
 def answer(values: Mapping[str, object]) -> ToolAnswer:
-    """Return a JSON answer."""
     return ToolAnswer(text=json.dumps(values, ensure_ascii=False, default=str))
 
 
 def task_json(task: Task) -> dict[str, object]:
-    """Return a task as JSON for the model."""
     data = task.model_dump(mode="json", exclude_none=True, exclude={"begun"})
     return {key: data[key] for key in data if data[key] != []}
 

@@ -242,7 +242,6 @@ class _Preview:
         return spent.end if spent is not None and spent.ends_run else None
 
     def _add_waits(self) -> None:
-        """Add what the run waits for before it calls the model."""
         now, limit = utc_now(), self._settings.limits.rate_limit_per_hour
         free = self._docs.requests.free_at(limit, now)
         if free is not None:
@@ -278,7 +277,6 @@ class _Preview:
         return self._next_run_ends(waiting_for_approval(kind))
 
     def _enter(self, phase: Phase) -> None:
-        """Continue the preview in the next phase."""
         self._phase, self._why = phase, WHY_NEXT[phase]
         self._docs = self._docs.with_state(current_phase=phase, approval=None)
 

@@ -70,8 +70,6 @@ def make_launch(root: Path, services: RunServices, request: RunRequest | None = 
 
 
 def _with_feature_switch(controls: Controls, sink: EventSink) -> EventSink:
-    """Return a sink that also switches the controls to the feature that is watched."""
-
     def emit(event: Event) -> None:
         if isinstance(event, LoopStarted):
             controls.follow_feature(event.feature)

@@ -115,7 +115,6 @@ class Lifecycle:
         self._finished: FinishedWork | None = None
 
     def _finished_work(self, stage: Stage) -> FinishedWork:
-        """Return the object that remembers which checks passed in this run."""
         if self._finished is None:
             self._finished = FinishedWork(stage.run.project.root)
         return self._finished
@@ -145,7 +144,6 @@ class Lifecycle:
             return await _steps_around_work(stage).at_end(outcome)
 
     async def _run_phase(self, stage: Stage) -> End | Phase:
-        """Run one phase; return an end, or the next phase."""
         if stage.phase is Phase.BUILDING:
             return await self._build(stage)
         if stage.phase is Phase.VALIDATION:
@@ -178,7 +176,6 @@ class Lifecycle:
         return await validation.run(stage)
 
     async def _build(self, stage: Stage) -> End | Phase:
-        """Build the plan; return an end, or the next phase: validation, or planning for a new plan."""
         await validation.turn_rejection_into_task(stage)
         refused = await planning.end_unless_approved(stage) or await allow_unverified(stage)
         if refused is not None:
@@ -220,12 +217,10 @@ class Lifecycle:
 
 
 def _steps_around_work(stage: Stage) -> StepsAroundWork:
-    """Return the steps around the work, for a building stage."""
     return StepsAroundWork(stage.run, stage.run_limits, stage.spec_for)
 
 
 def can_ask(request: RunRequest) -> bool:
-    """Return whether a person is there to give a permission."""
     return request.interactive and not request.no_input
 
 
@@ -266,7 +261,6 @@ async def _leave_single_phase(stage: Stage) -> End:
 
 
 def _end_instead_of_building(verdict: validation.BackToBuilding) -> End:
-    """Return the end of a validation that was run alone, where a whole run would go back to building."""
     if verdict is validation.BackToBuilding.REJECTED:
         return stopped_end(
             f"{verdict}, and the reason is now a task", "Build it with `ralph build`."
@@ -295,7 +289,6 @@ async def _move(stage: Stage, phase: Phase, reason: str) -> None:
 
 
 async def _write_phase_memory(stage: Stage) -> None:
-    """Write the phase memory at the end of a phase."""
     docs = stage.docs
     project = stage.run.project
     counts = docs.plan.counts()

@@ -100,12 +100,10 @@ class Notification(Model):
     """Set at the end of a run, like the figures above."""
 
     def body(self) -> bytes:
-        """Return the notification as JSON in ASCII."""
         return json.dumps(self.model_dump(mode="json"), ensure_ascii=True).encode() + b"\n"
 
 
 def shown(text: str) -> str:
-    """Return a text that is safe for another program: one line, inert, of limited length, without secrets."""
     return one_line(redact(text), MAX_TEXT_CHARS)
 
 
@@ -200,7 +198,6 @@ async def _post(webhook: Webhook | None, body: bytes) -> str:
 
 
 async def _run_all(commands: Sequence[str], body: bytes, room: NotificationSandbox) -> list[str]:
-    """Run the commands in parallel and return each one's error, empty on success."""
     if not commands:
         return []
     try:

@@ -178,7 +178,6 @@ class _ProjectWatcher:
         await _run_until(_owner_is_not(self._lock, owner), _tail(path, self._position, self._sink))
 
     async def _finish_following(self, owner: Owner) -> None:
-        """Emit the remaining events of a loop that has ended, then `LoopLost`."""
         if self._position is not None:
             await _emit_past(self._project.layout.events, self._position, owner, self._sink)
         self._followed_owner = None
@@ -187,7 +186,6 @@ class _ProjectWatcher:
 
 
 def _start_of_run(path: Path, owner: Owner) -> int:
-    """Return where the owner's run begins in the journal; the journal's end if that run wrote nothing yet."""
     found = last_run(path)
     if found is not None and found[1].run_id == owner.run_id:
         return found[0]
@@ -255,7 +253,6 @@ async def _owner_is_not(lock: LoopLock, owner: Owner | None) -> None:
 
 
 async def _run_until(condition: Work, work: Work) -> None:
-    """Run `work` until `condition` completes; an error in either ends both."""
     tasks = (asyncio.create_task(work), asyncio.create_task(condition))
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

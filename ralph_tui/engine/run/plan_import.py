@@ -112,7 +112,6 @@ class PlanImport:
         return self._merged(plan).preview
 
     def made(self, controls: Controls) -> None:
-        """Import into the feature of these controls, which was created after the preview."""
         self._controls, self._project = controls, Project(controls.root)
         self._into_new = None
 
@@ -173,7 +172,6 @@ class PlanImport:
         return replace(merged, preview=merged.preview.model_copy(update=details))
 
     def _judge(self, plan: ImplementationPlan) -> None:
-        """Have the guard judge each command in the file as if the agent ran it."""
         commands = commands_in(plan, self._incoming, self._checks)
         self._verdicts = {}
         if not commands:
@@ -216,7 +214,6 @@ def _judged(command: str, verdict: Verdict) -> ImportedCommand:
 
 
 def _reopened(plan: ImplementationPlan, failed: set[str]) -> ImplementationPlan:
-    """Return the plan with tasks whose checks failed set to pending, whatever the file says."""
     for task_id in failed:
         plan = plan.with_task(
             task_id,
@@ -322,7 +319,6 @@ def branch_for(
 def _reason_against(
     feature: str, branch: str, docs: Documents, git: GitSettings, root: Path
 ) -> str:
-    """Return why a feature cannot get this branch, or an empty string."""
     if docs.state.branch is not None:
         return "work on it has already started"
     if branch in git.protected_branches:

@@ -177,7 +177,6 @@ class Runner:
         return await self._finished(end, since)
 
     async def _work(self, phase: Phase) -> End:
-        """Work from `phase` on; return why the work ends, regardless of errors in the later cleanup."""
         lifecycle = Lifecycle(self._stage, self._request, has_specs=self._has_specs)
         try:
             await settle_orphans(
@@ -196,7 +195,6 @@ class Runner:
         return committed or end
 
     async def _final_check(self, end: End) -> End:
-        """Return the end, or a failure if the repository was changed or the journal could not be written."""
         await self._project_state.refresh()  # all processes that commands started have ended
         self._activity.end_all()
         try:
@@ -213,7 +211,6 @@ class Runner:
         return changed if changed is not None and end.exit_code is ExitCode.COMPLETE else end
 
     async def _archive(self, end: End) -> None:
-        """Archive a finished plan; an error is reported and does not change the end of the run."""
         if end.exit_code is not ExitCode.COMPLETE or not self._settings.archive.on_completion:
             return
         try:
@@ -263,7 +260,6 @@ class Runner:
 
     @contextlib.asynccontextmanager
     async def _parts(self) -> AsyncIterator[None]:
-        """Start the agent, the watcher and the watchdog, and end them however the run ends."""
         watchdog = Watchdog(self._run_id)
         watchdog.start()
         follower = asyncio.create_task(self._project_state.follow(), name="ralph-follow")
@@ -297,7 +293,6 @@ class Runner:
                 left.push_async_callback(self._agent.close)
 
     def _report_watcher_failure(self, follower: asyncio.Task[None]) -> None:
-        """Report that the watcher failed, so changes by other programs are noticed late."""
         error = None if follower.cancelled() else follower.exception()
         if error is not None:
             text = f"Changes by other programs will now be noticed late: {error}"
@@ -305,7 +300,6 @@ class Runner:
 
     @contextlib.asynccontextmanager
     async def _stage(self, phase: Phase) -> AsyncIterator[Stage]:
-        """Open a phase with its own guard, gate and session specs."""
         policy = with_own_processes(guard_policy(self._project, self._settings, phase))
         guard = Guard(policy)
         warming = asyncio.create_task(guard.warm_up(), name="ralph-guard")
@@ -327,7 +321,6 @@ class Runner:
             await asyncio.shield(guard.close())
 
     async def _gate(self, guard: Guard, policy: Policy) -> Gate:
-        """Make the gate of a phase; the checks and their baseline are shared by the whole run."""
         building = self._settings.phases.building
         if self._baseline is None:
             self._baseline = Baseline(self._project.root, used=building.baseline)
@@ -353,13 +346,11 @@ class Runner:
         return gate
 
     def _hook_environment(self) -> dict[str, str]:
-        """Return the environment of the repository's hooks: the gate's, with the real git."""
         policy = guard_policy(self._project, self._settings, Phase.BUILDING)
         base = agent_environment(policy, self._services.everything)
         return hook_environment(gate_environment(base, self._marks), SHIMS)
 
     def _spec_maker(self, phase: Phase, policy: Policy) -> SpecFor:
-        """Return the function that makes the specs of a phase's sessions."""
         inherited = self._services.everything
         environment = {
             **self._services.environment,
@@ -372,11 +363,9 @@ class Runner:
         )
 
     def _settings_now(self) -> Settings:
-        """Return the settings with the person's changes for this run."""
         return adjusted_settings(self._settings, self._project_state.docs.state.adjusted)
 
     def _context(self, guard: Guard, gate: Gate, spec_for: SpecFor) -> RunContext:
-        """Return the context that the parts of a phase share."""
         if self._agent is None:
             msg = "the parts were not made"
             raise RuntimeError(msg)
@@ -496,7 +485,6 @@ def _notifier(
     confinement: Confinement,
     marks: Mapping[str, str],
 ) -> Notifier:
-    """Return the notifier of a run."""
     settings, everything = services.settings, services.everything
     return Notifier(
         settings.notify,

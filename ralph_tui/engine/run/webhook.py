@@ -36,13 +36,11 @@ class Webhook:
     """A web address to post to; only its host is ever shown."""
 
     def __init__(self, address: str, values: Sequence[str] = ()) -> None:
-        """Take an address that `webhook_of` has checked, and the `values` of the variables in it."""
         self._parts = urlsplit(address)
         self._values = tuple(values)
 
     @property
     def host(self) -> str:
-        """The host, which holds no secret."""
         return self._parts.hostname or ""
 
     @property
@@ -74,7 +72,6 @@ class Webhook:
             raise WebhookError(f"status {status}")
 
     async def _send(self, body: bytes) -> int:
-        """Send the request and return the status of the response."""
         secure = self._parts.scheme == "https"
         port = self._parts.port or (443 if secure else 80)
         context = await asyncio.to_thread(ssl.create_default_context) if secure else None

@@ -16,7 +16,6 @@ class AgentsMdGuard:
     """Watches AGENTS.md during one session."""
 
     def __init__(self, path: Path) -> None:
-        """Record its current length."""
         self._path = path
         self._lines = lines_of(self._text())
 

@@ -143,7 +143,6 @@ class CommandSandbox:
 
     @property
     def holds(self) -> bool:
-        """Whether commands run in a sandbox."""
         return self._sandbox is not None
 
     async def open(self) -> None:

@@ -91,7 +91,6 @@ class SandboxRelays:
         self._clients: set[asyncio.Task[None]] = set()
 
     async def serve_proxy(self, path: Path) -> None:
-        """Listen at `path` for clients of the proxy."""
         await self._listen(path, self._proxy)
 
     async def serve_port(self, path: Path, port: int) -> None:
@@ -159,7 +158,6 @@ class SandboxRelays:
 
 
 async def _connect(host: str, port: int) -> Streams:
-    """Connect to a host, through this machine's own proxy if one is configured."""
     from urllib.request import getproxies, proxy_bypass
 
     upstream = None if proxy_bypass(host) else getproxies().get("https")

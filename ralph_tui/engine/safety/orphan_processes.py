@@ -40,7 +40,6 @@ class OrphanProcess:
 
     @property
     def shown(self) -> str:
-        """The process id and the command, on one line."""
         return f"pid {self.pid} ({one_line(self.command, 60)})"
 
 
@@ -117,7 +116,6 @@ async def _ask(
     sentence: str,
     timeout_seconds: float,
 ) -> bool:
-    """Ask whether to end orphans; a request to stop counts as no, and so does a missing answer, which stops the run."""
     question = Question(
         question=f"{sentence} End them before the loop starts?",
         header="Leftovers",

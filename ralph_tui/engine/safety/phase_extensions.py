@@ -38,12 +38,10 @@ def extras_of(settings: Settings, phase: Phase) -> PhaseExtras:
 
 
 def skill_directories(extras: PhaseExtras, root: Path) -> tuple[Path, ...]:
-    """Return the directories of a phase's skills."""
     return tuple((root / Path(name).expanduser()).resolve() for name in extras.skills)
 
 
 def skill_names(extras: PhaseExtras, root: Path) -> tuple[str, ...]:
-    """Return the names by which the model knows a phase's skills."""
     return tuple(f"{OWN_SERVER}:{path.name}" for path in skill_directories(extras, root))
 
 
@@ -111,7 +109,6 @@ def prepared_servers(extras: PhaseExtras) -> dict[str, McpServer]:
 
 
 def _for_cli(piece: str | Reference) -> str:
-    """Return a piece of a text for the CLI, with each literal `${` as a variable."""
     if isinstance(piece, Reference):
         return f"${{{_name_for_cli(piece)}}}"
     return piece.replace("${", f"${{{BRACE}}}")

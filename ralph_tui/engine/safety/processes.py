@@ -90,7 +90,6 @@ def _send(pid: int, sent: signal.Signals) -> None:
 
 
 def _wait_until_gone(name: str, value: str, victims: list[int], grace: float) -> bool:
-    """Wait without waitpid, which would take a child's exit status away from asyncio."""
     deadline = time.monotonic() + grace
     while set(victims) & set(marked_pids(name, value)):
         if time.monotonic() > deadline:
@@ -107,7 +106,6 @@ class Watchdog:
     """
 
     def __init__(self, run_id: str) -> None:
-        """Watch the run with this id."""
         self._run_id = run_id
         self._process: subprocess.Popen[bytes] | None = None
 

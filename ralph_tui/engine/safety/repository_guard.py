@@ -172,7 +172,6 @@ class RepositoryGuard:
             self._reinspection = asyncio.create_task(self._reinspect(), name="ralph-reinspect")
 
     async def _reinspect(self) -> None:
-        """Inspect repeatedly until no process of the agent is left; later changes are the person's."""
         while self._left_running:
             await asyncio.sleep(_REINSPECT_SECONDS)
             async with self._lock:
@@ -238,7 +237,6 @@ def _end_by_change(change: Change) -> End:
 
 
 def _end_by_person(disturbed: tuple[Item, ...]) -> End:
-    """Return the end for changes by the person that disturb the agent, such as a branch switch or a reset."""
     return stopped_end(
         f"you changed what the agent is working on: {Change(disturbed).summary}",
         "Run again to continue from here. During a run, you can commit."

@@ -54,7 +54,6 @@ def repository_notices(root: Path) -> tuple[Notice, ...]:
 
 
 def _location_notices(root: Path) -> Iterator[str]:
-    """Yield sentences about the project's place in its repository, and about parts that are not watched."""
     asked = _git(root, "rev-parse", "--show-toplevel", "--show-superproject-working-tree")
     top, _, above = asked.rstrip("\n").partition("\n")
     if above:
@@ -73,7 +72,6 @@ def _location_notices(root: Path) -> Iterator[str]:
 
 
 def _inner_repositories(root: Path) -> Iterator[Path]:
-    """Yield repositories below the project that are not its submodules, within the limits of a short search."""
     known = {line.split("\t", 1)[-1] for line in _submodules(root)}
     left = deque([(root, 0)])
     for _ in range(_MOST_SEARCHED):
@@ -99,7 +97,6 @@ def _inner_repositories(root: Path) -> Iterator[Path]:
 
 
 def _submodules(root: Path) -> list[str]:
-    """Return the index entries of submodules, with paths relative to the project."""
     listed = _git(root, "ls-files", "-s", "-z").split("\0")
     return [line for line in listed if line.startswith("160000 ")]
 
@@ -114,7 +111,6 @@ def _unfinished(directory: Path, *, conflicts: int) -> str:
 
 
 def _git(root: Path, *arguments: str) -> str:
-    """Return git's output; empty when git is missing, slow or refuses."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     words = ["git", "--no-optional-locks", "-c", "core.fsmonitor=false", *arguments]
     try:

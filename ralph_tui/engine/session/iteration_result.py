@@ -47,7 +47,6 @@ NOT_THE_TASKS_FAULT = frozenset(
 
 
 def counts_against_task(failure: Failure | None) -> bool:
-    """Return whether an iteration with this failure counts against its task."""
     return failure is None or failure.kind not in NOT_THE_TASKS_FAULT
 
 
@@ -89,7 +88,6 @@ _NOT_COUNTED = (IterationOutcome.INTERRUPTED, IterationOutcome.SKIPPED)
 
 
 def passes_with_time(result: IterationResult) -> bool:
-    """Return whether the failure passes with time; the breaker does not count such iterations."""
     return result.failure is not None and result.failure.kind.passes
 
 
@@ -162,14 +160,12 @@ def with_task_iteration(
 
 
 def _failure_fingerprint(result: IterationResult) -> str:
-    """Return the failure's fingerprint; empty for an attempt without a claim, as it has no failure to compare."""
     if result.outcome is IterationOutcome.FAILED:
         return result.fingerprint or fingerprint(result.reason)
     return result.fingerprint if result.outcome is IterationOutcome.INCOMPLETE else ""
 
 
 def _just_blocked(before: ImplementationPlan, after: ImplementationPlan, task_id: str) -> bool:
-    """Return whether ralph has just blocked the task; one that the agent blocked was blocked `before`."""
     was, task = before.task(task_id), after.task(task_id)
     return was is not None and task is not None and was.status is not task.status is _BLOCKED
 
@@ -195,7 +191,6 @@ def task_limits(settings: Settings) -> TaskLimits:
 def _with_iteration_counted(
     docs: Documents, name: str, result: IterationResult, verdict: IterationVerdict
 ) -> Documents:
-    """Return the documents with the iteration counted in the breaker, its context recorded and its guidance used."""
     breaker = docs.breaker
     if result.outcome not in _NOT_COUNTED and not passes_with_time(result):
         # The project's meter is the authority on costs; the breaker's total follows it.
@@ -264,7 +259,6 @@ async def begin_iteration(
 
 
 def with_iteration_begun(docs: Documents) -> Documents:
-    """Return the documents with the iteration counted, an empty context and the guidance taken."""
     counted = docs.with_state(iteration_count=docs.state.iteration_count + 1)
     return with_guidance_taken(counted.replacing(budget=docs.budget.using(0)))
 

@@ -39,12 +39,10 @@ def memory_for(project: Project, docs: Documents, task: Task | None) -> ActiveMe
 
 
 def learnings_for(project: Project, *texts: str) -> tuple[str, ...]:
-    """Return the learnings that are relevant to these texts."""
     return choose(project.read_learnings(ALL_LEARNINGS), words_of(*texts)).texts
 
 
 def next_memory(project: Project, docs: Documents) -> ActiveMemory:
-    """Return the memory that the next prompt will contain, for a person to read."""
     return memory_for(project, docs, docs.plan.get_current_task() or docs.plan.get_next_task())
 
 

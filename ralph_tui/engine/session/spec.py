@@ -160,7 +160,6 @@ def spec_maker(
 
 
 def model_of(phase: Phase, settings: Settings) -> str:
-    """Return the model that is used in a phase."""
     plans = phase in (Phase.DISCOVERY, Phase.PLANNING)
     return settings.models.planning if plans else settings.models.primary
 

@@ -57,17 +57,14 @@ class SessionSupervisor(Supervisor):
 
     @property
     def working(self) -> bool:
-        """Whether this session still has work to do."""
         return True
 
     @property
     def withdrawn_reason(self) -> str:
-        """Why the person's edit ends the work on the task; empty while the work continues."""
         return ""
 
     @property
     def unanswered(self) -> bool:
-        """Whether the session needs an answer that no one is there to give."""
         return False
 
     def report_edits(self) -> None:
@@ -84,12 +81,10 @@ class SessionSupervisor(Supervisor):
         """Record that the guard or the person denied `what`."""
 
     async def turn_end_reason(self, call: ToolCall, output: ToolOutput) -> str:
-        """Return why the turn ends after this call, or an empty string to continue it."""
         del call, output
         return ""
 
     def notes(self, call: ToolCall) -> tuple[str, ...]:
-        """Return the notes that the model receives with the result of a call."""
         del call
         return ()
 
@@ -97,7 +92,6 @@ class SessionSupervisor(Supervisor):
 
     @property
     def waiting_for_person(self) -> bool:
-        """Whether the session waits for a permission or for the hourly request limit."""
         return self._permissions.waiting or self._rate_limiter.holding
 
     async def review_tool(self, call: ToolCall) -> Verdict:
@@ -165,16 +159,13 @@ class TaskSupervisor(SessionSupervisor):
 
     @property
     def working(self) -> bool:
-        """Whether the task is still in progress."""
         return self.task.working
 
     @property
     def withdrawn_reason(self) -> str:
-        """Why the person's edit ends the work on the task; empty while the work continues."""
         return self.task.withdrawn_reason
 
     def report_edits(self) -> None:
-        """Report the effect of the person's edits of the task."""
         self.task.report_edits()
 
     def session_verdict(self, call: ToolCall) -> Verdict | None:
@@ -213,7 +204,6 @@ class TaskSupervisor(SessionSupervisor):
         return "The task is settled." if done else ""
 
     def notes(self, call: ToolCall) -> tuple[str, ...]:
-        """Return how the person changed the task, and a warning if AGENTS.md is too long."""
         news = "" if call.agent_id is not None or self.handing_off else self.task.news()
         return news, self._agents_file.note(call)
 
@@ -247,7 +237,6 @@ class TaskSupervisor(SessionSupervisor):
         return reminder(self.task.task_id, red_gate)
 
     async def call_tool(self, name: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:
-        """Answer a `ralph_*` tool."""
         return await self.tools.answer(name, arguments)
 
     def _record_file(self, call: ToolCall) -> None:

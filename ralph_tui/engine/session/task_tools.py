@@ -34,7 +34,6 @@ PermitChange = Callable[[Permission], Awaitable[Ruling]]
 
 
 async def deny_change(wanted: Permission) -> Ruling:
-    """Deny a change of check files, for a session in which no one can be asked."""
     del wanted
     return Ruling(allowed=False, reason=UNASKED, by=NOBODY)
 
@@ -218,7 +217,6 @@ class TaskTools:
             judging.result()
 
     async def _judge_claim(self, claim: rt.Claim) -> ToolAnswer:
-        """Judge a claim by the gate and, if criteria need one, a reviewer; complete the task if both accept it."""
         task = self._claimable(claim.task_id)
         if isinstance(task, ToolAnswer):
             return task
@@ -252,7 +250,6 @@ class TaskTools:
         return await self._complete(task, claim, verification, reason=reason, answer=answer)
 
     def _claimable(self, task_id: str) -> Task | ToolAnswer:
-        """Return the current task, or the answer to a claim that cannot be judged."""
         if refused := self._wrong_task(task_id):
             return refused
         if self._task.settled is not None:
@@ -411,5 +408,4 @@ class TaskTools:
 
 
 def _not_yet(news: str) -> ToolAnswer:
-    """Refuse a claim made before the agent knew of the person's edit."""
     return rt.error(f"NOT YET: {news}\nDo what is missing, then claim again.")

@@ -31,7 +31,6 @@ class TaskTracker:
 
     @property
     def task_id(self) -> str:
-        """The task's current id."""
         return self.task.id if self.task else self._initial.id
 
     @property
@@ -46,17 +45,14 @@ class TaskTracker:
 
     @property
     def working(self) -> bool:
-        """Whether the task is still in progress."""
         return self.status is TaskStatus.IN_PROGRESS
 
     @property
     def blockers(self) -> tuple[str, ...]:
-        """The reasons that the task is or was blocked."""
         return self.task.blockers if self.task else ()
 
     @property
     def retries(self) -> int:
-        """The number of failed attempts."""
         return self.task.retry_count if self.task else 0
 
     @property
@@ -65,7 +61,6 @@ class TaskTracker:
         return self._final_status if self.status is self._final_status else None
 
     def is_called(self, name: str) -> bool:
-        """Return whether this is the task's current or an earlier id."""
         return name in self._names
 
     # The person's edits.

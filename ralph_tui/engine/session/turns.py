@@ -39,7 +39,6 @@ class UnopenedSession:
     """Replaces a session that was interrupted before it opened; its turn ends immediately."""
 
     async def run_turn(self, prompt: str) -> AsyncIterator[AgentItem]:
-        """See `AgentSession.run_turn`."""
         del prompt
         yield TurnEnded(interrupted=True)
 
@@ -300,7 +299,6 @@ class Conversation:
 
     @property
     def _requested_interrupt(self) -> InterruptReason:
-        """The person's reason to interrupt the running turn; NONE if there is none."""
         state = self._run.docs.state
         if state.stop is StopMode.NOW:
             return InterruptReason.STOP
@@ -313,12 +311,10 @@ class Conversation:
         )
 
     async def _wait_for_interrupt_request(self) -> None:
-        """Wait until the person asks for an interrupt."""
         while self._requested_interrupt is InterruptReason.NONE:
             await self._run.project_state.wait_changed()
 
     async def _watch_requests(self) -> None:
-        """Apply the person's stop, pause, edits and guidance to the running turn."""
         while True:
             if (reason := self._requested_interrupt) is not InterruptReason.NONE:
                 self.interrupt(reason)
@@ -355,7 +351,6 @@ class Conversation:
         self._run.emit(ev.InjectionConsumed(ids=ids, iteration=iteration))
 
     async def _watch_time(self) -> None:
-        """Interrupt a session that takes too long, not counting the time it waits for the person."""
         left = self._seconds
         while left > 0:
             step = min(left, 1.0)

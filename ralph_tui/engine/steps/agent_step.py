@@ -35,12 +35,10 @@ class StepSupervisor(SessionSupervisor):
     """Supervises the agent in a step, which has no task and asks no one."""
 
     def __init__(self, run: RunContext) -> None:
-        """Supervise a step's session."""
         super().__init__(run)
         self._agents_file = AgentsMdGuard(run.project.layout.agents_md)
 
     def session_verdict(self, call: ToolCall) -> Verdict | None:
-        """Judge a call by the session's rules, and deny edits that make AGENTS.md too long."""
         return super().session_verdict(call) or self._agents_file.review(call)
 
     async def call_tool(self, name: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:
@@ -58,7 +56,6 @@ class StepSupervisor(SessionSupervisor):
         return QuestionReply(refused="Questions are not possible in a step. Decide yourself.")
 
     async def on_stop(self, last_message: str) -> str | None:
-        """Let the model stop at any time."""
         del last_message
         return None
 
@@ -134,7 +131,6 @@ _OUTCOMES = {
 
 
 def _archive(job: StepJob, used: IterationResult) -> None:
-    """Add the session to the history, as a session that completes no task."""
     record = session_record(job.iteration, f"step {job.name}", used)
     job.run.project.archive_session(
         record.model_copy(update={"tasks_completed": 0, "handoff_reason": used.outcome.value})

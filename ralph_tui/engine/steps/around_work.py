@@ -72,7 +72,6 @@ def due_steps(settings: Settings, names: tuple[str, ...], *whens: StepWhen) -> t
 
 
 def steps_before(settings: Settings) -> tuple[str, ...]:
-    """Return the steps that run before the work of each iteration."""
     return due_steps(settings, before_work(settings.steps_in_order), StepWhen.ALWAYS)
 
 
@@ -83,7 +82,6 @@ def steps_after(settings: Settings) -> tuple[str, ...]:
 
 
 def steps_at_end(settings: Settings) -> tuple[str, ...]:
-    """Return the steps that run at the end of a run."""
     return due_steps(settings, tuple(settings.steps_in_order), StepWhen.RUN_END)
 
 
@@ -183,7 +181,6 @@ class StepsAroundWork:
         return await self.after(complete=complete)
 
     async def _run_in_order(self) -> End | None:
-        """Run the pending steps in order, and remove each from the log when it has ended."""
         changed = await self._run_limits.repository_changed()
         if changed is not None:
             return changed

@@ -38,7 +38,6 @@ class StepPlace(Model):
 
 
 def immediate_stop_requested(state: RalphState) -> bool:
-    """Return whether the person requests an immediate stop or pause."""
     return StopMode.NOW in (state.stop, state.pause)
 
 
@@ -121,7 +120,6 @@ class StepRunner:
     async def _attempts(
         self, name: str, step: StepSettings, place: StepPlace, attempts: int
     ) -> StepResult | End:
-        """Make up to `attempts` attempts; a stop ends them, and a paused attempt starts again after the pause."""
         attempt = 1
         while True:
             end = await self._end_if_stopped(place)
@@ -166,7 +164,6 @@ class StepRunner:
     async def _attempt(
         self, name: str, step: StepSettings, place: StepPlace, attempt: int
     ) -> StepResult:
-        """Run and time one attempt."""
         job = StepJob(
             name=name,
             settings=step,
@@ -218,7 +215,6 @@ class StepRunner:
             await gate.end(self._run.docs.plan.tasks)
 
     async def _record(self, name: str, step: StepSettings, result: StepResult) -> None:
-        """Record how a step ended."""
         now, breaker = self._run.clock(), step.breaker
         await self._change(
             lambda log: log.ended(
@@ -277,8 +273,6 @@ class StepRunner:
         )
 
     async def _pause(self, seconds: float, place: StepPlace) -> None:
-        """Wait before the next attempt, or until the person stops or pauses the loop."""
-
         def ends(state: RalphState) -> bool:
             is_asked = {state.stop, state.pause} != {StopMode.NONE}
             return is_asked if place.stoppable else immediate_stop_requested(state)
@@ -313,8 +307,6 @@ async def guarded(kind: StepType, job: StepJob) -> StepResult:
 
 
 async def _run_or_abandon(kind: StepType, job: StepJob) -> object:
-    """Run the code of a step type; if it ignores its cancellation, wait a moment, then abandon it."""
-
     async def work() -> object:
         try:
             return await kind.run(job)

@@ -41,17 +41,14 @@ class StepResult(Model):
 
 
 def done(reason: str = "") -> StepResult:
-    """Return the result of a successful step."""
     return StepResult(outcome=StepOutcome.DONE, reason=reason)
 
 
 def failed(reason: str, *, tail: str = "") -> StepResult:
-    """Return the result of a failed step, with the end of its output."""
     return StepResult(outcome=StepOutcome.FAILED, reason=reason, tail=tail)
 
 
 def skipped(reason: str) -> StepResult:
-    """Return the result of a step that has nothing to do."""
     return StepResult(outcome=StepOutcome.SKIPPED, reason=reason)
 
 
@@ -79,16 +76,13 @@ class StepJob:
 
     @property
     def root(self) -> Path:
-        """The project's directory."""
         return self.run.project.root
 
     @property
     def options(self) -> Mapping[str, object]:
-        """The step's `options` in the settings; every value is text, a list or a mapping."""
         return self.settings.options
 
     def say(self, text: str, level: Literal["info", "warning", "error"] = "info") -> None:
-        """Send the person a notice of one sentence."""
         self.run.emit(Notice(level=level, text=text))
 
     async def command(self, text: str) -> StepResult:

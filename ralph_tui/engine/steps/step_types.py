@@ -35,7 +35,6 @@ class CommandStep:
     """Runs a shell command in the sandbox, like the checks."""
 
     async def run(self, job: StepJob) -> StepResult:
-        """See `StepType.run`."""
         return await job.command(job.settings.run)
 
 
@@ -72,7 +71,6 @@ class NoopStep:
     """Does nothing, for trying out the order of steps."""
 
     async def run(self, job: StepJob) -> StepResult:
-        """See `StepType.run`."""
         del job
         return done()
 

@@ -86,7 +86,6 @@ class Baseline:
         return True
 
     def holds(self, contents: str, commands: Sequence[str]) -> bool:
-        """Return whether the baseline was recorded for exactly these files and commands."""
         known = self._record
         return bool(contents) and (known.contents, known.commands) == (contents, tuple(commands))
 
@@ -120,7 +119,6 @@ class Baseline:
         return f"already failed before this run ({before.summary}), and nothing got worse"
 
     def failures(self) -> Iterator[tuple[str, str]]:
-        """Yield each command that failed before the run, with a text about what failed."""
         for command, before in self._record.red.items():
             yield command, before.summary
 
@@ -143,7 +141,6 @@ def _failure_of(examined: Examined) -> BaselineFailure:
 
 
 def _output_no_worse(before: str, now: str) -> bool:
-    """Return whether a tool without a report printed no new lines and no higher counts."""
     counted = [sum(map(int, _COUNTED.findall(text))) for text in (before, now)]
     return counted[1] <= counted[0] and {*_lines(now)} <= {*_lines(before)}
 

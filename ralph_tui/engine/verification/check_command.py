@@ -121,7 +121,6 @@ async def _keep_tail(descriptor: int, kept: bytearray, number: int) -> None:
 
 
 async def _end_group(process: asyncio.subprocess.Process, reading: "asyncio.Task[None]") -> None:
-    """End the process group, without waiting for a background child that keeps the pipe open."""
     for sig in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, sig)

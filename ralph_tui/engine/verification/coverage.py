@@ -55,17 +55,14 @@ def criteria_to_review(
 
 
 def can_complete(task: Task, building: BuildingSettings, rules: GateRules) -> bool:
-    """Return whether a check or a reviewer can judge a claim on a task."""
     return bool(plan_checks(task, rules) or criteria_to_review(task, building, rules.checks))
 
 
 def may_be_unverified(task: Task, building: BuildingSettings) -> bool:
-    """Return whether the person allows this task to be completed without any check."""
     return building.allow_unverified or task.may_be_unverified
 
 
 def may_start(task: Task, building: BuildingSettings, rules: GateRules) -> bool:
-    """Return whether a claim on a task can be verified, or the person allows an unverified one."""
     return may_be_unverified(task, building) or can_complete(task, building, rules)
 
 

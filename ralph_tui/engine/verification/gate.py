@@ -77,13 +77,11 @@ def plan_checks(task: Task, rules: GateRules) -> tuple[Check, ...]:
 
 
 def prose_criteria(task: Task, checks: ProjectChecks = NO_CHECKS) -> tuple[str, ...]:
-    """Return the criteria that no command can check."""
     criteria = task.verification_criteria
     return tuple(criterion_text(c) for c in criteria if not runnable_command(c, checks))
 
 
 def gate_environment(base: Mapping[str, str], marks: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment for the gate's commands: `base` without keys and ralph's own Python, plus `marks`."""
     kept = {n: v for n, v in without_keys(base).items() if n not in _RALPHS_OWN_VARIABLES}
     return kept | dict(marks)
 
@@ -202,7 +200,6 @@ class Gate:
         }
 
     async def run_check(self, check: Check) -> Receipt:
-        """Run one check outside a claim, without asking for permission and without events."""
         inspection = await self._examiner.inspect((check.command,))
         return await self._run_check(check, deny_unattended, inspection)
 
@@ -320,7 +317,6 @@ class Gate:
         return result, self._sandboxed
 
     async def _start(self, run: CommandRun, seconds: float | None = None) -> CommandResult:
-        """Run one command of a check in the sandbox."""
         result = await self._start_once(run, seconds)
         if self._sandboxed and result.exit_code and result.tail.startswith(SANDBOX_FAILED):
             await require_sandbox()
@@ -367,7 +363,6 @@ class Gate:
             self._emit(ev.Notice(level="warning", text=text))
 
     async def end(self, tasks: Iterable[Task]) -> None:
-        """Record the check files after an agent session; later changes are the person's."""
         listed = tuple(tasks)
         await asyncio.to_thread(lambda: self.files.end(*self._scope(listed)))
 
@@ -383,7 +378,6 @@ class Gate:
                 self.files.store.save_outcomes(command, examined.outcomes)
 
     def _scope(self, tasks: tuple[Task, ...]) -> tuple[tuple[str, ...], str]:
-        """Return the commands that check the tasks, and the tasks' texts."""
         rules = self.rules()
         commands = {check.command: None for task in tasks for check in plan_checks(task, rules)}
         return tuple(commands), "\n".join(task.full_text for task in tasks)

@@ -242,7 +242,6 @@ class CommandAnalyzer:
             scope.dirs.values = values
 
     def _judge_substitutions(self, word: Word, scope: Scope, printed: Word | None = None) -> None:
-        """Judge the substitutions in a word; `>(…)` reads what the command `printed`."""
         for script in word.scripts:
             self._count_command()
             self.judge_script(
@@ -259,7 +258,6 @@ class CommandAnalyzer:
         feed: Word | None,
         printed: Word | None = None,
     ) -> Word | None:
-        """Judge redirections and return the resulting standard input."""
         for redirect in redirects:
             target = redirect.target
             self._judge_substitutions(target, scope, printed)
@@ -333,7 +331,6 @@ class CommandAnalyzer:
                 raise
 
     def _judge_invocation(self, call: Invocation, *, certain: bool = False) -> None:
-        """Judge what the shell itself runs: a program, a function, or the `"$@"` of a function."""
         scope = call.scope
         if call.words[0].raw == '"$@"' and scope.defining:
             self._forwards_arguments = True  # judged at each call
@@ -351,7 +348,6 @@ class CommandAnalyzer:
     def _judge_start(
         self, call: Invocation, *, certain: bool = False, called: bool = False
     ) -> None:
-        """Judge a program and its arguments."""
         head = call.words[0]
         if not names_known_program(head, self.source):
             refuse_unreadable(head.raw or call.shown, "An expansion takes the place of a command")

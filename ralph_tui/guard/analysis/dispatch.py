@@ -103,12 +103,10 @@ def judge_blocked(call: Invocation) -> None:
 
 
 def matching_ask_entries(call: Invocation) -> tuple[str, ...]:
-    """Return the entries of the person's ask list that this command matches."""
     return tuple(_matching_entries(call, call.policy.ask_commands))
 
 
 def _matching_entries(call: Invocation, commands: Sequence[str]) -> Iterator[str]:
-    """Yield the entries that this command matches: the same program, and all words occur."""
     for listed in commands:
         wanted = listed.split()
         program = bool(wanted) and call.program == wanted[0].casefold()
@@ -258,7 +256,6 @@ def judged_by_own_rule(call: Invocation) -> bool:
 
 
 def _rules_for(program: str) -> Sequence[Rule]:
-    """Return the rules for what a program starts, runs as code, destroys and writes, in this order."""
     found = (
         _STARTS.get(program),
         interpreter_rule(program) or _RUNS_CODE.get(program),

@@ -109,7 +109,6 @@ def _text_word(text: str) -> Word:
 
 
 def _find_output(arguments: Sequence[Word]) -> Word:
-    """Return what `find` prints, as one path for each starting directory."""
     tests = next(
         (i for i, w in enumerate(arguments) if w.text.startswith(("-", "(", "!"))), len(arguments)
     )

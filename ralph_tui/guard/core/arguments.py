@@ -7,7 +7,6 @@ from ralph_tui.guard.shell.nodes import UNKNOWN, Word
 
 
 def names(text: str) -> frozenset[str]:
-    """Return the words of `text` as a set."""
     return frozenset(text.split())
 
 
@@ -48,11 +47,9 @@ class Arguments:
     operands: tuple[Word, ...]
 
     def has(self, *names: str) -> bool:
-        """Return whether any of these options is present."""
         return any(option.name in names for option in self.options)
 
     def values(self, *names: str) -> list[Word]:
-        """Return the values of these options."""
         return [o.value for o in self.options if o.name in names and o.value is not None]
 
 

@@ -163,7 +163,6 @@ def _may_assign(words: Sequence[Word]) -> bool:
 
 
 def _all_words(script: Script) -> Iterator[Sequence[Word]]:
-    """Yield the words of every command at any depth, and the targets and bodies of its redirections."""
     for command in script.commands():
         held = [word for r in command.redirects for word in (r.target, r.body) if word is not None]
         yield command.words

@@ -138,12 +138,10 @@ _GIT_PATH_OPTIONS = names("--git-dir --git-common-dir --absolute-git-dir --git-p
 
 
 def names_guarded(text: str) -> bool:
-    """Return whether a text names a guarded directory."""
     return bool(_GUARDED_NAME.search(text))
 
 
 def asks_for_git_directory(word: Word) -> bool:
-    """Return whether the word contains `$(git rev-parse --git-dir)` or the like."""
     simples = (c for s in word.scripts for c in s.commands() if isinstance(c, Simple))
     return any(v in _GIT_PATH_OPTIONS for c in simples for v in c.values)
 

@@ -83,11 +83,9 @@ class Policy(Model):
 
     @property
     def tools(self) -> tuple[str, ...]:
-        """The built-in tools of the phase, plus the Skill tool if there are skills."""
         return phase_tools(self.phase, skills=bool(self.skills), without=self.without_tools)
 
 
 def phase_tools(phase: Phase, *, skills: bool, without: Collection[str] = ()) -> tuple[str, ...]:
-    """Return the built-in tools of a phase, without those the person removed."""
     tools = (*PHASE_TOOLS[phase], SKILL_TOOL) if skills else PHASE_TOOLS[phase]
     return tuple(tool for tool in tools if tool not in without)

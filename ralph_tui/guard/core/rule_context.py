@@ -21,30 +21,18 @@ class Walker(Protocol):
     """Judges what a command starts in turn; every method raises `DeniedError` to refuse."""
 
     @property
-    def source(self) -> str:
-        """The text the agent sent."""
-        ...
+    def source(self) -> str: ...
 
     @property
-    def looked_for_ralph(self) -> bool:
-        """Whether an earlier command looked up ralph's processes."""
-        ...
+    def looked_for_ralph(self) -> bool: ...
 
-    def run(self, words: Sequence[Word], call: "Invocation", *, under_uv: bool = False) -> None:
-        """Judge words that run as a command."""
-        ...
+    def run(self, words: Sequence[Word], call: "Invocation", *, under_uv: bool = False) -> None: ...
 
-    def assign(self, word: Word, call: "Invocation") -> None:
-        """Judge `NAME=value` in a command's environment."""
-        ...
+    def assign(self, word: Word, call: "Invocation") -> None: ...
 
-    def shell(self, text: Word, call: "Invocation", feed: Word | None = None) -> None:
-        """Judge a text that a shell runs; `feed` is its standard input."""
-        ...
+    def shell(self, text: Word, call: "Invocation", feed: Word | None = None) -> None: ...
 
-    def judge_written_file(self, file: Word, call: "Invocation") -> None:
-        """Judge the script in `file` if the same text has just written it."""
-        ...
+    def judge_written_file(self, file: Word, call: "Invocation") -> None: ...
 
 
 @dataclass(frozen=True)
@@ -68,7 +56,6 @@ class Scope:
     depth: int = 0
 
     def fork(self) -> "Scope":
-        """Return the scope of a subshell, whose changes to directory and variables are discarded."""
         return replace(self, dirs=self.dirs.fork())
 
     def deeper(self) -> "Scope":
@@ -105,25 +92,20 @@ class Invocation:
 
     @property
     def policy(self) -> Policy:
-        """The policy to judge it by."""
         return self.scope.dirs.policy
 
     @property
     def under_uv(self) -> bool:
-        """Whether `uv run` starts the program."""
         return self.scope.under_uv
 
     def at(self, dirs: WorkingDirs) -> "Invocation":
-        """Return the same program in other directories."""
         return replace(self, scope=replace(self.scope, dirs=dirs))
 
     def in_uv(self) -> "Invocation":
-        """Return the same program as `uv run` starts it."""
         return replace(self, scope=replace(self.scope, under_uv=True))
 
     @property
     def arguments(self) -> tuple[Word, ...]:
-        """The words after the program."""
         return self.words[1:]
 
     @cached_property
@@ -134,7 +116,6 @@ class Invocation:
 
     @cached_property
     def shown(self) -> str:
-        """The command as shown in a denial."""
         return " ".join(word.raw or word.text for word in self.words[:50]).replace(UNKNOWN, "…")
 
 
@@ -229,7 +210,6 @@ def in_directories(call: Invocation, directories: Sequence[Word]) -> Invocation:
 
 
 def _option_values(words: Sequence[Word], options: frozenset[str]) -> Iterator[Word]:
-    """Yield the values of these options. Words after `--` belong to another program."""
     for at, word in enumerate(words):
         name, equals, _ = word.text.partition("=")
         if word.text == "--":

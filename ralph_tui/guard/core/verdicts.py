@@ -14,7 +14,6 @@ class DeniedError(Exception):
     """A rule forbids the command."""
 
     def __init__(self, verdict: Verdict) -> None:
-        """Keep the verdict for `judge_command`."""
         super().__init__(verdict.message)
         self.verdict = verdict
 
@@ -66,7 +65,6 @@ def deny(rule: str, part: str, reason: str, instead: str) -> NoReturn:
 
 
 def unreadable(part: str, reason: str = "The command cannot be read with certainty") -> Verdict:
-    """Return the denial of a command that cannot be read."""
     return denial("unreadable-command", part, reason, SPLIT)
 
 

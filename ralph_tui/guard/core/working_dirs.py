@@ -90,7 +90,6 @@ class WorkingDirs:
 
     @property
     def root(self) -> str:
-        """The project's root, normalized."""
         return os.path.normpath(self.policy.root)
 
     @property
@@ -98,7 +97,6 @@ class WorkingDirs:
         return tuple(os.path.normpath(path) for path in self.policy.own_directories)
 
     def fork(self) -> "WorkingDirs":
-        """Return a copy for a subshell, whose `cd` is discarded."""
         return replace(self)
 
     def move(self, target: Word | None, *, certain: bool) -> None:
@@ -167,18 +165,15 @@ class WorkingDirs:
             self.values = {**self.values, name: texts}
 
     def _at_home(self, word: Word) -> Word:
-        """Expand a leading `~`, as the shell does in an assignment."""
         if not word.home:
             return word
         user, _, rest = word.text[1:].partition("/")
         return literal(f"{self._home(user)}/{rest}")
 
     def _home(self, user: str = "") -> str:
-        """Return a home directory; an unknown one is outside the project."""
         return "/nobody" if user or not self.policy.home else str(self.policy.home)
 
     def in_project(self, path: str) -> bool:
-        """Return whether a path is below the project's root."""
         return path.startswith(self.root.rstrip("/") + "/")
 
     def guarded_directory(self, word: Word) -> str | None:
@@ -238,11 +233,9 @@ class WorkingDirs:
         return not slash or not below or not all(map(self._is_apart, below))
 
     def _is_apart(self, path: str) -> bool:
-        """Return whether a directory neither is nor contains the project's root."""
         return path != self.root and not self.root.startswith(path.rstrip("/") + "/")
 
     def may_write(self, path: str) -> bool:
-        """Return whether a path is inside the project or a scratch directory."""
         return self._is_scratch(path) or self.in_project(path)
 
     def check_removal(self, word: Word, shown: str) -> None:
@@ -305,7 +298,6 @@ class WorkingDirs:
             self.suspect = True
 
     def _leads_to_guarded(self, word: Word) -> bool:
-        """Return whether a word leads to a guarded path without naming it: by a pattern, or outside the project."""
         outside = (
             bool(self._own_directories)
             and "/" in word.text
@@ -314,7 +306,6 @@ class WorkingDirs:
         return outside or (word.has_glob and self.guarded_directory(word) is not None)
 
     def mentions_own_data(self, text: str) -> bool:
-        """Return whether a text names ralph's data directories, in full or relative to the home directory."""
         home = f"{self._home()}/"
         return any(own.removeprefix(home) in text for own in self._own_directories)
 
@@ -330,7 +321,6 @@ class WorkingDirs:
         deny(rule, shown, f"This may change {what}", instead)
 
     def _is_scratch(self, path: str) -> bool:
-        """Return whether a path is in a scratch directory, but not in one created just for the project."""
         if path in _DEVICES:
             return True
         beside = self.root.rpartition("/")[0] + "/"
@@ -344,7 +334,6 @@ class WorkingDirs:
 
 
 def _within(path: str, directory: str) -> bool:
-    """Return whether a path is a directory or below it."""
     return path == directory or path.startswith(directory.rstrip("/") + "/")
 
 

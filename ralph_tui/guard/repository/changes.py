@@ -100,12 +100,10 @@ class Change:
 
     @property
     def by_person(self) -> bool:
-        """Whether the person certainly made every change."""
         return all(item.author is Author.PERSON for item in self.items)
 
     @property
     def by_agent(self) -> bool:
-        """Whether an agent certainly made some of the changes."""
         return any(item.author is Author.AGENT for item in self.items)
 
     @property
@@ -117,7 +115,6 @@ class Change:
 
     @property
     def restore(self) -> str:
-        """A command line that undoes everything that can be undone."""
         return " && ".join(item.restore for item in self.items if item.restore)
 
 

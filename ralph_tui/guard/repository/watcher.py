@@ -104,7 +104,6 @@ class RepositoryWatcher:
         )
 
     def follows(self, old: str, new: str) -> bool:
-        """Return whether commit `new` descends from `old`; False if git cannot tell."""
         return self._run_git("merge-base", "--is-ancestor", old, new).returncode == 0
 
     def commits(self, old: str, new: str) -> tuple[str, ...]:
@@ -159,7 +158,6 @@ class RepositoryWatcher:
         return observed
 
     def _stamps(self, git_dir: Path, common_dir: Path, top: Path) -> Mapping[Path, Stamp]:
-        """Stamp every file that git reads for an observation; return none if they cannot all be known."""
         root = self._root.resolve()
         above = [d for d in (root, *root.parents) if d == top or top in d.parents]
         if not above or any(os.path.lexists(d / ".git") for d in above if d != top):
@@ -198,7 +196,6 @@ class RepositoryWatcher:
         return {name: commit for commit, _, name in pairs}
 
     def _index(self, top: Path) -> dict[str, str]:
-        """Return tag, mode and object by path; a lower-case tag marks a path whose changes git ignores."""
         found: dict[str, str] = {}
         listed = self._git("ls-files", "-s", "-v", "-z", directory=top)
         text = listed.decode(errors="surrogateescape")
@@ -212,7 +209,6 @@ class RepositoryWatcher:
         return found
 
     def _submodules(self, index: Mapping[str, str], top: Path) -> dict[str, tuple[str, str]]:
-        """Return branch and commit of the HEAD of each checked-out submodule."""
         heads: dict[str, tuple[str, str]] = {}
         for path, entry in index.items():
             directory = top / path
@@ -276,7 +272,6 @@ class RepositoryWatcher:
 
 
 def _may_be_inside(directory: Path) -> bool:
-    """Return whether there is a repository, possibly a bare one, in a directory or above it."""
     return any(
         os.path.lexists(d / ".git")
         or (os.path.lexists(d / "HEAD") and os.path.lexists(d / "objects"))
@@ -299,7 +294,6 @@ def _stamp(path: Path) -> Stamp:
 
 
 def _settled(stamps: Mapping[Path, Stamp], began: float) -> bool:
-    """Return whether no file changed shortly before the observation began."""
     before = int((began - _SETTLED_SECONDS) * 1e9)
     return all(max(s[-2:]) < before for s in stamps.values() if s is not None and len(s) > 4)
 

@@ -107,7 +107,6 @@ _OPTIONS = re.compile(r"(?:-[a-z]+\s*)+")
 
 
 def is_prose(name: str, value: str) -> bool:
-    """Return whether the value of a setting is prose."""
     return bool(_PROSE_NAMES.fullmatch(name.rstrip("+:?!"))) and not _CODE.search(value)
 
 
@@ -212,7 +211,6 @@ def change_directory(call: Invocation, *, certain: bool) -> None:
 
 
 def _unexports(call: Invocation) -> bool:
-    """Return whether the command stops exporting variables, as `export -n` and `declare +x` do."""
     return any(re.fullmatch(r"-\w*n\w*|\+\w*x\w*", word.text) for word in call.arguments)
 
 

@@ -153,7 +153,6 @@ _PATH_TESTS = names("-path -ipath -wholename -iwholename")
 
 
 def _below_plain_directory(pattern: str) -> bool:
-    """Return whether a path pattern requires a plain directory that is not guarded."""
     parts = pattern.split("/")[:-1]
     return not any(name in pattern for name in _GUARDED_DIRECTORIES) and any(
         part.strip(".") and not any(c in part for c in "*?[") for part in parts

@@ -102,7 +102,6 @@ _MOVES = names("m mf")
 
 
 def _archiver(call: Invocation) -> None:
-    """Judge 7z, rar and the like: a verb, an archive, and files, which some options and verbs delete."""
     outputs = [word.cut(2) for word in call.arguments if word.text.startswith("-o")]
     check_writes(outputs, call, into=True)
     verb, *files = [w for w in call.arguments if not w.text.startswith("-")] or [literal("")]

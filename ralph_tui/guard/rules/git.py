@@ -48,7 +48,6 @@ def _long(text: str) -> frozenset[str]:
 
 
 def _families() -> Iterator[tuple[str, Family]]:
-    """Yield every subcommand in the table with its family."""
     for entry in _DATA["families"]:
         values = entry.get("values", {})
         if isinstance(values, str):
@@ -319,7 +318,6 @@ def _judge_subcommand(name: str, arguments: Sequence[Word]) -> tuple[Word, ...]:
 
 
 def _full_name(name: str, option: Option, family: Family) -> str:
-    """Return the full name of the option, or refuse one that does more than read."""
     shown = f"git {name} {option.word.text.replace(UNKNOWN, '…')}"
     if not option.name.startswith("--"):
         if option.name[1:] in family.refused_short or option.name[1:] == UNKNOWN:

@@ -90,7 +90,6 @@ def judge_code(code: str, call: Invocation) -> None:
 
 
 def _judge_starts(code: str, call: Invocation) -> None:
-    """Judge every string and list of strings in code that starts programs as a possible command."""
     if _STARTS_UNKNOWN.search(code):
         refuse_unreadable(call.shown, "The code would start an unknown program")
     for match in _BARE_START.finditer(code):
@@ -205,7 +204,6 @@ def _editor(call: Invocation) -> None:
 
 
 def _debugger(call: Invocation) -> None:
-    """Judge the debugger's own commands, such as `shell COMMAND`, `!COMMAND` and `python`."""
     texts = call.feed.text.splitlines() if call.feed is not None else []
     for option, value in itertools.pairwise(call.arguments):
         if option.text.lstrip("-") in ("ex", "iex", "eval-command", "init-eval-command", "o"):

@@ -110,7 +110,6 @@ def interpreter_rule(program: str) -> Rule | None:
 
 
 def _language(program: str) -> str:
-    """Return the name of an interpreter without a version, as in `lua5.3` and `node20`."""
     return program if program in _CODE_OPTIONS else program.rstrip("0123456789.-")
 
 
@@ -186,7 +185,6 @@ def _python_text(code: Word, call: Invocation) -> None:
 
 
 def _generic(call: Invocation) -> None:
-    """Judge the code of perl, ruby, node and others."""
     language = _language(call.program)
     options = _CODE_OPTIONS[language]
     short = "".join(o[1] for o in options if len(o) == 2)

@@ -133,7 +133,6 @@ def _xargs(call: Invocation) -> None:
 
 
 def _stdin_words(call: Invocation) -> list[Word]:
-    """Return the words of standard input, as far as they are known."""
     if call.feed is not None and UNKNOWN not in call.feed.text and len(call.feed.text) < 4096:
         return [Word(text, "q" * len(text), text) for text in call.feed.text.split()] or [
             anything()
@@ -155,7 +154,6 @@ def _stdin_items(call: Invocation, *, quotes: bool, lines: bool = False) -> list
 
 
 def _fill_in(word: Word, mark: str, item: Word) -> Word:
-    """Replace the placeholder in a word with an item."""
     if not mark or mark not in word.text:
         return word
     if item.text == UNKNOWN:
@@ -187,7 +185,6 @@ def _parallel(call: Invocation) -> None:
 
 
 def _judge_filled(call: Invocation, command: Sequence[Word], item: str) -> None:
-    """Judge the shell command of `parallel`, with the quoted item at its placeholders or at its end."""
     marked = any(_PLACEHOLDER.search(word.text) for word in command)
     pieces = []
     for word in command:
@@ -318,7 +315,6 @@ def _su(call: Invocation) -> None:
 
 
 def _pager(call: Invocation) -> None:
-    """Judge `less +!COMMAND`, which starts a program before it shows anything."""
     for word in call.arguments:
         if word.text.startswith("+") and "!" in word.text:
             call.walker.shell(literal(word.text.partition("!")[2]), call)

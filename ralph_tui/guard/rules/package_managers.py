@@ -67,7 +67,6 @@ _COMMANDS = MappingProxyType(
 
 
 def is_manager(program: str) -> bool:
-    """Return whether a program installs packages or creates environments outside uv."""
     return program in _MANAGERS or bool(_PIP.fullmatch(program))
 
 
@@ -122,7 +121,6 @@ _OUTSIDE = "bypasses uv, which manages this project"
 
 
 def _packages(arguments: Sequence[Word]) -> str:
-    """Return the packages named on the command line, as far as their names are plain."""
     plain = [
         w.text for w in arguments if w.known and re.fullmatch(r"[A-Za-z][\w.\[\],<>=~-]*", w.text)
     ]
@@ -187,7 +185,6 @@ def _judge_partly_refused(call: Invocation) -> None:
 
 
 def _judge_uv(call: Invocation) -> None:
-    """Judge `uv`: most verbs are allowed; a command that it runs is judged like any other."""
     args = parse(call.arguments, _UV_RUN, stop=True)
     if not args.operands:
         return
@@ -221,7 +218,6 @@ _UV_PIP_CHANGES = names("install uninstall sync")
 
 
 def _judge_uvx(call: Invocation) -> None:
-    """Judge `uvx`, which is `uv tool run`."""
     inner = parse(call.arguments, _UV_RUN, stop=True)
     if inner.operands:
         call.walker.run(inner.operands, call, under_uv=True)
@@ -234,7 +230,6 @@ RULES: Rules = MappingProxyType(
 
 
 def is_tool(call: Invocation) -> bool:
-    """Return whether the program is one of the project's tools, called by name rather than by path."""
     return call.program in call.policy.python_tools and "/" not in call.words[0].text
 
 
@@ -281,12 +276,10 @@ class ThroughUv(NamedTuple):
     tool: str
 
     def __str__(self) -> str:
-        """Return the command that the agent could have written."""
         return f"{self.run} {self.tool}"
 
 
 def through_uv(tool: str, call: Invocation) -> ThroughUv:
-    """Return a tool with the command that runs it in this project."""
     return ThroughUv(call.policy.tool_runs.get(tool.rpartition(" ")[2], "uv run"), tool)
 
 

@@ -23,7 +23,6 @@ def _npx(call: Invocation) -> None:
 
 
 def _judge_fetched(call: Invocation, words: Sequence[Word]) -> None:
-    """Judge a fetched program, which does not need to run through uv."""
     if words:
         call.walker.run(words, call, under_uv=True)
 
@@ -32,7 +31,6 @@ _EXECUTES = names("exec x dlx")
 
 
 def _node_manager(call: Invocation) -> None:
-    """Judge npm and the like: `exec` runs the words after it; `explore` and `run env` those after `--`."""
     judge_script_shell(call)
     words = call.arguments
     verb = next((at for at in range(len(words)) if _is_verb(words, at)), len(words))
@@ -47,7 +45,6 @@ def _node_manager(call: Invocation) -> None:
 
 
 def _is_verb(words: Sequence[Word], at: int) -> bool:
-    """Return whether a word is certainly neither an option nor the value of one."""
     before = words[at - 1].text if at else ""
     if words[at].text.startswith("-"):
         return False
@@ -55,7 +52,6 @@ def _is_verb(words: Sequence[Word], at: int) -> bool:
 
 
 def _nix(call: Invocation) -> None:
-    """Judge `nix run nixpkgs#git -- push`, and `nix develop -c COMMAND`."""
     check_unless_reader(call)
     words = parse(call.arguments, _NIX, stop=True).operands
     if not words:
@@ -74,7 +70,6 @@ def _nix(call: Invocation) -> None:
 
 
 def _flake_program(installable: str) -> str:
-    """Return the program that a flake's package probably starts."""
     name = re.split(r"[#.:/]", installable)[-1].partition("^")[0]
     return "git" if name.casefold() in _GIT_PACKAGES else name or installable
 
@@ -117,7 +112,6 @@ _QUOTED = re.compile(r"[\"']([^\"']+)[\"']")
 
 
 def _cargo(call: Invocation) -> None:
-    """Judge `cargo watch -s`, which runs shell text, and settings that name a runner."""
     check_unless_reader(call)
     for setting in parse(call.arguments, Spec(long=names("--config"))).values("--config"):
         for quoted in _QUOTED.finditer(setting.text):

@@ -64,7 +64,6 @@ def _written_files(node: ast.Call, name: str, assigned: Assigned) -> Iterator[as
 
 
 def _opened_file(node: ast.Call, owner: ast.expr | None, assigned: Assigned) -> Iterator[ast.expr]:
-    """Yield the file if `open(path, mode)`, `io.open(…)` or `Path(path).open(mode)` opens it for writing."""
     of_path = owner is not None and path_of(owner, assigned) is not None
     arguments = [owner, *node.args] if of_path and owner is not None else node.args
     modes = [*arguments[1:2], *(k.value for k in node.keywords if k.arg == "mode")]
@@ -138,14 +137,12 @@ def judge_python_code(code: str, call: Invocation, depth: int = 0) -> None:
 
 
 def _after_chdir(tree: ast.AST, call: Invocation, assigned: Assigned) -> Invocation:
-    """Return the invocation in the directories that the code changes to."""
     calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and name_of(n.func) == "chdir"]
     named = [path_of(node.args[0], assigned) for node in calls if node.args]
     return in_directories(call, [anything() if path is None else literal(path) for path in named])
 
 
 def _renamed(tree: ast.AST) -> dict[str, str]:
-    """Return the aliases that the code gives to functions that start programs or run code."""
     found: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
@@ -178,7 +175,6 @@ def _judge_quoted_parts(code: str, call: Invocation) -> None:
 
 
 def _judge_possible(text: str, call: Invocation) -> None:
-    """Refuse a text that would be refused as a command; ignore one that is not readable as a command."""
     try:
         call.walker.shell(literal(text), call)
     except DeniedError as error:
@@ -293,7 +289,6 @@ def _stdin_of(node: ast.Call) -> Word | None:
 
 
 def _is_asyncio_run(function: ast.expr) -> bool:
-    """Return whether this is `asyncio.run`, which runs a coroutine rather than a program."""
     return isinstance(function, ast.Attribute) and ast.unparse(function) == "asyncio.run"
 
 

@@ -43,7 +43,6 @@ _REFLECTING = names("globals locals vars setattr exec eval")
 
 
 def _assigned_values(node: ast.AST) -> tuple[Sequence[str], Sequence[ast.expr]]:
-    """Return the plain names in a simple assignment or loop, and the values they take."""
     if isinstance(node, ast.Assign):
         targets, values = node.targets, [node.value]
     elif isinstance(node, ast.For | ast.comprehension) and isinstance(
@@ -57,7 +56,6 @@ def _assigned_values(node: ast.AST) -> tuple[Sequence[str], Sequence[ast.expr]]:
 
 
 def _bound_names(node: ast.AST) -> Iterator[str]:
-    """Yield the names that any other kind of node binds."""
     if isinstance(node, ast.arg):
         yield node.arg
     elif isinstance(node, ast.Global | ast.Nonlocal):
@@ -76,7 +74,6 @@ def _bound_names(node: ast.AST) -> Iterator[str]:
 
 
 def possible_values(node: ast.expr, known: Bindings) -> Sequence[ast.expr]:
-    """Return the possible values of an expression: those of its name, or the expression itself."""
     return known.get(node.id, [node]) if isinstance(node, ast.Name) else [node]
 
 
@@ -210,7 +207,6 @@ def _path_of_call(node: ast.Call, assigned: Assigned, depth: int) -> str | None:
 def _join_path(
     parts: Sequence[ast.expr], between: str, assigned: Assigned, depth: int
 ) -> str | None:
-    """Join the parts of a path; an absolute part replaces those before it."""
     path = ""
     for at, part in enumerate(parts):
         text = path_of(part, assigned, depth + 1)

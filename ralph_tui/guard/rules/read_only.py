@@ -80,7 +80,6 @@ def check_outputs(words: Sequence[Word], call: Invocation) -> None:
 
 
 def _check_option(word: Word, call: Invocation) -> None:
-    """Judge the value attached to an option, as in `--report=xml:FILE` and `-oFILE`."""
     name, equals, value = word.text.partition("=")
     if equals and (_INPUT.fullmatch(name) or any(e in name.casefold() for e in EXCLUDES)):
         return

@@ -125,7 +125,6 @@ def judge_forge(call: Invocation) -> None:
 
 
 def _api_changes(args: Arguments) -> bool:
-    """Return whether an API request deletes anything, or writes to the repository."""
     methods = [word.text.upper() for word in args.values("-X", "--method")]
     fields = args.has("-f", "-F", "--field", "--raw-field", "--input")
     method = methods[-1] if methods else "POST" if fields else "GET"

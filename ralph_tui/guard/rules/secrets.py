@@ -40,7 +40,6 @@ def _secret_names() -> re.Pattern[str]:
 
 
 def mentions_secrets(source: str) -> bool:
-    """Return whether a text mentions a secret file; a quick test, as most texts do not."""
     return bool(_secret_names().search(source))
 
 
@@ -108,7 +107,6 @@ def judge_secret_paths(words: Sequence[Word], dirs: WorkingDirs, shown: str) -> 
 
 
 def _home_path(word: Word, policy: Policy) -> Sequence[str]:
-    """Return the path in a word such as `k=@$HOME/.ssh/x`."""
     if " " in word.text:
         return ()
     _, mark, rest = word.raw.replace("${HOME}", "$HOME").partition("$HOME/")
@@ -131,7 +129,6 @@ def judge_secrets_in_code(code: str, shown: str) -> None:
 
 
 def secret_denial(shown: str) -> Verdict:
-    """Return the denial for reading a secret file."""
     reason = "This reads the person's keys"
     return denial(RULE, shown, reason, "Let only the programs that need the keys read them.")
 
@@ -158,12 +155,10 @@ _FILE_IN_CODE = re.compile(r"environ['\"]")
 
 
 def mentions_memory(source: str) -> bool:
-    """Return whether a text mentions process memory; a quick test, as most texts do not."""
     return "/proc" in source or "environ" in source
 
 
 def _is_memory(path: str) -> bool:
-    """Return whether a path or pattern leads to the environment or memory of a process."""
     directory, _, last = path.rpartition("/")
     if not path.startswith("/proc/"):
         return False
@@ -264,7 +259,6 @@ def reads_memory(path: str) -> bool:
 
 
 def memory_denial(shown: str) -> Verdict:
-    """Return the denial for reading process memory."""
     reason = "This reads the environment or memory of a process, which can contain keys,"
     return denial(_MEMORY_RULE, shown, reason, "Read your own settings with printenv NAME.")
 

@@ -48,20 +48,17 @@ def _awk_starts_input(code: str) -> bool:
 
 
 def _awk_strings(code: str) -> Iterator[str]:
-    """Yield the string constants of an awk program."""
     for text in (code, _AWK_JOIN.sub("", code)):
         for match in _AWK_STRING.finditer(text):
             yield match[1].replace('\\"', '"')
 
 
 def _awk_writes(code: str) -> Iterator[str]:
-    """Yield the files that an awk program writes to by name."""
     for match in _AWK_WRITE.finditer(code):
         yield match[1]
 
 
 def _awk_writes_by_name(code: str) -> bool:
-    """Return whether an awk program writes to a file that a variable names."""
     return bool(_AWK_WRITE_BY_NAME.search(code))
 
 
@@ -78,7 +75,6 @@ def _sed_commands(script: str) -> Iterator[str]:
 
 
 def _sed_writes(script: str) -> Iterator[str]:
-    """Yield the files that a sed script writes with `w FILE` and `s///w FILE`."""
     for letter, rest in _parse_sed(script):
         if letter in "wW" and rest:
             yield rest
@@ -87,7 +83,6 @@ def _sed_writes(script: str) -> Iterator[str]:
 
 
 def _parse_sed(script: str) -> Iterator[tuple[str, str]]:
-    """Yield the commands of a sed script, each with its argument, or with its flags for `s`."""
     at = 0
     while at < len(script):
         at = _skip_address(script, at)
@@ -131,7 +126,6 @@ def _skip_address(script: str, at: int) -> int:
 
 
 def _delimited(script: str, at: int, delimiter: str) -> int:
-    """Return the index of the next unescaped delimiter outside brackets."""
     while at < len(script):
         if script[at] == "\\":
             at += 1
@@ -151,7 +145,6 @@ def _line(script: str, at: int) -> int:
 
 
 def _program_files(files: Sequence[Word], call: Invocation) -> list[Word]:
-    """Return the programs of `-f` that come from known standard input."""
     if any(word.feeds for word in files):
         refuse_unreadable(call.shown, "The program is the output of another command")
     named = any(STDIN.fullmatch(word.text) for word in files)

@@ -28,7 +28,6 @@ def _shell(call: Invocation) -> None:
 
 
 def _shell_options(call: Invocation) -> tuple[list[Word], str]:
-    """Return the words after a shell's options, and the letters of its options."""
     words = list(call.arguments)
     letters = ""
     while words and words[0].text[:1] in ("-", "+") and words[0].text not in ("-", "--"):
@@ -48,7 +47,6 @@ def _shell_options(call: Invocation) -> tuple[list[Word], str]:
 
 
 def _judge_script_file(file: Word, call: Invocation) -> None:
-    """Judge a file that a shell runs: refuse command output; judge a script written by the same text."""
     if file.feeds:
         refuse_unreadable(call.shown, "A shell would run the output of another command")
     if file.text == UNKNOWN and file.may_split:

@@ -56,7 +56,6 @@ def _program(line: str) -> str:
 
 
 def _pkill(call: Invocation) -> None:
-    """Judge `pkill`, which matches program names, or whole command lines with `-f`."""
     args = parse([w for w in call.arguments if not _SIGNAL.fullmatch(w.text)], _PATTERNS)
     if args.has("-v", "--inverse"):
         _refuse(call, "This signals every process except those that match")
@@ -75,14 +74,12 @@ def _finds_own(args: Arguments, policy: Policy, patterns: Sequence[str]) -> bool
 
 
 def _possible_texts(word: Word, call: Invocation) -> list[str]:
-    """Return the possible texts of a word, or none if they are unknown."""
     if UNKNOWN not in word.text:
         return [word.text]
     return [form.text for form in call.dirs.possible_words(word)]
 
 
 def _killall(call: Invocation) -> None:
-    """Judge `killall`, which takes exact names, or patterns with `-r`."""
     args = parse([w for w in call.arguments if not _SIGNAL.fullmatch(w.text)], _KILLALL)
     if not args.operands and not args.has("-l", "--list", "-V", "--version"):
         _refuse(call, "This signals every process of a user")
@@ -94,7 +91,6 @@ def _killall(call: Invocation) -> None:
 
 
 def _kill(call: Invocation) -> None:
-    """Judge `kill`, whose targets are jobs, process IDs, or groups as negative numbers."""
     words = list(call.arguments)
     first = words[0].text if words else ""
     if first in ("-l", "-L", "-0"):
@@ -127,7 +123,6 @@ def _own_number(text: str, call: Invocation) -> bool:
 
 
 def _fuser(call: Invocation) -> None:
-    """Judge `fuser -k`, which signals every process that uses a file or directory."""
     args = parse(call.arguments, Spec("nN", long=names("--namespace")))
     if not args.has("-k", "--kill"):
         return
@@ -140,7 +135,6 @@ def _fuser(call: Invocation) -> None:
 
 
 def _attach(call: Invocation) -> None:
-    """Judge programs that trace, slow down or read another process."""
     found = any(_PARENT.search(w.raw) or _own_number(w.text, call) for w in call.arguments)
     hunted = call.walker.looked_for_ralph and any(UNKNOWN in w.text for w in call.arguments)
     if found or hunted:
@@ -207,7 +201,6 @@ def looks_for_ralph(command: Simple, policy: Policy) -> bool:
 
 
 def _keeps_own(program: str, words: Sequence[Word], policy: Policy) -> bool:
-    """Return whether a filter of the output of `ps` keeps ralph's lines."""
     operands = [word.text for word in words if not word.text.startswith("-")]
     if len(operands) != 1 or any(w.text in ("-v", "--invert-match") for w in words):
         return False

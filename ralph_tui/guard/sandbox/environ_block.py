@@ -43,10 +43,8 @@ def _secrets(block: bytes) -> Iterator[tuple[str, int, int]]:
 
 
 def without_keys(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment for a helper process that needs no keys."""
     return {name: value for name, value in environment.items() if not is_secret_name(name)}
 
 
 def visible_keys(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the names of the secret variables whose values an environment shows."""
     return tuple(n for n, v in environment.items() if v.strip("*") and is_secret_name(n))

@@ -51,7 +51,6 @@ def refused(arguments: Sequence[str]) -> str:
 
 
 def _without_settings(arguments: Sequence[str]) -> Sequence[str]:
-    """Drop the settings that the CLI passes in its own calls."""
     at = 0
     while arguments[at : at + 1] == ["-c"] and _CLI_SETTINGS.fullmatch(
         "".join(arguments[at + 1 : at + 2])
@@ -61,7 +60,6 @@ def _without_settings(arguments: Sequence[str]) -> Sequence[str]:
 
 
 def _touches_project(git: str, arguments: Sequence[str]) -> bool:
-    """Return whether git would use the project's repository, or a new or existing one inside the project."""
     where = _repository_options(arguments)
     asked = subprocess.run(
         [git, *where, "rev-parse", "--git-common-dir"], capture_output=True, text=True, check=False
@@ -75,7 +73,6 @@ def _touches_project(git: str, arguments: Sequence[str]) -> bool:
 
 
 def _repository_options(arguments: Sequence[str]) -> list[str]:
-    """Return the global options that choose the repository."""
     chosen: list[str] = []
     words = iter(arguments)
     for word in words:

@@ -132,14 +132,12 @@ def _guarded_directories(root: Path) -> tuple[str, ...]:
 
 
 def _uv_cache(home: Path, environ: Mapping[str, str]) -> Path:
-    """Return uv's cache directory, by uv's own rules."""
     if named := environ.get("UV_CACHE_DIR"):
         return Path(named)
     return Path(environ.get("XDG_CACHE_HOME") or home / ".cache") / "uv"
 
 
 def _package_caches(root: Path, home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
-    """Yield the caches of the package managers for this project's languages."""
     if (root / "package.json").exists():
         yield Path(environ.get("npm_config_cache") or home / ".npm")
     if (root / "go.mod").exists():
@@ -199,7 +197,6 @@ def sandbox_prefix(sandbox: Sandbox, root: Path, openings: SandboxAccess) -> tup
 
 
 def _private_temp(scratch: Path) -> tuple[str, ...]:
-    """Replace the directories where other programs keep sockets and temporary files."""
     own = (word for name in _EMPTIED[:2] for word in ("--bind", str(scratch), name))
     # The cache and the project are on different mounts, so uv's hard links would fail with a warning.
     settings = (("TMPDIR", _EMPTIED[0]), ("UV_LINK_MODE", "copy"))
@@ -208,7 +205,6 @@ def _private_temp(scratch: Path) -> tuple[str, ...]:
 
 
 def _needed_paths(root: Path, home: str, *, network: bool) -> tuple[str, ...]:
-    """Return what commands need from the emptied directories: programs, the home and the repository."""
     programs = os.environ.get("PATH", os.defpath).split(os.pathsep)
     needed = [*programs, sys.prefix, sys.base_prefix, str(SHIMS), home]
     needed.append(str(Path(repository(root)).parent))
@@ -219,7 +215,6 @@ def _needed_paths(root: Path, home: str, *, network: bool) -> tuple[str, ...]:
 
 
 def _hide(paths: tuple[str, ...]) -> Iterator[str]:
-    """Hide directories behind empty ones, and files behind empty files."""
     for path in paths:
         yield from ("--tmpfs", path) if Path(path).is_dir() else ("--ro-bind", os.devnull, path)
 
@@ -255,7 +250,6 @@ def _binds(how: str, paths: tuple[str, ...]) -> Iterator[str]:
 
 
 def _forward_ports(forwards: Mapping[int, Path]) -> tuple[str, ...]:
-    """Forward ports of the sandbox's loopback to sockets outside before the command starts."""
     if not forwards:
         return ("--",)
     inside = {port: f"{_EMPTIED[2]}/ralph-{port}" for port in forwards}
@@ -312,7 +306,6 @@ def lost(reason: str) -> str:
 
 
 def _probe_chain(path: Path) -> str:
-    """Send a word from a local port through both socats into bwrap; return why it did not arrive, if so."""
     word = uuid.uuid4().hex
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.settimeout(_PROBE_SECONDS)
@@ -363,7 +356,6 @@ def _serve_word(listener: socket.socket, word: str) -> None:
 
 
 def _probe_inside(path: Path, word: str) -> str:
-    """Read the word inside a sandbox like the CLI's; return what failed, or an empty string."""
     listen = (f"{PROXY_PORT}:{path}", "--", "bash", "-c", _LISTEN)
     trial = [
         _BWRAP,

@@ -268,7 +268,6 @@ class ExpansionReader(Cursor, ABC):
         out.scripts.extend(inner.scripts)
 
     def _try_arithmetic(self, opening: int, out: WordBuilder) -> bool:
-        """Read `((…))` after `opening` characters; return False and read nothing if it is something else."""
         before = self._position
         self.advance(opening)
         inner = WordBuilder()

@@ -45,7 +45,6 @@ class Lexer(ExpansionReader):
         return out.word(self.text[start : self._position], where)
 
     def _word_piece(self, out: WordBuilder) -> bool:
-        """Read one piece of a word; return False at its end."""
         char = self.peek(1)
         if not char:
             return False
@@ -126,7 +125,6 @@ class Lexer(ExpansionReader):
         out.unknown(split=True)
 
     def skip_comment(self) -> None:
-        """Skip to the end of the line; a backslash does not continue a comment."""
         end = self.text.find("\n", self._position)
         self._position = len(self.text) if end < 0 else end
 
@@ -138,14 +136,12 @@ class Lexer(ExpansionReader):
     # --- blanks, reserved words, operators ------------------------------------------------------
 
     def _skip_blanks(self) -> None:
-        """Skip blanks and a comment."""
         while (char := self.peek(1)) and char in " \t":
             self.advance(1)
         if char == "#":
             self.skip_comment()
 
     def _skip_lines(self) -> None:
-        """Skip blanks, comments and line ends."""
         self._skip_blanks()
         while self.peek(1) == "\n":
             self._read_line_end()
@@ -164,7 +160,6 @@ class Lexer(ExpansionReader):
         return match[0] if match else ""
 
     def _accept(self, *words: str) -> str:
-        """Skip one of these reserved words if it is next; return it, or an empty string."""
         self._skip_lines()
         found = self._peek_reserved()
         if found not in words:
@@ -205,7 +200,6 @@ class Lexer(ExpansionReader):
         return redirect
 
     def _here_document(self, redirect: Redirect, *, quoted: bool) -> Word:
-        """Read the body, from the beginning of a line to the line of the delimiter."""
         lines: list[str] = []
         start = self._position
         strip = redirect.operator == "<<-"
@@ -223,7 +217,6 @@ class Lexer(ExpansionReader):
         return self._body_word(text, base, quoted=quoted)
 
     def _body_line(self, *, joined: bool) -> tuple[str, bool]:
-        """Read one line and return it with whether the text ends there; if `joined`, join continuations."""
         line = ""
         while True:
             end = self.text.find("\n", self._position)

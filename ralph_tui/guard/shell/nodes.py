@@ -37,7 +37,6 @@ class Word:
 
     @property
     def known(self) -> bool:
-        """Whether the command receives exactly `text`."""
         return UNKNOWN not in self.text and not self.has_glob
 
     @property
@@ -53,26 +52,21 @@ class Word:
 
     @property
     def bare(self) -> bool:
-        """Whether it has neither quotes nor expansions."""
         return set(self.kinds) <= {"u"}
 
     @property
     def home(self) -> bool:
-        """Whether it begins with a tilde that the shell expands."""
         return self.text.startswith("~") and self.kinds.startswith("u")
 
     def cut(self, start: int) -> "Word":
-        """Return the word from a character on, such as the value of an option."""
         return Word(self.text[start:], self.kinds[start:], self.raw, -1, (), self.feeds)
 
 
 def literal(text: str) -> Word:
-    """Return a word that is exactly `text`."""
     return Word(text, "q" * len(text), text)
 
 
 def anything(raw: str = "") -> Word:
-    """Return a word that represents unknown text, or for several words."""
     return Word(UNKNOWN, "s", raw)
 
 
@@ -105,7 +99,6 @@ class Simple:
 
     @property
     def values(self) -> tuple[str, ...]:
-        """The words as the command receives them."""
         return tuple(word.text for word in self.words)
 
 
@@ -138,7 +131,6 @@ class Script:
     pipelines: tuple[Pipeline, ...] = ()
 
     def commands(self) -> Iterator[Command]:
-        """Yield the commands of this list, but not those of nested lists."""
         for pipeline in self.pipelines:
             yield from pipeline.stages
 
@@ -160,10 +152,8 @@ class WordBuilder:
         self.quoted = self.quoted or kind == "q"
 
     def unknown(self, *, split: bool) -> None:
-        """Append the result of an expansion."""
         self.add(UNKNOWN, "s" if split else "x")
 
     def word(self, raw: str, start: int) -> Word:
-        """Finish the word."""
         text, kinds = "".join(self.text), "".join(self.kinds)
         return Word(text, kinds, raw, start, tuple(self.scripts), self.feeds)

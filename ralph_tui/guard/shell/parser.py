@@ -28,7 +28,6 @@ _Text = tuple[str, str]
 
 
 def _expand_braces(word: Word) -> Iterator[Word]:
-    """Yield the words that brace expansion makes of a word; usually just the word."""
     if "{" not in word.text:
         yield word
         return
@@ -63,7 +62,6 @@ def _expand(source: _Text) -> Iterator[_Text]:
 
 
 def _group(text: str, kinds: str, start: int) -> tuple[int, list[int]]:
-    """Return the index of the closing brace, -1 if there is none, and of the commas at its level."""
     depth = 0
     commas: list[int] = []
     for at in range(start, len(text)):
@@ -144,7 +142,6 @@ class Parser(Lexer):
         return script
 
     def nested(self, text: str, base: int) -> Script:
-        """Parse a nested text that the shell would run."""
         return read_shell(text, base, self._nesting + 1)
 
     # --- lists and pipelines --------------------------------------------------------------------
@@ -190,7 +187,6 @@ class Parser(Lexer):
             stages.append(self._prefixed())
 
     def _prefixed(self) -> Command:
-        """Read a command after any `!`, `time` and `coproc`."""
         while True:
             self._skip_blanks()
             if self.peek(2) == "!(":

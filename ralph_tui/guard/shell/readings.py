@@ -57,13 +57,11 @@ def second_reading(text: str) -> Iterator[Simple]:
 
 
 def _is_arithmetic(node: "Node", source: bytes) -> bool:
-    """Return whether this is `$((…))`, which the grammar sometimes reads as a subshell."""
     text = source[node.start_byte : node.end_byte]
     return node.type == "command_substitution" and text[:3] == b"$((" and text[-2:] == b"))"
 
 
 def _substitutions(node: "Node") -> "Iterator[Node]":
-    """Yield the substitutions in a node, but not those nested in them."""
     for child in node.children:
         if child.type == "command_substitution":
             yield child
@@ -72,7 +70,6 @@ def _substitutions(node: "Node") -> "Iterator[Node]":
 
 
 def _has_escapes(substitution: bytes) -> bool:
-    """Return whether these are backticks with escapes, which the grammar does not remove."""
     return substitution.startswith(b"`") and b"\\" in substitution
 
 

@@ -266,7 +266,6 @@ def _story_named_by_file(file: _File) -> _Story:
 
 
 def _kind(key: str) -> str:
-    """Return the kind of a section of a story; empty for an unknown one."""
     if key.startswith(_CRITERIA):
         return "criteria"
     if key.startswith(_TASKS):
@@ -338,7 +337,6 @@ def _task_boxes(sections: Sequence[_Section], region: _Region) -> list[Box]:
 
 
 def _is_done(id_: str, status: _Status | None, boxes: Sequence[Box]) -> tuple[bool, str]:
-    """Return whether a story is done, with a remark if its boxes contradict its Status, which wins."""
     open_ = [box for box in boxes if not box.is_done]
     if status is None:
         return bool(boxes) and not open_, ""
@@ -390,7 +388,6 @@ def _status_in(shown: str) -> bool:
 
 
 def _criteria(section: _Section) -> Iterator[str]:
-    """Yield the criteria of a section: the parts under headings, or else the list items, or else the paragraphs."""
     shown = [line.shown for line in section.lines]
     if any(re.match(r" {0,3}#{1,6}[ \t]", line) for line in shown):
         pieces = _pieces(shown, lambda line: re.match(r" {0,3}#{1,6}[ \t]", line) is not None)

@@ -142,24 +142,20 @@ def open_document(source: Source) -> BoxDocument:
 
 
 def malformed_box_error(half: MalformedBox, source: Source) -> InteropError:
-    """Return the error about a malformed box."""
     what = f"{one_line(half.shown, 30)!r} is not a complete check box"
     return InteropError(source.name, half.line, what, "Write `[ ]` for open or `[x]` for done.")
 
 
 @lru_cache(maxsize=1)
 def head_document(head: str) -> BoxDocument:
-    """Return the boxes at the start of a file; cached for all formats that sniff it."""
     return read_boxes(head)
 
 
 def file_name(source: Source) -> str:
-    """Return the path of a file in lower case, with slashes and a leading slash."""
     return "/" + source.name.replace("\\", "/").casefold().lstrip("/")
 
 
 def share(boxes: Sequence[Box], pattern: re.Pattern[str]) -> float:
-    """Return the share of boxes whose text starts with a pattern, from 0 to 1."""
     return sum(bool(pattern.match(box.text)) for box in boxes) / len(boxes) if boxes else 0.0
 
 
@@ -187,12 +183,10 @@ class Tree:
     children: Mapping[int | None, Sequence[int]] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Group the boxes by parent."""
         self.children = self.document.children()
 
     @property
     def top(self) -> Iterator[tuple[int, Box]]:
-        """The top-level boxes, with their indexes."""
         for index in self.children.get(None, ()):
             yield index, self.document.boxes[index]
 
@@ -222,7 +216,6 @@ class Tree:
 
 
 def heading_path(box: Box, document: BoxDocument) -> str:
-    """Return the headings above a box, joined, without the title of the file."""
     least = 1 if document.titles > 1 else 2
     return " / ".join(h.text for h in box.headings if h.text and h.level >= least)
 
@@ -253,7 +246,6 @@ class IdGenerator:
 
 
 def left_out(box: Box, reason: str) -> LeftOut:
-    """Return the record of a box that does not become a task."""
     title, _ = title_and_text(box)
     return LeftOut(id=f"line {box.line}", title=title, reason=reason if title else "an empty box")
 
@@ -283,7 +275,6 @@ _EXPORTED = re.compile(r"<!-- ralph: ([^\r\n<>]+) -->[ \t]*(?=[\r\n]|\Z)")
 
 
 def _with_own_ids(outline: Outline, text: str) -> Outline:
-    """Replace the ids of entries in a file that ralph exported by the ids of their tasks in the plan."""
     if "<!-- ralph: " not in text:
         return outline
     ids = {name: _exported_id(text, box) or name for name, box in outline.boxes.items()}

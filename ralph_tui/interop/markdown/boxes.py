@@ -97,12 +97,10 @@ class Box:
 
     @property
     def is_done(self) -> bool:
-        """Whether its mark means done."""
         return self.mark.rstrip("\ufe0f") in DONE
 
     @property
     def has_unknown_mark(self) -> bool:
-        """Whether its mark means neither open nor done."""
         return not self.is_done and not self.mark.isspace()
 
 
@@ -152,7 +150,6 @@ class BoxDocument:
 
     @cached_property
     def titles(self) -> int:
-        """The number of headings of level 1. A single one is the title."""
         return sum(heading.level == 1 for heading in self.headings)
 
     @property
@@ -195,13 +192,11 @@ def read_boxes(text: str) -> BoxDocument:
 
 
 def columns(shown: str) -> int:
-    """Return the indentation of a line in columns."""
     white = shown[: len(shown) - len(shown.lstrip(" \t"))]
     return len(white.expandtabs(_TAB)) if "\t" in white else len(white)
 
 
 def _classified(text: str) -> tuple[tuple[TextLine, ...], Unclosed | None]:
-    """Split a text into lines without code, comments and front matter; also return what hides boxes to the end."""
     split = _split(text)
     classifier = _LineClassifier(split)
     lines = tuple(
@@ -273,7 +268,6 @@ class _LineClassifier:
 
 
 def _front_matter_end(lines: Sequence[tuple[int, str]]) -> int:
-    """Return the number of the line that ends the YAML front matter; 0 if there is none."""
     if lines[0][1].rstrip() != "---":
         return 0
     ends = (n for n, (_, raw) in enumerate(lines[1:], 2) if raw.rstrip() in {"---", "..."})
@@ -282,7 +276,6 @@ def _front_matter_end(lines: Sequence[tuple[int, str]]) -> int:
 
 
 def _next_ends_of_comments(lines: Sequence[tuple[int, str]]) -> list[bool]:
-    """Return for each line whether a comment ends below it in the same paragraph."""
     ends = [False] * (len(lines) + 1)
     for index in range(len(lines) - 1, 0, -1):
         raw = lines[index][1]
@@ -291,7 +284,6 @@ def _next_ends_of_comments(lines: Sequence[tuple[int, str]]) -> list[bool]:
 
 
 def _comments(raw: str) -> Iterator[tuple[int, int]]:
-    """Yield the start and end of each comment in a line, outside of inline code. The end is 0 if it is on a later line."""
     if "<!--" not in raw:
         return
     tokens = list(_TOKEN.finditer(raw))
@@ -423,7 +415,6 @@ class _Collector:
         self._add(line.shown)
 
     def _leave(self, indent: int) -> None:
-        """Close the list items that are indented deeper than this."""
         while self.items and self.items[-1].indent > indent:
             self.items.pop()
 

@@ -119,7 +119,6 @@ def _title(box: Box) -> str:
 
 
 def _group(number: str, first: Mapping[str, Box]) -> str:
-    """Return the parent's number and title; empty for a top-level number."""
     up = next(_above(number), "")
     if not up:
         return ""
@@ -127,13 +126,11 @@ def _group(number: str, first: Mapping[str, Box]) -> str:
 
 
 def _notes(number: str, first: Mapping[str, Box]) -> str:
-    """Return the text below the parent, which applies to all of its leaves."""
     up = next(_above(number), "")
     return first[up].body.strip() if up in first else ""
 
 
 def _contradictions(entries: list[PlanEntry], first: Mapping[str, Box]) -> Iterator[str]:
-    """Yield a remark about each parent that is done although a leaf is open; the leaves decide."""
     open_under: dict[str, list[str]] = {}
     for entry in entries:
         for up in _above(entry.id):

@@ -52,7 +52,6 @@ def task_lines(task: Task, number: str, star: str = "") -> Iterator[str]:
 
 
 def _text(task: Task) -> Iterable[str]:
-    """Return the description below the title; nothing if it would be read as boxes, headings or comments."""
     text = task.description.strip()[len(task.title) :].strip("\n")
     harmful = ("```", "~~~", "<!--", "[ ]", "[x]", "[X]")
     lines = text.splitlines()
@@ -61,7 +60,6 @@ def _text(task: Task) -> Iterable[str]:
 
 
 def _is_rule(line: str) -> bool:
-    """Return whether a line is a heading or turns the line above it into one."""
     return line.lstrip().startswith("#") or (bool(line.strip()) and not line.strip(" \t-="))
 
 
@@ -71,5 +69,4 @@ def is_complete(task: Task) -> bool:
 
 
 def inline_text(text: str) -> str:
-    """Return text on one line, without the start of a comment."""
     return one_line(text, 2_000).replace("<!--", "&lt;!--") or "Untitled"

@@ -99,7 +99,6 @@ class SpecKit(BoxFormat):
 
 
 def _split_tags(rest: str) -> tuple[str, tuple[str, ...], bool]:
-    """Split a title from `[P]` and labels such as `[US1]` before it; return title, labels and whether there is `[P]`."""
     labels: list[str] = []
     at = 0
     while tag := _TAG.match(rest, at):
@@ -154,7 +153,6 @@ class _Order:
             yield f"Dependencies on tasks that are not listed earlier were ignored: {shortlist(self.unclear, 5)}."
 
     def _named(self, entry: PlanEntry) -> list[str]:
-        """Return the earlier tasks that the words of a task name as dependencies."""
         found: list[str] = []
         for clause in _DEPENDS.finditer(entry.title):
             for one in _NAMED.finditer(clause[1]):
@@ -167,7 +165,6 @@ class _Order:
 
 
 def _each(named: re.Match[str]) -> list[str]:
-    """Return the ids named by `T012` or `T012-T015`."""
     first, last = int(named[1]), int(named[3] or named[1])
     if not first < last < first + _WIDEST:
         return [f"T{named[1]}{named[2]}", *([f"T{named[3]}"] if named[3] else [])]

@@ -66,5 +66,4 @@ class TodoMd(BoxFormat):
         )
 
     def new(self, plan: ImplementationPlan) -> str:
-        """Return a plan as a new file."""
         return new_file(plan.title or "TODO", grouped(plan, ""), lambda _group, _task: "")

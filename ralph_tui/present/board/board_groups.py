@@ -92,7 +92,6 @@ class Grouping:
             self._rows[group] = [row for task in inside for row in self._rows_of(group, task)]
 
     def _has_room(self, tasks: Tasks) -> bool:
-        """Return whether all rows fit on the screen with whole titles."""
         if not 0 < len(tasks) <= self.height:
             return False
         rows = len(set(self._group.values()))
@@ -103,7 +102,6 @@ class Grouping:
         return rows <= self.height
 
     def _affected_dependents(self, changed: Iterable[Task]) -> list[Task]:
-        """Update which tasks are complete; return the dependents of those that changed, in their old version."""
         flipped = {
             task.id
             for task in changed
@@ -125,7 +123,6 @@ class Grouping:
         return (task.priority if group in _BY_PRIORITY else 0, self._position[task.id])
 
     def _find(self, group: Group, task: Task, side: Callable[..., int] = bisect_left) -> int:
-        """Return where the rows of a task begin in its group, or with `bisect_right` where they end."""
         wanted = self._sort_key(group, task)
         return side(self._rows[group], wanted, key=lambda row: self._sort_key(group, row.task))
 
@@ -154,14 +151,12 @@ class Grouping:
         return rows
 
     def _extra_lines(self, group: Group, task: Task, *, whole: bool) -> list[str]:
-        """Return the text below a title, on one line or `whole`."""
         extra = _extra_text(group, task, self._done)
         if not extra:
             return []
         return wrap(extra, self.width - SIGN) if whole and self.width > SIGN else [extra]
 
     def filters(self) -> list[str]:
-        """Return the filters that show at least one task, in the order in which they are offered."""
         return [ALL, OPEN, *(group.value for group in Group if self._sizes[group])]
 
     def __len__(self) -> int:
@@ -226,6 +221,5 @@ def _extra_text(group: Group, task: Task, done: set[str]) -> str:
 
 
 def board_text(tasks: Tasks, glyphs: Glyphs, only: str = ALL) -> str:
-    """Return the filtered board as plain text."""
     rows = (board_line(row, EXPORT_WIDTH, glyphs) for row in Grouping(tasks, only))
     return "\n".join(plain(line).rstrip() for line in rows) + "\n"

@@ -37,7 +37,6 @@ _LOOK = {
 
 
 def look_of_group(group: Group) -> tuple[str, Tone]:
-    """Return the name of a group's sign, and the group's tone."""
     return _LOOK[group]
 
 
@@ -70,7 +69,6 @@ def group_of(task: Task, done: set[str] | frozenset[str]) -> Group:
 
 
 def complete_ids(tasks: Iterable[Task]) -> frozenset[str]:
-    """Return the ids of the complete tasks."""
     return frozenset(t.id for t in tasks if t.status is TaskStatus.COMPLETE)
 
 
@@ -98,7 +96,6 @@ SIGN = 4
 
 
 def title_cells(task: Task) -> int:
-    """Return how many cells a task needs to fit on one line."""
     right = width_of(_right_spans(Group.READY, task, COST_FROM))
     return _cells_before_title(task) + cell_len(task.title) + (right + 1 if right else 0)
 
@@ -146,7 +143,6 @@ def _cells_before_title(task: Task) -> int:
 
 
 def _right_spans(group: Group, task: Task, width: int) -> list[Span]:
-    """Return what is shown right of a title: the task's own model, whether it is unverified, and its cost."""
     own = task.model if task.model and group is not Group.DONE else ""
     right = [Span(f"  {own}", Tone.INFO)] if own else []
     if task.is_unverified:
@@ -234,7 +230,6 @@ def why_not_build(view: LoopView, request: str | None) -> str:
 
 
 def _has_work_without_task(view: LoopView, request: str | None) -> bool:
-    """Return whether there is work in a phase without tasks: discovery, planning or validation."""
     if view.run_state is RunState.COMPLETE:
         return False
     nothing_to_build = view.tasks.complete == len(view.tasks)

@@ -14,7 +14,6 @@ _LEAST_SIDE = 44
 
 
 def most_board(width: int) -> int:
-    """Return the maximum cells of the board on a screen with several columns."""
     return width * 3 // 10 if width >= WIDEST else width * 2 // 5
 
 

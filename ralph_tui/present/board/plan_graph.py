@@ -101,7 +101,6 @@ def lanes(order: Sequence[Task], most: int, glyphs: Glyphs) -> Iterator[tuple[Ta
 def _cells(
     owners: Sequence[str], node: int, joined: Collection[int], ending: Collection[int]
 ) -> list[tuple[int, int]]:
-    """Return for each lane the directions of its cell and of the gap to the right."""
     low, high = min((node, *joined)), max((node, *joined))
     cells = []
     for at in range(max(len(owners), node + 1)):

@@ -150,7 +150,6 @@ def question_lines(signs: Glyphs, asked: AskedQuestion) -> Iterator[LogLine]:
 
 
 def _permission_lines(permission: Permission) -> Iterator[LogLine]:
-    """Yield the complete call, however long, and why a person is asked about it."""
     yield log_line("runs:" if permission.asked else "the full call:", "dim", 2)
     yield from (LogLine(inert(text), "", 3) for text in permission.argument.splitlines())
     if permission.asked:
@@ -180,7 +179,6 @@ def _iteration_started(p: EventPrinter, e: ev.IterationStarted) -> Iterator[LogL
 
 
 def _iteration_finished(p: EventPrinter, e: ev.IterationFinished) -> Iterator[LogLine]:
-    """Yield the outcome in the words of the screen, with the context use and the project's cost."""
     sentence = sentence_of(e)
     assert sentence is not None
     capacity = p.view.budget.total_capacity
@@ -222,7 +220,6 @@ def _tool_finished(p: EventPrinter, e: ev.ToolFinished) -> Iterator[LogLine]:
 
 
 def _call_text(call: Call) -> str:
-    """Return the tool's verb and the subject of the call, as on the screen."""
     renderer = renderer_for(call)
     return one_line(f"{renderer.verb} {renderer.argument(call)}", 160)
 
@@ -240,7 +237,6 @@ def _tool_denied(p: EventPrinter, e: ev.ToolDenied) -> Iterator[LogLine]:
 
 
 def _tool_allowed(p: EventPrinter, e: ev.ToolAllowed) -> Iterator[LogLine]:
-    """Yield a line if an earlier answer allows the call; a new answer has its own line."""
     if e.scope == "again":
         call = p.calls.get(e.tool_id) or Call(e.tool_id, e.name, {})
         why = f"allowed earlier for this session ({e.rule})"
@@ -268,7 +264,6 @@ def _gate_checked(p: EventPrinter, e: ev.GateChecked) -> Iterator[LogLine]:
 
 
 def _step_finished(p: EventPrinter, e: ev.StepFinished) -> Iterator[LogLine]:
-    """Yield the outcome, and the end of a failed step's output."""
     sentence = sentence_of(e)
     assert sentence is not None
     yield from p.sentence_lines(type(e), sentence)

@@ -170,7 +170,6 @@ def _gate_finished(e: ev.GateFinished) -> Sentence:
 
 
 def _with_task_id(task_id: str, text: str) -> str:
-    """Put the id of the task or phase before a text that does not contain it."""
     return text if task_id in text else f"{task_id}: {text}"
 
 
@@ -289,7 +288,6 @@ def _notice(e: ev.Notice) -> Sentence:
 
 
 def unfinished(names: Sequence[str]) -> str:
-    """Return which files are incomplete, as a sentence without a full stop."""
     verb = "is" if len(names) == 1 else "are"
     return f"{', '.join(names)} {verb} being written by another program, or cannot be read"
 
@@ -385,7 +383,6 @@ def _limit_wait(e: ev.LimitWait) -> Sentence:
 
 
 def _without_label(glyph: str, label: str, text: str, tone: Tone = Tone.MUTED) -> Sentence:
-    """Return a sentence whose text alone is the line of the log."""
     return Sentence(glyph, label, text, tone, line=text)
 
 

@@ -58,7 +58,6 @@ def result_facts(tasks: Iterable[Task], finished: LoopFinished | None) -> dict[s
 
 
 def _with_check_count(verifications: Sequence[TaskVerification], words: str) -> str:
-    """Put the number of checks into `words`, if every verification has one."""
     checks = [verification.checks for verification in verifications]
     return words.replace("checks", plural(sum(checks), "check")) if all(checks) else words
 

@@ -35,7 +35,6 @@ _HEADINGS = {
 
 
 def approval_heading(kind: ApprovalKind) -> str:
-    """Return the heading of a decision."""
     return _HEADINGS[kind]
 
 
@@ -79,7 +78,6 @@ def plan_blocks(tasks: Mapping[str, Task], glyphs: Glyphs) -> list[LineBlock]:
 
 
 def _special_state(task: Task) -> str:
-    """Return the state of a task that is not simply pending, or an empty string."""
     is_pending = task.status is TaskStatus.PENDING and not task.is_held
     return "" if is_pending else task_word(task)
 
@@ -144,7 +142,6 @@ def report_parts(report: ValidationReport | None, glyphs: Glyphs) -> list[Part]:
 
 
 def _sight_lines(sight: Seen) -> list[Line]:
-    """Return one call of an extra tool: the input, the beginning of the output and the paths of pictures."""
     about = f"{sight.tool}  {sight.input}".strip()
     output = sight.text.splitlines()[:_MAX_SIGHT_LINES]
     lines: list[Line] = [[Span(inert(about), Tone.MUTED)]] if about else []
@@ -154,7 +151,6 @@ def _sight_lines(sight: Seen) -> list[Line]:
 
 
 def _check_lines(receipt: Receipt, glyphs: Glyphs) -> list[Line]:
-    """Return the line of a check, and below it the evidence of its receipt."""
     look = RECEIPT[receipt.status]
     word = receipt_note(receipt) or look.word
     ran: Line = [

@@ -217,7 +217,6 @@ def _requested(request: str, keys: Keys) -> Banner:
 
 
 def _importable(plans: Sequence[str], keys: Keys) -> Banner:
-    """Return the banner that offers to import the plan of another tool."""
     one = "is a plan of another tool"
     several = f"and {plural(len(plans) - 1, 'other file')} are plans of other tools"
     advice = hint(
@@ -261,7 +260,6 @@ _AFTER_FINISH = (
 
 
 def _sentence(text: str) -> str:
-    """Return a reason as a sentence, with a capital letter and a full stop."""
     ends = text.endswith((".", "!", "?", "…"))
     return f"{text[:1].upper()}{text[1:]}{'' if ends or not text else '.'}"
 

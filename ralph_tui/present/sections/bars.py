@@ -42,7 +42,6 @@ def dots(count: float, threshold: float, glyphs: Glyphs, most: int = 10) -> list
 
 
 def level_tone(share: float) -> Tone:
-    """Return the tone of a share, by how close it is to the limit."""
     return Tone.BAD if share >= 1 else Tone.WARN if share >= 0.8 else Tone.OK
 
 
@@ -85,7 +84,6 @@ def context_bar(
 
 
 def _legend(smart: int, marks: tuple[int, int, int], width: int) -> list[Line]:
-    """Return what happens at each mark, on one line if there is room."""
     words = ("smart zone", "hand-off", "wrap-up note", "turn interrupted")
     parts = [f"{mark} {word}" for mark, word in zip((smart, *marks), words, strict=True)]
     whole = "  ".join(parts)

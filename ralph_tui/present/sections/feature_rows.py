@@ -52,7 +52,6 @@ def feature_blocks(
 
 
 def _row_width(sizes: Sequence[int]) -> int:
-    """Return the cells of a row with columns of these sizes."""
     return _MARK + sum(sizes) + _GAP * (len(sizes) - 1)
 
 

@@ -17,12 +17,10 @@ from ralph_tui.present.text.status_labels import BREAKER
 
 
 def labelled(name: str, text: str, tone: Tone = Tone.TEXT) -> Line:
-    """Return a row that begins with a label such as rule, evidence or next."""
     return [Span(name.ljust(10), Tone.MUTED), Span(text, tone)]
 
 
 def next_step(keys: Keys, text: str, **values: str) -> Line:
-    """Return a row that says what to do, with keys."""
     return [Span("next".ljust(10), Tone.MUTED), *hint(keys, text, Tone.ACCENT, **values)]
 
 

@@ -60,7 +60,6 @@ def title_of(view: LoopView, root_name: str, glyphs: Glyphs) -> str:
 
 
 def _first_line(facts: Facts, width: int, glyphs: Glyphs) -> Line:
-    """Return state, name and phases on the left, iteration and time on the right, shortened until they fit."""
     state = _state(facts, glyphs)
     named = [
         *state,
@@ -85,7 +84,6 @@ def _first_line(facts: Facts, width: int, glyphs: Glyphs) -> Line:
 
 
 def _labels(facts: Facts, glyphs: Glyphs) -> tuple[Span, Span]:
-    """Return the run's label and the process of an attached loop, in full and in brief."""
     other = facts.view.elsewhere
     whole = [flat(facts.label), f"attached to process {other.pid}" if other else ""]
     texts = (", ".join(filter(None, whole)), "attached" if other is not None else "")
@@ -94,7 +92,6 @@ def _labels(facts: Facts, glyphs: Glyphs) -> tuple[Span, Span]:
 
 
 def _phases(view: LoopView, glyphs: Glyphs) -> tuple[list[Span], list[Span]]:
-    """Return the phases in full and in brief, or nothing until the project is read."""
     if not view.is_known:
         return [], []
     is_over = look_of(view) is RUN[RunState.COMPLETE]
@@ -112,7 +109,6 @@ def _progress(facts: Facts) -> list[list[Span]]:
 
 
 def _iteration(view: LoopView) -> str:
-    """Return the iteration's number in the project, with this run's count and limit if there is a limit."""
     if not view.max_iterations:
         return f"iteration {view.iteration}"
     if view.run_iterations in (0, view.iteration):
@@ -136,7 +132,6 @@ _STATE_WIDTH = max(len(RUN[state].word) for state in BUSY)
 
 
 def _stepper(phase: Phase | None, glyphs: Glyphs, *, over: bool) -> list[Span]:
-    """Return the phases, marked up to the current one; `over` marks the current one as done, too."""
     spans: list[Span] = []
     phases = list(Phase)
     for place, step in enumerate(phases):
@@ -175,7 +170,6 @@ def _second_line(facts: Facts, width: int, glyphs: Glyphs) -> Line:
 
 
 def _counts(view: LoopView, glyphs: Glyphs) -> list[Line]:
-    """Return the branch and the counters for the right side, in ever shorter forms."""
     guidance = f"{len(view.injections)} guidance queued" if view.injections else ""
     denials = plural(view.denials, "denial") if view.denials else ""
     tasks = (
@@ -191,14 +185,12 @@ def _counts(view: LoopView, glyphs: Glyphs) -> list[Line]:
 
 
 def _reason_or_request(view: LoopView, now: list[Span]) -> list[Span]:
-    """Return why the task on the line was chosen, or the request if no task is in progress."""
     if view.why and view.step is None and len(now) > 1:
         return [Span(f"   {view.why}", Tone.MUTED)]
     return [Span(f"   {one_line(view.request)}")] if now == [_phase_activity(view)] else []
 
 
 def _waiting_for_person(view: LoopView, keys: Keys) -> list[Span]:
-    """Return what waits for the person, with the key that opens it, or nothing."""
     if view.questions:
         asked = view.questions[0]
         more = f" (and {len(view.questions) - 1} more)" if len(view.questions) > 1 else ""
@@ -213,7 +205,6 @@ def _waiting_for_person(view: LoopView, keys: Keys) -> list[Span]:
 
 
 def _current_activity(facts: Facts, width: int, glyphs: Glyphs) -> list[Span]:
-    """Return what happens at the moment. If nothing does, the banner explains why."""
     view, task = facts.view, facts.view.current_task
     if _is_idle(view):
         return [Span(_location(facts, width, glyphs), Tone.MUTED)]
@@ -233,7 +224,6 @@ def _current_activity(facts: Facts, width: int, glyphs: Glyphs) -> list[Span]:
 
 
 def _current_work(view: LoopView, glyphs: Glyphs) -> list[Span]:
-    """Return the current step or task, or what the phase does between tasks."""
     if (step := view.step) is not None:
         named = f"  {flat(step.what)}" if step.what not in (step.step, step.kind) else ""
         attempt = f" {glyphs.between} attempt {step.attempt}" if step.attempt > 1 else ""
@@ -256,12 +246,10 @@ def _phase_activity(view: LoopView) -> Span:
 
 
 def _is_idle(view: LoopView) -> bool:
-    """Return whether nothing happens, or the state is unknown."""
     return view.run_state in RESTING or bool(view.trouble) or not view.is_known
 
 
 def _location(facts: Facts, width: int, glyphs: Glyphs) -> str:
-    """Return the project's directory and branch, or that the project is being read."""
     if facts.slow and look_of(facts.view) is OPENING:
         return reading(facts.view)
     branch = f" ({flat(facts.view.branch)})" if facts.view.branch else ""

@@ -63,7 +63,6 @@ def _csv(iterations: Sequence[Iteration]) -> str:
 
 
 def _cell(value: object) -> object:
-    """Return a value for a CSV cell. A text that a spreadsheet would read as a formula is quoted."""
     if isinstance(value, str):
         text = one_line(value, 2000)
         return f"'{text}" if text[:1] in ("=", "+", "-", "@") else text

@@ -174,7 +174,6 @@ def _goal_text(target: str) -> str:
 
 
 def metric_parts(metrics: Iterable[Metric], glyphs: Glyphs) -> list[Part]:
-    """Return a part for each metric, with its value, counts, definition and verdict."""
     return [Part(metric.title, _metric_lines(metric_words(metric), glyphs)) for metric in metrics]
 
 

@@ -42,7 +42,6 @@ def import_done(preview: ImportPreview) -> str:
 
 
 def import_heading(preview: ImportPreview) -> str:
-    """Return the file and its format."""
     return f"{preview.source} ({preview.format})"
 
 

@@ -22,7 +22,6 @@ RUNNING = Look("running", "running", Tone.INFO)
 
 
 def look_of(iteration: Iteration) -> Look:
-    """Return the look of an iteration's outcome, or of a running one."""
     return RUNNING if not iteration.end else ITERATION[iteration.outcome]
 
 

@@ -32,7 +32,6 @@ class Preview:
     parts: tuple[Part, ...]
 
     def lines(self, width: int) -> list[Line]:
-        """Return the parts folded to a width, each below its title."""
         return [line for part in self.parts for line in _part_lines(part, width)][:-1]
 
 

@@ -24,7 +24,6 @@ class Draft:
 
     @property
     def is_given(self) -> bool:
-        """Whether there is an answer to send."""
         return bool(self.marked) or self.uses_other or self.declined
 
     def choosing(self, index: int) -> "Draft":
@@ -32,7 +31,6 @@ class Draft:
         return replace(self, marked=frozenset({index}), uses_other=False, declined=False)
 
     def toggling(self, index: int) -> "Draft":
-        """Return a draft with this option marked, or unmarked if it was marked."""
         return replace(self, marked=self.marked ^ {index}, declined=False)
 
     def writing(self, text: str, *, multi: bool) -> "Draft":
@@ -41,7 +39,6 @@ class Draft:
         return Draft(marked=marked, other=text.strip(), uses_other=bool(text.strip()))
 
     def declining(self) -> "Draft":
-        """Return a draft that declines to answer."""
         return Draft(other=self.other, declined=True)
 
     def answer(self, question: Question) -> Answer:
@@ -66,7 +63,6 @@ WRITING = "enter keep, esc back to the options"
 
 
 def who_asks(question: AskedQuestion) -> str:
-    """Return which phase and task wait for an answer, in words."""
     task = f", task {question.task_id}," if question.task_id else ""
     return f"{question.phase.value}{task} asks"
 
@@ -138,7 +134,6 @@ def review_blocks(
 
 
 def _draft_text(question: Question, draft: Draft) -> tuple[str, Tone]:
-    """Return a draft in words, with its tone."""
     if not draft.is_given:
         return "not answered yet", Tone.WARN
     if draft.declined:
@@ -180,7 +175,6 @@ def keys_of_question(question: Question, *, alone: bool) -> str:
 
 
 def keys_of_review(*, sends: bool) -> str:
-    """Return the keys of the review of all answers."""
     return f"enter {'send' if sends else 'change'}, j k move, left back, esc later"
 
 

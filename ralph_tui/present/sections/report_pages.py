@@ -156,7 +156,6 @@ _MARKUP = re.compile(
 
 
 def _plain(text: str) -> str:
-    """Escape a line for Markdown. Only characters that would have an effect get a backslash."""
     return _MARKUP.sub(r"\\\1", text)
 
 
@@ -228,8 +227,6 @@ def report_html(report: RunReport) -> str:
 
 
 def _cells(tag: str, cells: Sequence[str]) -> str:
-    """Return one row. Short cells do not wrap."""
-
     def opening_tag(cell: str) -> str:
         return f'<{tag} class="short">' if len(cell) <= SHORT else f"<{tag}>"
 

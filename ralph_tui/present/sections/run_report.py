@@ -100,7 +100,6 @@ class RunReport(Model):
 
     @property
     def complete(self) -> int:
-        """The number of complete tasks."""
         return sum(task.status == TaskStatus.COMPLETE.value for task in self.tasks)
 
     @property
@@ -190,7 +189,6 @@ def collect_report(
 
 
 def _end_iteration(timeline: list[TimelineLine], event: ev.IterationFinished) -> None:
-    """Complete the line of an iteration, or add it if the journal does not have the iteration's start."""
     begun = timeline[-1] if timeline and timeline[-1].iteration == event.iteration else None
     if begun is not None:
         timeline.pop()

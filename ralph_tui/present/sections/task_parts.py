@@ -84,7 +84,6 @@ def _state(task: Task, view: LoopView, glyphs: Glyphs) -> list[Line]:
 
 
 def _completion_basis(task: Task) -> list[Line]:
-    """Return the basis of the task's completion, and the commit of its work."""
     basis, commit = task.verification, task.commit
     if basis is None:
         return []
@@ -101,7 +100,6 @@ def _completion_basis(task: Task) -> list[Line]:
 
 
 def _origin(task: Task) -> list[Line]:
-    """Return where an imported task comes from: file, id, group and labels."""
     if task.origin is None:
         return []
     place = task.origin.path or "standard input"
@@ -123,7 +121,6 @@ def _choice_reason(task: Task, view: LoopView, attempts: Sequence[Iteration]) ->
 def _also_checked(
     task: Task, view: LoopView, receipts: dict[str, Receipt], glyphs: Glyphs
 ) -> list[Line]:
-    """Return the checks that the task's own criteria do not name."""
     own = {runnable_command(criterion, view.checks) for criterion in task.verification_criteria}
     return [
         line
@@ -150,7 +147,6 @@ def _criteria(
 
 
 def _check_lines(text: str, receipt: Receipt | None, glyphs: Glyphs) -> list[Line]:
-    """Return a check and its receipt, and for a failed check the end of its output."""
     if receipt is None:
         not_run = [
             Span(f"{glyphs.idle} ", Tone.MUTED),

@@ -101,7 +101,6 @@ def _blocked(plan: ImplementationPlan, keys: Keys) -> list[Part]:
 
 
 def _held(plan: ImplementationPlan, keys: Keys) -> list[Part]:
-    """Return the tasks on hold."""
     held = [task for task in plan.tasks if task.is_held]
     lines = [_task_title(task) for task in held[:MAX_LISTED]]
     lines += _more_line(held)
@@ -111,7 +110,6 @@ def _held(plan: ImplementationPlan, keys: Keys) -> list[Part]:
 
 
 def _waiting_tasks(plan: ImplementationPlan) -> list[Part]:
-    """Return the tasks that wait for others, each with the root cause of the wait."""
     tasks = {task.id: task for task in plan.tasks}
     done = plan.complete_ids()
     pending = (task for task in plan.tasks if task.status is TaskStatus.PENDING and not task.held)
@@ -126,7 +124,6 @@ def _waiting_tasks(plan: ImplementationPlan) -> list[Part]:
 
 
 def _more_line(tasks: Sequence[Task]) -> list[Line]:
-    """Return a line with the number of tasks that are not listed, or nothing."""
     more = len(tasks) - MAX_LISTED
     return [[Span(f"and {more} more", Tone.MUTED)]] if more > 0 else []
 

@@ -88,7 +88,6 @@ def _lexer(name: str) -> "Lexer | None":
 
 @lru_cache(maxsize=512)
 def _tone(token: str) -> Tone:
-    """Return the tone of a token type, or of its closest parent type that has one."""
     while token:
         if token in _TONES:
             return _TONES[token]
@@ -182,12 +181,10 @@ class Diff:
 
     @cached_property
     def rows(self) -> list[DiffRow]:
-        """The rows of the side-by-side view."""
         return diff_rows(self.sides)
 
     @cached_property
     def _counterparts(self) -> dict[int, int]:
-        """The index of the replaced or replacing line, by the index of a changed line."""
         pairs = [r for r in self.rows if None not in r and r.before != r.after]
         return {
             here: there
@@ -198,7 +195,6 @@ class Diff:
 
     @cached_property
     def _code(self) -> dict[int, Line]:
-        """The colored code of each line, by index."""
         found: dict[int, Line] = {}
         for signs in ("- ", "+ "):
             chosen = [i for i, side in enumerate(self.sides) if side.sign in signs]
@@ -207,7 +203,6 @@ class Diff:
         return found
 
     def color(self) -> None:
-        """Add syntax colors to a long diff. May be called in a thread."""
         self._code  # noqa: B018 - the first access computes the property
         self.is_colored = True
 
@@ -231,7 +226,6 @@ class Diff:
         return [number, sign, *self._words(index, code or [Span(side.text)])]
 
     def _words(self, index: int, code: Line) -> Iterable[Span]:
-        """Return the code of a line, with the words that its counterpart lacks in the color of the change."""
         side, other = self.sides[index], self._counterparts.get(index)
         if (
             other is None
@@ -243,7 +237,6 @@ class Diff:
         return _with_tone(code, differing, _WORD_TONES[side.sign])
 
     def lines(self, glyphs: Glyphs) -> list[Line]:
-        """Draw all lines."""
         return [self.line(index, glyphs) for index in range(len(self.sides))]
 
 
@@ -253,7 +246,6 @@ _WORD_TONES = {"+": Tone.ADDED_WORD, "-": Tone.REMOVED_WORD}
 
 @lru_cache(maxsize=512)
 def _differing_ranges(other: str, text: str) -> tuple[tuple[int, int], ...]:
-    """Return the character ranges of words that the other line lacks; none if the lines are too different."""
     theirs, mine = _WORDS.findall(other), _WORDS.findall(text)
     found = SequenceMatcher(None, theirs, mine, autojunk=False)
     if found.ratio() < _MIN_SIMILARITY:
@@ -269,7 +261,6 @@ def _differing_ranges(other: str, text: str) -> tuple[tuple[int, int], ...]:
 
 
 def _with_tone(code: Line, ranges: Sequence[tuple[int, int]], tone: Tone) -> Iterable[Span]:
-    """Yield the spans with another tone in some character ranges."""
     edges = sorted({edge for both in ranges for edge in both})
     at = 0
     for text, own in code:

@@ -21,7 +21,6 @@ def tokens(value: int) -> str:
 
 
 def money(value: float) -> str:
-    """Format an amount in dollars and cents, or in whole dollars from 100 dollars on."""
     return f"${value:,.0f}" if value >= 100 else f"${value:.2f}"
 
 
@@ -43,12 +42,10 @@ def clock(moment: datetime, now: datetime | None) -> str:
 
 
 def when(moment: datetime | None) -> str:
-    """Format a past moment as local date and time, to the minute."""
     return f"{moment.astimezone():%Y-%m-%d %H:%M}" if moment else "time unknown"
 
 
 def stamp(moment: datetime) -> str:
-    """Format a moment as local date and time with its zone, `2026-09-04 14:05:00 CEST`."""
     return f"{moment.astimezone():%Y-%m-%d %H:%M:%S %Z}"
 
 
@@ -74,6 +71,5 @@ def _replace_times(text: str, format_time: Callable[[datetime], str]) -> str:
 
 
 def breaker_counts(breaker: CircuitBreaker) -> str:
-    """Return the counters above zero, such as `failures 1/3, same error 1/5`, without the cost."""
     signals = (s for s in breaker.signals() if s.count and s.threshold and s.name != "cost")
     return ", ".join(f"{s.name} {s.count:g}/{s.threshold:g}" for s in signals)

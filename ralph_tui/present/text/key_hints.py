@@ -33,12 +33,10 @@ ESCAPE = "esc"
 
 
 def key_label(key: str) -> str:
-    """Return the label of a key, given Textual's name for it."""
     return _SHOWN.get(key, key.upper() if key.startswith("f") and key[1:].isdigit() else key)
 
 
 def key_name(label: str) -> str:
-    """Return Textual's name of a key, given its label."""
     return _KEY_NAMES.get(label, label.lower() if label[1:].isdigit() else label)
 
 
@@ -63,7 +61,6 @@ class Keys:
         return self.label(f"{page}{dot}{self.within[name]}")
 
     def said(self, text: str, **values: str) -> str:
-        """Fill a sentence such as `{pause} continues` with key labels and `values`."""
         return "".join(piece for piece, _ in self.pieces(text, **values))
 
     def pieces(self, text: str, **values: str) -> Iterator[tuple[str, bool]]:
@@ -169,7 +166,6 @@ def _item_pieces(item: str) -> Iterator[HintPiece]:
 
 
 def _is_key_part(word: str) -> bool:
-    """Return whether a word belongs to the keys of an item rather than to their description."""
     return is_key(word) or _RANGE.fullmatch(word) is not None
 
 
@@ -226,5 +222,4 @@ def commands_as_keys(keys: Keys, text: str, tone: Tone = Tone.TEXT) -> Line:
 
 
 def commands_as_key_text(keys: Keys, text: str) -> str:
-    """Replace shell commands in a sentence with keys, as plain text."""
     return "".join(span.text for span in commands_as_keys(keys, text))

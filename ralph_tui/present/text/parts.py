@@ -22,7 +22,6 @@ class LazyLines(Sequence[Line]):
     __slots__ = ("_count", "_make")
 
     def __init__(self, make: Callable[[], Sequence[Line]], count: int = 1) -> None:
-        """Create the lines from `make`, which returns `count` of them."""
         self._make = make
         self._count = count
 

@@ -63,17 +63,14 @@ EXPORT_WIDTH = 160
 
 
 def plain(line: Line) -> str:
-    """Return the text of a line without tones."""
     return "".join(span.text for span in line)
 
 
 def flat(text: str) -> str:
-    """Return the text, made inert, on one line."""
     return inert(text).replace("\n", " ").replace("\t", "    ")
 
 
 def width_of(line: Line) -> int:
-    """Return the width of a line in cells."""
     return sum(cell_len(span.text) for span in line)
 
 
@@ -116,7 +113,6 @@ _BREAKS = " ,;:"
 
 
 def crop_fair(line: Line, width: int, ellipsis: str = "…") -> list[Span]:
-    """Cut like `crop_words`, but inside a word if more than a third of the width would stay empty."""
     cut = crop_words(line, width, ellipsis)
     return cut if width_of(cut) * 3 >= width * 2 else crop(line, width, ellipsis)
 
@@ -238,7 +234,6 @@ def to_edge(line: Line, width: int) -> list[Span]:
 
 
 def _pieces(line: Line, room: int) -> Iterator[list[Span]]:
-    """Yield a line in pieces of at most `room` cells, cut after a space if there is one. Nothing is dropped."""
     text, at = plain(line), 0
     while True:
         piece = text[at : at + room]
@@ -254,7 +249,6 @@ def _pieces(line: Line, room: int) -> Iterator[list[Span]]:
 
 
 def _slice(line: Line, start: int, end: int) -> list[Span]:
-    """Return the part of a line between two character positions."""
     found, at = [], 0
     for text, tone in line:
         if part := text[max(0, start - at) : max(0, end - at)]:
@@ -328,7 +322,6 @@ def text_chunks(text: str, first: int = CHUNK_LINES) -> Iterator[str]:
 
 
 def _short_lines(text: str) -> Iterator[str]:
-    """Yield the lines of a text, the long ones in parts."""
     for line in text.split("\n"):
         at = 0
         while len(line) - at > CHUNK_CHARACTERS:

@@ -119,5 +119,4 @@ STEP: dict[StepOutcome, Look] = {
 
 
 def task_word(task: Task) -> str:
-    """Return the state of a task in words: `held`, `in progress`, `complete`."""
     return "held" if task.is_held else task.status.value.replace("_", " ")

@@ -73,7 +73,6 @@ class FileChange(NamedTuple):
 
     @property
     def counted(self) -> bool:
-        """Whether the line counts are known."""
         return bool(self.added or self.removed)
 
 

@@ -103,7 +103,6 @@ def _is_trouble(entry: Entry) -> bool:
 
 
 def holds(entry: Entry, words: str) -> bool:
-    """Return whether an entry contains the words, ignoring case, including in inputs and outputs."""
     return words.casefold() in _text(entry).casefold()
 
 

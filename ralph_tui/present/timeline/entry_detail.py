@@ -33,7 +33,6 @@ class Detail:
 
     @property
     def text(self) -> str:
-        """Everything, for the clipboard."""
         return "\n\n".join(f"{s.title}\n{s.body}" for s in self.sections)
 
 
@@ -91,7 +90,6 @@ _MORE_TITLES = {"question": "Options", "allow?": "The call and the options"}
 
 
 def _heading(entry: HeadingEntry, glyphs: Glyphs) -> Detail:
-    """Return how an iteration ended, what it cost and which files it changed."""
     if (ended := entry.ended) is None:
         return Detail(entry.title, entry.right, (Section("Result", "Still running."),))
     look = ITERATION[ended.outcome]

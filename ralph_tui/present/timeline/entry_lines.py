@@ -61,7 +61,6 @@ def height(entry: Entry, width: int) -> int:
 
 
 def _is_short(entry: TextEntry, width: int) -> bool:
-    """Return whether a text certainly fits on one line, which is a hundred times faster than to draw it."""
     text = entry.text
     fits = len(text) <= width - INDENT * (entry.depth + 1) and text.isascii()
     return fits and text.isprintable() and text[:1].isalpha()

@@ -35,7 +35,6 @@ class PendingCalls:
     """Tracks which tool calls wait for an answer of the person, and since when."""
 
     def __init__(self) -> None:
-        """Start without questions."""
         self._open: dict[str, AskedQuestion] = {}
         self._since: dict[str, datetime | None] = {}
 
@@ -64,7 +63,6 @@ class PendingCalls:
 
 
 def _asks(asked: AskedQuestion, call: Call) -> bool:
-    """Return whether a call waits for a question. The model's own questions are recognized by their tool."""
     if asked.permission is not None:
         return bool(call.tool_id) and asked.permission.tool_id == call.tool_id
     return call.name == ASK_TOOL
@@ -162,7 +160,6 @@ class Timeline:
 
     @property
     def end(self) -> int:
-        """The number of the next entry."""
         return self.first + len(self.entries)
 
     def entry(self, number: int) -> Entry | None:
@@ -229,7 +226,6 @@ class Timeline:
                 self._replace(replace(entry, call=replace(entry.call, state=CallState.INTERRUPTED)))
 
     def _update_waiting(self, event: ev.QuestionAsked | ev.QuestionAnswered) -> None:
-        """Update the calls that start or stop waiting for the person."""
         for entry in self._pending.calls_changed_by(event, self._open.values()):
             self._open[entry.call.tool_id] = entry
             self._replace(entry)
@@ -288,7 +284,6 @@ class Timeline:
             self._add(NoteEntry(self.end, "note", "chosen", e.why, Tone.MUTED))
 
     def _end_heading(self, e: ev.IterationFinished) -> None:
-        """Record in the heading how the iteration ended and which files it changed."""
         heading = self.entry(self._last_heading)
         if isinstance(heading, HeadingEntry) and self._heading_iteration == e.iteration:
             self._replace(replace(heading, ended=e, files=self._changes.files))
@@ -320,7 +315,6 @@ class Timeline:
         return entry
 
     def _update_call(self, tool_id: str, name: str, **changes: Any) -> CallEntry:
-        """Change an open call. A call whose start was not seen is added now."""
         known = self._open.get(tool_id) or self._begin_call(Call(tool_id, name, {}))
         entry = replace(known, call=replace(known.call, **changes))
         self._open[tool_id] = entry
@@ -354,7 +348,6 @@ class Timeline:
         self._limit_details(entry)
 
     def _limit_details(self, entry: CallEntry) -> None:
-        """Count an ended call's input and output, and drop the oldest ones if there are too many."""
         size = len(entry.call.output) + len(entry.call.patch)
         size += sum(len(str(v)) for v in entry.call.input.values())
         self._details.append((entry.number, size))

@@ -174,5 +174,4 @@ def last_line(text: str) -> str:
 
 
 def count_lines(text: str) -> int:
-    """Return the number of lines of a text; 0 for an empty text."""
     return len(text.splitlines())

@@ -116,7 +116,6 @@ def replacements(call: Call) -> list[tuple[str, str]]:
 
 @lru_cache(maxsize=KEPT_DIFFS)
 def _diff(old: str, new: str) -> str:
-    """Return the diff of two texts; its hunks have headers without line numbers."""
     before, after = head(old, _DIFF_INPUT).splitlines(), head(new, _DIFF_INPUT).splitlines()
     if max(len(before), len(after)) > _MAX_COMPARED:
         return "\n".join(["@@", *(f"-{line}" for line in before), *(f"+{line}" for line in after)])

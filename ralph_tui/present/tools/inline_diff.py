@@ -59,7 +59,6 @@ def _diff_of(sides: tuple[DiffLine, ...], path: str, made: bool) -> Diff:  # noq
 
 
 def _excerpt(call: Call) -> Excerpt:
-    """Return the lines to show below a call, and how many further lines changed."""
     if call.excerpt is not None:
         return call.excerpt
     if call.name not in CHANGING or call.trimmed:

@@ -39,7 +39,6 @@ def _bash_argument(call: Call) -> str:
 
 
 def _bash_note(call: Call) -> str:
-    """Return the counts of a test run, or the exit status of a failure."""
     end = call.output[-2_000:]
     if " in " in end and (found := _PYTEST.findall(end)):
         return str(found[-1])
@@ -48,7 +47,6 @@ def _bash_note(call: Call) -> str:
 
 
 def _bash_sections(call: Call) -> tuple[Section, ...]:
-    """Return the command as asked and as it ran, and the model's description."""
     if call.rewrite:
         title = f"Command as it ran (rewritten by {call.rewrite.rule or 'the guard'})"
         found = [
@@ -110,7 +108,6 @@ def _agent_sections(call: Call) -> tuple[Section, ...]:
 
 
 def _ralph_argument(call: Call) -> str:
-    """Return the name of one of ralph's own tools in words, and its subject."""
     action = call.name.removeprefix(PREFIX).removeprefix("ralph_").replace("_", " ")
     about = text_of(call.input, "task_id", "learning", "description", "content", "argument")
     return f"{action}: {about}" if about else action
@@ -121,7 +118,6 @@ def _ralph_sections(call: Call) -> tuple[Section, ...]:
 
 
 def _questions(data: Input) -> list[Question]:
-    """Return the valid questions of a call, whose input is unchecked."""
     asked = data.get("questions")
     found = []
     for entry in asked if isinstance(asked, list) else []:
@@ -158,7 +154,6 @@ def option_texts(question: Question) -> list[str]:
 
 
 def indented(text: str) -> list[str]:
-    """Return the lines of a text, indented to go below a numbered option."""
     return [f"   {line}" for line in text.splitlines()]
 
 

@@ -108,7 +108,6 @@ class CheckStore:
             return CheckRecord()
 
     def save(self, record: CheckRecord) -> None:
-        """Write the record."""
         self._write("record.json", record.model_dump_json().encode())
 
     def has(self, digest: str) -> bool:
@@ -144,7 +143,6 @@ class CheckStore:
         return {str(k): str(v) for k, v in value.items()} if isinstance(value, dict) else None
 
     def save_outcomes(self, command: str, outcomes: Mapping[str, str]) -> None:
-        """Store the outcomes for comparison with the next run."""
         self._write(_outcomes_name(command), json.dumps(dict(outcomes)).encode())
 
     def baseline(self) -> bytes | None:
@@ -155,7 +153,6 @@ class CheckStore:
             return None
 
     def save_baseline(self, data: bytes) -> None:
-        """Store the baseline of a run."""
         self._write("baseline.json", data)
 
     def required(self) -> RequiredChecks:
@@ -166,7 +163,6 @@ class CheckStore:
             return RequiredChecks()
 
     def save_required(self, required: RequiredChecks) -> None:
-        """Store the checks that later runs require."""
         self._write("required.json", required.model_dump_json().encode())
 
     def marks(self) -> dict[str, tuple[tuple[int, ...], FileMark]]:
@@ -181,7 +177,6 @@ class CheckStore:
             return {}
 
     def save_marks(self, marks: Mapping[str, tuple[tuple[int, ...], FileMark]]) -> None:
-        """Store the file marks."""
         value = {path: (seen, m.digest, m.mode, m.link) for path, (seen, m) in marks.items()}
         self._write("stat.json", json.dumps(value).encode())
 
@@ -189,7 +184,6 @@ class CheckStore:
         return self._home / "objects" / digest[:2] / digest[2:]
 
     def _write(self, name: str, data: bytes) -> bool:
-        """Write a whole file; return whether that succeeded."""
         try:
             target = self._home / name
             _make_private(target.parent, self._home.parent)

@@ -51,19 +51,16 @@ def state_home(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def is_copy(name: str) -> bool:
-    """Return whether a file in the copy's directory is a copied document, not the journal or a record of ralph."""
     return name not in _NO_COPIES and not name.startswith("events.jsonl")
 
 
 def mirror_of(root: Path) -> Path:
-    """Return the directory that holds the copy of a project's state."""
     # Called about thirty times in every transaction.
     return _cached_path(root, os.environ.get("XDG_STATE_HOME"), os.environ.get("HOME"))
 
 
 @lru_cache(maxsize=64)
 def _cached_path(root: Path, *_: str | None) -> Path:
-    """Return the path, cached by root and by the variables that `state_home` reads."""
     digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
     name = "".join(c if c.isalnum() or c in "-_." else "-" for c in root.name)[:40].lstrip(".")
     return state_home() / "ralph" / f"{name or 'project'}-{digest}"
@@ -174,7 +171,6 @@ def mirrored(layout: Layout) -> Iterator[tuple[str, Path]]:
 
 @lru_cache(maxsize=256)  # each transaction asks for all of them
 def copy_name(layout: Layout, path: Path) -> str:
-    """Return a project file's name in the copy, where dashes replace the path separators."""
     return "--".join(path.relative_to(layout.root).parts)
 
 
@@ -280,7 +276,6 @@ def link_file(source: Path, target: Path) -> None:
 
 
 def _remove_old(home: Path) -> None:
-    """Remove copies of projects that were deleted or reset a long time ago."""
     for directory in home.iterdir():
         try:
             root = (directory / ORIGIN).read_bytes()

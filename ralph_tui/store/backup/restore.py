@@ -80,7 +80,6 @@ def restore_from_mirror(root: Path) -> tuple[str, ...]:
 
 
 def _is_bare(layout: Layout) -> bool:
-    """Return whether a project or feature has no state that a restore would have to keep."""
     own = (layout.plan, layout.state)
     shared = () if layout.feature or os.path.lexists(layout.project) else (layout.events,)
     return not any(os.path.lexists(path) for path in (*own, *shared))
@@ -93,7 +92,6 @@ def _nothing_done_hint(root: Path) -> str:
 
 
 def _feature_names(layout: Layout, directory: Path) -> tuple[str, ...]:
-    """Return the features in the project's list or in the copy of the list."""
     for path in (layout.project, directory / f"{_PREFIX}{layout.project.name}"):
         try:
             features = parse_object(read_regular(path) or b"{}").get("features")
@@ -140,7 +138,6 @@ def _copies(directory: Path) -> list[Path]:
 
 
 def _copies_inside(directory: Path, features: tuple[str, ...]) -> list[_Copy]:
-    """Return the copies of documents in `.ralph`, without those of features that no longer exist."""
     found: list[_Copy] = []
     for source in _copies(directory):
         name = source.name.removeprefix(_PREFIX)
@@ -155,7 +152,6 @@ def _copies_inside(directory: Path, features: tuple[str, ...]) -> list[_Copy]:
 
 
 def _copies_outside(directory: Path, features: tuple[str, ...]) -> list[tuple[Path, str]]:
-    """Return the copies of files outside `.ralph`, with their paths in the project."""
     found = []
     for source in _copies(directory):
         if source.name.startswith(_PREFIX) or not is_copy(source.name):

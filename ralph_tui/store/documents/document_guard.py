@@ -99,11 +99,9 @@ class DocumentGuard:
             return  # the mirror cannot be written either, and reports that
 
     def _key(self, path: Path) -> str:
-        """Return a document's key, which is unique among all features."""
         return path.relative_to(self._layout.dot).as_posix()
 
     def _changed(self) -> Iterator[tuple[Path, bytes | None, bytes]]:
-        """Yield the documents that differ from ralph's own copy, with both contents."""
         for path in self._paths:
             copy = self._copy(path)
             if copy is None:
@@ -119,7 +117,6 @@ class DocumentGuard:
         return self._intents().get(self._key(path)) == content_digest(data)
 
     def _is_by_agent(self, path: Path, data: bytes | None) -> bool:
-        """Return whether a command of the agent was running when the document changed."""
         from ralph_tui.store.journal.agent_activity import commands_alive, read_activity
 
         activity = read_activity(self._layout.root)

@@ -71,12 +71,10 @@ class Documents(Model):
 
     @property
     def cost_elsewhere(self) -> float:
-        """The cost of the project's other features, in US dollars."""
         return self.project.cost_elsewhere(self.feature)
 
     @property
     def project_cost(self) -> float:
-        """The cost of all features, in US dollars, which the project's limit applies to."""
         return plus(self.state.total_cost_usd, self.cost_elsewhere)
 
     @property
@@ -87,11 +85,9 @@ class Documents(Model):
         return self.state.requests.joined(self.project.requests_elsewhere(self.feature))
 
     def replacing(self, **documents: object) -> "Documents":
-        """Return a copy with these documents replaced. Nothing is validated."""
         return self.model_copy(update=documents)
 
     def with_state(self, **changes: object) -> "Documents":
-        """Return a copy with these fields of the state changed. Nothing is validated."""
         return self.replacing(state=self.state.model_copy(update=changes))
 
 
@@ -113,7 +109,6 @@ class Returning(Generic[T]):
         self._change = change
 
     def __call__(self, documents: Documents) -> Documents:
-        """Return the changed documents and keep the value."""
         changed, self.value = self._change(documents)
         return changed
 
@@ -177,7 +172,6 @@ def decode_document(kind: Document[R], data: bytes, path: Path) -> Decoded[R]:
 
 
 def _plan_object(data: bytes, path: Path) -> dict[str, JsonValue]:
-    """Return the object in a plan file, and recognize another tool's list or lines of tasks."""
     try:
         value = parse(data)
     except DamagedError:
@@ -297,10 +291,8 @@ def _task_name(raw: dict[str, JsonValue], place: list[str | int]) -> str:
 
 
 def _is_union_tag(part: str | int) -> bool:
-    """Return whether `part` names a member of a union, which pydantic adds to the location of an error."""
     return part in ("str", "CommandCriterion")
 
 
 def version_backup(path: Path, version: int) -> Path:
-    """Return the path where a document's older version is kept when it is migrated."""
     return path.with_name(f"{path.name}.v{max(version, FIRST_VERSION)}.bak")

@@ -159,7 +159,6 @@ def write(
 
 
 def _replace_checked(temp: Path, target: Path, before: bytes | None) -> bool:
-    """Replace one file; return False and undo it when its content was no longer `before`."""
     if not swap_or_replace(temp, target):
         return True
     try:
@@ -206,7 +205,6 @@ def finish(layout: Layout, report: Report) -> None:
 
 
 def _allowed_parents(layout: Layout, rename: _Rename) -> set[Path]:
-    """Return the directories of a rename in `.ralph` or `specs`, or nothing when it leads anywhere else."""
     dot, specs = layout.dot.resolve(), layout.root.resolve() / SPECS
     features = dot / layout.features.name
     parents = {parent.resolve() for parent in {rename.temp.parent, rename.target.parent}}

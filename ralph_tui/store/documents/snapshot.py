@@ -191,7 +191,6 @@ class Snapshots:
         return data, lines
 
     def _with_times(self, before: Documents, after: Documents) -> Documents:
-        """Return `after` with the times of changed documents set."""
         update: dict[str, Record] = {}
         if after.plan != before.plan:
             now = self._clock()
@@ -206,7 +205,6 @@ class Snapshots:
     def _encoded(
         self, before: DocumentSnapshot, after: Documents
     ) -> tuple[tuple[multi_file_commit.Write, ...], Documents]:
-        """Return the files to write, and the documents exactly as they will be read back."""
         writes: list[multi_file_commit.Write] = []
         values: dict[str, Record] = {}
         for kind in KINDS:
@@ -247,7 +245,6 @@ class Snapshots:
     def _remember_written(
         self, writes: tuple[multi_file_commit.Write, ...], documents: Documents
     ) -> None:
-        """Cache and back up the documents that were written."""
         kinds = {self._path(kind.name): kind for kind in KINDS}
         for write in writes:
             if (kind := kinds.get(write.path)) is not None:

@@ -27,7 +27,6 @@ class DamagedError(Exception):
 
 
 def content_digest(data: bytes | None) -> str:
-    """Return the SHA-256 of a file's content. A missing file has the digest of an empty one."""
     return hashlib.sha256(data or b"").hexdigest()
 
 
@@ -37,7 +36,6 @@ def utc_now() -> datetime:
 
 
 def file_stamp(now: datetime) -> str:
-    """Return a time in the format used in file names."""
     return now.strftime("%Y%m%dT%H%M%S%fZ")
 
 
@@ -100,12 +98,10 @@ def stage(target: Path, data: bytes, *, mode: int = 0o600, durable: bool = True)
 
 
 def temp_path(target: Path) -> Path:
-    """Return an unused temporary path beside `target` that names this process."""
     return target.with_name(f".{target.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
 
 
 def is_stale_temp(temp: Path) -> bool:
-    """Return whether a temporary path belongs to a process that died before its rename."""
     pid = temp.name.rsplit(".", 2)[-2].split("-")[0]
     return pid.isdecimal() and int(pid) != os.getpid() and not process_exists(int(pid))
 
@@ -310,7 +306,6 @@ def _mode_of(path: Path) -> int | None:
 
 
 def _free_space(path: Path) -> str:
-    """Return a sentence about the free space at `path`, or an empty string when it is unknown."""
     try:
         there = os.statvfs(path.parent)
     except OSError:

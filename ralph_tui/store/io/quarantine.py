@@ -52,7 +52,6 @@ def forget_older(path: Path, kind: str) -> None:
 
 
 def _link_or_copy(path: Path, name: Path) -> None:
-    """Create a hard link to a file, or a copy on file systems without hard links (FAT, some shares)."""
     try:
         name.hardlink_to(path)
     except OSError as error:

@@ -21,7 +21,6 @@ MOST_BYTES = 4 * 1024 * 1024
 
 
 def older(path: Path) -> Path:
-    """Return the path of the previous, full file."""
     return path.with_name(f"{path.name}.1")
 
 

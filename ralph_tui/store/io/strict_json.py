@@ -196,7 +196,6 @@ def json_text(value: Record, *, indent: int | None = None) -> str:
 
 
 def _jsonable(value: Any) -> JsonValue:
-    """Return a dumped model with dates and enums converted to JSON values."""
     if isinstance(value, dict):
         return {str(key): _jsonable(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

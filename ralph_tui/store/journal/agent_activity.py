@@ -102,7 +102,6 @@ class ActivityLog:
             self._write()
 
     def end_all(self) -> None:
-        """Record that no command is running any more."""
         for key in list(self._running):
             self.end(key)
 

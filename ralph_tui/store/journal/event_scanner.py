@@ -26,13 +26,9 @@ class LineFilter(Protocol):
     """Selects the lines of a scan. It may change with every line that it accepts."""
 
     @property
-    def pattern(self) -> re.Pattern[bytes]:
-        """The pattern that a relevant line contains."""
-        ...
+    def pattern(self) -> re.Pattern[bytes]: ...
 
-    def accepts(self, line: bytes) -> bool:
-        """Return whether a line with the pattern is worth parsing."""
-        ...
+    def accepts(self, line: bytes) -> bool: ...
 
 
 class _TypeFilter:
@@ -161,7 +157,6 @@ def _blocks(read: Callable[[int], bytes], left: int) -> Iterator[bytes]:
 
 
 def _matching_lines(line_filter: LineFilter, lines: bytes) -> Iterator[tuple[int, int]]:
-    """Yield the start and end of each line that contains the filter's pattern."""
     done = 0
     while (match := line_filter.pattern.search(lines, done)) is not None:
         start = lines.rfind(b"\n", 0, match.start()) + 1

@@ -127,7 +127,6 @@ class JournalWriter:
         return (found.st_dev, found.st_ino) == (ours.st_dev, ours.st_ino)
 
     def _rewrite(self) -> None:
-        """Write the whole journal under its name again, from the descriptor that is still open."""
         temp = temp_path(self._path)
         descriptor = open_regular(temp, os.O_RDWR | os.O_APPEND | os.O_CREAT)
         try:
@@ -192,7 +191,6 @@ class EventReader(Iterator[tuple[int, Event]]):
 
 
 def read_events(path: Path, offset: int = 0) -> EventReader:
-    """Return a reader of the events from `offset` on. A missing journal has none."""
     return EventReader(path, offset)
 
 
@@ -266,7 +264,6 @@ async def tail_events(path: Path, offset: int = 0) -> AsyncGenerator[tuple[int, 
 
 
 def _real_directories(path: Path) -> tuple[Path, ...]:
-    """Return the directory outside the project that contains, or will contain, its journal; nothing without one."""
     try:
         return (mirror_of(path.parent.parent),)
     except StoreError:
@@ -341,7 +338,6 @@ def _unfinished(descriptor: int, size: int) -> tuple[int, bytes]:
 
 
 def _seq(line: bytes) -> int:
-    """Return the event number on a line of any type, or 0."""
     try:
         value = json.loads(line)
     except ValueError:

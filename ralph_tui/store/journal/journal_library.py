@@ -107,11 +107,9 @@ class JournalLibrary:
             return 0
 
     def _was_replaced(self, read: int) -> bool:
-        """Return whether a new journal replaced the one that was read up to `read`, as `ralph reset` does."""
         return self._size() < read
 
     def events(self, start: int, end: int) -> list[Event]:
-        """Return at most `MAX_EVENTS` events between two offsets. An `end` of 0 is the end of the journal."""
         return list(islice(self._between(start, end), MAX_EVENTS))
 
     def _between(self, start: int, end: int) -> Iterator[Event]:

@@ -75,7 +75,6 @@ def link_journal(visible: Path, stored: Path) -> None:
 
 
 def _move(visible: Path, stored: Path) -> None:
-    """Move the project's journal to ralph's own directory."""
     if stored.exists():
         if stored.samefile(visible):
             return
@@ -87,7 +86,6 @@ def _move(visible: Path, stored: Path) -> None:
 
 
 def _take_over(other: Path, stored: Path) -> None:
-    """Move or copy the journal that the link of a moved or copied project points to."""
     if other == stored or stored.exists() or not other.is_file():
         return
     if _is_in_use(other.parent):
@@ -97,7 +95,6 @@ def _take_over(other: Path, stored: Path) -> None:
 
 
 def _is_in_use(directory: Path) -> bool:
-    """Return whether the directory's project still exists at its path."""
     try:
         root = Path(os.fsdecode((directory / ORIGIN).read_bytes()))
     except OSError:

@@ -85,7 +85,6 @@ class RalphApp(Host):
             self.stylesheet.set_variables(self.get_css_variables())
 
     def get_driver_class(self) -> type[Driver]:
-        """Return the driver that Textual would choose, limited to one reader thread."""
         return with_one_reader(super().get_driver_class())
 
     def on_mount(self) -> None:
@@ -113,11 +112,9 @@ class RalphApp(Host):
     # Keys.
 
     async def on_event(self, event: events.Event) -> None:
-        """Hand an event to the key queue, which delivers it now or later."""
         await self.key_queue.take(event)
 
     async def _deliver(self, event: events.Event) -> None:
-        """Deliver an event now; join text pasted into a one-line field into one line."""
         if isinstance(event, events.Paste) and isinstance(self.focused, Input):
             line = line_of(event.text)
             event.text = line[:LONGEST_LINE]
@@ -129,7 +126,6 @@ class RalphApp(Host):
         await super().on_event(event)
 
     def on_key(self, event: events.Key) -> None:
-        """Report to the key queue a key that no widget handled."""
         self.key_queue.key_unhandled(event)
 
     def on_one_reader_gone(self) -> None:
@@ -204,7 +200,6 @@ class RalphApp(Host):
     # Size.
 
     def on_resize(self, event: events.Resize) -> None:
-        """Check whether the terminal is still large enough."""
         self._check_size(event.size)
 
     def _check_size(self, size: Size) -> None:

@@ -49,7 +49,6 @@ def show(app: RalphApp, splash: "Splash | None" = None) -> int:
 
 
 def _print_summary(app: RalphApp) -> None:
-    """Print to the shell how the run of this screen ended."""
     finished = app.bridge.own_result
     if finished is None or app.is_web or app.lifecycle.is_hung_up:
         return

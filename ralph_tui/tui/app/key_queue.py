@@ -64,7 +64,6 @@ class KeyQueue:
         """The command whose dialog is about to open."""
 
     def screen_changed(self) -> None:
-        """Check whether the new screen is the one that keys wait for."""
         self._opening = None
         self.check()
 
@@ -74,7 +73,6 @@ class KeyQueue:
         return not command.leads.opens or opening is None or opening.is_finished
 
     def track(self, command: Command, work: Worker[None]) -> None:
-        """Track the worker of a command that opens a screen."""
         if command.leads.opens:
             self._opening = work
 
@@ -94,7 +92,6 @@ class KeyQueue:
                 self._finish_leader()
 
     def key_unhandled(self, event: events.Key) -> None:
-        """Finish the leader if no widget handled it: its command starts with this message."""
         if event is self._leader:
             self._app.call_later(self._finish_leader)
 
@@ -140,7 +137,6 @@ class KeyQueue:
             app.call_later(self._release, self._leader)
 
     async def _release(self, leader: events.Key) -> None:
-        """Deliver the held keys as if they had been typed now."""
         if leader is not self._leader:
             return
         leads, held, opened = self._leads, self._held, self._opened_at
@@ -157,14 +153,12 @@ class KeyQueue:
             await self.take(event)
 
     async def _time_out(self) -> None:
-        """Drop the held keys, or deliver them if the screen they wait for has opened."""
         if self._opened_at is not None and self._leader is not None:
             await self._release(self._leader)
         else:
             self._reset()
 
     def _reset(self) -> None:
-        """Drop the held keys and stop waiting."""
         if self._timeout is not None:
             self._timeout.stop()
         self._leads, self._leader = Leads.NOWHERE, None

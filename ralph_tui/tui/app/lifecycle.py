@@ -154,7 +154,6 @@ class ScreenLifecycle:
         self._watcher = do(self._app, self._bridge.watch(), "watch")
 
     def flush(self) -> None:
-        """Show the events so far."""
         self.refresher.flush()
 
     def exit_when_finished(self) -> None:

@@ -74,7 +74,6 @@ class Refresher:
         self._bridge.on_first = self._schedule_flush
 
     def start(self) -> None:
-        """Prepare the clock, which is paused until the loop runs."""
         self._clock_timer = self._app.set_interval(1.0, self.tick, pause=True)
 
     def flush_every(self, seconds: float) -> None:
@@ -166,7 +165,6 @@ class Refresher:
             write_escape(app, window_title(title))
 
     def _notify_at_end(self, batch: list[Event]) -> None:
-        """Notify the person when the loop is done, stopped or lost; not for past events of a loop just attached to."""
         name = project_name(self._app.view, self._app.launch.root.name, self._app.glyphs)
         for event in batch:
             if isinstance(event, LoopFinished):

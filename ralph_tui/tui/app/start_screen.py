@@ -156,7 +156,6 @@ class StartScreen(App[StartChoice]):
         )
 
     def _sets_up(self) -> list[str]:
-        """Return the steps of setting up, as phrases."""
         git = ["runs `git init`"] if self._makes_git else []
         files = self._found.files
         return [*git, f"writes {' and '.join(files)}"] if files else git
@@ -166,7 +165,6 @@ class StartScreen(App[StartChoice]):
         return _keys(("enter", "set up and start"), ("^s", "set up only"), *plan, ("esc", "quit"))
 
     def on_mount(self) -> None:
-        """Focus the request."""
         self._input.focus()
 
     @property
@@ -174,7 +172,6 @@ class StartScreen(App[StartChoice]):
         return self.screen_stack[0].query_one(WritingLine)
 
     def show_message(self, text: str) -> None:
-        """Show a sentence below the input; for an empty one, what Enter does."""
         self.screen_stack[0].query_one("#next", Static).update(Content(inert(text) or self._next()))
 
     def on_input_changed(self) -> None:
@@ -191,7 +188,6 @@ class StartScreen(App[StartChoice]):
             self.show_message(_EMPTY)
 
     def action_only_set_up(self) -> None:
-        """Exit without a request."""
         if not self._is_previewing and self._may_drop("ctrl+s", "set up ralph without it"):
             self.exit(StartChoice(makes_git=self._makes_git))
 
@@ -294,13 +290,11 @@ class PlanPreview(Screen[ImportPreview | None]):
         self.query_one(VerticalScroll).focus()
 
     def action_agree(self) -> None:
-        """Accept the import, if it changes the plan."""
         if self._preview.changes_plan:
             self.dismiss(self._preview)
 
 
 def _fact(label: str, text: str, name: str | None = None) -> ComposeResult:
-    """Lay out a label and its text, which wraps beside it."""
     with Horizontal(classes="fact"):
         yield Static(Content(label), classes="label")
         yield Static(Content(inert(text)), id=name)
@@ -312,7 +306,6 @@ def _listed(does: list[str]) -> str:
 
 
 def _keys(*keys: tuple[str, str]) -> Content:
-    """Return the line that lists the keys."""
     return Content("   ").join(
         Content.assemble((key, "bold $text-primary"), f" {words}") for key, words in keys
     )

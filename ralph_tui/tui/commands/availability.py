@@ -13,7 +13,6 @@ Reason = Callable[[CommandContext], str]
 
 
 def always(_: CommandContext) -> str:
-    """Return no reason: the command can always be used."""
     return ""
 
 
@@ -37,7 +36,6 @@ def not_running(now: CommandContext) -> str:
 
 
 def cannot_build(now: CommandContext) -> str:
-    """Return a reason if a loop runs already, or there is nothing to build."""
     wrong = f"Cannot start building. {now.view.unworkable}" if now.view.unworkable else ""
     return not_running(now) or wrong or now.keys.said(why_not_build(now.view, now.request))
 
@@ -50,7 +48,6 @@ def is_done(now: CommandContext) -> bool:
 
 
 def is_empty(now: CommandContext) -> bool:
-    """Return whether there is no plan yet and nothing runs."""
     blank = now.view.is_known and not now.view.tasks and not now.view.trouble
     return blank and not now.running and bool(cannot_build(now))
 
@@ -108,7 +105,6 @@ def pause_label(now: CommandContext) -> str:
 
 
 def build_label(now: CommandContext) -> str:
-    """Return the label while no loop runs."""
     return "" if now.running else "build"
 
 
@@ -125,7 +121,6 @@ def nothing_waits(now: CommandContext) -> str:
 
 
 def answer_label(now: CommandContext) -> str:
-    """Return the label while a question or an approval is pending."""
     return "answer" if now.waiting else ""
 
 
@@ -135,7 +130,6 @@ def no_limit(now: CommandContext) -> str:
 
 
 def hurry_label(now: CommandContext) -> str:
-    """Return the label while the loop waits for a limit or a cool-down."""
     return "retry now" if _counts_down(now) else ""
 
 
@@ -151,7 +145,6 @@ def no_request(now: CommandContext) -> str:
 
 
 def request_label(now: CommandContext) -> str:
-    """Return the label while a request can be typed."""
     return "" if no_request(now) else "new request"
 
 
@@ -195,7 +188,6 @@ def cannot_import(now: CommandContext) -> str:
 
 
 def import_label(now: CommandContext) -> str:
-    """Return the label while there is no plan and one could be imported."""
     return "import" if now.imports and is_empty(now) else ""
 
 

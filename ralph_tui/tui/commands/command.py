@@ -66,5 +66,4 @@ class Command:
     within: str = ""
 
     def footer_label(self, now: CommandContext) -> str:
-        """Return its label in the footer; empty to leave it out now."""
         return self.label(now) if self.label else self.footer

@@ -29,12 +29,10 @@ class CommandContext:
 
     @property
     def state(self) -> RunState:
-        """The loop's state."""
         return self.view.run_state
 
     @property
     def waiting(self) -> bool:
-        """Whether a question or an approval is pending."""
         return bool(self.view.questions) or self.view.approval is not None
 
     @property

@@ -53,7 +53,6 @@ def _of(area: str, *commands: Command) -> tuple[Command, ...]:
 
 
 def name_of(command: Command) -> str:
-    """Return the command's name in the settings; commands of a page start with its name, as in history.export."""
     page = command.area.lower()
     return f"{page}.{command.name}" if page in PAGES else command.name
 
@@ -421,7 +420,6 @@ def bindings() -> list[BindingType]:
 
 
 def _menu_of(command: Command) -> str:
-    """Return which menu offers a command that has no key."""
     return f"in the menu of `{DEFAULT_KEYS.label(command.within)}`"
 
 

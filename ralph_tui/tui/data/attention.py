@@ -30,7 +30,6 @@ def pending_decision(view: LoopView, done: Collection[str] = ()) -> PendingDecis
 
 
 def approval_key(approval: ApprovalRequested) -> str:
-    """Return a key that distinguishes approvals of the same kind."""
     return f"{approval.kind}-{approval.seq}-{approval.time}-{approval.summary}"
 
 
@@ -38,7 +37,6 @@ class Attention:
     """Remembers which decisions were announced and opened, so that neither happens twice."""
 
     def __init__(self) -> None:
-        """Start with nothing announced."""
         self._announced = ""
         self._opened = ""
 
@@ -57,5 +55,4 @@ class Attention:
         return True
 
     def opened(self, pending: PendingDecision) -> None:
-        """Record that the person opened the decision."""
         self._opened = pending.key

@@ -41,16 +41,13 @@ class Player:
 
     @property
     def length(self) -> float:
-        """Seconds of the whole recording at the real pace."""
         return self._due[-1] if self._due else 0.0
 
     @property
     def ended(self) -> bool:
-        """Whether everything was played."""
         return self.position >= len(self.events)
 
     def rewind(self) -> None:
-        """Go back to the beginning."""
         self.position, self.at = 0, 0.0
 
     def advance(self, seconds: float) -> Sequence[Event]:
@@ -70,6 +67,5 @@ class Player:
         return self.events[before:]
 
     def faster(self, step: int) -> None:
-        """Change to the next speed up or down."""
         place = SPEEDS.index(self.speed) + step
         self.speed = SPEEDS[min(len(SPEEDS) - 1, max(0, place))]

@@ -41,15 +41,12 @@ class CommandHost:
 
     @property
     def _picking(self) -> TaskPicker:
-        """The screen in which tasks are selected now."""
         screen = self.app.screen
         return screen if isinstance(screen, TaskPicker) else self.dashboard
 
     def selection(self) -> Selected:
-        """Return what Enter would open."""
         picking = self._picking
         return self.dashboard.selection() if picking is self.dashboard else picking.selected
 
     def choose(self, task: Task) -> None:
-        """Put the cursor on a task, in the screen where tasks are selected now."""
         self._picking.choose(task)

@@ -103,7 +103,6 @@ class DecisionHandlers:
         return [one_line(text, 300) for text in lines if text.strip()][-CONTEXT_LINES:]
 
     async def _decide(self, approval: ApprovalRequested) -> None:
-        """Show an approval and send the verdict; Escape in the reason dialog returns to the approval."""
         parts = await self._content_of(approval.kind)
         while True:
             make = PlanApproval if approval.kind is ApprovalKind.PLAN else ApprovalDialog
@@ -122,7 +121,6 @@ class DecisionHandlers:
                 return
 
     def _rejected_text(self, parts: list[Part]) -> list[LineBlock]:
-        """Return the text that is rejected; for a plan, as it is now in the view."""
         app = self._app
         return parts_blocks(parts) if parts else plan_blocks(app.view.tasks, app.glyphs)
 
@@ -139,7 +137,6 @@ class DecisionHandlers:
             self._reason = ""
 
     async def _content_of(self, kind: ApprovalKind) -> list[Part]:
-        """Return what the approval is about."""
         root, glyphs = self._app.launch.root, self._app.glyphs
         try:
             if kind is ApprovalKind.SPECS:
@@ -154,7 +151,6 @@ class DecisionHandlers:
 
 
 def _alert_text(view: LoopView) -> str:
-    """Return the pending decision as the text of a desktop notification."""
     if view.questions:
         return f"{view.project} asks: {view.questions[0].question.question}"
     decision = approval_heading(view.approval.kind) if view.approval else "needs your answer"

@@ -24,7 +24,6 @@ class ImportHandler:
     """Imports another tool's plan into the project's plan."""
 
     def __init__(self, host: CommandHost) -> None:
-        """Import into the project of this host's app."""
         self._app = host.app
 
     async def import_plan(self) -> None:
@@ -66,7 +65,6 @@ class ImportHandler:
 
 
 def _named(found: tuple[str, ...]) -> str:
-    """Return a sentence that names the files found, or an empty string for fewer than two."""
     if len(found) < 2:
         return ""
     names = ", ".join(one_line(name, 80) for name in found[:MOST_NAMED])

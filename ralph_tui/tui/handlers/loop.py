@@ -19,7 +19,6 @@ class LoopHandlers:
         self._draft = ""
 
     async def build(self) -> None:
-        """Run the loop."""
         self._host.loop.start_loop()
 
     async def hurry(self) -> None:
@@ -34,7 +33,6 @@ class LoopHandlers:
             await attempt(self._app, self._controls.pause)
 
     async def resume(self) -> None:
-        """Resume, or withdraw a pause."""
         await attempt(self._app, self._controls.resume)
 
     async def stop(self) -> None:
@@ -88,7 +86,6 @@ class LoopHandlers:
         )
 
     async def urge(self) -> None:
-        """Send guidance to the agent now."""
         await self._ask_guidance(UrgentGuidanceDialog(self._draft))
 
     async def _ask_guidance(self, dialog: GuidanceDialog) -> None:

@@ -80,7 +80,6 @@ class PlanHandlers:
             self._app.show_message(self._app.keys.said(message, task=task.id))
 
     async def _send(self, task: Task, request: Callable[[], Task]) -> bool:
-        """Send a request that moves a task to another group; the cursor stays in place, on the next task."""
         board = self._host.dashboard.board
         board.expect_move(task.id)
         sent = await attempt(self._app, request)
@@ -91,7 +90,6 @@ class PlanHandlers:
         return True
 
     def _show(self, task: Task) -> None:
-        """Show the task as it is on disk now, without waiting for the watcher."""
         self._app.bridge.sink(TaskChanged(task=task, reason=CHANGED_ON_DISK))
         self._host.loop.flush()
 
@@ -149,8 +147,6 @@ class PlanHandlers:
             )
 
     def _saving(self, write: Callable[[TaskFields], Task]) -> Save:
-        """Return the function with which a form saves, in a thread."""
-
         async def save(fields: TaskFields) -> Task | str:
             try:
                 return await asyncio.to_thread(write, fields)
@@ -214,11 +210,9 @@ class PlanHandlers:
             await undo_work(self._app, task.id, task.id)
 
     async def sooner(self) -> None:
-        """Move the task up by one."""
         await self._move(-1)
 
     async def later(self) -> None:
-        """Move the task down by one."""
         await self._move(1)
 
     async def _move(self, step: int) -> None:

@@ -103,7 +103,6 @@ class QuitHandlers:
         await self._stop_loop(self._hand_over, now=now)
 
     async def _end_after(self) -> None:
-        """Stop after the iteration, then leave."""
         self._app.show_message("The loop stops after this iteration. Then the screen closes.")
         if await self._stop_loop(None, now=False):
             self._loop.exit_when_finished()
@@ -123,7 +122,6 @@ class QuitHandlers:
         return False
 
     async def _hand_over(self) -> bool:
-        """Continue the loop in a background process; return whether that worked and the screen closes."""
         finished, view = self._bridge.finished, self._app.view
         continue_in_background = self._app.launch.continue_in_background
         if (

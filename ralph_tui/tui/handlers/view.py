@@ -52,7 +52,6 @@ class ViewHandlers:
                 self._app.push_screen(ToolDetail(detail))
 
     async def _task(self, task: Task) -> None:
-        """Show the menu of a task, and run the chosen command."""
         chosen = await self._app.push_screen_wait(TaskMenu(task, self._app.command_context()))
         if chosen == DETAILS:
             shown = self._app.view.tasks.get(task.id, task)
@@ -77,11 +76,9 @@ class ViewHandlers:
             places[chosen].go()
 
     async def plan(self) -> None:
-        """Show the plan as a graph or a list."""
         self._app.push_screen(PlanReview())
 
     async def search(self) -> None:
-        """Search the tasks or the activity."""
         await self._host.dashboard.search()
 
     async def sift(self) -> None:
@@ -103,12 +100,10 @@ class ViewHandlers:
             self._app.show_message("Select a task on the board first.")
 
     async def zoom(self) -> None:
-        """Show the pane in use alone, or all of them again."""
         if not self._host.dashboard.zoom():
             self._app.show_message(self._app.keys.said(_ALONE))
 
     async def follow(self) -> None:
-        """Toggle auto-scroll."""
         self._host.dashboard.stream.action_follow()
 
     async def copy(self) -> None:
@@ -135,12 +130,10 @@ class ViewHandlers:
         self._app.copy_to_clipboard(text)
 
     async def copy_all(self) -> None:
-        """Copy the whole pane in use; tasks and activity as filtered."""
         _, work = self._exported()
         self._app.copy_to_clipboard(await asyncio.to_thread(work))
 
     async def export(self) -> None:
-        """Export the whole pane in use; tasks and activity as filtered."""
         stem, work = self._exported()
         await save(self._app, stem, await asyncio.to_thread(work))
 
@@ -158,21 +151,16 @@ class ViewHandlers:
         return "activity", partial(entries_text, dashboard.activity(), app.glyphs)
 
     async def pane(self, name: str) -> None:
-        """Focus a pane."""
         self._host.dashboard.go_to(name)
 
     async def step_pane(self, step: int) -> None:
-        """Focus the next or the previous pane."""
         self._host.dashboard.step_pane(step)
 
     async def help(self) -> None:
-        """Show every key."""
         self._app.push_screen(HelpDialog())
 
     async def palette(self) -> None:
-        """Open the palette, which finds commands by name."""
         open_palette(self._app)
 
     async def screenshot(self) -> None:
-        """Save the screen as SVG, where exports go."""
         await save(self._app, "screen", self._app.export_screenshot(), form="svg")

@@ -92,7 +92,6 @@ class Bridge:
 
     @property
     def live(self) -> bool:
-        """Whether a loop runs, here or in the process the screen is attached to."""
         return self.running or self.view.elsewhere is not None
 
     @property
@@ -101,7 +100,6 @@ class Bridge:
         return self._own_run or self.live
 
     def ended_message(self) -> str:
-        """Return a sentence if the loop has ended, or an empty string while one runs."""
         return "" if self.live and self.finished is None else "The loop has already ended."
 
     @property
@@ -112,11 +110,9 @@ class Bridge:
         return self.finished.exit_code if self.finished and self._own_run else ExitCode.COMPLETE
 
     def sink(self, event: Event) -> None:
-        """Queue an event; the next flush shows it."""
         self._take(event, may_repeat=False)
 
     def _sink_watched(self, event: Event) -> None:
-        """Queue an event of the watcher, which after a run repeats what is known."""
         self._take(event, may_repeat=True)
 
     def _take(self, event: Event, *, may_repeat: bool) -> None:
@@ -147,7 +143,6 @@ class Bridge:
         return self.finished if self._own_run else None
 
     def _track_run(self, event: Event) -> None:
-        """Track the start or end of a run, a run of another process, or a plan to approve."""
         if isinstance(event, ApprovalRequested):
             self.feedback = None if self.feedback is None else ""
             return
@@ -182,7 +177,6 @@ class Bridge:
             self.running = False
 
     async def _run_launch(self, request: str, *, replans: bool) -> LoopFinished:
-        """Run the launch that fits the request to its end."""
         launch = self._launch
         self.feedback, self.whole = request if replans else None, False
         if replans and launch.run_replan is not None:
@@ -204,7 +198,6 @@ class Bridge:
             self._watch_failed(f"{what} {details} Restart the screen to see new changes.")
 
     async def _write_crash_report(self, error: Exception) -> str:
-        """Write a crash report, and return a sentence with its path."""
         path = await asyncio.to_thread(write_report, error, self._launch.root)
         return f"The details are in {path}."
 
@@ -215,14 +208,12 @@ class Bridge:
 
 
 def _is_known_change(event: Event, before: LoopView) -> bool:
-    """Return whether a change on disk is one that the screen made itself and has shown already."""
     if not isinstance(event, TaskChanged) or event.reason != CHANGED_ON_DISK:
         return False
     return before.tasks.get(event.task.id) == event.task
 
 
 def _repeats(event: Event, before: LoopView, after: LoopView) -> bool:
-    """Return whether an event repeats what is known, which the reducer has already found out."""
     if isinstance(event, PlanLoaded):
         return bool(before.tasks) and after.tasks is before.tasks
     return isinstance(event, InjectionQueued) and after.injections is before.injections

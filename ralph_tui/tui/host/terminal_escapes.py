@@ -35,5 +35,4 @@ def _through_tmux(escape: str) -> str:
 
 
 def window_title(title: str) -> str:
-    """Return the escape that sets the title of the terminal's window."""
     return f"\x1b]0;{title}\x07"

@@ -49,7 +49,6 @@ Clock = Callable[[], datetime]
 
 
 def utc_now() -> datetime:
-    """Return the time of the wall clock; tests pass their own."""
     return datetime.now(UTC)
 
 
@@ -58,11 +57,9 @@ class TaskPicker(DOMNode):
 
     @property
     def selected(self) -> Task | None:
-        """The task under the cursor."""
         raise NotImplementedError
 
     def choose(self, task: Task) -> None:
-        """Put the cursor on a task."""
         raise NotImplementedError
 
 
@@ -125,7 +122,6 @@ class Host(App[int]):
 
     @property
     def root(self) -> Path:
-        """The project's folder."""
         return self.launch.root
 
     def keys_of(self, command: Command) -> tuple[str, ...]:
@@ -150,7 +146,6 @@ class Host(App[int]):
         self.show_message(self.keys.said(copied_message(text, first=first)))
 
     def mouse_selection(self) -> str:
-        """Return the text selected with the mouse, which takes precedence over what is under the cursor."""
         return self.screen.get_selected_text() or ""
 
     def command_context(self) -> CommandContext:
@@ -171,7 +166,6 @@ class Host(App[int]):
         )
 
     def action_invoke(self, name: str) -> None:
-        """Run the command of a key or a link."""
         self.invoke(name)
 
     # Messages to the person.
@@ -185,12 +179,10 @@ class Host(App[int]):
             self.notify(shown, markup=False)
 
     def report_problem(self, text: str) -> None:
-        """Show an error as a toast, and add it to the stream, where it can be read later."""
         self.show_message(text, error=True)
         self.bridge.sink(Notice(level="error", text=text))
 
     async def failed(self, error: Exception) -> None:
-        """Report a bug in one sentence, and write its details to a crash report."""
         path = await asyncio.to_thread(write_report, error, self.launch.root)
         self.report_problem(f"Unexpected error: {error_line(error)}. The details are in {path}.")
 
@@ -204,5 +196,4 @@ class Host(App[int]):
 
 
 def error_line(error: Exception) -> str:
-    """Return an unexpected error as one line."""
     return f"{type(error).__name__}: {one_line(str(error), 300)}"

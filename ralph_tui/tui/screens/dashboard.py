@@ -167,12 +167,10 @@ class Dashboard(Screen[None], TaskPicker):
         self.set_timer(SLOW_SECONDS, self.show_slow)
 
     def on_resize(self) -> None:
-        """Share the width again."""
         self._share_width()
         self.call_after_refresh(self.show_preview)
 
     def _share_width(self) -> None:
-        """Give the board the width of its longest title, within bounds, and the stream the rest."""
         width = self.size.width
         wanted = wanted_cells(self.board.tasks.values(), width)
         board, _, side = share_width(width, wanted)
@@ -182,7 +180,6 @@ class Dashboard(Screen[None], TaskPicker):
             self.query_one("#body").styles.grid_columns = columns
 
     def show_slow(self) -> None:
-        """Show that the project is still being read."""
         self.header.slow = True
 
     def show(self, view: LoopView) -> None:
@@ -201,7 +198,6 @@ class Dashboard(Screen[None], TaskPicker):
         self.show_preview()
 
     def _show_figures(self, view: LoopView) -> None:
-        """Pass the widgets the tasks, costs and counters."""
         if self.board.tasks is not view.tasks or self.gauge.past is not view.iterations:
             self.cost.left = self.strip.left = remaining_forecast(view)
         if self.board.tasks is not view.tasks:
@@ -252,15 +248,12 @@ class Dashboard(Screen[None], TaskPicker):
         return is_new
 
     def activity(self) -> list[Entry]:
-        """Return the filtered activity; empty while past events are still being read."""
         return [] if self.app.view.sight is LoadState.PAST else self.stream.shown()
 
     def show_elapsed(self, seconds: float) -> None:
-        """Set the elapsed time in the header."""
         self.header.elapsed = seconds
 
     def refresh_keys(self) -> None:
-        """Show which commands can be used now."""
         now: CommandContext = self.app.command_context()
         self.footer.command_context = now
 
@@ -279,7 +272,6 @@ class Dashboard(Screen[None], TaskPicker):
         self.preview.preview = preview_of(chosen, self.app.view, glyphs) if chosen else None
 
     def on_row_list_moved(self) -> None:
-        """Preview the item under the cursor."""
         self.show_preview()
 
     # The selection.
@@ -293,7 +285,6 @@ class Dashboard(Screen[None], TaskPicker):
         return chosen or self.app.view.current_task
 
     def choose(self, task: Task) -> None:
-        """Put the board's cursor on a task, if the board has the focus."""
         if self.board.has_focus and self.board.row_of(task.id) is not None:
             self.board.move_cursor(task.id)
 
@@ -304,11 +295,9 @@ class Dashboard(Screen[None], TaskPicker):
         return self.board.selected if self.board.has_focus else self.stream.selected
 
     def on_row_list_opened(self) -> None:
-        """Treat a double click as Enter."""
         self.app.action_invoke("detail")
 
     def on_breaker_panel_opened(self) -> None:
-        """Treat a double click on the breaker panel as Enter."""
         self.app.action_invoke("detail")
 
     # Searching.
@@ -326,7 +315,6 @@ class Dashboard(Screen[None], TaskPicker):
         self._search_line.enter()
 
     def on_search_line_staged(self, message: "SearchLine.Staged") -> None:
-        """Show the search's keys in the footer."""
         self.footer.stage = message.stage
 
     def on_search_line_changed(self, message: "SearchLine.Changed") -> None:
@@ -337,7 +325,6 @@ class Dashboard(Screen[None], TaskPicker):
             pane.focus()
 
     def on_search_line_kept(self) -> None:
-        """Focus the searched pane."""
         (self._searched or self.stream).focus()
 
     def on_searched_found(self, message: Searchable.Found) -> None:
@@ -367,7 +354,6 @@ class Dashboard(Screen[None], TaskPicker):
             self._focus_pane(wanted)
 
     def go_to(self, name: str) -> None:
-        """Show and focus the pane that the person chose."""
         self._chosen = True
         self._focus_pane(name)
 
@@ -376,7 +362,6 @@ class Dashboard(Screen[None], TaskPicker):
         self.pane_widget(name).focus()
 
     def step_pane(self, step: int) -> None:
-        """Go to the next or previous pane."""
         self.go_to(PANES[(PANES.index(self.pane) + step) % len(PANES)])
 
     def zoom(self) -> bool:
@@ -394,7 +379,6 @@ class Dashboard(Screen[None], TaskPicker):
             self.set_class(name == pane, f"-pane-{name}")
 
     def on_link_line_followed(self, message: LinkLine.Followed) -> None:
-        """Run the command of a clicked tab or footer key."""
         self.app.action_invoke(message.name)
 
     def on_descendant_focus(self) -> None:

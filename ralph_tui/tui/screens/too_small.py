@@ -14,7 +14,6 @@ MIN_HEIGHT = 16
 
 
 def is_too_small(width: int, height: int) -> bool:
-    """Return whether the dashboard cannot be read at this size."""
     return width < MIN_WIDTH or height < MIN_HEIGHT
 
 
@@ -24,15 +23,12 @@ class TooSmall(Screen[None]):
     app = getters.app(Host)
 
     def compose(self) -> ComposeResult:
-        """Yield the text."""
         yield Static(id="too-small")
 
     def on_mount(self) -> None:
-        """Follow the view."""
         self.watch(self.app, "view", self.show, init=True)
 
     def on_resize(self) -> None:
-        """Show the present size."""
         self.show()
 
     def show(self) -> None:

@@ -52,7 +52,6 @@ class OneReader(LinuxDriver):
                 self._take(self._parser.tick())
 
     def _read(self) -> bytes:
-        """Return the input so far; empty if the terminal has closed."""
         try:
             return os.read(self.fileno, 4096)
         except OSError:

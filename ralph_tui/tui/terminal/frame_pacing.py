@@ -51,7 +51,6 @@ class FramePacer:
     _took: float = 0.0
 
     def press(self, now: float) -> None:
-        """Record that a key was pressed."""
         self.pressed_at = now
 
     def may_draw(self, now: float) -> bool:
@@ -64,5 +63,4 @@ class FramePacer:
         return rested >= rest and not (is_answering and rested < LATEST_SECONDS)
 
     def draw(self, now: float, took: float) -> None:
-        """Record a drawing and how long it took."""
         self._drawn_at, self._took = now, took

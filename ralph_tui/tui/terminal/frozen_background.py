@@ -27,7 +27,6 @@ class FrozenVisual(Visual):
     """Shows another visual, drawn once per size."""
 
     def __init__(self, moving: Visual) -> None:
-        """Draw nothing yet."""
         self._moving = moving
         self._drawn: dict[tuple[int, int | None], list[Strip]] = {}
 
@@ -41,11 +40,9 @@ class FrozenVisual(Visual):
         return self._drawn[width, height]
 
     def get_optimal_width(self, rules: RulesMap, container_width: int) -> int:
-        """Return the width of the other visual."""
         return self._moving.get_optimal_width(rules, container_width)
 
     def get_height(self, rules: RulesMap, width: int) -> int:
-        """Return the height of the other visual."""
         return self._moving.get_height(rules, width)
 
 
@@ -57,7 +54,6 @@ class FrozenBackground(ModalScreen[Answer]):
     _frozen: FrozenVisual | None = None
 
     def on_mount(self) -> None:
-        """Drop the references to closed screens."""
         forget_closed(self.app)
 
     def render(self) -> FrozenVisual:  # type: ignore[override]  # Textual declares a narrower type for screens than for widgets
@@ -84,6 +80,5 @@ class FrozenBackground(ModalScreen[Answer]):
         self._frozen = None
 
     def notify_style_update(self) -> None:
-        """Draw again in other colors."""
         self._frozen = None
         super().notify_style_update()

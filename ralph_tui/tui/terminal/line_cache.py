@@ -33,7 +33,6 @@ class PlainBars(ScrollBarRender):
 
 
 def draw_scroll_bars(*, unicode: bool) -> None:
-    """Choose how every scrollbar of this process is drawn."""
     ScrollBar.renderer = ScrollBarRender if unicode else PlainBars
 
 
@@ -102,7 +101,6 @@ class CachedScrollView(ScrollView):
         raise NotImplementedError
 
     def render_line(self, y: int) -> Strip:
-        """Return a line with the offset of each character, which selecting with the mouse needs."""
         (line,) = self.content_lines(range(y, y + 1))
         return line.apply_offsets(0, y + self.scroll_offset.y)
 
@@ -142,7 +140,6 @@ class CachedScrollView(ScrollView):
         )
 
     def _border_row(self, y: int) -> Strip:
-        """Return a row of the border; a changed title is a new object."""
         size, titles = self.outer_size, (self._border_title, self._border_subtitle)
         known = self._border_rows.get(y)
         if known is not None and known[0] == size and all(map(is_, known[1], titles)):
@@ -152,7 +149,6 @@ class CachedScrollView(ScrollView):
         return strip
 
     def _with_border(self, content: Strip) -> Strip:
-        """Return a line of the content with its borders."""
         known = self._bordered.get(id(content))
         if known is not None:
             return known[1]

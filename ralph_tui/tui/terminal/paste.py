@@ -57,7 +57,6 @@ class PasteFilter:
 
 
 def text_of(pasted: str) -> str:
-    """Return pasted text without colors and control characters."""
     return without_controls(pasted.replace(_ESCAPE_PLACEHOLDER, _ESCAPE))
 
 

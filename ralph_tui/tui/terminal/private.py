@@ -17,7 +17,6 @@ from textual.dom import DOMNode
 
 
 def keys_bound(node: DOMNode) -> frozenset[str]:
-    """Return the keys that a screen has bound itself."""
     return frozenset(node._bindings.key_to_bindings)  # noqa: SLF001
 
 
@@ -56,6 +55,5 @@ def end_at_bug(app: App[Any], report: Callable[[Exception], int]) -> None:
 
 
 def write_escape(app: App[Any], escape: str) -> None:
-    """Write an escape to the terminal, between two drawings."""
     if app._driver is not None:  # noqa: SLF001
         app._driver.write(escape)  # noqa: SLF001

@@ -69,7 +69,6 @@ class Splash:
         self._drawn = True
 
     def show_tasks(self, name: str, tasks: "Sequence[Task]") -> None:
-        """Redraw the frames with the plan's tasks in the board."""
         if self._drawn and 0 < len(tasks) <= MAX_TASKS:
             self.draw(frames(name, *shutil.get_terminal_size(), choose(), tasks))
 
@@ -161,7 +160,6 @@ def frames(name: str, width: int, height: int, glyphs: Glyphs, tasks: "Sequence[
 
 
 def _panes(width: int, wanted: int) -> list[tuple[str, int]]:
-    """Return the title and the width of each pane; on a narrow screen, of the one that it opens with."""
     if width < WIDE:
         return [("tasks", width)]
     board, activity, side = share_width(width, wanted)

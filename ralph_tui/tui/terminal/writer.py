@@ -54,11 +54,9 @@ class TerminalWriter(io.TextIOBase):
         threading.Thread(target=self._run, name="terminal", daemon=True).start()
 
     def fileno(self) -> int:
-        """Return the terminal's descriptor."""
         return self._descriptor
 
     def isatty(self) -> bool:
-        """Return whether the descriptor is a terminal."""
         return os.isatty(self._descriptor)
 
     def write(self, text: str) -> int:
@@ -117,7 +115,6 @@ class TerminalWriter(io.TextIOBase):
             return data or None
 
     def _write_all(self, data: bytes) -> bool:
-        """Write all data; return False if the terminal has closed."""
         view = memoryview(data)
         while view:
             try:

@@ -43,7 +43,6 @@ class Board(SearchableRows):
         """The task that the person is moving to another group."""
 
     def on_mount(self) -> None:
-        """Name the pane."""
         self.border_title = "tasks"
 
     def row_count(self) -> int:
@@ -168,7 +167,6 @@ class Board(SearchableRows):
         return over or (key == self._moving and now != was)
 
     def _next_selection(self, y: int) -> Key | None:
-        """Return the task that gets the cursor: the next or previous one, preferably of the same group."""
         around = (self._next_key(y, 1), self._next_key(y, -1))
         keys = [key for key in around if key is not None]
         group = self._items[y].group
@@ -177,7 +175,6 @@ class Board(SearchableRows):
         return next(same, next(iter(keys), None))
 
     def _at(self, y: int) -> Key | None:
-        """Return the item at this row, or the nearest one."""
         y = min(y, self.row_count() - 1)
         found = (self.row_at(y)[0] if y >= 0 else None, self._next_key(y, 1), self._next_key(y, -1))
         return next((key for key in found if key is not None), None)
@@ -207,12 +204,10 @@ class Board(SearchableRows):
 
     @property
     def folded_group(self) -> Group | None:
-        """The group whose folded heading is under the cursor."""
         return self.cursor.group if isinstance(self.cursor, _Heading) else None
 
     @property
     def selected(self) -> Task | None:
-        """The task under the cursor."""
         return self.tasks.get(self.cursor) if isinstance(self.cursor, str) else None
 
 

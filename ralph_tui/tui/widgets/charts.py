@@ -151,7 +151,6 @@ def _closest(measure: Measure, top: float, most: int) -> Marks:
 
 
 def _level(value: float, scale: float) -> int:
-    """Return the row in which the bar of a value above zero ends, counted from the baseline."""
     return math.ceil(round(value * scale, 9)) - 1
 
 
@@ -178,7 +177,6 @@ def merged(plot: Plot, most: int) -> Sequence[Bar]:
 def _raise_bar(
     grid: list[list[Span]], bar: Bar, left: int, width: int, scale: float, glyphs: Glyphs
 ) -> None:
-    """Fill the cells of a bar from the baseline up; none for zero, and at least a trace for more."""
     tone = bar.look.tone if bar.look else Tone.INFO
     signs = glyphs.levels if glyphs.unicode else _ASCII_LEVELS
     steps = math.ceil(round(bar.value * scale * len(signs), 9))
@@ -201,7 +199,6 @@ def _write_value(
     scale: float,
     written: Callable[[float], str],
 ) -> None:
-    """Write the figure above its bar, if there is room."""
     text = written(bar.value) + (f" of {bar.whole:.0f}" if bar.whole else "")
     level = math.ceil(round(max(bar.value, bar.whole) * scale, 9))
     if len(text) < slot:
@@ -210,7 +207,6 @@ def _write_value(
 
 
 def _draw_threshold(grid: list[list[Span]], level: int, name: str) -> None:
-    """Draw a line behind the bars, with its name at the right end, on a neighboring row if bars are in the way."""
     row = grid[level]
     row[:] = [Span("┄", Tone.ACCENT) if cell.text == " " else cell for cell in row]
     text = f" {name}"
@@ -223,7 +219,6 @@ def _draw_threshold(grid: list[list[Span]], level: int, name: str) -> None:
 
 
 def _joined(cells: Sequence[Span]) -> Iterator[Span]:
-    """Yield cells of one tone as one span."""
     start = 0
     for at in range(1, len(cells) + 1):
         if at == len(cells) or cells[at].tone is not cells[start].tone:
@@ -232,7 +227,6 @@ def _joined(cells: Sequence[Span]) -> Iterator[Span]:
 
 
 def _baseline(bars: Sequence[Bar], slot: int, across: int, glyphs: Glyphs) -> Line:
-    """Return the axis with the outcome of each iteration as a glyph, for readers who do not see colors."""
     cells = [Span("─", Tone.FAINT)] * across
     for at, bar in enumerate(bars):
         if bar.look is not None:
@@ -242,7 +236,6 @@ def _baseline(bars: Sequence[Bar], slot: int, across: int, glyphs: Glyphs) -> Li
 
 
 def _numbers(plot: Plot, bars: Sequence[Bar], slot: int, across: int) -> str:
-    """Return the line of round iteration numbers below their bars, with the unit if there is room."""
     widest = max(len(str(bar.number)) for bar in bars)
     every = next(int(step) for step in _steps(1) if step * slot > widest)
     alone = len(bars) == len(plot.bars)
@@ -260,7 +253,6 @@ def _numbers(plot: Plot, bars: Sequence[Bar], slot: int, across: int) -> str:
 
 
 def _steps(power: float) -> Iterator[float]:
-    """Yield round steps from a power of ten upward: 1, 2, 5, 10, 20 and so on."""
     return (power * 10**n * factor for n in count() for factor in (1, 2, 5))
 
 
@@ -291,13 +283,11 @@ _UNITS = {
 
 
 def _unit(measure: Measure, top: float) -> tuple[float, str]:
-    """Return the unit of the axis and its symbol."""
     units = _UNITS.get(measure, ((1, ""),))
     return next((unit for unit in units if top >= 2 * unit[0]), units[-1])
 
 
 def _places(step: float, measure: Measure) -> int:
-    """Return the decimals that distinguish two ticks; money has none or at least two."""
     places = max(0, -math.floor(math.log10(step) + 1e-9))
     return max(2, places) if places and measure is Measure.MONEY else places
 
@@ -318,7 +308,6 @@ class Chart(StyledWidget):
         self._note = ""
 
     def on_mount(self) -> None:
-        """Show the title in the border."""
         self.border_title = self._title
         self._update_caption()
 
@@ -344,11 +333,9 @@ class Chart(StyledWidget):
         self.refresh()
 
     def on_resize(self) -> None:
-        """Update how many iterations each bar shows at the new width."""
         self._update_caption()
 
     def _update_caption(self) -> None:
-        """Show in the lower border what the plot cannot show."""
         plot, texts = self._plot, [self._unit]
         if plot.threshold and plot.bars and drawn_threshold(plot) is None:
             texts.append(f"{plot.threshold.name}: far above")
@@ -465,7 +452,6 @@ def _limit(most: float) -> Threshold | None:
 
 
 def _legend(glyphs: Glyphs) -> Line:
-    """Return the legend: the glyphs below the bars, and the two parts of the burn-down."""
     signs = [
         Span(f"{getattr(glyphs, look.glyph)} {look.word}   ", look.tone)
         for look in (DONE, REJECTED, STOPPED)

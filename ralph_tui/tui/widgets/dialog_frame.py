@@ -63,5 +63,4 @@ class DialogFrame(Vertical):
 
     @property
     def layout(self) -> Layout:
-        """Return the layout that shrinks scrolling children."""
         return self._fitted

@@ -53,12 +53,10 @@ class DiffView(WrappedText):
         """Rows that continue the line above, each with the length of the row above."""
 
     def watch_split(self) -> None:
-        """Lay the lines out again."""
         self.rewrap()
 
     @property
     def rows(self) -> int:
-        """The least number of rows."""
         return len((self._diff.rows if self.split else self._diff.sides)[self._rows])
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
@@ -66,7 +64,6 @@ class DiffView(WrappedText):
         return super().get_content_height(container, viewport, width) if self.rows else 0
 
     def lines_at(self, width: int) -> Iterable[Line]:
-        """Return all rows, each at most `width` cells wide."""
         self._continued.clear()
         return self._beside(width) if self.split else self._below(width)
 

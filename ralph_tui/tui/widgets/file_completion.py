@@ -83,16 +83,13 @@ class FileCompletion(Widget):
 
     @property
     def is_open(self) -> bool:
-        """Whether the list offers any file."""
         return bool(self.offered)
 
     def watch_offered(self, before: tuple[str, ...], now: tuple[str, ...]) -> None:
-        """Tell the dialog that the keys have changed."""
         if bool(before) != bool(now):
             self.post_message(self.Turned())
 
     def footer_text(self, keys: str, offers: str) -> str:
-        """Return the keys of the open list, or else the dialog's keys followed by what the box offers."""
         return OPEN if self.is_open else f"{keys}{', ' if '; ' in keys else '; '}{offers}"
 
     async def follow(self, before: str, cursor: Offset) -> None:
@@ -133,7 +130,6 @@ class FileCompletion(Widget):
         return chosen
 
     def render(self) -> Content:
-        """Return a line per file; the selected one is marked."""
         return Content("\n").join(self._row(number) for number in range(len(self.offered)))
 
     def _row(self, number: int) -> Content:
@@ -164,16 +160,13 @@ class WritingBox(TextArea):
         self._recall = Recall(kind)
 
     def on_mount(self) -> None:
-        """Mount the list above everything else."""
         self.screen.mount(self.completion)
 
     def footer_text(self, keys: str) -> str:
-        """Return the footer text of a dialog with these keys while the box has the focus."""
         return self.completion.footer_text(keys, self._recall.hint(self.text))
 
     @property
     def before(self) -> str:
-        """The text of the cursor's line up to the cursor."""
         row, column = self.cursor_location
         return self.document.get_line(row)[:column]
 
@@ -215,11 +208,9 @@ class WritingBox(TextArea):
         self.move_cursor(end if at_end or self.navigator.is_first_wrapped_line(end) else (0, 0))
 
     async def on_text_area_changed(self) -> None:
-        """Update the list for the typed name."""
         await self.completion.follow(self.before, self.cursor_screen_offset)
 
     def on_blur(self) -> None:
-        """Close the list."""
         self.completion.offered, self.completion.display = (), False
 
 
@@ -239,16 +230,13 @@ class WritingLine(Input):
         self._recall = Recall(kind)
 
     def on_mount(self) -> None:
-        """Mount the list above everything else."""
         self.screen.mount(self.completion)
 
     def footer_text(self, keys: str) -> str:
-        """Return the footer text of a dialog with these keys while the box has the focus."""
         return self.completion.footer_text(keys, self._recall.hint(self.value))
 
     @property
     def before(self) -> str:
-        """The text up to the cursor."""
         return self.value[: self.cursor_position]
 
     def check_consume_key(self, key: str, character: str | None) -> bool:
@@ -278,9 +266,7 @@ class WritingLine(Input):
             self.replace(f"{chosen} ", start, self.cursor_position)
 
     async def on_input_changed(self) -> None:
-        """Update the list for the typed name."""
         await self.completion.follow(self.before, self.cursor_screen_offset)
 
     def on_blur(self) -> None:
-        """Close the list."""
         self.completion.offered, self.completion.display = (), False

@@ -94,7 +94,6 @@ class DashboardFooter(FooterLine):
     command_context: reactive[CommandContext | None] = reactive(None)
 
     def links(self, width: int) -> Sequence[Link]:
-        """Return the links; none before the project is known."""
         return super().links(width) if self.command_context is not None else []
 
     def commands(self) -> Iterable[Link]:
@@ -110,7 +109,6 @@ class DashboardFooter(FooterLine):
 
 
 def _offered(now: CommandContext) -> list[Command]:
-    """Return commands by rank; if there is nothing to run, the commands that are useful then."""
     if is_done(now) or is_empty(now):
         return [BY_NAME[name] for name in (WHEN_DONE if is_done(now) else WHEN_EMPTY)]
     return sorted((c for c in COMMANDS if c.footer), key=lambda c: c.rank)
@@ -145,17 +143,14 @@ class DialogFooter(StyledWidget):
     """The keys, such as `y approve, n reject, esc later`; the most important first."""
 
     def get_content_width(self, container: Size, viewport: Size) -> int:
-        """Return the width of the line."""
         del viewport
         return container.width
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """Return as many lines as the keys need."""
         del container, viewport
         return len(foot_lines(self.keys, width))
 
     def render(self) -> Content:
-        """Return all lines."""
         lines = foot_lines(self.keys, self.content_size.width)
         return Content("\n").join([self._line(line) for line in lines])
 

@@ -60,7 +60,6 @@ class Header(StyledWidget):
     _spinner: Timer | None = None
 
     def on_mount(self) -> None:
-        """Pause the spinner until the loop runs."""
         if self.app.animation_level != "none":
             self._spinner = self.set_interval(SPINNER_SECONDS, self._next_frame, pause=True)
 
@@ -135,7 +134,6 @@ class PageHead(LinkLine):
         return [("close", back), *((name, self._line(name, form)) for name in self._pages())]
 
     def _pages(self) -> Sequence[str]:
-        """Return the pages, without features in a project that has none."""
         return [n for n in PAGES if n != "features" or self.view.features or self.active == n]
 
     def _line(self, name: str, form: HeaderForm) -> Line:

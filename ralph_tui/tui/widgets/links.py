@@ -21,12 +21,10 @@ class LinkLine(StyledWidget):
         """Posted when a link was clicked or jumped to."""
 
         def __init__(self, name: str) -> None:
-            """Create the message for a command."""
             super().__init__()
             self.name = name
 
     def links(self, width: int) -> Sequence[tuple[str, Line]]:
-        """Return command names and their texts, as many as fit."""
         raise NotImplementedError
 
     def on_resize(self) -> None:
@@ -41,12 +39,10 @@ class LinkLine(StyledWidget):
         return self.content([spans])
 
     def on_click(self, event: events.Click) -> None:
-        """Follow the link under the pointer."""
         if name := self.link_at(event):
             self.follow(name)
 
     def follow(self, name: str) -> None:
-        """Post that a link was followed."""
         self.post_message(self.Followed(name))
 
     def places(self) -> list[tuple[int, str]]:

@@ -59,7 +59,6 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
 
         @property
         def control(self) -> "RowList":
-            """Return the list."""
             return self.view
 
     class Opened(Clicked):
@@ -79,11 +78,9 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
     # What a subclass must define.
 
     def row_count(self) -> int:
-        """Return the number of rows."""
         raise NotImplementedError
 
     def row_at(self, y: int) -> Row:
-        """Return the item and the line of a row."""
         raise NotImplementedError
 
     def row_of(self, key: Key) -> int | None:
@@ -91,7 +88,6 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
         raise NotImplementedError
 
     def row_line(self, y: int, width: int) -> Line:
-        """Return the text of a row."""
         raise NotImplementedError
 
     def visible_keys(self) -> list[tuple[int, Key]]:
@@ -108,7 +104,6 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
 
     @property
     def shows_cursor(self) -> bool:
-        """Whether the cursor is drawn, which is while the list has the focus."""
         return self.has_focus
 
     @property
@@ -134,12 +129,10 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
         self.scroll_y = self.validate_scroll_y(self.scroll_y)
 
     def redraw_rows(self) -> None:
-        """Redraw every row."""
         self._strips.clear()
         self.refresh()
 
     def redraw_row(self, row: Row) -> None:
-        """Redraw this row when it is next visible."""
         self._strips.discard(row)
 
     def notify_style_update(self) -> None:
@@ -193,7 +186,6 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
         return Strip(to_segments(line, partial(self._cell_style, background))).crop(0, width)
 
     def _cell_style(self, background: Color | None, tone: Tone, ground: Tone | None) -> Style:
-        """Return the style of a tone on the list's own background, or on another."""
         known = self._styles_of_tones.get((tone, background, ground))
         if known is None:
             known = self._base + self.tone_style(tone, background, ground)
@@ -234,7 +226,6 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
         return selection.extract("\n".join(flat(plain(row)) for row in rows)), "\n"
 
     def selection_updated(self, selection: Selection | None) -> None:
-        """Redraw the selection."""
         del selection  # each line reads the selection when it is drawn
         self.refresh()
 
@@ -321,20 +312,16 @@ class SearchableRows(RowList, Searchable):
     """A list whose items can be searched."""
 
     def keys_matching(self, words: str) -> Sequence[Key]:
-        """Return the items that contain the words, from top to bottom."""
         raise NotImplementedError
 
     def find(self, words: str) -> Sequence[Key]:
-        """Return the items that contain the words; none for no words."""
         return self.keys_matching(words) if words else ()
 
     def go_to(self, place: Hashable) -> None:
-        """Put the cursor on a match."""
         self.move_cursor(place)
 
     @property
     def shows_cursor(self) -> bool:
-        """Whether the cursor is drawn, which is also during a search."""
         return self.has_focus or bool(self.words)
 
     def next_place(self, places: Sequence[Key], step: int) -> int:

@@ -26,12 +26,10 @@ class ScrollText(VerticalScroll, Searchable):
     """Shows texts; a match is shown as a mouse selection, which every text widget can draw."""
 
     def lines_of(self, text: Widget) -> list[str]:
-        """Return the lines of a text before they wrap."""
         shown = text.render()
         return shown.plain.split("\n") if isinstance(shown, Content) else []
 
     def find(self, words: str) -> Sequence[TextPlace]:
-        """Return every match, regardless of case."""
         return list(self._places(re.compile(re.escape(words), re.IGNORECASE))) if words else ()
 
     def _places(self, words: re.Pattern[str]) -> Iterator[TextPlace]:
@@ -51,7 +49,6 @@ class ScrollText(VerticalScroll, Searchable):
             self.scroll_to(y=y, animate=False, force=True, immediate=True)
 
     def _row(self, place: TextPlace) -> int:
-        """Return the row of a match, counted over all texts."""
         text = place.text
         before = self.lines_of(text)[: place.line]
         before.append(self.lines_of(text)[place.line][: place.start])

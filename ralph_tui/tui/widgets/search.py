@@ -42,11 +42,9 @@ class Searchable(Widget, can_focus=True):
     # What a subclass must define.
 
     def find(self, words: str) -> Sequence[Hashable]:
-        """Return the matches from top to bottom; none for no words."""
         raise NotImplementedError
 
     def go_to(self, place: Hashable) -> None:
-        """Scroll to a match and mark it."""
         raise NotImplementedError
 
     def next_place(self, places: Sequence[Hashable], step: int) -> int:
@@ -66,7 +64,6 @@ class Searchable(Widget, can_focus=True):
         return super().check_action(action, parameters)
 
     def search(self, words: str) -> None:
-        """Search for other words, starting at the current match."""
         self.words = words
         self._go(0)
 
@@ -76,11 +73,9 @@ class Searchable(Widget, can_focus=True):
             self._post_found(self.find(self.words))
 
     def action_match(self, step: int) -> None:
-        """Go to the next or previous match, wrapping around."""
         self._go(step)
 
     def action_forget_words(self) -> None:
-        """End the search."""
         self.search("")
 
     def _go(self, step: int) -> None:
@@ -111,7 +106,6 @@ class SearchLine(Horizontal):
         """Posted when the words change; empty when the search is over."""
 
         def __init__(self, words: str) -> None:
-            """Create the message for these words."""
             super().__init__()
             self.words = words
 
@@ -119,7 +113,6 @@ class SearchLine(Horizontal):
         """Posted when the stage of the search changes."""
 
         def __init__(self, stage: Stage) -> None:
-            """Create the message for a stage."""
             super().__init__()
             self.stage = stage
 
@@ -132,16 +125,13 @@ class SearchLine(Horizontal):
         yield Static("", markup=False, id="found")
 
     def on_mount(self) -> None:
-        """Hide the line."""
         self.display = False
 
     @property
     def words(self) -> str:
-        """The words of the search."""
         return self.query_one(Input).value if self.display else ""
 
     def enter(self) -> None:
-        """Show the line and focus it."""
         self.display = True
         self.query_one(Input).focus()
 
@@ -154,19 +144,15 @@ class SearchLine(Horizontal):
         self.screen.focus_next()
 
     def on_descendant_focus(self) -> None:
-        """Announce that the person types."""
         self.post_message(self.Staged("typing"))
 
     def on_descendant_blur(self) -> None:
-        """Announce that letters are commands again."""
         self.post_message(self.Staged("found" if self.words else ""))
 
     def action_leave(self) -> None:
-        """End the search on Escape."""
         self.leave()
 
     def show_message(self, text: str) -> None:
-        """Show the result of the search."""
         self.query_one("#found", Static).update(text)
 
     def on_input_changed(self, event: Input.Changed) -> None:

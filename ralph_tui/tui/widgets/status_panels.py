@@ -58,7 +58,6 @@ class Panel(StyledWidget):
     """Whether the project was read; until then, the panel is empty."""
 
     def on_mount(self) -> None:
-        """Name the panel."""
         self.border_title = self.TITLE
         self.update_caption()
 
@@ -72,7 +71,6 @@ class Panel(StyledWidget):
         return len(self.shown(max(MIN_CELLS, width)))
 
     def render(self) -> Content:
-        """Return the lines at the present width."""
         return self.content(self.shown(max(MIN_CELLS, self.content_size.width or 36)))
 
     def watch_known(self) -> None:
@@ -115,16 +113,13 @@ class BreakerPanel(Panel):
     breaker: reactive[CircuitBreaker] = reactive(CircuitBreaker())
 
     def on_click(self, event: events.Click) -> None:
-        """Treat a double click as Enter, as in the lists."""
         if event.chain == 2:
             self.post_message(self.Opened())
 
     def watch_breaker(self) -> None:
-        """Show the state in the border."""
         self.update_caption()
 
     def update_caption(self) -> None:
-        """Show closed, half-open, open, or that one more failure opens it."""
         self.show_look(breaker_look(self.breaker))
 
     def lines(self, width: int) -> Sequence[Line]:
@@ -151,12 +146,10 @@ class ChangedFilesPanel(Panel):
     files: reactive[tuple[FileChange, ...]] = reactive((), layout=True)
 
     def watch_files(self) -> None:
-        """Show the number in the border."""
         self.set_class(bool(self.files), "-some")
         self.update_caption()
 
     def update_caption(self) -> None:
-        """Show how many were changed."""
         changed = f"{plural(len(self.files), 'file')} changed" if self.files else "none changed"
         self.show_look(Look("note", changed, Tone.MUTED))
 
@@ -193,11 +186,9 @@ class StepsPanel(Panel):
     ended: reactive[tuple[StepFinished, ...]] = reactive((), layout=True)
 
     def watch_running(self) -> None:
-        """Show the running step in the border; hide the panel if there is no step."""
         self._change()
 
     def watch_ended(self) -> None:
-        """Show in the border how steps ended; hide the panel if there is no step."""
         self._change()
 
     def _change(self) -> None:
@@ -205,7 +196,6 @@ class StepsPanel(Panel):
         self.update_caption()
 
     def on_mount(self) -> None:
-        """Hide the panel until there is a step."""
         super().on_mount()
         self._change()
 
@@ -249,11 +239,9 @@ class ContextGauge(Panel):
     past: reactive[tuple[IterationFinished, ...]] = reactive(())
 
     def watch_budget(self) -> None:
-        """Show the zone in the border."""
         self.update_caption()
 
     def update_caption(self) -> None:
-        """Show the name of the zone."""
         self.show_look(ZONE[self.budget.zone])
 
     def lines(self, width: int) -> Sequence[Line]:
@@ -284,19 +272,15 @@ class VerificationPanel(Panel):
     """Whether the claim was for another task than the running one."""
 
     def watch_passed(self) -> None:
-        """Show the verdict in the border."""
         self.update_caption()
 
     def watch_task_id(self) -> None:
-        """Show the claim's task in the border."""
         self.update_caption()
 
     def watch_past(self) -> None:
-        """Show in the border whether the claim was for another task."""
         self.update_caption()
 
     def update_caption(self) -> None:
-        """Show whether the claim is accepted, rejected or being checked, or that there is none yet."""
         self.show_look(gate_look(self.task_id, passed=self.passed, past=self.past))
 
     def lines(self, width: int) -> Sequence[Line]:
@@ -364,15 +348,12 @@ class CostPanel(Panel):
     left: reactive[Forecast | None] = reactive(None)
 
     def watch_costs(self) -> None:
-        """Show in the border how near a limit is."""
         self.update_caption()
 
     def watch_limits(self) -> None:
-        """Show in the border how near a changed limit is."""
         self.update_caption()
 
     def update_caption(self) -> None:
-        """Show whether the costs are within, near or at a limit."""
         self.show_look(cost_look(self.costs, self.limits))
 
     def lines(self, width: int) -> Sequence[Line]:
@@ -455,7 +436,6 @@ class PreviewPanel(Panel):
     preview: reactive[Preview | None] = reactive(None, layout=True)
 
     def watch_preview(self, preview: Preview | None) -> None:
-        """Show the title in the border."""
         del preview
         self._update_title()
 

@@ -25,7 +25,6 @@ class StatusStrip(StyledWidget):
         self.refresh()
 
     def on_click(self) -> None:
-        """Go to the status panels."""
         self.post_message(LinkLine.Followed("status"))
 
     def render(self) -> Content:

@@ -42,18 +42,15 @@ class Stream(SearchableRows):
         """Numbers of the rejected claims whose checks are shown."""
 
     def on_mount(self) -> None:
-        """Name the pane."""
         self.border_title = "activity"
         self._show_follow()
 
     # Rows.
 
     def row_count(self) -> int:
-        """Return the number of rows of entries and of the streamed text."""
         return len(self._rows) + len(self._live)
 
     def row_at(self, y: int) -> Row:
-        """Return a row's entry; streamed text has none."""
         return self._rows[y] if y < len(self._rows) else (None, y - len(self._rows))
 
     def row_of(self, key: Key) -> int | None:
@@ -79,7 +76,6 @@ class Stream(SearchableRows):
     # Rejected claims.
 
     def _fold_sign(self, entry: NoteEntry) -> str:
-        """Return the text that tells how many lines a verdict hides or shows."""
         lines = plural(len(entry.hides), "line")
         return (
             lines if entry.number in self._unfolded else f"{self.app.glyphs.chevron} {lines} hidden"
@@ -167,7 +163,6 @@ class Stream(SearchableRows):
         self.refresh()
 
     def _drop_old(self) -> None:
-        """Drop the rows of entries that left the timeline, without moving the visible ones."""
         surplus = bisect_left(self._rows, (self.timeline.first, 0))
         if surplus:
             del self._rows[:surplus]
@@ -241,7 +236,6 @@ class Stream(SearchableRows):
         return [number for number, entry in entries if entry is not None and holds(entry, words)]
 
     def on_resize(self) -> None:
-        """Wrap again if the width changed, and stay at the end if following."""
         self._lay_out()
         self.call_after_refresh(self._stay_at_end)
 
@@ -252,7 +246,6 @@ class Stream(SearchableRows):
     # Following.
 
     def action_follow(self) -> None:
-        """Toggle auto-scroll."""
         self._follow(on=not self.following)
 
     def _follow(self, *, on: bool) -> None:
@@ -299,12 +292,10 @@ class Stream(SearchableRows):
             self._follow(on=True)
 
     def on_mouse_scroll_up(self) -> None:
-        """Stop following."""
         if self.max_scroll_y > 0:
             self._follow(on=False)
 
     def on_mouse_scroll_down(self) -> None:
-        """Follow again when the wheel reaches the end."""
         self.call_after_refresh(self._follow_at_end)
 
     def _follow_at_end(self) -> None:

@@ -30,7 +30,6 @@ _STEPS = 20
 
 
 def luminance(color: Color) -> float:
-    """Return the relative luminance of a color, 0 to 1."""
     red, green, blue = (_linear(part / 255) for part in color.rgb)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
@@ -40,7 +39,6 @@ def _linear(part: float) -> float:
 
 
 def contrast(one: Color, other: Color) -> float:
-    """Return the contrast ratio of two colors, 1 to 21."""
     dark, light = sorted((luminance(one), luminance(other)))
     return (light + 0.05) / (dark + 0.05)
 
@@ -117,7 +115,6 @@ class StyledWidget(Widget):
         return known
 
     def _style_on(self, background: Color | None, tone: Tone, ground: Tone | None) -> Style:
-        """Return the tone's style, blended with its background and readable on it."""
         styles = self.app.get_component_styles(f"tone--{tone}")
         base = self.background_colors[1]
         behind = background or base
@@ -149,7 +146,6 @@ class WrappedText(StyledWidget):
     _wrapped: tuple[int, Content] | None = None
 
     def lines_at(self, width: int) -> Iterable[Line]:
-        """Return the lines, each at most `width` cells wide."""
         raise NotImplementedError
 
     def rewrap(self) -> None:
@@ -158,7 +154,6 @@ class WrappedText(StyledWidget):
         self.refresh(layout=True)
 
     def notify_style_update(self) -> None:
-        """Redraw in other colors."""
         self._wrapped = None
         super().notify_style_update()
 
@@ -173,7 +168,6 @@ class WrappedText(StyledWidget):
         return self._at(width).get_height(self.styles.get_rules(), width)
 
     def render(self) -> Content:
-        """Return all lines."""
         return self._at(self.content_size.width or DEFAULT_CELLS)
 
 
@@ -187,17 +181,14 @@ class StyledLines(StyledWidget):
         id: str | None = None,  # noqa: A002 - Textual's own name for it
         classes: str | None = None,
     ) -> None:
-        """Show these lines."""
         super().__init__(id=id, classes=classes)
         self._lines = lines
 
     def show_lines(self, lines: Sequence[Line]) -> None:
-        """Show other lines."""
         self._lines = lines
         self.refresh(layout=True)
 
     def render(self) -> Content:
-        """Return the lines; long ones wrap."""
         return self.content(self._lines)
 
 
@@ -210,7 +201,6 @@ def to_segments(line: Line, style_of: Callable[[Tone, Tone | None], RichStyle]) 
 
 
 def _grounded(line: Line) -> Iterator[tuple[str, Tone, Tone | None]]:
-    """Yield each text with its tone and the tone whose background it has."""
     ground: Tone | None = None
     for text, tone in line:
         if tone in GROUNDS:
@@ -226,7 +216,6 @@ def _segment_style(text: str, tone: Tone, style: RichStyle) -> RichStyle:
 
 
 def pressing(label: str) -> dict[str, str]:
-    """Return the style metadata that makes a click on a key's name press the key."""
     return {"@click": f"app.press({key_name(label)!r})"}
 
 

@@ -18,7 +18,6 @@ class PaneTabs(LinkLine):
     active: reactive[str] = reactive("activity")
 
     def links(self, width: int) -> Sequence[tuple[str, Line]]:
-        """Return key and name of each pane, which fit any width that the screen supports."""
         del width
         return [(name, self._line(name)) for name in PANES]
 
@@ -43,7 +42,6 @@ class ViewTabs(LinkLine):
         """Posted when another view was chosen."""
 
         def __init__(self, view: str) -> None:
-            """Create the message for a view."""
             super().__init__()
             self.view = view
 
@@ -54,7 +52,6 @@ class ViewTabs(LinkLine):
         self.set_reactive(ViewTabs.active, self.views[0])
 
     def links(self, width: int) -> Sequence[tuple[str, Line]]:
-        """Return every view's name."""
         del width
         return [(name, self._line(name)) for name in self.views]
 
@@ -65,14 +62,11 @@ class ViewTabs(LinkLine):
         return (Span(f"{mark} ", tone), Span(name, Tone.TITLE if chosen else Tone.MUTED))
 
     def next(self) -> None:
-        """Go to the next view, wrapping around."""
         self.active = self.views[(self.views.index(self.active) + 1) % len(self.views)]
 
     def watch_active(self, view: str) -> None:
-        """Post that another view was chosen."""
         if self.is_attached:
             self.post_message(self.Chosen(view))
 
     def follow(self, name: str) -> None:
-        """Choose a view."""
         self.active = name

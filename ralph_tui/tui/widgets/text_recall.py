@@ -74,11 +74,9 @@ class Recall:
         self._typed = ""
 
     def is_shown(self, text: str) -> bool:
-        """Return whether this text of the box is a recalled one, unchanged."""
         return self._at > 0 and self._texts is not None and self._texts[-self._at] == text
 
     def hint(self, text: str) -> str:
-        """Return the footer's hint for a box with this text."""
         recalls = self._kind and (not text or self.is_shown(text))
         return f"{FILES}, {EARLIER}" if recalls else FILES
 

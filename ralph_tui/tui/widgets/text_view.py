@@ -26,7 +26,6 @@ class TextView(Blocks, Searchable):
 
     @property
     def room(self) -> int:
-        """The width of a line, in cells."""
         return max(1, self.row_width - MARK)
 
     def _lay_out(self) -> None:
@@ -46,7 +45,6 @@ class TextView(Blocks, Searchable):
         self.show_blocks([LineBlock(None, [[Span(text, tone)]])])
 
     def text(self) -> str:
-        """Return everything, unwrapped."""
         return "\n".join(plain(line).rstrip() for block in self._blocks for line in block.lines)
 
     def chosen_text(self) -> str:
@@ -102,7 +100,6 @@ class TextView(Blocks, Searchable):
 
 
 def _spans_rows(rows: Sequence[str], y: int, wanted: str) -> bool:
-    """Return whether the words start in a row and continue in the next, wrapped at a space."""
     if " " not in wanted or y + 1 >= len(rows):
         return False
     end, start = rows[y][1 - len(wanted) :], rows[y + 1][: len(wanted) - 1]
@@ -110,7 +107,6 @@ def _spans_rows(rows: Sequence[str], y: int, wanted: str) -> bool:
 
 
 def _marked(span: Span, words: str) -> list[Span]:
-    """Return the parts of a span, with the words marked."""
     text, folded = span.text, span.text.casefold()
     if len(text) != len(folded):  # a letter folds into two, so positions do not match
         return [span]

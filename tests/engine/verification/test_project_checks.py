@@ -25,11 +25,9 @@ class Written:
     """The files of a project that stands nowhere."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
-        """Hold `texts` by path."""
         self._texts = texts
 
     def read(self, path: str) -> str | None:
-        """A file's text."""
         return self._texts.get(path)
 
     def names(self, directory: str = ".") -> tuple[str, ...]:
@@ -43,12 +41,10 @@ class Written:
 
 
 def found(texts: Mapping[str, str]) -> ProjectChecks:
-    """What is found in these files."""
     return detect_checks(Written(texts))
 
 
 def package(scripts: Mapping[str, str], **more: object) -> str:
-    """A package.json."""
     return json.dumps({"name": "x", "scripts": scripts, **more})
 
 

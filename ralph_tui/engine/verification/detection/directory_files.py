@@ -26,7 +26,6 @@ class DirectoryFiles:
     """The files of a directory on disk, read again each time."""
 
     def __init__(self, root: Path) -> None:
-        """Read files below `root`."""
         self._root = os.fspath(root)
 
     def read(self, path: str) -> str | None:

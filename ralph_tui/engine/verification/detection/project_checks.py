@@ -92,7 +92,6 @@ MOST_SUB_PROJECTS = 20
 
 
 def checks_of(root: Path, settings: Settings) -> ProjectChecks:
-    """Return the checks of the project at `root`, from the settings or else from its files."""
     return _with_settings(detect_checks(DirectoryFiles(root)), settings)
 
 
@@ -183,7 +182,6 @@ class ChecksOfRun:
         )
 
     def _detect(self) -> ProjectChecks:
-        """Return the checks in the settings and the files; unchanged files are not parsed again."""
         if self._cache is not None and self._cache[0].is_current():
             return self._cache[1]
         files = CachedFiles(DirectoryFiles(self._root))
@@ -260,7 +258,6 @@ def _is_for(command: str, manifest: str) -> bool:
 
 
 def _by_target(files: ProjectFiles) -> Iterator[CheckCommand]:
-    """Yield the checks that make or just targets with the usual names run."""
     program, file, targets = _runner(files)
     for kind, usual in _TARGETS.items():
         if target := next((name for name in usual if name in targets), None):
@@ -269,13 +266,11 @@ def _by_target(files: ProjectFiles) -> Iterator[CheckCommand]:
 
 
 def target_named(files: ProjectFiles, usual: Iterable[str]) -> Iterator[str]:
-    """Yield the make or just command of each target with one of these names."""
     program, _, targets = _runner(files)
     yield from (f"{program} {name}" for name in usual if name in targets)
 
 
 def _runner(files: ProjectFiles) -> tuple[str, str, frozenset[str]]:
-    """Return make or just, its file and its targets; empty if the project has neither."""
     names = files.names()
     for file, program in _RUNNER_FILES:
         if file in names:

@@ -84,7 +84,6 @@ def _command(kind: CheckKind, place: ToolPlace, runner: str, line: str) -> Check
 
 
 def _command_line(tool: str, line: str, project: PythonProject) -> str:
-    """Return the command line of a tool; plain `mypy` if its settings name what to check."""
     if tool == "mypy":
         own = table(project.pyproject, "tool", "mypy")
         ini = read_ini(project.files.read("mypy.ini") or project.files.read(".mypy.ini"))
@@ -123,7 +122,6 @@ def _scripts(kind: CheckKind, project: PythonProject) -> Iterator[CheckCommand]:
 def _by_name(
     kind: CheckKind, names: object, run: str, runner: str, file: str, part: str
 ) -> Iterator[CheckCommand]:
-    """Yield the command for each usual name of a check that is in `names`."""
     known = names if isinstance(names, dict | set | frozenset) else ()
     for name in _USUAL_NAMES[kind]:
         if name in known:
@@ -160,7 +158,6 @@ def _tox(kind: CheckKind, project: PythonProject) -> Iterator[CheckCommand]:
 
 
 def _tox_environments(project: PythonProject, text: str | None) -> tuple[frozenset[str], bool, str]:
-    """Return the names of the tox environments, whether the base one has commands, and the file."""
     tool = table(project.pyproject, "tool", "tox")
     legacy = tool.get("legacy_tox_ini")
     file = "tox.ini" if text is not None else PYPROJECT
@@ -184,7 +181,6 @@ def _nox(kind: CheckKind, project: PythonProject) -> Iterator[CheckCommand]:
 
 
 def _session(function: ast.FunctionDef) -> str:
-    """Return the name of a nox session, or an empty string for another function."""
     for decorator in function.decorator_list:
         call = decorator if isinstance(decorator, ast.Call) else None
         named = call.func if call else decorator
@@ -202,7 +198,6 @@ def _session(function: ast.FunctionDef) -> str:
 
 
 def _configured_pytest(project: PythonProject) -> Iterator[CheckCommand]:
-    """Yield pytest for a project that configures it without declaring it, with uv providing it."""
     places = (
         (PYPROJECT, "[tool.pytest.ini_options]", bool(table(project.pyproject, "tool", "pytest"))),
         ("pytest.ini", "", "pytest.ini" in project.names),
@@ -229,14 +224,12 @@ def _unittest(project: PythonProject) -> Iterator[CheckCommand]:
 
 
 def _unittest_file(files: ProjectFiles, directory: str) -> str:
-    """Return a file with unittest tests in a directory, or an empty string."""
     found = [name for name in files.names(directory) if _TEST_FILE.fullmatch(name)]
     paths = (name if directory == "." else f"{directory}/{name}" for name in found[:MOST_READ])
     return next((path for path in paths if _UNITTEST.search(files.read(path) or "")), "")
 
 
 def _unittest_command(files: ProjectFiles, directory: str) -> str:
-    """Return the unittest command for the tests in a directory."""
     if directory == "." or "__init__.py" in files.names(directory):
         return "python -m unittest"
     return f"python -m unittest discover -s {directory}"

@@ -69,23 +69,19 @@ class PythonProject:
     """A project's Python configuration, from its files. Each file is read once."""
 
     def __init__(self, files: ProjectFiles) -> None:
-        """Read the project's files lazily from `files`."""
         self.files = files
         self.names = frozenset(files.names())
 
     @cached_property
     def pyproject(self) -> dict[str, object]:
-        """The parsed pyproject.toml, empty if missing or invalid."""
         return read_toml(self.files.read(PYPROJECT)) or {}
 
     @cached_property
     def broken(self) -> bool:
-        """Whether pyproject.toml exists but is invalid."""
         return PYPROJECT in self.names and read_toml(self.files.read(PYPROJECT)) is None
 
     @cached_property
     def setup_cfg(self) -> configparser.RawConfigParser:
-        """The parsed setup.cfg."""
         return read_ini(self.files.read("setup.cfg"))
 
     @cached_property
@@ -135,7 +131,6 @@ class PythonProject:
         return " ".join(["uv run --no-project", *self._requirement_options()])
 
     def _requirement_options(self) -> list[str]:
-        """Return the options for the project's requirements if uv does not manage the project."""
         if self.is_installable:
             return ["--with-editable ."]
         return ["--with-requirements requirements.txt"] if "requirements.txt" in self.names else []
@@ -201,7 +196,6 @@ class PythonProject:
             yield ToolPlace(self._required(path, INCLUDE_DEPTH), run, path)
 
     def _required(self, path: str, depth: int) -> frozenset[str]:
-        """Return the tools of a requirements file and of the files it includes."""
         found: set[str] = set()
         for line in (self.files.read(path) or "").splitlines():
             text = line.partition(" #")[0].strip()
@@ -213,7 +207,6 @@ class PythonProject:
         return frozenset(found)
 
     def _setup_places(self) -> Iterator[ToolPlace]:
-        """Yield the extras of setup.cfg and setup.py, which uv installs with the project."""
         if self.manager != "pip":
             return
         if self.setup_cfg.has_section("options.extras_require"):
@@ -228,7 +221,6 @@ class PythonProject:
             yield ToolPlace(tools, f"{self.run} {options}", "setup.py", "tests_require")
 
     def _venv_places(self) -> Iterator[ToolPlace]:
-        """Yield the programs of existing environments; `uv run` uses those in `.venv`."""
         for venv in VENVS:
             tools = frozenset(self.files.names(f"{venv}/bin"))
             own = self.manager == "uv" and venv == ".venv"
@@ -294,7 +286,6 @@ def _is_default(name: str, default: object) -> bool:
 
 
 def _group(groups: Mapping[str, object], name: str, seen: frozenset[str]) -> frozenset[str]:
-    """Return the tools of a dependency group and of the groups it includes."""
     listed = groups.get(name)
     if name in seen or not isinstance(listed, list):
         return frozenset()
@@ -326,7 +317,6 @@ def _rank(name: str) -> tuple[int, str]:
 
 
 def _tools(requirements: object) -> frozenset[str]:
-    """Return the names in a list of requirements, such as `ruff` for `Ruff[extra] >= 0.5`."""
     listed = requirements if isinstance(requirements, list | tuple) else ()
     found = (_NAME.match(one) for one in listed if isinstance(one, str))
     return frozenset(_normalized(match[1]) for match in found if match)

@@ -19,7 +19,6 @@ MOST_LINES = 1_000
 
 
 def paths_of(changes: CheckChanges) -> tuple[str, ...]:
-    """Return every file whose change needs permission."""
     return (*changes.changed, *changes.deleted, *changes.added)
 
 
@@ -58,13 +57,11 @@ def allowed_by_text(task_text: str, changes: CheckChanges) -> tuple[str, ...]:
 
 
 def _subject(path: str) -> set[str]:
-    """Return the words in the name of a file and of its directory, without those that tests share."""
     parts = path.lower().rsplit("/", 2)[-2:]
     return {word for part in parts for word in _WORDS.findall(part)} - _NOT_THE_SUBJECT
 
 
 def check_change_notice(task_ids: Sequence[str]) -> str:
-    """Return the sentence for the person about a plan that asks to change tests."""
     names, verb = ", ".join(task_ids), "asks" if len(task_ids) == 1 else "ask"
     return f"{names} {verb} to change existing tests. Approving the plan allows that."
 
@@ -78,7 +75,6 @@ def allowing_check_changes(plan: ImplementationPlan) -> ImplementationPlan:
 
 
 def digest_of(file: Path) -> str:
-    """Return the digest of a file's content, or an empty string without the file."""
     return _digest(_content(file))
 
 

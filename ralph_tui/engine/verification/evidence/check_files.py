@@ -225,7 +225,6 @@ class CheckFiles:
     # Recording and comparing the state.
 
     def _record_key(self, task_id: str) -> str:
-        """Return the key of a task in the record."""
         return f"{self._feature}/{task_id}" if self._feature and task_id else task_id
 
     def _current_record(self) -> CheckRecord:
@@ -300,7 +299,6 @@ class CheckFiles:
     def _with_persons_changes(
         self, record: CheckRecord, now: Mapping[str, FileMark], inputs: CheckInputs
     ) -> CheckRecord:
-        """Return the record with the changes trusted that were made while no session ran."""
         if not record.begun:
             modules = module_names(self._root)
             return record.model_copy(
@@ -337,7 +335,6 @@ class CheckFiles:
         )
 
     def _controlling_part_differs(self, path: str, mark: FileMark) -> bool:
-        """Return whether the part of a file that controls checks has changed."""
         original = self.store.get(mark.digest)
         if original is None or mark.link:
             return True
@@ -370,7 +367,6 @@ class CheckFiles:
         return "__mocks__" in path.split("/")
 
     def _shadows_module(self, path: str) -> bool:
-        """Return whether Python imports a new file in place of another module of the project."""
         file = self._root / path
         stem, dot, suffix = file.name.partition(".")
         if not dot or suffix.rpartition(".")[2] not in _MODULE_SUFFIXES:
@@ -447,7 +443,6 @@ def _changes_modules(node: ast.AST, modules: set[str]) -> bool:
 
 
 def _lasts(called: ast.Attribute, modules: set[str]) -> bool:
-    """Return whether a call changes an imported object for good; pytest's own fixture takes its changes back."""
     if called.attr in _PATCHING:
         return not (isinstance(called.value, ast.Name) and called.value.id == "monkeypatch")
     return called.attr in _MUTATING and _root_name(called.value) in modules
@@ -483,7 +478,6 @@ def _read_mark(file: Path, info: os.stat_result) -> FileMark | None:
 
 
 def _large_digest(file: Path, info: os.stat_result) -> str:
-    """Return the digest of a file that is too large to be stored."""
     if info.st_size > _MOST_HASHED:
         return hashlib.sha256(f"{info.st_size} {info.st_mtime_ns}".encode()).hexdigest()
     with file.open("rb") as opened:

@@ -119,7 +119,6 @@ _MOST_TEXT = 1_000_000
 
 
 def is_test_file(name: str) -> bool:
-    """Return whether a runner collects tests from a file of this name."""
     return _TEST_NAME.fullmatch(name) is not None
 
 
@@ -132,7 +131,6 @@ def is_runner_settings(path: str) -> bool:
 
 
 def is_recipe(name: str) -> bool:
-    """Return whether a file of this name contains recipes, such as a Makefile."""
     return any(pattern.fullmatch(name) for pattern in _RECIPES.values())
 
 
@@ -170,7 +168,6 @@ class CheckInputs:
         return any(pattern.fullmatch(name) for pattern in self._recipes)
 
     def checks(self, path: str) -> bool:
-        """Return whether a file that takes part in a run of tests is not the work that the task names."""
         return self._is_check(path, runs=True)
 
     def _add_program(self, place: str, program: tuple[str, ...], depth: int = 0) -> None:
@@ -213,7 +210,6 @@ class CheckInputs:
     def _started_by(
         self, place: str, name: str, program: tuple[str, ...]
     ) -> Iterator[tuple[str, str]]:
-        """Yield the command lines of the recipes or of the package script that a program runs."""
         where, text = _recipe_file(self._root, place, name, program)
         if text:
             self.included |= set(_included(where, text))
@@ -223,7 +219,6 @@ class CheckInputs:
             yield place, script
 
     def _add_module(self, place: str, module: str) -> None:
-        """Add the file of a module that Python runs, if it is a check."""
         relative = module.replace(".", "/")
         for name in (f"{relative}.py", f"{relative}/__main__.py"):
             path = self._path(place, name)
@@ -249,7 +244,6 @@ class CheckInputs:
         return not re.search(rf"(?<![\w]){re.escape(name)}(?![\w])", self._task_text)
 
     def _add_file(self, path: str, *, depth: int) -> None:
-        """Add a file and, for a script, the check files that it names."""
         if path in self.named:
             return
         self.named[path] = None
@@ -270,7 +264,6 @@ class CheckInputs:
 
 
 def _set_up_files(root: Path) -> Iterator[str]:
-    """Yield the files that the settings of JavaScript runners load before or beside the tests."""
     for path in root.iterdir() if root.is_dir() else ():
         if path.name == "package.json" or _SCRIPT_SETTINGS.fullmatch(path.name):
             for value in _SET_UP.findall(read_start(path)):
@@ -280,7 +273,6 @@ def _set_up_files(root: Path) -> Iterator[str]:
 
 
 def _test_names(root: Path) -> list[re.Pattern[str]]:
-    """Return the patterns of test files that the project's pytest settings name."""
     found = []
     for name in (
         "pyproject.toml",
@@ -327,7 +319,6 @@ def targets_exist(root: Path, command: str) -> bool:
 
 
 def _recipe_file(root: Path, place: str, name: str, program: Sequence[str]) -> tuple[str, str]:
-    """Return the directory in which make or just works, and the text of its file; empty for other programs."""
     if name not in {"make", "gmake", "just"}:
         return place, ""
     where = place
@@ -339,7 +330,6 @@ def _recipe_file(root: Path, place: str, name: str, program: Sequence[str]) -> t
 
 
 def _included(place: str, text: str) -> Iterator[str]:
-    """Yield the files that a recipe file includes, and the variables that a justfile loads."""
     for names in _INCLUDE.findall(text):
         for name in names.replace('"', " ").replace("'", " ").split():
             yield os.path.normpath(str(PurePosixPath(place, name)))
@@ -348,7 +338,6 @@ def _included(place: str, text: str) -> Iterator[str]:
 
 
 def _inside(root: Path, word: str) -> str:
-    """Return the path of an existing project file, relative to the project, or an empty string."""
     if not word or word.startswith("-") or len(word) > 500:
         return ""
     try:
@@ -448,7 +437,6 @@ def shadowing_modules(root: Path, own: Container[str] | None = None) -> Iterator
 
 
 def module_names(root: Path) -> tuple[str, ...]:
-    """Return the names of the project's top-level modules."""
     return tuple(sorted({stem for stem, _ in _modules(root)}))
 
 
@@ -470,7 +458,6 @@ def _modules(root: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _is_installed(sites: Iterable[Path], stem: str) -> bool:
-    """Return whether a package of this name is installed in one of the project's environments."""
     return any((s / stem / "__init__.py").is_file() or (s / f"{stem}.py").is_file() for s in sites)
 
 

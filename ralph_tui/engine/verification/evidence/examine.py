@@ -57,7 +57,6 @@ class CleanCopy(Model):
     environment: dict[str, str]
 
     def command(self, text: str, original: Path) -> str:
-        """Return a command with the project's absolute path replaced by the copy's."""
         return re.sub(rf"{re.escape(str(original))}(?![\w.-])", str(self.root), text)
 
     def remove(self) -> None:
@@ -84,7 +83,6 @@ def copy_project(root: Path, temp: Path | None = None) -> CleanCopy:
 
 
 def _copy(source: str, target: str) -> str:
-    """Copy a file; skip pipes, sockets and unreadable files."""
     path = Path(source)
     if path.is_symlink() or path.is_file():
         try:
@@ -179,7 +177,6 @@ class Inspection(Model):
 
     @property
     def not_allowed(self) -> CheckChanges:
-        """The changes that are not allowed."""
         return self.changes.without(self.allowed)
 
 
@@ -200,7 +197,6 @@ class Examined(Model):
 
     @property
     def passed(self) -> bool:
-        """Whether the check passed."""
         return self.result.exit_code == 0 and not self.faults
 
 
@@ -343,7 +339,6 @@ class Examiner:
     async def _with_originals(
         self, command: str, examined: Examined, here: TestReport, inspection: Inspection
     ) -> Examined:
-        """Run the check in a copy with the originals; a failure there counts against the claim."""
         changes = inspection.not_allowed
         copy = await asyncio.to_thread(copy_project, self._root)
         try:
@@ -376,7 +371,6 @@ class Examiner:
         )
 
     def _restore_originals(self, copy: CleanCopy, command: str, changes: CheckChanges) -> None:
-        """Restore the originals in the copy, and remove new tests that the command does not name."""
         new = [
             path
             for path in changes.new_tests
@@ -394,7 +388,6 @@ class Examiner:
         copy: CleanCopy,
         inspection: Inspection,
     ) -> tuple[str, ...]:
-        """Return the faults that the run with the originals shows."""
         files = shortlist(inspection.not_allowed.names, _NAMED)
         new = {*inspection.changes.new_tests, *inspection.changes.added}
         if result.exit_code != 0:
@@ -420,7 +413,6 @@ class Examiner:
     async def _run_with_reports(
         self, check: str, copy: CleanCopy | None = None
     ) -> tuple[CommandResult, TestReport]:
-        """Run a check with reporting test runners, and read their reports."""
         directory = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="ralph-report-"))
         cwd = copy.root if copy else self._root
         command = copy.command(check, self._root) if copy else check
@@ -466,7 +458,6 @@ def _report_was_removed(directory: Path, empty: int) -> bool:
 
 
 def _cannot_report(result: CommandResult, directory: Path) -> bool:
-    """Return whether a runner could not load ralph's reporter and ran nothing."""
     refused = _LOAD_FAILURES.get(result.exit_code or 0)
     return refused is not None and refused in result.tail and not any(directory.iterdir())
 

@@ -65,13 +65,11 @@ def environment_faults(
 
 
 def _records(site: Path) -> list[Path]:
-    """Return the lists of files of installed packages, without those of a local directory such as the project."""
     records = site.glob("*.dist-info/RECORD")
     return [path for path in records if not path.with_name("direct_url.json").exists()]
 
 
 def _start_files(site: Path) -> list[Path]:
-    """Return the files that run with every Python."""
     found = [path for path in site.glob("*.pth") if _runs_code(path)]
     names = ("sitecustomize.py", "usercustomize.py")
     return found + [path for name in names if (path := site / name).is_file()]
@@ -107,7 +105,6 @@ def _relative(path: Path, root: Path) -> str:
 
 
 def _is_not_python(program: Path) -> bool:
-    """Return whether a program is something else than an interpreter or a version manager's shim."""
     try:
         real = program.resolve()
         with real.open("rb") as file:

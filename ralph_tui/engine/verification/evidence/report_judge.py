@@ -73,7 +73,6 @@ def _ended_early(
 
 
 def _script_path(path: str, roots: tuple[Path, ...]) -> str:
-    """Return the path of a script in the project, or the name of code that the command itself contains."""
     return path if path in _INLINE else _project_path(path, roots)
 
 
@@ -90,7 +89,6 @@ def _result_faults(report: TestReport) -> Iterator[str]:
 def _untrusted_parts(
     report: TestReport, roots: tuple[Path, ...], trusted: Collection[str]
 ) -> Iterator[str]:
-    """Yield modules and plugins of the runner that were loaded from untrusted project files."""
     for name, path in report.loaded.items():
         own = _project_path(path, roots)
         if own and own not in trusted:
@@ -113,7 +111,6 @@ def _untrusted_parts(
 def _skipped_by_code(
     report: TestReport, roots: tuple[Path, ...], trusted: Collection[str]
 ) -> Iterator[str]:
-    """Yield tests that the code under test skipped."""
     for test, place in report.places.items():
         own = _project_path(place, roots)
         if report.outcomes.get(test) not in _WEAK or not own or own in trusted:
@@ -124,7 +121,6 @@ def _skipped_by_code(
 
 
 def _project_path(path: str, roots: tuple[Path, ...]) -> str:
-    """Return the path relative to the project, or an empty string for a file outside it or an installed one."""
     if not path:
         return ""
     file = Path(path)

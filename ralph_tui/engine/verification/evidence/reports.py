@@ -76,7 +76,6 @@ class TestReport(Model):
 
     @property
     def failing(self) -> tuple[str, ...]:
-        """The tests that failed."""
         return tuple(name for name, outcome in self.outcomes.items() if outcome == "failed")
 
     @property
@@ -147,7 +146,6 @@ def _script_ends(directory: Path, expected: tuple[str, ...]) -> Iterator[ScriptE
 
 
 def _pairs(value: JsonValue) -> Iterator[tuple[str, str]]:
-    """Yield the replaced functions in a report, each with the replacing file."""
     for pair in value if isinstance(value, list) else []:
         if isinstance(pair, list) and len(pair) == 2:
             yield str(pair[0]), str(pair[1])
@@ -167,7 +165,6 @@ def _json_object(path: Path) -> _Line:
 
 
 def _merged(one: TestReport, other: TestReport) -> TestReport:
-    """Return both reports merged; a test that ran twice has its later outcome."""
     return TestReport(
         runners=tuple(dict.fromkeys((*one.runners, *other.runners))),
         outcomes={**one.outcomes, **other.outcomes},
@@ -229,7 +226,6 @@ def _loaded(by_kind: Mapping[str, list[_Line]]) -> dict[str, str]:
 
 
 def _outcomes(by_kind: Mapping[str, list[_Line]]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return each test's outcome, and the file that skipped it; a failed setup or teardown is a failure."""
     outcomes: dict[str, str] = {}
     places: dict[str, str] = {}
     for line in by_kind.get("test", []):
@@ -321,7 +317,6 @@ _CARGO_BEGIN = re.compile(r"^running \d+ tests?$", re.MULTILINE)
 
 
 def _from_cargo(output: str) -> TestReport:
-    """Return the merged summaries of all test programs; a missing summary means that a program exited early."""
     results = _CARGO_RESULT.findall(output)
     if not results:
         return TestReport()
@@ -377,6 +372,5 @@ def _go_line(raw: str) -> _Line:
 
 
 def go_text(output: str) -> str:
-    """Return the output of `go test -json` as plain `go test` prints it."""
     lines = [(_go_line(raw), raw) for raw in output.splitlines(keepends=True)]
     return "".join(str(line.get("Output", "")) if "Action" in line else raw for line, raw in lines)

@@ -136,7 +136,6 @@ def _with_arguments(command: str, arguments: str) -> str:
 
 
 def _with_interpreter(command: str, root: Path) -> str:
-    """Return a command that starts a Python script by its path with the interpreter that the script names."""
     found = list(_commands(command)) if _must_succeed(command) else []
     if len(found) != 1 or not found[0][0].startswith("./") or not command.startswith(found[0][0]):
         return command
@@ -200,7 +199,6 @@ def _must_succeed(command: str) -> bool:
 
 
 def _argument_separator(words: list[str]) -> str:
-    """Return the separator that npm needs before a script's arguments."""
     through_npm = words[:1] == ["npm"] and words[1:2] != ["exec"]
     return " --" if through_npm and "--" not in words else ""
 
@@ -216,7 +214,6 @@ def recognized_runners(command: str, root: Path) -> tuple[RunnerKind, ...]:
 
 
 def programs(command: str) -> tuple[tuple[str, ...], ...]:
-    """Return the words of each program that a command starts, without wrappers such as `uv run`."""
     return tuple(tuple(_unwrapped(words)) for words in _commands(command))
 
 
@@ -240,12 +237,10 @@ def placed_programs(command: str, place: str = "") -> Iterator[tuple[str, tuple[
 
 
 def _commands(command: str) -> Iterator[list[str]]:
-    """Yield the simple commands of a line; none if its quotes are not closed."""
     yield from (words for _, words in _placed_commands(command))
 
 
 def _placed_commands(command: str, place: str = "") -> Iterator[tuple[str, list[str]]]:
-    """Yield the simple commands of a line with their directories; none if its quotes are not closed."""
     lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
     lexer.commenters = ""
     words: list[str] = []
@@ -269,7 +264,6 @@ def _placed_commands(command: str, place: str = "") -> Iterator[tuple[str, list[
 
 
 def _unwrapped(words: list[str]) -> list[str]:
-    """Return the words without leading assignments and wrapper programs."""
     left = list(words)
     for _ in range(8):
         while left and _ASSIGNMENT.fullmatch(left[0]):
@@ -334,7 +328,6 @@ def _runner(words: list[str]) -> RunnerKind | None:
 
 
 def _module_runner(words: list[str]) -> RunnerKind | None:
-    """Return the runner of `python … -m NAME`."""
     left = words[1:]
     while left and left[0].startswith("-") and left[0] != "-m":
         left = left[2 if left[0] in {"-W", "-X"} else 1 :]
@@ -343,7 +336,6 @@ def _module_runner(words: list[str]) -> RunnerKind | None:
 
 
 def _script_runner(words: list[str], root: Path) -> RunnerKind | None:
-    """Return the runner of a package script that is one command, such as `npm test`."""
     commands = list(_commands(package_script(words, root)))
     return _runner(commands[0]) if len(commands) == 1 else None
 

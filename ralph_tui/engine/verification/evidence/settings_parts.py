@@ -114,7 +114,6 @@ def _json_control(data: Mapping[str, Any]) -> dict[str, object]:
 
 
 def _merged_toml(name: str, current: str, original: str) -> bytes:
-    """Merge whole tables, which keeps comments and order; the caller checks the result."""
     kept = [block for header, block in _blocks(current) if not _controls_checks(name, header)]
     back = [block for header, block in _blocks(original) if _controls_checks(name, header)]
     merged = "\n".join(block.rstrip("\n") + "\n" for block in (*kept, *back) if block.strip())

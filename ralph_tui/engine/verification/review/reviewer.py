@@ -96,7 +96,6 @@ class WorkSnapshots:
         return f"{stat}\n{text}".strip()
 
     def copy_to(self, tree: str, directory: Path) -> None:
-        """Write the files of a tree into an empty directory."""
         self._store.copy_to(tree, directory)
 
     def _tree_at(self, task_id: str) -> str:
@@ -112,7 +111,6 @@ class WorkSnapshots:
 
 
 def _ref(task_id: str) -> str:
-    """Return a ref name that Git accepts for any task id."""
     return f"refs/tasks/{hashlib.sha256(task_id.encode()).hexdigest()[:32]}"
 
 
@@ -152,7 +150,6 @@ class _Submission:
 
 
 def is_inside(path: Path, directory: Path) -> bool:
-    """Return whether a path is inside a directory after following links."""
     return path.resolve().is_relative_to(directory.resolve())
 
 
@@ -160,7 +157,6 @@ class ReviewSupervisor:
     """Lets a reviewer read its copy of the project and submit its review."""
 
     def __init__(self, submission: _Submission) -> None:
-        """Pass the submitted review to `submission`."""
         self._submission = submission
         self._reminders = 0
 
@@ -204,7 +200,6 @@ class ReviewSupervisor:
         )
 
     async def permit(self, call: ToolCall, wanted: Permission) -> Ruling:
-        """Refuse everything beyond reading."""
         del call, wanted
         return Ruling(allowed=False, reason="a reviewer may only read", by=NOBODY)
 
@@ -246,11 +241,9 @@ class Reviewer:
     _snapshots: WorkSnapshots = field(init=False)
 
     def __post_init__(self) -> None:
-        """Set up the project's snapshots."""
         self._snapshots = WorkSnapshots(self.root)
 
     def criteria(self, task: Task, checks: ProjectChecks) -> tuple[str, ...]:
-        """Return the criteria that a reviewer would judge in a claim on `task`."""
         return criteria_to_review(task, self.settings().phases.building, checks)
 
     async def begin(self, task: Task, checks: ProjectChecks) -> None:
@@ -263,7 +256,6 @@ class Reviewer:
             await asyncio.to_thread(self._snapshots.begin, task.id)
 
     async def finished(self, task_id: str) -> None:
-        """Delete the snapshot of a finished task."""
         await asyncio.to_thread(self._snapshots.forget, task_id)
 
     async def review(

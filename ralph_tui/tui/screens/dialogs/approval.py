@@ -74,17 +74,14 @@ class ApprovalDialog(AutoDialog[Verdict | None]):
                 yield Button("Later", id="later", compact=True, classes="verdict")
 
     def content_view(self) -> TextView:
-        """Return the widget that shows the specs, the plan or the result."""
         return TextView(id="approved").add_class(SCROLLS)
 
     @property
     def verdicts(self) -> tuple[str, str]:
-        """The labels of approving and rejecting."""
         no = "request changes" if self._approval.kind in REASONED else "reject"
         return VERDICTS.get(self._approval.kind, ("approve", no))
 
     def footer_text(self) -> str:
-        """Return the keys, with the labels of the verdicts."""
         yes, no = self.verdicts
         return self.app.keys.said(self.KEYS if self._parts else self.BRIEF, yes=yes, no=no)
 
@@ -102,7 +99,6 @@ class ApprovalDialog(AutoDialog[Verdict | None]):
         self.text.show_blocks(parts_blocks(parts))
 
     def follow(self, view: LoopView) -> None:
-        """Close when the decision is made elsewhere."""
         if view.approval is None or approval_key(view.approval) != approval_key(self._approval):
             self.close_answered(view)
 
@@ -115,7 +111,6 @@ class ApprovalDialog(AutoDialog[Verdict | None]):
             self.action_decide("approve" if event.button.id == "approve" else "reject")
 
     def action_decide(self, verdict: Verdict) -> None:
-        """Return the verdict."""
         self.dismiss(verdict)
 
     def search_target(self) -> TextView | None:
@@ -123,5 +118,4 @@ class ApprovalDialog(AutoDialog[Verdict | None]):
         return self.text if self.text.row_count() else None
 
     def full_text(self) -> str:
-        """Return the text under review."""
         return parts_text(self._parts) or super().full_text()

@@ -48,7 +48,6 @@ class AutoDialog(Dialog[Answer]):
             self._show_title()
 
     def set_title(self, frame: Widget, title: str, who: str) -> None:
-        """Set the dialog's title, and who asks."""
         self._heading, self._asker = title, who
         frame.border_title = Content(title)
 
@@ -64,19 +63,15 @@ class AutoDialog(Dialog[Answer]):
         """Stay open, because the click may only have focused the terminal's window."""
 
     def on_key(self) -> None:
-        """Let the person take over."""
         self._take_over()
 
     def on_mouse_down(self) -> None:
-        """Let the person take over."""
         self._take_over()
 
     def on_mouse_scroll_down(self) -> None:
-        """Let the person take over."""
         self._take_over()
 
     def on_mouse_scroll_up(self) -> None:
-        """Let the person take over."""
         self._take_over()
 
     def _take_over(self) -> None:
@@ -86,7 +81,6 @@ class AutoDialog(Dialog[Answer]):
             self._show_title()
 
     def close_answered(self, view: LoopView) -> None:
-        """Show why there is nothing left to answer, and close."""
         self.app.show_message(ANSWERED_BY.get(view.settled_by, "Answered elsewhere."))
         self.dismiss(None)
 

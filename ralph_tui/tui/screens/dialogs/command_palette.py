@@ -32,7 +32,6 @@ class CommandsProvider(Provider):
         return app
 
     def _entries(self) -> list[Entry]:
-        """Return the commands, starting with those that can be used now."""
         now, keys = self._host.command_context(), self._host.keys
         entries: list[Entry] = []
         page = self.screen
@@ -49,7 +48,6 @@ class CommandsProvider(Provider):
         return sorted(entries, key=lambda entry: entry[1].startswith(_NOT_NOW))
 
     async def discover(self) -> Hits:
-        """Yield every command before anything is typed."""
         for name, text, run in self._entries():
             yield DiscoveryHit(_escape_brackets(name), run, text=name, help=_without_brackets(text))
 
@@ -96,7 +94,6 @@ class Palette(CommandPalette):
         )
 
     def compose(self) -> ComposeResult:
-        """Yield Textual's palette and a footer."""
         yield from super().compose()
         yield DialogFooter()
 
@@ -117,7 +114,6 @@ class ThemeChoices(ThemeProvider):
 
     @property
     def commands(self) -> list[tuple[str, Callable[[], None]]]:
-        """The names of the themes, each with the callback that chooses it."""
         return [(name, partial(self._choose, name)) for name in sorted(self.app.available_themes)]
 
     def _choose(self, name: str) -> None:
@@ -128,7 +124,6 @@ class ThemeChoices(ThemeProvider):
 
 
 async def _save_theme(app: Host, name: str) -> None:
-    """Write the theme to the project's settings."""
     from ralph_tui.engine.control.change_settings import change_setting
 
     root = app.launch.root
@@ -139,5 +134,4 @@ async def _save_theme(app: Host, name: str) -> None:
 
 
 def open_theme_palette(app: Host) -> None:
-    """Open the palette with the themes."""
     app.push_screen(Palette(providers=[ThemeChoices], placeholder="Search for themes"))

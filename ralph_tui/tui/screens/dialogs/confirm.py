@@ -100,5 +100,4 @@ class Confirm(Dialog[str]):
             self.dismiss(choice.value)
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
-        """Answer with Enter or a click."""
         self.dismiss(event.button.id)

@@ -31,12 +31,10 @@ class BreakerDetail(TextReader):
     """Shows each signal of the breaker and how near it is to its threshold."""
 
     def __init__(self, breaker: CircuitBreaker) -> None:
-        """Show the breaker as it is now."""
         super().__init__()
         self._breaker = breaker
 
     def reader_title(self) -> str:
-        """Return the title."""
         return "circuit breaker"
 
     def blocks(self) -> list[Part]:
@@ -57,7 +55,6 @@ class TaskDetail(TextReader):
         self._error_text = ""
 
     def reader_title(self) -> str:
-        """Return the task's id."""
         return f"task {self._shown.id}"
 
     def blocks(self) -> list[Part]:
@@ -108,15 +105,12 @@ class ToolDetail(TextReader):
 
     @property
     def has_diff(self) -> bool:
-        """Whether the entry has a diff."""
         return any(section.kind is SectionKind.DIFF for section in self._detail.sections)
 
     def reader_title(self) -> str:
-        """Return the entry's title."""
         return self._detail.title
 
     def footer_text(self) -> str:
-        """Return the keys, with the one that switches diffs."""
         keys, turn = super().footer_text(), "one column" if self._split else "side by side"
         return f"v {turn}, {keys}" if self.has_diff else keys
 
@@ -148,7 +142,6 @@ class ToolDetail(TextReader):
         return ReaderPart(Static(Content(text), classes=classes), rows)
 
     async def _color(self, diff: Diff) -> None:
-        """Color the diff in a thread, while its text is already visible."""
         await asyncio.to_thread(diff.color)
         for view in self.query(DiffView):
             view.rewrap()
@@ -164,5 +157,4 @@ class ToolDetail(TextReader):
         self.update_footer()
 
     def full_text(self) -> str:
-        """Return every section."""
         return inert(self._detail.text)

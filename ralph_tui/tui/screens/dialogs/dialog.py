@@ -32,7 +32,6 @@ from ralph_tui.tui.widgets.search import Searchable, SearchLine
 
 
 def text_of(shown: Widget) -> str:
-    """Return all visible text of a widget from top to bottom, inert."""
     return "\n".join(inert(text).rstrip() for text in _texts(shown))
 
 
@@ -80,7 +79,6 @@ class Dialog(FrozenBackground[Answer]):
     _pane: Searchable | None = None
 
     def compose_frame(self) -> Iterable[Widget]:
-        """Yield the frame and its contents."""
         raise NotImplementedError
 
     def compose(self) -> ComposeResult:
@@ -107,22 +105,18 @@ class Dialog(FrozenBackground[Answer]):
             self.action_cancel()
 
     def on_click(self, event: events.Click) -> None:
-        """Handle a click outside the frame."""
         if event.widget is self:
             self.click_outside()
 
     def click_outside(self) -> None:
-        """Close the dialog as Escape does, which keeps drafts."""
         self.action_leave()
 
     def action_cancel(self) -> None:
-        """Close without an answer."""
         self.dismiss(None)
 
     # Footer.
 
     def footer_text(self) -> str:
-        """Return what the keys do now."""
         return self.app.keys.said(self.KEYS)
 
     def update_footer(self) -> None:
@@ -138,7 +132,6 @@ class Dialog(FrozenBackground[Answer]):
             self.footer.keys = f"{FOUND}, {self.footer_text()}"
 
     def on_file_completion_turned(self) -> None:
-        """Update the footer when the list of files opens or closes."""
         self.update_footer()
 
     @on(TextArea.Changed)
@@ -151,18 +144,15 @@ class Dialog(FrozenBackground[Answer]):
         self.query_one("#under").visible = False
 
     def on_screen_resume(self) -> None:
-        """Show the footer again."""
         for under in self.query("#under"):
             under.visible = True
 
     def on_descendant_focus(self) -> None:
-        """Update the footer for the focused widget."""
         self.update_footer()
 
     # Copying.
 
     def full_text(self) -> str:
-        """Return all text of the dialog."""
         return text_of(self.query_one(".dialog"))
 
     def action_copy(self) -> None:
@@ -172,11 +162,9 @@ class Dialog(FrozenBackground[Answer]):
         )
 
     def action_copy_all(self) -> None:
-        """Copy everything."""
         self.app.copy_to_clipboard(self.full_text())
 
     def action_share(self) -> None:
-        """Offer to copy or export everything."""
         do(self, self._share(), "share")
 
     async def _share(self) -> None:
@@ -191,11 +179,9 @@ class Dialog(FrozenBackground[Answer]):
             self.action_export()
 
     def chosen_text(self) -> str:
-        """Return the text under the cursor, or an empty string if nothing is selected."""
         return ""
 
     def action_export(self) -> None:
-        """Export everything."""
         do(self, save(self.app, self.STEM, self.full_text()), "export")
 
     # Searching.
@@ -205,7 +191,6 @@ class Dialog(FrozenBackground[Answer]):
         return None
 
     def focus_after_search(self, searched: Searchable) -> Widget:
-        """Return the widget that gets the focus after a search."""
         return searched
 
     async def action_search(self) -> None:
@@ -227,7 +212,6 @@ class Dialog(FrozenBackground[Answer]):
                 self.focus_after_search(self._pane).focus()
 
     def on_search_line_kept(self) -> None:
-        """Focus the searched widget."""
         if self._pane is not None:
             self._pane.focus()
 

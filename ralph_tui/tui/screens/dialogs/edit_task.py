@@ -54,7 +54,6 @@ def fields_of(task: Task) -> TypedFields:
 
 
 def _lines(task: Task) -> list[str]:
-    """Return the criteria as lines: commands or descriptions."""
     return [
         inert(runnable_command(c) or (c if isinstance(c, str) else c.description)).replace(
             "\n", " "
@@ -178,15 +177,12 @@ class TaskForm(Dialog[Task | None]):
             yield Static(id="wrong")
 
     def on_mount(self) -> None:
-        """Focus the description."""
         self.description.focus()
 
     def on_input_changed(self) -> None:
-        """Check the fields."""
         self._check()
 
     def on_text_area_changed(self) -> None:
-        """Check the fields."""
         self._check()
 
     def _check(self) -> None:
@@ -203,7 +199,6 @@ class TaskForm(Dialog[Task | None]):
             self.query_one("#wrong").display = False
 
     def on_input_submitted(self) -> None:
-        """Go to the next field."""
         self.focus_next()
 
     def _now(self) -> TypedFields:
@@ -213,7 +208,6 @@ class TaskForm(Dialog[Task | None]):
         return TypedFields(self.description.text, self.criteria.text)._replace(**lines)
 
     def action_cancel(self) -> None:
-        """Keep the typed fields, and close."""
         self.typed = self._now()
         super().action_cancel()
 
@@ -225,7 +219,6 @@ class TaskForm(Dialog[Task | None]):
         save()
 
     def _save(self) -> None:
-        """Save the fields, or show an error in the form, where it covers none of them."""
         self.typed = self._now()
         found = parse_fields(self.before, self.typed)
         if self._writing:
@@ -261,7 +254,6 @@ class EditTask(TaskForm):
     FIXED = "The ID cannot be changed."
 
     def __init__(self, task: Task, save: Save, typed: TypedFields | None = None) -> None:
-        """Edit this task; `typed` are the fields typed earlier."""
         super().__init__(f"Edit {task.id}", fields_of(task), save, typed)
 
 
@@ -271,5 +263,4 @@ class AddTask(TaskForm):
     KEYS = "ctrl+s add, tab next field, esc keep the draft"
 
     def __init__(self, save: Save, typed: TypedFields | None = None) -> None:
-        """Start with the fields typed earlier."""
         super().__init__("Add a task", TypedFields(), save, typed)

@@ -30,7 +30,6 @@ class KeyTable(WrappedText):
     """A block of rows."""
 
     def __init__(self, rows: Sequence[KeyRow], *, classes: str | None = None) -> None:
-        """Show these rows."""
         super().__init__(classes=classes)
         self._rows = rows
 
@@ -45,7 +44,6 @@ class KeyTable(WrappedText):
 
 
 def _lines(row: KeyRow, width: int) -> list[Line]:
-    """Return a row's lines, dimmed if its command cannot be used now."""
     texts = wrap(row.text, width)
     keys = [row.keys, *[""] * (len(texts) - 1)]
     key_tone, tone = (Tone.MUTED, Tone.MUTED) if row.not_now else (Tone.ACCENT, Tone.TEXT)
@@ -83,7 +81,6 @@ class HelpDialog(TextReader):
     STEM = "help"
 
     def reader_title(self) -> str:
-        """Return the title."""
         return "help"
 
     def parts(self) -> Iterable[ReaderPart]:
@@ -96,7 +93,6 @@ class HelpDialog(TextReader):
         yield ReaderPart(StyledLines(signs, classes="section"), len(signs))
 
     def _areas(self) -> list[tuple[str, list[KeyRow]]]:
-        """Return the keys by area, starting with those of the open page."""
         screens = reversed(self.app.screen_stack)
         page = next((screen for screen in screens if isinstance(screen, CommandScreen)), None)
         commands = page.page_commands if page else ()
@@ -112,7 +108,6 @@ class HelpDialog(TextReader):
         return shown
 
     def _introduction(self) -> list[KeyRow]:
-        """Return the introduction."""
         said = self.app.keys.said
         return [KeyRow(said(keys), said(text)) for keys, text in INTRODUCTION]
 

@@ -15,7 +15,6 @@ class ImportFileDialog(ValueDialog):
     KEYS = "enter preview, esc cancel"
 
     def __init__(self, hint: str, value: str) -> None:
-        """Start with the likeliest file."""
         super().__init__("Import a plan", hint, value)
 
 

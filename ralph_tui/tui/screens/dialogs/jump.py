@@ -91,7 +91,6 @@ class Jump(FrozenBackground[int | None]):
         yield DialogFooter()
 
     def on_mount(self) -> None:
-        """Show what letters do."""
         self.query_one(DialogFooter).keys = "Press a letter to jump, any other key to cancel"
 
     def on_key(self, event: events.Key) -> None:
@@ -109,5 +108,4 @@ class Jump(FrozenBackground[int | None]):
                 sign.display = label in left
 
     def on_click(self) -> None:
-        """Cancel."""
         self.dismiss(None)

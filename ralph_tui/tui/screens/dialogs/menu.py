@@ -40,7 +40,6 @@ class TaskMenu(Menu):
     """Returns the name of the command to run on a task."""
 
     def __init__(self, task: Task, now: CommandContext) -> None:
-        """Offer what can be done with the task now."""
         entries = [ConfirmChoice("v", "Details", DETAILS), *_entries(task, now)]
         super().__init__(f"task {task.id}", task.title, entries)
 

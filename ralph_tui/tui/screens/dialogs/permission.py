@@ -100,7 +100,6 @@ class PermissionDialog(AutoDialog[tuple[Reply, ...] | None]):
         return self.app.keys.said(f"1-3 enter decide, {scrolls}{_OTHER_KEYS}")
 
     def _follow(self, view: LoopView) -> None:
-        """Close when somebody else answers or the session ends."""
         if all(asked.id != self._asked.id for asked in view.questions):
             self.close_answered(view)
 
@@ -109,18 +108,15 @@ class PermissionDialog(AutoDialog[tuple[Reply, ...] | None]):
         return self.call
 
     def focus_after_search(self, searched: Searchable) -> Widget:
-        """Return the answers."""
         del searched
         return self.choices
 
     def full_text(self) -> str:
-        """Return the title and the text of the dialog."""
         return f"{flat(permission_title(self._asked))}\n\n{super().full_text()}"
 
     # Answering.
 
     def on_row_list_opened(self) -> None:
-        """Treat a double click as Enter."""
         if self.accepts_keys:
             self.action_accept()
 
@@ -155,7 +151,6 @@ class PermissionDialog(AutoDialog[tuple[Reply, ...] | None]):
         self.update_footer()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Keep what is typed."""
         if self.words.writing:
             self._drafts[self._asked.id] = Draft(other=event.value.strip())
 

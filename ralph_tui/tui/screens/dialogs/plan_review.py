@@ -43,13 +43,11 @@ class PlanText(TextView):
             self.show_blocks(plan_blocks(tasks, self.app.glyphs))
 
     def toggle_graph(self) -> None:
-        """Switch between graph and list."""
         self.is_graph = not self.is_graph
         self.show_plan(self.tasks)
 
     @property
     def selected(self) -> Task | None:
-        """The task under the cursor."""
         return self.tasks.get(self.cursor) if isinstance(self.cursor, str) else None
 
 
@@ -68,11 +66,9 @@ class PlanEditing(TaskPicker):
 
     @property
     def selected(self) -> Task | None:
-        """The task under the cursor."""
         return self.plan.selected
 
     def choose(self, task: Task) -> None:
-        """Put the cursor on a task."""
         self.plan.move_cursor(task.id)
 
     def bind_changes(self, own: Iterable[str], *more: str) -> None:
@@ -90,16 +86,13 @@ class PlanEditing(TaskPicker):
         )
 
     def change_keys(self) -> str:
-        """Return the footer text of the keys that change the plan."""
         turn = "list" if self.plan.is_graph else "graph"
         return f"v {turn}, {self.app.keys.said(_CHANGE)}"
 
     def on_row_list_opened(self) -> None:
-        """Treat a double click as Enter."""
         self.app.action_invoke("detail")
 
     def action_change(self, name: str) -> None:
-        """Pass a command to the app."""
         self.app.action_invoke(name)
 
 
@@ -115,7 +108,6 @@ class PlanApproval(ApprovalDialog, PlanEditing):
         return f"ctrl+y {yes}, ctrl+r {no}, esc later, {self.change_keys()}; {more}"
 
     def content_view(self) -> PlanText:
-        """Return the plan."""
         return PlanText(id="approved").add_class(SCROLLS)
 
     def on_mount(self) -> None:
@@ -123,7 +115,6 @@ class PlanApproval(ApprovalDialog, PlanEditing):
         self.bind_changes(("ctrl+y", "ctrl+r", "v", "escape"))
 
     def show_parts(self, parts: list[Part]) -> None:
-        """Show the plan as it is now."""
         del parts  # the view has the plan
         self._show()
 
@@ -141,12 +132,10 @@ class PlanApproval(ApprovalDialog, PlanEditing):
             self._show()
 
     def action_turn(self) -> None:
-        """Switch between list and graph."""
         self.plan.toggle_graph()
         self._show()
 
     def full_text(self) -> str:
-        """Return the plan as it is shown."""
         return self.plan.text()
 
 
@@ -162,7 +151,6 @@ class PlanReview(Dialog[None], PlanEditing):
     ]
 
     def footer_text(self) -> str:
-        """Return the keys of the changes, then the others."""
         more = self.app.keys.said("{search} search, {copy} copy, {share} export")
         return f"esc close, {self.change_keys()}, ctrl+r request changes; {more}"
 
@@ -187,18 +175,14 @@ class PlanReview(Dialog[None], PlanEditing):
         self.update_footer()
 
     def action_turn(self) -> None:
-        """Switch between list and graph."""
         self.plan.toggle_graph()
         self._show(self.app.view)
 
     def search_target(self) -> PlanText:
-        """Return the plan."""
         return self.plan
 
     def chosen_text(self) -> str:
-        """Return the task under the cursor."""
         return self.plan.chosen_text()
 
     def full_text(self) -> str:
-        """Return the plan as it is shown."""
         return self.plan.text()

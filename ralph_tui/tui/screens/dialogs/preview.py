@@ -50,24 +50,19 @@ class PreviewDialog(Dialog[bool]):
             yield TextView(id="approved").add_class(SCROLLS)
 
     def on_mount(self) -> None:
-        """Focus and show the table."""
         self.text.focus()
         self.text.show_blocks(parts_blocks(self._parts))
 
     def footer_text(self) -> str:
-        """Return the keys, without accepting if the change would do nothing."""
         return self.app.keys.said(self.KEYS if self._does_something else self.NOTHING)
 
     def action_decide(self, wanted: bool) -> None:  # noqa: FBT001 - actions take positional arguments
-        """Close with the answer."""
         self.dismiss(wanted and self._does_something)
 
     def search_target(self) -> TextView:
-        """Return the table."""
         return self.text
 
     def full_text(self) -> str:
-        """Return the whole preview."""
         return parts_text(self._parts)
 
 

@@ -54,7 +54,6 @@ class FreeTextInput(WritingLine):
 
     @property
     def writing(self) -> bool:
-        """Whether the field is in use."""
         return self.display
 
     def begin(self, text: str) -> None:
@@ -69,7 +68,6 @@ class FreeTextInput(WritingLine):
         keep_text(self.app, self._kind, self.value)
 
     def end(self) -> None:
-        """Hide the field; the dialog decides what gets the focus."""
         self.display = False
 
 
@@ -90,12 +88,10 @@ class ContextExcerpt(StyledWidget):
         return shown
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """Return the number of rows."""
         del container, viewport
         return len(self._rows(width))
 
     def render(self) -> Content:
-        """Return the rows, muted."""
         rows = self._rows(self.content_size.width)
         return self.content([[Span(text, Tone.MUTED)] for text in rows])
 
@@ -114,22 +110,18 @@ class QuestionTabs(LinkLine):
             self.at = at
 
     def __init__(self) -> None:
-        """Show no tabs yet."""
         super().__init__(classes="tabs")
         self._tabs: Sequence[Line] = ()
 
     def show_tabs(self, tabs: Sequence[Line]) -> None:
-        """Show these tabs."""
         self._tabs = tabs
         self.refresh()
 
     def links(self, width: int) -> Sequence[tuple[str, Line]]:
-        """Return the tabs; the line is cut at the edge."""
         del width
         return [(str(at), tab) for at, tab in enumerate(self._tabs)]
 
     def follow(self, name: str) -> None:
-        """Post that a tab was clicked."""
         self.post_message(self.Wanted(int(name)))
 
 
@@ -191,7 +183,6 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
         )  # the questions may have been answered by now
 
     def search_target(self) -> TextView:
-        """Return the question and its options."""
         return self.choices
 
     # Showing.
@@ -236,7 +227,6 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
         self.query_one("#preview-text", Static).update(Content(inert(head(text, MAX_PREVIEW))))
 
     def _follow(self, view: LoopView) -> None:
-        """Drop questions that were answered elsewhere; close if none is left."""
         batch = self._batch[0].batch
         still = [asked for asked in view.questions if asked.batch == batch]
         if not still:
@@ -253,12 +243,10 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
     # Answering.
 
     def on_question_tabs_wanted(self, event: QuestionTabs.Wanted) -> None:
-        """Go to the question whose tab was clicked."""
         if self.accepts_keys:
             self._go_to(event.at)
 
     def on_row_list_clicked(self, event: RowList.Clicked) -> None:
-        """Mark an option of a multiple choice with a click."""
         if self.accepts_keys and self._is_markable(event.key):
             self.action_mark()
 
@@ -268,7 +256,6 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
             self.action_accept()
 
     def _is_markable(self, key: Key) -> bool:
-        """Return whether a key is an option of a multiple choice."""
         asked = self._now
         if asked is None or not asked.question.multi_select or not isinstance(key, int):
             return False

@@ -66,7 +66,6 @@ class RequestChangesDialog(TextDialog):
             yield Static(Content(self.HINT), classes="hint")
 
     def on_mount(self) -> None:
-        """Show the text."""
         self._show_lines()
 
     def footer_text(self) -> str:
@@ -82,7 +81,6 @@ class RequestChangesDialog(TextDialog):
         return next(iter(self.query("#about").results(TextView)), None)
 
     def _show_lines(self) -> None:
-        """Show the text, with the quoted lines in color."""
         if (text := self._text) is None:
             return
         blocks = []
@@ -100,7 +98,6 @@ class RequestChangesDialog(TextDialog):
             self._show_lines()
 
     def on_row_list_opened(self) -> None:
-        """Treat a double click on a line as Enter."""
         self.action_comment()
 
     def action_comment(self) -> None:
@@ -116,7 +113,6 @@ class RequestChangesDialog(TextDialog):
 
 
 def _quote(block: LineBlock, line: Line) -> str:
-    """Return a line as a quote, with the task it belongs to and without the glyph before its words."""
     text = plain(line).strip()
     words = text[2:].lstrip() if text[1:2] == " " and not text[0].isalnum() else text
     task = f"{block.key}: " if isinstance(block.key, str) and block.key not in words else ""

@@ -32,7 +32,6 @@ class TextDialog(Dialog[str]):
     """The kind of texts that `up` recalls; without one, texts are not saved."""
 
     def __init__(self, draft: str = "") -> None:
-        """Start with the text typed earlier."""
         super().__init__()
         self.draft = draft
 
@@ -129,11 +128,9 @@ class UrgentGuidanceDialog(GuidanceDialog):
     HINT = "The agent receives it with its next tool result. If none follows, the next iteration receives it."
 
     def footer_text(self) -> str:
-        """Return the keys."""
         return self.app.keys.said("ctrl+s send now, esc keep the draft")
 
     def action_send(self) -> None:
-        """Send to the running agent."""
         self.now = True
         super().action_send()
 
@@ -186,5 +183,4 @@ class ValueDialog(Dialog[str | None]):
             yield Static(Content(flat(self._hint)), classes="hint")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Return the value."""
         self.dismiss(event.value)

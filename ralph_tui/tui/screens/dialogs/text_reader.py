@@ -79,7 +79,6 @@ class TextReader(Dialog[None]):
         return []
 
     def parts(self) -> Iterable[ReaderPart]:
-        """Yield the contents of the frame from top to bottom; consumed lazily."""
         yield ReaderPart(PartsText(self.blocks()))
 
     def compose_frame(self) -> Iterable[Widget]:
@@ -103,7 +102,6 @@ class TextReader(Dialog[None]):
         self.call_after_refresh(self._add_next)
 
     def footer_text(self) -> str:
-        """Return the keys, including those that scroll if the text does not fit."""
         scrolls = "; j k scroll" if self.search_target().show_vertical_scrollbar else ""
         return f"{super().footer_text()}{scrolls}"
 
@@ -128,7 +126,6 @@ class TextReader(Dialog[None]):
         scroll(animate=False)
 
     def search_target(self) -> ScrollText:
-        """Return the frame."""
         return self.query_one("#reader", ScrollText)
 
     def refresh_blocks(self) -> None:

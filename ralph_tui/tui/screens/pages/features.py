@@ -41,7 +41,6 @@ class FeaturesPage(Page):
         self._shown = ""
 
     def body(self) -> Iterable[Widget]:
-        """Yield the list."""
         yield TextView(id="features")
 
     # Reading.
@@ -54,7 +53,6 @@ class FeaturesPage(Page):
         self.set_interval(REREAD_SECONDS, self._read)
 
     def view_changed(self, view: LoopView) -> None:
-        """Mark the row of the shown feature when it changes."""
         if view.feature != self._shown and self._found:
             self._show(self._found)
 
@@ -89,15 +87,12 @@ class FeaturesPage(Page):
     # Commands.
 
     def search_target(self) -> TextView:
-        """Return the list."""
         return self.rows
 
     def chosen_text(self) -> str:
-        """Return the row under the cursor."""
         return self.rows.chosen_text()
 
     def shown_text(self) -> str:
-        """Return all rows."""
         return self.rows.text()
 
     def not_now(self, name: str) -> str:
@@ -116,7 +111,6 @@ class FeaturesPage(Page):
         }
 
     def on_row_list_opened(self) -> None:
-        """Treat a double click as Enter."""
         self.action_invoke("choose")
 
     async def do_choose(self) -> None:
@@ -169,7 +163,6 @@ class FeaturesPage(Page):
         self.app.show_message(message + self.app.keys.said("Press {memory} to see it."))
 
     def _switch_to(self, name: str) -> None:
-        """Show a feature that was just chosen."""
         pin_feature(name)
         self.app.launch.controls.pin_feature(name)
         self.app.watch_again()

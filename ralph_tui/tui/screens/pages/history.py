@@ -80,7 +80,6 @@ class HistoryPage(Page):
     # Reading.
 
     def opened(self) -> None:
-        """Start with the plots."""
         self.text.display = False
         self.refresh_keys()
 
@@ -189,7 +188,6 @@ class HistoryPage(Page):
         self.search_again()
 
     def on_resize(self) -> None:
-        """Lay out the columns for the new width."""
         self._show_figures()
 
     def on_view_tabs_chosen(self, message: ViewTabs.Chosen) -> None:
@@ -217,29 +215,23 @@ class HistoryPage(Page):
         return super().not_now(name)
 
     def search_target(self) -> TextView:
-        """Return the table or the metrics."""
         return self.text
 
     def handlers(self) -> dict[str, Handler]:
-        """Add the page's own commands."""
         return {**super().handlers(), "look": self.tabs.next, "open": self.do_open}
 
     def do_open(self) -> None:
-        """Open the selected iteration."""
         if self.text.cursor is not None:
             self.app.switch_screen(IterationsPage(self._library, wanted=f"@{self.text.cursor}"))
 
     def on_row_list_opened(self) -> None:
-        """Treat a double click as Enter."""
         if not self.not_now("open"):
             self.do_open()
 
     def chosen_text(self) -> str:
-        """Return the session under the cursor."""
         return self.text.chosen_text() if self.text.display else ""
 
     def shown_text(self) -> str:
-        """Return the shown text, or the numbers of the plots."""
         return self.text.text() if self.text.display else self._export("csv")
 
     def _export(self, form: str) -> str:

@@ -80,7 +80,6 @@ class ReplayLine(StyledWidget):
         self._show()
 
     def faster(self, step: int) -> None:
-        """Change the speed by so many steps, between real time and ten times that."""
         self.player.faster(step)
         self._show()
 

@@ -47,7 +47,6 @@ class IterationList(TextView):
     _chronicle = RunHistory()
 
     def show(self, chronicle: RunHistory, cursor: Key | None = None) -> None:
-        """Show these iterations; the cursor moves to the given one, or stays."""
         self._chronicle = chronicle
         self.show_blocks((), cursor)
 
@@ -57,7 +56,6 @@ class IterationList(TextView):
         super().show_message(text, tone)
 
     def count(self, iterations: int, unreadable: int) -> None:
-        """Show the number of iterations, and how many lines of the journal are unreadable."""
         self.border_title = f"iterations {iterations:,}"
         self.border_subtitle = f"{plural(unreadable, 'line')} unreadable" if unreadable else ""
 
@@ -69,7 +67,6 @@ class IterationList(TextView):
         return [row for key in found if (row := self.row_of(key)) is not None]
 
     def _lay_out(self) -> None:
-        """Lay out the rows, with titles as wide as the list."""
         known = self._chronicle
         if known.iterations:
             width = max(20, self.row_width - MARK)
@@ -264,11 +261,9 @@ class IterationsPage(ListDetailPage):
         self.search_again()
 
     def list_view(self) -> IterationList:
-        """Return the list."""
         return self.choices
 
     def contents(self) -> Transcript | TextView:
-        """Return the stream or the text, whichever is shown."""
         return self.transcript if self.transcript.display else self.text
 
     # Commands.
@@ -291,8 +286,6 @@ class IterationsPage(ListDetailPage):
         }
 
     def _with_contents(self, command: Callable[[], None]) -> Handler:
-        """Return a handler that opens the contents before it runs the command."""
-
         def run() -> None:
             self.show_contents()
             command()
@@ -341,7 +334,6 @@ class IterationsPage(ListDetailPage):
             await undo_work(self.app, number, f"iteration {number}")
 
     def chosen_text(self) -> str:
-        """Return the entry under the cursor."""
         return "" if self.text.display else flat_lines(self.transcript.selected_text())
 
     def shown_text(self) -> str:
@@ -352,5 +344,4 @@ class IterationsPage(ListDetailPage):
 
 
 def flat_lines(text: str) -> str:
-    """Return text with each line made inert."""
     return "\n".join(flat(line) for line in text.splitlines())

@@ -48,7 +48,6 @@ class DocumentList(TextView):
         super().show_message(text, tone)
 
     def document(self, key: object) -> MemoryDocument | None:
-        """Return the document with this name."""
         return next((document for document in self.documents if document.name == key), None)
 
     def find(self, words: str) -> Sequence[int]:
@@ -141,7 +140,6 @@ class MemoryPage(ListDetailPage):
         self.search_again()
 
     def on_blocks_highlighted(self, message: Blocks.Highlighted) -> None:
-        """Show the document under the cursor."""
         self._show(self.choices.document(message.key))
 
     def _show(self, document: MemoryDocument | None) -> None:
@@ -202,11 +200,9 @@ class MemoryPage(ListDetailPage):
     # Commands.
 
     def list_view(self) -> DocumentList:
-        """Return the list; a search in it searches all documents."""
         return self.choices
 
     def contents(self) -> TextView:
-        """Return the text."""
         return self.text
 
     def search_for(self, words: str) -> None:
@@ -228,7 +224,6 @@ class MemoryPage(ListDetailPage):
         return was_sent if meant.text else meant.note
 
     def handlers(self) -> dict[str, Handler]:
-        """Add the page's own commands."""
         return {**super().handlers(), "edit": self.do_edit}
 
     def do_open(self) -> None:
@@ -253,6 +248,5 @@ class MemoryPage(ListDetailPage):
         self._read()
 
     def shown_text(self) -> str:
-        """Return the document's source text."""
         shown = self._under_cursor()
         return (inert(shown.text) or self.text.text()) if shown is not None else ""

@@ -101,12 +101,10 @@ class Page(ModalScreen[None]):
     """The pane that is searched."""
 
     def __init_subclass__(cls, **kwargs: bool) -> None:
-        """Find the page's commands by its name."""
         super().__init_subclass__(**kwargs)
         cls.page_commands = PAGE_COMMANDS.get(cls.NAME, ())
 
     def body(self) -> Iterable[Widget]:
-        """Yield the page's contents."""
         raise NotImplementedError
 
     def compose(self) -> ComposeResult:
@@ -163,7 +161,6 @@ class Page(ModalScreen[None]):
         return ""
 
     def label(self, command: Command) -> str:
-        """Return the footer's label for a command."""
         return command.footer
 
     # Commands.
@@ -204,35 +201,28 @@ class Page(ModalScreen[None]):
             self.dismiss(None)
 
     def back(self) -> bool:
-        """Close a layer of the page; return whether there was one."""
         return False
 
     def refresh_keys(self) -> None:
-        """Show which commands can be used now."""
         if self.is_attached and self.query(PageFooter):
             self.bar.items = tuple(self._items())
 
     def _items(self) -> Iterable[FooterItem]:
-        """Yield the items of the footer by rank."""
         for command in sorted(self.page_commands, key=lambda command: command.rank):
             if command.footer and (label := self.label(command)):
                 key = self.app.keys.label(name_of(command))
                 yield FooterItem(command.name, key, label, not self.not_now(command.name))
 
     def on_link_line_followed(self, message: LinkLine.Followed) -> None:
-        """Run the command of a clicked link in the head or the footer."""
         self.action_invoke(message.name)
 
     def chosen_text(self) -> str:
-        """Return the text under the cursor for the clipboard, or an empty string."""
         return ""
 
     def shown_text(self) -> str:
-        """Return all shown text, for the clipboard and the export."""
         return ""
 
     def do_copy(self) -> None:
-        """Copy the mouse selection, or else the text under the cursor, or else everything."""
         app = self.app
         app.copy_to_clipboard(app.mouse_selection() or self.chosen_text() or self.shown_text())
 
@@ -245,31 +235,25 @@ class Page(ModalScreen[None]):
             self.action_invoke(chosen)
 
     def do_copy_all(self) -> None:
-        """Copy everything that is shown."""
         self.app.copy_to_clipboard(self.shown_text())
 
     async def do_export(self) -> None:
-        """Export everything that is shown."""
         await save(self.app, self.NAME, self.shown_text())
 
     # Searching, in the focused pane or else the main one.
 
     def do_search(self) -> None:
-        """Open the search line for the pane that has the focus."""
         self.search_in(self.search_target())
         self.search_line.enter()
 
     def on_search_line_staged(self, message: SearchLine.Staged) -> None:
-        """Show the search's keys in the footer."""
         self.bar.stage = message.stage
 
     def on_search_line_changed(self, message: SearchLine.Changed) -> None:
-        """Search while the person types."""
         self.search_for(message.words)
         self.refresh_keys()
 
     def search_target(self) -> Searchable:
-        """Return the pane to search."""
         raise NotImplementedError
 
     def search_in(self, pane: Searchable) -> None:
@@ -305,17 +289,14 @@ class Page(ModalScreen[None]):
         self.refresh_keys()
 
     def do_next_match(self) -> None:
-        """Go to the next match."""
         if self._pane is not None:
             self._pane.action_match(1)
 
     def do_previous_match(self) -> None:
-        """Go to the previous match."""
         if self._pane is not None:
             self._pane.action_match(-1)
 
     def on_search_line_kept(self) -> None:
-        """Focus the searched pane."""
         if self._pane is not None:
             self._pane.focus()
 
@@ -377,24 +358,19 @@ class ListDetailPage(Page):
     """A page with a list and the contents of the selected item; a subclass defines both."""
 
     def list_view(self) -> TextView:
-        """Return the list."""
         raise NotImplementedError
 
     def contents(self) -> Transcript | TextView:
-        """Return the widget that shows the selected item."""
         raise NotImplementedError
 
     def handlers(self) -> dict[str, Handler]:
-        """Add the command that opens the contents."""
         return {**super().handlers(), "open": self.do_open}
 
     def do_open(self) -> None:
-        """Open the contents."""
         raise NotImplementedError
 
     @property
     def is_reading(self) -> bool:
-        """Whether the contents were opened; on a narrow screen they replace the list."""
         return self.has_class("-reading")
 
     def back(self) -> bool:
@@ -406,21 +382,17 @@ class ListDetailPage(Page):
         return was_over_it
 
     def open_contents(self) -> None:
-        """Show and focus the contents."""
         self.add_class("-reading")
         self.contents().focus()
 
     def show_contents(self) -> None:
-        """Open the contents on a narrow screen, before a key changes them."""
         if self.has_class("-narrow") and not self.is_reading:
             self.open_contents()
 
     def search_target(self) -> Transcript | TextView:
-        """Return the list if it has the focus, or else the contents."""
         return self.list_view() if self.list_view().has_focus else self.contents()
 
     def on_row_list_opened(self) -> None:
-        """Treat a double click as Enter."""
         self.do_open()
 
 

@@ -70,14 +70,12 @@ class SettingsPage(Page):
         """The words that the shown settings must contain."""
 
     def body(self) -> Iterable[Widget]:
-        """Yield the views and the list."""
         yield ViewTabs(VIEWS)
         yield TextView(id="text")
 
     # Reading.
 
     def opened(self) -> None:
-        """Read the settings files now, and periodically while the page is open."""
         self._read()
         self.set_interval(REREAD_SECONDS, self._reread)
 
@@ -157,7 +155,6 @@ class SettingsPage(Page):
         self.text.focus()
 
     def on_blocks_highlighted(self, message: Blocks.Highlighted) -> None:
-        """Preview the theme under the cursor."""
         if self.tabs.active == "themes" and message.key in self.app.available_themes:
             self.app.theme = str(message.key)
 
@@ -168,11 +165,9 @@ class SettingsPage(Page):
         return self.tabs.active == "all settings"
 
     def label(self, command: Command) -> str:
-        """Return "filter" as the footer's label of a search that filters."""
         return "filter" if command.name == "search" and self._filters else super().label(command)
 
     def search_target(self) -> TextView:
-        """Return the list."""
         return self.text
 
     def search_for(self, words: str) -> None:
@@ -199,7 +194,6 @@ class SettingsPage(Page):
     # Changing.
 
     def handlers(self) -> dict[str, Handler]:
-        """Add the page's own commands."""
         return {**super().handlers(), "look": self.tabs.next, "open": self.do_open}
 
     async def do_open(self) -> None:
@@ -217,7 +211,6 @@ class SettingsPage(Page):
             await self._change_limit(next(live for live in LIVE_LIMITS if live.name == key))
 
     def on_row_list_opened(self) -> None:
-        """Treat a double click as Enter."""
         self.action_invoke("open")
 
     async def _change_setting(self, key: str) -> None:
@@ -270,10 +263,8 @@ class SettingsPage(Page):
         self._read()
 
     def chosen_text(self) -> str:
-        """Return the setting under the cursor."""
         return self.text.chosen_text()
 
     def shown_text(self) -> str:
-        """Return every setting with its source."""
         settings = self._on_disk.settings if self._on_disk is not None else ()
         return "\n".join(f"{s.key} = {s.value}  ({s.source})" for s in settings)

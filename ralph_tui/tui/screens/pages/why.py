@@ -63,7 +63,6 @@ class WhyPage(Page):
         self._shown: object = None
 
     def body(self) -> Iterable[Widget]:
-        """Yield the views and their text."""
         yield ViewTabs(VIEWS)
         yield TextView(id="text")
 
@@ -111,7 +110,6 @@ class WhyPage(Page):
 
     @property
     def breaker(self) -> CircuitBreaker:
-        """The breaker of the running loop, or the one on disk while none runs."""
         known = self._known
         return self.app.view.breaker if known is None or self.app.bridge.live else known.breaker
 
@@ -145,12 +143,10 @@ class WhyPage(Page):
         self.search_again()
 
     def on_view_tabs_chosen(self) -> None:
-        """Show another view from its top."""
         self._show()
         self.text.scroll_to(y=0, animate=False, force=True, immediate=True)
 
     def search_target(self) -> TextView:
-        """Return the text."""
         return self.text
 
     # Commands.
@@ -193,5 +189,4 @@ class WhyPage(Page):
         self.app.show_message(text, error=True)
 
     def shown_text(self) -> str:
-        """Return the whole view."""
         return self.text.text()

@@ -61,7 +61,6 @@ class FrameworkWatch:
 
 
 def _with_other_code(members: dict[tuple[Any, str], tuple[Any, Any]]) -> Iterator[tuple[str, str]]:
-    """Yield (name, file) for functions that were already replaced, by a module that the framework imports."""
     modules = [
         vars(sys.modules[name]).get("__file__") for name in (*_WATCHED, "os") if name in sys.modules
     ]
@@ -74,7 +73,6 @@ def _with_other_code(members: dict[tuple[Any, str], tuple[Any, Any]]) -> Iterato
 
 
 def _with_foreign_code() -> Iterator[tuple[str, str]]:
-    """Yield (name, file of the code) for functions of test modules that run code of another file."""
     for module in list(sys.modules.values()):
         source = getattr(module, "__file__", None)
         if not isinstance(source, str) or not _IN_TESTS.search(source):
@@ -121,7 +119,6 @@ def swapped_parts(item: Any, before: Any) -> Iterator[tuple[str, str]]:
 
 
 def _plain(function: Any) -> Any:
-    """Return the function behind a bound method, a partial function or an object that can be called."""
     inner = getattr(function, "__func__", None) or getattr(function, "func", None) or function
     return inner if isinstance(inner, types.FunctionType) else type(inner).__call__
 

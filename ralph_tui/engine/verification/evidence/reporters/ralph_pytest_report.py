@@ -24,7 +24,6 @@ _MODULES = (
 
 
 def ralph_canary() -> None:
-    """Fail. If this passes, no other result can be trusted."""
     assert len("ralph") == 0
 
 
@@ -112,7 +111,6 @@ def pytest_load_initial_conftests(early_config: Any) -> None:
 
 
 def _hook_files(hook: Any) -> Iterator[str]:
-    """Yield the file of every function that a hook calls, also of one that no registered plugin has."""
     for caller in list(vars(hook).values()):
         for one in caller.get_hookimpls() if hasattr(caller, "get_hookimpls") else ():
             code = getattr(one.function, "__code__", None)
@@ -153,6 +151,5 @@ class _Canary(pytest.Item):
 
 
 def _where(report: Any) -> str:
-    """Return the file that skipped a test, from the report."""
     shown = getattr(report, "longrepr", None)
     return str(shown[0]) if isinstance(shown, tuple) else ""

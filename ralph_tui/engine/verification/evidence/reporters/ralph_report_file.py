@@ -26,7 +26,6 @@ class ReportFile:
             self.write(kind="runner", runner=runner)
 
     def __bool__(self) -> bool:
-        """Return whether ralph asked for a report."""
         return self._file >= 0
 
     def write(self, **line: object) -> None:
@@ -40,7 +39,6 @@ class ReportFile:
 
 
 def file_of(module: str) -> str:
-    """Return the file of a module, or an empty string if it is not loaded."""
     return getattr(sys.modules.get(module), "__file__", None) or ""
 
 

@@ -90,8 +90,6 @@ def _status(code: object) -> int:
 
 
 def _watch_exits(report: _Report) -> None:
-    """Report calls of functions that end the process without unwinding the stack."""
-
     def watched(function: Any, how: str) -> Any:
         def leave(*args: Any, **named: Any) -> Any:
             status = args[0] if how == "left" and args and isinstance(args[0], int) else 0
@@ -115,7 +113,6 @@ def _trace(trace: types.TracebackType | None) -> Iterator[tuple[str, bool]]:
 
 
 def _stack() -> list[tuple[str, bool]]:
-    """Return the frames from the script to the caller; in another thread the script counts as unfinished."""
     frame: Any = sys._getframe()  # noqa: SLF001 - there is no other way
     found, in_main = [], False
     while frame is not None:
@@ -173,7 +170,6 @@ def _is_last(body: list[Any], line: int) -> bool:
 
 
 def _is_call(value: Any) -> bool:
-    """Return whether an expression is a single call without calls in its arguments, exits aside."""
     import ast
 
     if isinstance(value, ast.Await):

@@ -19,7 +19,6 @@ sys.path.insert(0, _PROJECT_PATH)
 
 
 def _ralph_canary(case: unittest.TestCase) -> None:
-    """Fail. If this passes, no other result can be trusted."""
     case.assertEqual(len("ralph"), 0)  # noqa: PT009 - the assertion that projects use
 
 
