@@ -10,6 +10,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from pytest_textual_snapshot import SVGImageExtension
 
+pytest_plugins = ["tests.harness.suite"]
+
 # A sandbox may forbid writing bytecode; then every program the tests start would compile everything anew.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

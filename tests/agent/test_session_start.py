@@ -177,6 +177,7 @@ def deaf_cli(directory: Path) -> tuple[Path, Path]:
     return cli, sign
 
 
+@pytest.mark.serial
 @pytest.mark.parametrize("wanted", ["standby", "first"])
 async def test_a_cli_that_hangs_at_its_start_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: str

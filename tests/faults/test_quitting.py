@@ -54,6 +54,7 @@ while True:
 """It hears nothing from its start, or from the first word to it; no signal that can be ignored ends it."""
 
 
+@pytest.mark.serial
 @pytest.mark.parametrize("begins", [False, True], ids=["at its start", "in its turn"])
 async def test_stopping_at_once_does_not_wait_for_a_cli_that_hangs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, begins: bool

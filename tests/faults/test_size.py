@@ -37,6 +37,7 @@ def big(tmp_path: Path) -> Path:
     return project
 
 
+@pytest.mark.serial
 async def test_a_large_project_opens_in_seconds(big: Path) -> None:
     started = time.monotonic()
     documents = Project(big).load()

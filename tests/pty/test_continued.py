@@ -16,7 +16,7 @@ import pytest
 
 from tests.harness.waiting import wait_until
 
-pytestmark = pytest.mark.pty
+pytestmark = pytest.mark.serial
 
 HEARD = 7
 

@@ -16,7 +16,7 @@ from tests.harness.scenarios import scenario, works_forever
 from tests.harness.waiting import wait_until
 from tests.pty.terminal import Terminal, app_process, terminal
 
-pytestmark = [pytest.mark.pty, pytest.mark.real_cli]
+pytestmark = [pytest.mark.serial, pytest.mark.real_cli]
 
 
 @pytest.mark.parametrize(

@@ -277,6 +277,7 @@ async def test_the_sandbox_does_not_answer_in_the_persons_place(
     assert listed or "safety.sandbox_domains" in network[0].reason
 
 
+@pytest.mark.serial
 @pytest.mark.long
 async def test_waiting_costs_no_time_and_a_stop_takes_the_question_back(tmp_path: Path) -> None:
     project = make_project(
@@ -385,6 +386,7 @@ async def test_a_check_on_the_list_is_denied_where_nobody_is_there(tmp_path: Pat
     )
 
 
+@pytest.mark.serial
 @pytest.mark.long
 async def test_a_stop_takes_the_question_of_a_check_back(tmp_path: Path) -> None:
     config = {"safety": {"ask_commands": ["touch"]}, "agent": {"idle_timeout_seconds": 2}}

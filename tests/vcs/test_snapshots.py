@@ -208,6 +208,7 @@ def test_an_end_that_an_older_version_wrote_is_known(store: SnapshotStore) -> No
     assert store.points()[0].after == tree
 
 
+@pytest.mark.serial
 @pytest.mark.long
 def test_twenty_thousand_unchanged_files_take_milliseconds(store: SnapshotStore) -> None:
     root = root_of(store)

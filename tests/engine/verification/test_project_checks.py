@@ -266,6 +266,7 @@ def test_the_gates_list_may_use_names(
     assert gate_commands(checks_of(tmp_path, settings), settings) == commands
 
 
+@pytest.mark.serial
 def test_files_of_any_kind_are_looked_at_in_no_time(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pyproject.toml")  # opening it would wait for a writer
     (tmp_path / "package.json").write_text("[" * READ_BYTES)
