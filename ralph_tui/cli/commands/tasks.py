@@ -300,6 +300,7 @@ def _retry(
     ],
     project_root: ProjectRoot = None,
 ) -> None:
+    """Queue a blocked task again and reset its attempts."""
     task = controls_of(project_root).retry(task_id)
     out(f"{task.id} is pending again: {task.title}.")
 
