@@ -378,7 +378,7 @@ class WorkCommitted(EventBase):
 
 
 class RepositoryChanged(EventBase):
-    """The person changed the repository during a run. The run continues."""
+    """The repository changed during a run, but not what the agent builds on. The run continues."""
 
     type: Literal["repository_changed"] = "repository_changed"
     summary: str = ""

@@ -14,11 +14,10 @@ from ralph_tui.domain.errors import SetupError
 from ralph_tui.guard.core.policy import Policy
 from ralph_tui.guard.repository.watcher import (
     Author,
-    Change,
     RepositoryWatcher,
     Snapshot,
     compare,
-    disruptive_items,
+    ends_run,
 )
 from ralph_tui.guard.sandbox.environment import REFLOG_MARK, agent_environment
 from tests.guard.test_shims import IDENTITY, make_repository
@@ -67,6 +66,7 @@ CHANGES = {
     "git config --unset some.key": "the setting some.key was changed",
     "git config core.hooksPath /tmp": "the setting core.hookspath was changed",
     "echo exit > .git/hooks/pre-commit": "the hook pre-commit was created",
+    "mkdir -p .git/info; echo '* filter=x' > .git/info/attributes": "git's file info/attributes was changed",
     "git worktree add -q ../linked": "the worktree",
 }
 
@@ -83,6 +83,8 @@ def test_a_change_is_seen_and_its_command_puts_it_back(
     assert change is not None
     assert told in " / ".join(item.text for item in change.items)
     assert {item.author for item in change.items} == {Author.UNKNOWN}
+    if "info/" in told:
+        return  # what the file said before is not kept
     assert change.restore
     bash(project, change.restore)
     if "--assume-unchanged" in command:
@@ -116,36 +118,69 @@ def test_what_changed_while_nothing_of_the_agent_ran_is_the_persons(project: Pat
     assert not doubtful.by_agent
 
 
-BY_PERSON = {
-    "git commit -q --allow-empty -m x": "",
-    "echo x >> a.txt; git commit -qam x; git commit -q --allow-empty -m y": "",
-    "git checkout -q --detach": "HEAD was moved",
-    "git checkout -q -b new": "HEAD was moved",
-    "git commit -q --amend --allow-empty -m x": "branch main was moved",
-    "git commit -q --allow-empty -m x; git reset -q --hard HEAD~2": "branch main was moved",
-    "echo x >> a.txt; git stash -q": "a stash",
-    "git branch other; git tag t; git config a.b c; echo exit > .git/hooks/pre-commit": "",
-    "echo x >> a.txt; git add a.txt": "",
-    "git worktree add -q ../linked": "",
+@pytest.fixture
+def night(project: Path) -> Path:
+    """A project with a remote, another worktree, and what moves either of them."""
+    bash(project, "git commit -q --allow-empty -m before; git clone -q --bare . ../o.git")
+    bash(project, "git remote add origin ../o.git; git fetch -q; git worktree add -q ../wb -b wb")
+    bash(
+        project,
+        "git clone -q ../o.git ../c; cd ../c; git commit -q --allow-empty -m y; git push -q",
+    )
+    return project
+
+
+ENDS = {
+    # While a command runs; by the person; the command.
+    "git fetch -q origin": (False, False),
+    "git config --add branch.main.vscode-merge-base origin/main": (False, False),
+    "git config remote.origin.gh-resolved base": (False, False),
+    "git config maintenance.strategy incremental": (False, False),
+    "git config user.nickname x": (False, False),
+    "git update-ref refs/prefetch/remotes/origin/main HEAD": (False, False),
+    "git tag t; git tag -d v1; git branch b2; git branch -D other": (False, False),
+    "git worktree add -q ../linked": (False, False),
+    "cd ../wb; echo x > w; git add w; git commit -qm w; git tag w": (False, False),
+    "cd ../wb; echo x >> a.txt; git stash -q": (False, False),
+    "git stash drop -q": (False, False),
+    "echo x >> a.txt; git add a.txt; echo y > mine.txt; git add mine.txt": (False, False),
+    "git gc -q; git update-server-info": (False, False),
+    "git commit -q --allow-empty -m x": (True, False),
+    "git rm -q --cached a.txt": (True, False),
+    "git update-index --assume-unchanged a.txt": (True, False),
+    "git config core.fsmonitor ./x": (True, False),
+    "git config alias.st '!x'": (True, False),
+    "git config filter.x.clean ./x": (True, False),
+    "git config diff.x.textconv ./x": (True, False),
+    "git config include.path ../x": (True, False),
+    "git config url.x.insteadOf y": (True, False),
+    "git config remote.origin.url x": (True, False),
+    "echo exit > .git/hooks/pre-commit": (True, False),
+    "mkdir -p .git/info; echo '* filter=x' > .git/info/attributes": (True, False),
+    "git replace HEAD HEAD~1": (True, False),
+    "git checkout -q --detach": (True, True),
+    "git checkout -q -b new": (True, True),
+    "git commit -q --amend --allow-empty -m x": (True, True),
+    "git commit -q --allow-empty -m x; git reset -q --hard HEAD~2": (True, True),
+    "echo x >> a.txt; git stash -q": (True, True),
 }
-"""What a person does, and what of it takes the work that an agent builds on away."""
+"""Whether a change ends the run if it was made while a command ran, and if it is certainly the person's."""
 
 
-@pytest.mark.parametrize(("command", "disturbed"), BY_PERSON.items())
-def test_only_what_takes_the_agents_ground_away_disturbs_it(
-    project: Path, command: str, disturbed: str
-) -> None:
-    bash(project, "git commit -q --allow-empty -m before")
-    watch = RepositoryWatcher(project)
+@pytest.mark.parametrize("command", ENDS)
+def test_only_what_the_work_tree_builds_on_ends_a_run(night: Path, command: str) -> None:
+    watch = RepositoryWatcher(night)
     before = watch.snapshot()
     assert before is not None
-    bash(project, command)
-    change = compare(before, watch.snapshot(), quiet=True)
-    assert change is not None
-    assert change.by_person
-    found = disruptive_items(change, before, watch.follows)
-    assert bool(found) == bool(disturbed)
-    assert disturbed in Change(found).summary
+    bash(night, command)
+    after = watch.snapshot()
+    found = []
+    for quiet in (False, True):
+        change = compare(before, after, quiet=quiet)
+        items = change.items if change else ()
+        assert items or "gc" in command
+        found.append(any(ends_run(item, before, watch.follows) for item in items))
+    assert tuple(found) == ENDS[command]
 
 
 def test_a_commit_on_a_detached_head_disturbs_nobody_and_is_named(project: Path) -> None:
@@ -158,23 +193,12 @@ def test_a_commit_on_a_detached_head_disturbs_nobody_and_is_named(project: Path)
     )
     change = compare(before, watch.snapshot(), quiet=True)
     assert change is not None
-    assert disruptive_items(change, before, watch.follows) == ()
     (head,) = change.items
+    assert not ends_run(head, before, watch.follows)
     assert [line.partition(" ")[2][:3] for line in watch.commits(head.old, head.new)] == [
         "two",
         "one",
     ]
-
-
-def test_a_dropped_stash_disturbs_nobody(project: Path) -> None:
-    bash(project, "echo x >> a.txt; git stash -q")
-    watch = RepositoryWatcher(project)
-    before = watch.snapshot()
-    assert before is not None
-    bash(project, "git stash drop -q")
-    change = compare(before, watch.snapshot(), quiet=True)
-    assert change is not None
-    assert disruptive_items(change, before, watch.follows) == ()
 
 
 def test_a_commit_of_the_agent_that_got_through_is_known_by_its_mark(project: Path) -> None:

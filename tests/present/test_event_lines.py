@@ -114,7 +114,7 @@ def test_what_a_person_does_to_the_repository_is_said_and_the_run_goes_on() -> N
         ". You committed a1 first on main. The run continues.",
         ". You made 2 commits on main; the last: b2 second. Also, tag v1 was made. The run continues.",
         ". You committed a1 first. The run continues.",
-        ". You changed the repository: the setting a.b was changed. The run continues.",
+        ". The repository changed: the setting a.b was changed. The run continues.",
     ]
 
 

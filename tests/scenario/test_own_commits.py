@@ -162,6 +162,53 @@ async def test_a_commit_during_a_call_stops_the_run(tmp_path: Path, pause: Pause
     assert len(run.of(ev.IterationStarted)) == 1
 
 
+BESIDE = (
+    "git fetch -q origin && git config --add branch.main.vscode-merge-base origin/main && git tag mine"
+    " && cd ../wb && echo w >> half.txt && git add . && git stash -q"
+)
+MINE = f"echo m > mine.txt && git add mine.txt && {COMMIT} 'my work'"
+
+
+@pytest.mark.parametrize(
+    ("sandbox", "command"),
+    [
+        ("off", BESIDE),
+        pytest.param(
+            "auto", f"{MINE} && git config core.pager less && {BESIDE}", marks=needs_sandbox
+        ),
+    ],
+)
+async def test_what_an_editor_and_a_person_do_during_a_check_ends_no_run(
+    tmp_path: Path, sandbox: str, command: str
+) -> None:
+    waits = "touch going; while [ ! -e go ]; do sleep 0.02; done; test -f a.txt"
+    tasks = [task("a", verification_criteria=[f"$ {waits}"]), task("b")]
+    project = make_project(tmp_path, tasks, ["true"])
+    shell(f"git init -q -b main && git add -A && {COMMIT} first", project)
+    shell(
+        f"git clone -q --bare . ../o.git && git remote add origin ../o.git && git fetch -q &&"
+        f" git worktree add -q ../wb && git clone -q ../o.git ../c && cd ../c && {COMMIT} theirs && git push -q",
+        project,
+    )
+    places = "find .git -not -path '*/objects/??*' -not -path '*/refs/*' -not -path '*/logs/*'"
+    before = shell(f"{places} -o -path '*/objects/info*'", project)
+
+    async def person(run: Run) -> None:
+        await run.until_told(ev.GateStarted)
+        await until((project / "going").exists, what="the check")
+        shell(f"git config user.name me; git config user.email me@example.org; {command}", project)
+        (project / "go").touch()
+
+    async with serving(scenario(finishes("a"), finishes("b"))) as server:
+        run = await play(project, server, meanwhile=person, overrides={"safety.sandbox": sandbox})
+    assert (run.end.status, run.end.exit_code) == (LoopStatus.COMPLETE, 0), run.end
+    (told,) = run.of(ev.RepositoryChanged)
+    assert "origin/main was moved" in told.summary
+    assert len(told.commits) == (sandbox == "auto")
+    left = set(shell(f"{places} -o -path '*/objects/info*'", project).split()) - set(before.split())
+    assert left <= {".git/FETCH_HEAD", ".git/COMMIT_EDITMSG"}, "nothing of the sandbox stays"
+
+
 LATER = f"""\
 while [ ! -e now ]; do sleep 0.02; done
 env -i PATH=/usr/bin:/bin {COMMIT} sly

@@ -44,7 +44,7 @@ from ralph_tui.engine.safety.command_sandbox import (
     CommandSandbox,
     Confinement,
     confine,
-    remove_empty_directories,
+    remove_mount_points,
 )
 from ralph_tui.engine.safety.orphan_processes import settle_orphans
 from ralph_tui.engine.safety.phase_extensions import (
@@ -120,6 +120,9 @@ class Runner:
             project.root,
             bus.emit,
             alive=partial(marked_descendants, RUN_MARK, run_id),
+            # Servers that the person adds run outside the sandbox.
+            confined=self._sandbox.holds
+            and not any(extras_of(self._settings, phase).mcp_servers for phase in Phase),
             activity=self._activity,
         )
         self._commits = TaskCommits(
@@ -285,7 +288,7 @@ class Runner:
             if self._checks is not None:
                 left.push_async_callback(asyncio.to_thread, self._checks.end)
             left.push_async_callback(
-                asyncio.to_thread, remove_empty_directories, self._project.root, self._confinement
+                asyncio.to_thread, remove_mount_points, self._project.root, self._confinement
             )
             left.push_async_callback(self._sandbox.close)
             left.push_async_callback(asyncio.to_thread, end_marked, RUN_MARK, self._run_id)

@@ -14,7 +14,7 @@ from ralph_tui.domain.verification.verification import GateResult
 from ralph_tui.engine.safety.command_sandbox import (
     CommandSandbox,
     confine,
-    remove_empty_directories,
+    remove_mount_points,
 )
 from ralph_tui.engine.session.spec import guard_policy
 from ralph_tui.engine.verification.detection.project_checks import ChecksOfRun
@@ -67,7 +67,7 @@ async def verify_by_hand(root: Path, settings: Settings, task: Task, emit: Event
     finally:
         await sandbox.close()
         await guard.close()
-        await asyncio.to_thread(remove_empty_directories, root, confinement)
+        await asyncio.to_thread(remove_mount_points, root, confinement)
 
 
 def _gate(

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -15,6 +16,7 @@ from ralph_tui.config.settings import SafetySettings
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.verification.check_commands import SandboxExceptions
 from ralph_tui.engine.safety.domain_proxy import SandboxRelays
+from ralph_tui.guard.sandbox.environment import repository
 from ralph_tui.guard.sandbox.os_sandbox import (
     INSTALL,
     PROXY_PORT,
@@ -41,12 +43,12 @@ class Confinement:
     Attributes:
         sandbox: The sandbox, or None without one.
         warning: The warning for the person when the wanted sandbox does not work.
-        leaves_directory: Whether the CLI's sandbox will leave an empty `.claude` behind.
+        stood: What stood where the CLI's sandbox will create empty files and directories.
     """
 
     sandbox: Sandbox | None = None
     warning: str = ""
-    leaves_directory: bool = False
+    stood: frozenset[Path] | None = None
 
 
 def confine(root: Path, safety: SafetySettings, environ: Mapping[str, str]) -> Confinement:
@@ -83,17 +85,36 @@ def confine(root: Path, safety: SafetySettings, environ: Mapping[str, str]) -> C
     Path(own[0]).mkdir(mode=0o700, parents=True, exist_ok=True)
     sandbox = sandbox.model_copy(update={"deny_read": (*sandbox.deny_read, *own)})
     warning = f"On this machine, {ON_MACOS}." if sys.platform == "darwin" else ""
-    leaves = not (root / ".claude").exists()
-    return Confinement(sandbox=sandbox, warning=warning, leaves_directory=leaves)
+    return Confinement(sandbox=sandbox, warning=warning, stood=frozenset(_mount_points(root)))
 
 
-def remove_empty_directories(root: Path, confinement: Confinement) -> None:
-    """Remove the empty directories that the CLI's sandbox created in order to protect them."""
-    if not confinement.leaves_directory:
+def remove_mount_points(root: Path, confinement: Confinement) -> None:
+    """Remove the empty files and directories that the CLI's sandbox created in order to protect them."""
+    if confinement.stood is None:
         return
-    for directory, _, _ in os.walk(root / ".claude", topdown=False):
-        with contextlib.suppress(OSError):  # not empty, so it is in use
-            Path(directory).rmdir()
+    for path in _mount_points(root):
+        if path in confinement.stood:
+            continue
+        with contextlib.suppress(OSError):  # it is in use
+            if path.is_dir():
+                path.rmdir()
+            elif path.stat().st_size == 0:
+                path.unlink()
+
+
+_GIT_WRITES_ITSELF = re.compile(r"refs|logs|pack|[0-9a-f]{2}|.*(\.lock|_HEAD)")
+"""What git may create at any time, in its directory."""
+
+
+def _mount_points(root: Path) -> list[Path]:
+    """Return what is in `.claude` and git's directory, except git's own objects and references; children first."""
+    found: list[Path] = []
+    for top in {root / ".claude", Path(repository(root))}:
+        for directory, names, files in os.walk(top):
+            names[:] = [name for name in names if not _GIT_WRITES_ITSELF.fullmatch(name)]
+            found += [Path(directory)]
+            found += [Path(directory, n) for n in files if not _GIT_WRITES_ITSELF.fullmatch(n)]
+    return found[::-1]
 
 
 NO_EXCEPTIONS: SandboxExceptions = MappingProxyType({})

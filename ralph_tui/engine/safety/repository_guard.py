@@ -18,7 +18,7 @@ from ralph_tui.guard.repository.watcher import (
     RepositoryWatcher,
     Snapshot,
     compare,
-    disruptive_items,
+    ends_run,
     with_commit,
 )
 from ralph_tui.store.journal.agent_activity import ActivityLog
@@ -42,7 +42,7 @@ def _no_processes() -> frozenset[MarkedProcess]:
 class RepositoryGuard:
     """Finds out who changed the repository, by inspecting it around the agent's commands.
 
-    A change between the inspections before and after a command may be the agent's. A change while no command
+    Where the sandbox makes git's directory read-only, every change is the person's. Elsewhere a change between the inspections before and after a command may be the agent's. A change while no command
     ran is the person's, unless a process of the agent was still alive when that period began.
     """
 
@@ -52,6 +52,7 @@ class RepositoryGuard:
         emit: EventSink,
         *,
         alive: Alive = _no_processes,
+        confined: bool = False,
         activity: ActivityLog | None = None,
     ) -> None:
         """Watch the repository of a project.
@@ -60,6 +61,7 @@ class RepositoryGuard:
             root: The project directory.
             emit: Receives events about the repository.
             alive: Returns the live processes that the run started. Blocks.
+            confined: Whether no process of the agent can write to the repository.
             activity: Records when commands end.
         """
         self._activity = activity
@@ -67,6 +69,9 @@ class RepositoryGuard:
         self._watch = RepositoryWatcher(root)
         self._emit = emit
         self._alive = alive
+        self._confined = confined
+        self._reported: set[str] = set()
+        """Places outside this work tree whose changes were reported; a fetch repeats them."""
         self._helpers: dict[str, frozenset[MarkedProcess]] = {}
         """Processes by session that were alive before its first command: the CLI's helpers and servers."""
         self._left_running: frozenset[MarkedProcess] = frozenset()
@@ -153,11 +158,11 @@ class RepositoryGuard:
         """Inspect the repository, and judge changes since the last inspection."""
         if not self._active:
             return
-        quiet = not (self._command_ran or self._running or self._left_running)
+        quiet = self._confined or not (self._command_ran or self._running or self._left_running)
         try:
             # Processes first, so that the snapshot includes everything they did before they ended.
             left: frozenset[MarkedProcess] = frozenset()
-            if self._snapshot is not None:
+            if self._snapshot is not None and not self._confined:
                 left = await asyncio.to_thread(self._find_left_running)
             before, self._snapshot = self._snapshot, await asyncio.to_thread(self._watch.snapshot)
             self._command_ran, self._left_running = bool(self._running), left
@@ -196,33 +201,48 @@ class RepositoryGuard:
         return process not in self._helpers.get(process.session, {process})
 
     async def _judge(self, change: Change, before: Snapshot | None) -> None:
-        if before is None or not change.by_person:
-            self._stop(change, _end_by_change(change))
+        if before is None:
+            self._stop(change)
             return
-        disturbed = await asyncio.to_thread(disruptive_items, change, before, self._watch.follows)
-        if disturbed:
-            self._stop(change, _end_by_person(disturbed))
-            return
-        self._emit(await asyncio.to_thread(self._event_of, change, before))
+        ending = await asyncio.to_thread(self._ending, change, before)
+        if ending.items:
+            self._stop(ending)
+        event = await asyncio.to_thread(self._event_of, change, ending, before)
+        if event.commits or event.summary:
+            self._emit(event)
 
-    def _stop(self, change: Change, end: End) -> None:
+    def _ending(self, change: Change, before: Snapshot) -> Change:
+        """Return what ends the run. Blocks."""
+        return Change(tuple(i for i in change.items if ends_run(i, before, self._watch.follows)))
+
+    def _stop(self, change: Change) -> None:
+        end = _end_by_person(change) if change.by_person else _end_by_change(change)
         self._pending_end = self._pending_end or end
         for item in change.items:
             back = f" To restore it: {item.restore}" if item.restore else ""
             self._emit(ev.Notice(level="error", text=f"In the repository, {item.text}.{back}"))
 
-    def _event_of(self, change: Change, before: Snapshot) -> ev.RepositoryChanged:
-        """Return the event for a change by the person. Blocks."""
-        moved = next((item for item in change.items if item.part in (before.head, "HEAD")), None)
+    def _event_of(self, change: Change, ending: Change, before: Snapshot) -> ev.RepositoryChanged:
+        """Return the event for changes that do not end the run. Blocks."""
+        others = [i for i in change.items if i not in ending.items and self._is_news(i)]
+        moved = next((i for i in others if i.part in (before.head, "HEAD")), None)
         if moved is None:
-            return ev.RepositoryChanged(summary=change.summary)
+            return ev.RepositoryChanged(summary=Change(tuple(others)).summary)
         # A commit always changes the index, so that is not reported.
-        others = tuple(i for i in change.items if i is not moved and i.part != "index")
+        beside = tuple(i for i in others if i is not moved and i.part != "index")
         return ev.RepositoryChanged(
             branch=before.head.removeprefix("refs/heads/") if moved.part != "HEAD" else "",
             commits=self._watch.commits(moved.old, moved.new),
-            summary=Change(others).summary,
+            summary=Change(beside).summary,
         )
+
+    def _is_news(self, item: Item) -> bool:
+        if item.matters:
+            return True
+        place = item.part if item.part.startswith("refs/") else item.text
+        known = place in self._reported
+        self._reported.add(place)
+        return not known
 
 
 def _end_by_change(change: Change) -> End:
@@ -236,9 +256,9 @@ def _end_by_change(change: Change) -> End:
     )
 
 
-def _end_by_person(disturbed: tuple[Item, ...]) -> End:
+def _end_by_person(change: Change) -> End:
     return stopped_end(
-        f"you changed what the agent is working on: {Change(disturbed).summary}",
+        f"you changed what the agent is working on: {change.summary}",
         "Run again to continue from here. During a run, you can commit."
         " Pause the run before you switch branches, reset or stash.",
     )

@@ -5,6 +5,7 @@ follows from when the snapshots were taken. A change while no agent process ran 
 the mark that agent processes leave in the reflog. The author of any other change is unknown.
 """
 
+import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -28,9 +29,12 @@ class Snapshot:
     refs: Mapping[str, str] = field(default_factory=dict)
     index: Mapping[str, str] = field(default_factory=dict)
     """`TAG MODE,OBJECT` of each path; a lower-case tag marks a path whose changes git ignores."""
-    stash: tuple[str, ...] = ()
+    stash: Mapping[str, str] = field(default_factory=dict)
+    """The message of each stashed commit, oldest first."""
     config: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     hooks: Mapping[str, str] = field(default_factory=dict)
+    info: Mapping[str, str] = field(default_factory=dict)
+    """The files in git's `info` directories, such as attributes, which can name programs."""
     worktrees: tuple[str, ...] = ()
     submodules: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """For each one checked out: the branch of its HEAD, empty if detached, and the commit."""
@@ -66,6 +70,14 @@ def with_commit(before: Snapshot, made: OwnCommit) -> Snapshot:
     return replace(before, refs=refs, index=index)
 
 
+_RUNS_CODE = re.compile(
+    r"(alias|core|credential|extensions|filter|gpg|guitool|hook|http|include|includeif|pager|protocol|safe"
+    r"|sendemail|sequence|submodule|trailer|url)\..*"
+    r"|.*\.(cmd|command|difffilter|driver|external|packobjectshook|path|program|proxy|pushurl|receivepack"
+    r"|templatedir|textconv|tunnel|uploadpack|url|vcs)"
+)
+"""Settings that name a program, or that change which files and repositories git uses."""
+
 _MAX_LISTED_PATHS = 20
 """The most index paths to restore one by one; with more, the whole index is restored."""
 
@@ -85,11 +97,13 @@ class Item:
     text: str
     restore: str = ""
     part: str = ""
-    """HEAD, the full name of a reference, index, stash, config, hooks, worktrees or submodule."""
+    """HEAD, the full name of a reference, index, stash, config, hooks, info, worktrees or submodule."""
     old: str = ""
     new: str = ""
     """The values before and after, for HEAD, references and the stash."""
     author: Author = Author.UNKNOWN
+    matters: bool = True
+    """Whether it touches what this work tree builds on, or code that git runs."""
 
 
 @dataclass(frozen=True)
@@ -137,6 +151,7 @@ def compare(
         *_stash(before, after),
         *_config(before, after),
         *_hooks(before, after),
+        *_info(before, after),
         *_worktrees(before, after),
         *_submodules(before, after),
     ]
@@ -144,20 +159,22 @@ def compare(
     return Change(items) if items else None
 
 
-def disruptive_items(
-    change: Change, before: Snapshot, follows: Callable[[str, str], bool]
-) -> tuple[Item, ...]:
-    """Return the changes by a person that remove what a running agent builds on.
+def ends_run(item: Item, before: Snapshot, follows: Callable[[str, str], bool]) -> bool:
+    """Return whether a change ends the run.
+
+    A change by the agent always does, and a change elsewhere in the repository never: a fetch, a tag, another
+    work tree. If the author is unknown, it ends the run if it matters. The person may change everything except
+    what a running agent builds on.
 
     Args:
-        change: What the person changed.
-        before: The snapshot before the change.
+        item: The change.
+        before: The snapshot before it.
         follows: Returns whether the second commit descends from the first.
     """
-    return tuple(item for item in change.items if _disturbs(item, before, follows))
-
-
-def _disturbs(item: Item, before: Snapshot, follows: Callable[[str, str], bool]) -> bool:
+    if item.author is Author.AGENT:
+        return True
+    if item.author is Author.UNKNOWN or not item.matters:
+        return item.matters
     match item.part:
         case "HEAD":
             detached = not item.old.startswith("refs/") and not item.new.startswith("refs/")
@@ -207,11 +224,13 @@ def _refs(before: Snapshot, after: Snapshot) -> Iterator[Item]:
         if old is None:
             text, restore = f"{_short(ref)} was created", f"git update-ref -d {name} {new}"
         elif new is None:
-            text, restore = f"{_short(ref)} was deleted", f"git update-ref {name} {old}"
+            text = f"{_short(ref)} was deleted (it was {_short(old or '')})"
+            restore = f"git update-ref {name} {old}"
         else:
             text = f"{_short(ref)} was moved from {_short(old)} to {_short(new)}"
             restore = f"git update-ref {name} {old} {new}"
-        yield Item(text, restore, ref, old or "", new or "")
+        matters = ref == before.head or ref.startswith("refs/replace/")
+        yield Item(text, restore, ref, old or "", new or "", matters=matters)
 
 
 def _index(before: Snapshot, after: Snapshot) -> Iterator[Item]:
@@ -226,7 +245,9 @@ def _index(before: Snapshot, after: Snapshot) -> Iterator[Item]:
         restore = f"{git} update-index" + "".join(
             _restore_option(p, before.index.get(p)) for p in changed
         )
-    yield Item(f"the index was changed ({names})", restore, "index")
+    # Files that were only staged can be unstaged. Removed entries and flags hide changes.
+    matters = any(not (after.index.get(p) or "").startswith("H ") for p in changed)
+    yield Item(f"the index was changed ({names})", restore, "index", matters=matters)
 
 
 def _restore_option(path: str, entry: str | None) -> str:
@@ -240,13 +261,15 @@ def _stash(before: Snapshot, after: Snapshot) -> Iterator[Item]:
     for commit in before.stash:
         if commit not in after.stash:
             text = f"the stash {_short(commit)} was dropped"
-            yield Item(text, f"git stash store {commit}", "stash", old=commit)
-    for commit in after.stash:
+            yield Item(text, f"git stash store {commit}", "stash", old=commit, matters=False)
+    branch = re.escape(before.head.removeprefix("refs/heads/"))
+    own = re.compile(rf"(WIP on|On) ({branch}|\(no branch\)):")
+    for number, (commit, message) in enumerate(reversed(list(after.stash.items()))):
         if commit not in before.stash:
-            # `stash@{0}` is the newest, which is last in the file.
-            number = len(after.stash) - 1 - after.stash.index(commit)
             restore = f"git stash drop 'stash@{{{number}}}'"
-            yield Item(f"a stash {_short(commit)} was created", restore, "stash", new=commit)
+            text = f"a stash {_short(commit)} was created"
+            matters = bool(own.match(message))  # work trees share the stash
+            yield Item(text, restore, "stash", new=commit, matters=matters)
 
 
 def _config(before: Snapshot, after: Snapshot) -> Iterator[Item]:
@@ -259,7 +282,10 @@ def _config(before: Snapshot, after: Snapshot) -> Iterator[Item]:
         for value in old:
             add = f"git config --local --add {name} {shlex.quote(value)}"
             restore = f"{restore} && {add}" if restore else add
-        yield Item(f"the setting {one_line(key, 80)} was changed", restore, "config")
+        matters = bool(_RUNS_CODE.fullmatch(key.lower()))
+        yield Item(
+            f"the setting {one_line(key, 80)} was changed", restore, "config", matters=matters
+        )
 
 
 def _hooks(before: Snapshot, after: Snapshot) -> Iterator[Item]:
@@ -273,13 +299,19 @@ def _hooks(before: Snapshot, after: Snapshot) -> Iterator[Item]:
         yield Item(f"the hook {one_line(name, 60)} was {done}", restore, "hooks")
 
 
+def _info(before: Snapshot, after: Snapshot) -> Iterator[Item]:
+    for name in sorted(before.info.keys() | after.info.keys()):
+        if before.info.get(name) != after.info.get(name):
+            yield Item(f"git's file info/{one_line(name, 60)} was changed", part="info")
+
+
 def _worktrees(before: Snapshot, after: Snapshot) -> Iterator[Item]:
     for path in sorted(set(before.worktrees) ^ set(after.worktrees)):
         made = path in after.worktrees
         verb = "remove --force" if made else "repair"
         restore = f"git worktree {verb} {shlex.quote(path)}"
         text = f"the worktree {one_line(path)} was {'created' if made else 'removed'}"
-        yield Item(text, restore, "worktrees")
+        yield Item(text, restore, "worktrees", matters=False)
 
 
 def _submodules(before: Snapshot, after: Snapshot) -> Iterator[Item]:

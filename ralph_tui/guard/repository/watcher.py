@@ -19,7 +19,7 @@ from ralph_tui.guard.repository.changes import (
     OwnCommit,
     Snapshot,
     compare,
-    disruptive_items,
+    ends_run,
     with_commit,
 )
 from ralph_tui.guard.sandbox.environment import REFLOG_MARK
@@ -32,7 +32,7 @@ __all__ = [
     "RepositoryWatcher",
     "Snapshot",
     "compare",
-    "disruptive_items",
+    "ends_run",
     "with_commit",
 ]
 
@@ -97,7 +97,8 @@ class RepositoryWatcher:
             index=observed.index,
             stash=_stashed_commits(observed.common_dir),
             config=observed.config,
-            hooks=_hook_files(observed.common_dir),
+            hooks=_file_digests(observed.common_dir / "hooks"),
+            info=_file_digests(observed.common_dir / "info", observed.git_dir / "info"),
             worktrees=observed.worktrees,
             submodules=self._submodules(observed.index, observed.top),
             marked=_agent_commits(observed.git_dir / "logs" / "HEAD"),
@@ -298,12 +299,12 @@ def _settled(stamps: Mapping[Path, Stamp], began: float) -> bool:
     return all(max(s[-2:]) < before for s in stamps.values() if s is not None and len(s) > 4)
 
 
-def _stashed_commits(common_dir: Path) -> tuple[str, ...]:
-    """Return the stashed commits, oldest first; git stores the stash as the reflog of one reference."""
-    return tuple(
-        line.split(b" ")[1].decode()
+def _stashed_commits(common_dir: Path) -> dict[str, str]:
+    """Return the message of each stash, oldest first; git stores the stash as the reflog of one reference."""
+    return {
+        line.split(b" ")[1].decode(): line.partition(b"\t")[2].decode(errors="replace")
         for line in _reflog_lines(common_dir / "logs" / "refs" / "stash")
-    )
+    }
 
 
 def _agent_commits(log: Path) -> frozenset[str]:
@@ -318,11 +319,16 @@ def _reflog_lines(path: Path) -> list[bytes]:
         return []
 
 
-def _hook_files(common_dir: Path) -> dict[str, str]:
-    directory = common_dir / "hooks"
+_DERIVED = {"refs", "packs", "commit-graph"}
+"""Files in `info` that git derives from the repository for other programs."""
+
+
+def _file_digests(*directories: Path) -> dict[str, str]:
     found: dict[str, str] = {}
-    for path in sorted(directory.iterdir()) if directory.is_dir() else ():
+    for path in (p for d in directories if d.is_dir() for p in sorted(d.iterdir())):
         info = path.lstat()
+        if path.name in _DERIVED or stat.S_ISDIR(info.st_mode):
+            continue
         content = b""
         if stat.S_ISLNK(info.st_mode):
             content = str(path.readlink()).encode(errors="surrogateescape")

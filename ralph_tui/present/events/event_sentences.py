@@ -196,7 +196,7 @@ def _work_committed(e: ev.WorkCommitted) -> Sentence:
 
 def _repository_changed(e: ev.RepositoryChanged) -> Sentence:
     where = f" on {e.branch}" if e.branch else ""
-    parts = [f"You changed the repository: {e.summary}"] if e.summary and not e.commits else []
+    parts = [f"The repository changed: {e.summary}"] if e.summary and not e.commits else []
     if e.commits:
         parts.append(f"You committed {e.commits[0]}{where}")
         if len(e.commits) > 1:

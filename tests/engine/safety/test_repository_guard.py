@@ -61,6 +61,32 @@ async def test_a_commit_between_two_commands_is_the_persons(watched: Watched) ->
     assert [len(told.commits) for told in watched.changes] == [1, 1]
 
 
+async def test_where_the_sandbox_holds_the_repository_a_change_is_the_persons(
+    watched: Watched,
+) -> None:
+    guard = RepositoryGuard(watched.root, watched.told.append, confined=True)
+    await guard.begin()
+    await guard.begin_command("one")
+    watched.does(f"{COMMIT}; git config core.editor x; git branch new")
+    await guard.end_command("one")
+    assert await guard.check() is None
+    (told,) = watched.changes
+    assert len(told.commits) == 1
+    assert told.summary == "branch new was created; the setting core.editor was changed"
+
+
+async def test_what_moves_elsewhere_during_a_command_is_told_once(watched: Watched) -> None:
+    guard = watched.guard
+    await guard.begin()
+    await guard.begin_command("one")
+    for _ in range(2):
+        watched.does(
+            f"git checkout -q --detach; {COMMIT}; git branch -f away; git checkout -q main"
+        )
+        assert await guard.check() is None
+    assert [told.summary for told in watched.changes] == ["branch away was created"]
+
+
 async def test_a_commit_while_one_of_two_commands_runs_is_in_doubt(watched: Watched) -> None:
     guard = watched.guard
     await guard.begin()
@@ -162,7 +188,7 @@ async def test_the_end_of_a_call_is_looked_at_once_and_strangers_are_ignored(
 async def test_what_a_hook_does_beside_ralphs_own_commit_stops_the_run(watched: Watched) -> None:
     guard = watched.guard
     await guard.begin()
-    for hooked in ("", "; git tag from-a-hook"):
+    for hooked in ("", "; git config alias.from-a-hook x"):
         assert await guard.check() is None
         watched.does(COMMIT + hooked)
         commit, branch = watched.does("git rev-parse HEAD; git branch --show-current").split()
@@ -170,7 +196,7 @@ async def test_what_a_hook_does_beside_ralphs_own_commit_stops_the_run(watched: 
         await guard.learn(made)
     end = await guard.check()
     assert end is not None
-    assert "tag from-a-hook was created" in end.reason
+    assert "the setting alias.from-a-hook was changed" in end.reason
     assert watched.changes == []
 
 
