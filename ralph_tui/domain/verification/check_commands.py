@@ -117,9 +117,8 @@ class ProjectChecks(Model):
         found = {}
         for command in self.commands:
             tool = re.escape(command.runner)
-            if command.runner and (
-                match := re.match(rf"(uv run .+) {tool}(?: |$)", command.command)
-            ):
+            match = re.match(rf"(uv run .+) {tool}(?: |$)", command.command)
+            if command.runner and match and not match[1].endswith(" -m"):
                 found[command.runner] = match[1]
         return found
 

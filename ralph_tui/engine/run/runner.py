@@ -57,8 +57,7 @@ from ralph_tui.engine.safety.repository_guard import RepositoryGuard
 from ralph_tui.engine.session.spec import guard_policy, review_spec, spec_maker, with_own_processes
 from ralph_tui.engine.verification.baseline import Baseline
 from ralph_tui.engine.verification.detection.directory_files import DirectoryFiles
-from ralph_tui.engine.verification.detection.project_checks import ChecksOfRun
-from ralph_tui.engine.verification.detection.start_command import start_command
+from ralph_tui.engine.verification.detection.project_checks import ChecksOfRun, start_command
 from ralph_tui.engine.verification.gate import Gate, gate_environment
 from ralph_tui.engine.verification.review.reviewer import Reviewer
 from ralph_tui.guard.core.policy import Policy

@@ -1,6 +1,8 @@
 """Run the gate: accept a claim only if the commands that ralph runs itself pass."""
 
 import asyncio
+import os
+import shutil
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Literal
@@ -41,6 +43,7 @@ from ralph_tui.engine.verification.evidence.examine import (
 )
 from ralph_tui.engine.verification.work_done import look, objections
 from ralph_tui.guard.sandbox.environ_block import without_keys
+from ralph_tui.guard.shell.statuses import lost_status
 from ralph_tui.store.feature_choice import layout_of
 from ralph_tui.store.journal.agent_activity import ActivityLog
 
@@ -263,6 +266,13 @@ class Gate:
 
     async def _run_check(self, check: Check, permit: Permit, inspection: Inspection) -> Receipt:
         command = check.command
+        if lost := lost_status(command):
+            return Receipt(
+                command=command,
+                source=check.source,
+                status=ReceiptStatus.DENIED,
+                reason=lost.sentence,
+            )
         if check.source != "backpressure":
             call = ToolCall(tool_id="gate", name="Bash", input={"command": command})
             verdict = await self._review(call)
@@ -273,8 +283,16 @@ class Gate:
                     status=ReceiptStatus.DENIED,
                     reason=refused,
                 )
-            command = verdict.command or command
+            if verdict.command is not None:
+                through_uv = await asyncio.to_thread(self._needs_uv, command)
+                command = verdict.command if through_uv else command
         return await self._run_permitted(check, command, inspection)
+
+    def _needs_uv(self, command: str) -> bool:
+        """Return whether a criterion's tools run through uv: in a uv project, or if the PATH lacks the tool. Blocks."""
+        tool = command.split(maxsplit=1)[0]
+        path = self._environment.get("PATH", os.defpath)
+        return self.rules().checks.uses_uv or shutil.which(tool, path=path) is None
 
     async def _run_permitted(self, check: Check, command: str, inspection: Inspection) -> Receipt:
         examined = await self._examiner.examine(command, inspection)

@@ -187,6 +187,7 @@ def sandbox_prefix(sandbox: Sandbox, root: Path, openings: SandboxAccess) -> tup
         *_binds("--ro-bind", shown),
         *_binds("--bind", writable),
         *_hide(sandbox.deny_read),
+        *_stand_ins(root / ".ralph", sandbox.deny_read),
         *_binds("--bind", opened),
         *_binds("--ro-bind", sandbox.deny_write),
         *_cover_sockets(_host_sockets(), keep=sockets, shown=(*shown, *writable, *opened)),
@@ -217,6 +218,15 @@ def _needed_paths(root: Path, home: str, *, network: bool) -> tuple[str, ...]:
 def _hide(paths: tuple[str, ...]) -> Iterator[str]:
     for path in paths:
         yield from ("--tmpfs", path) if Path(path).is_dir() else ("--ro-bind", os.devnull, path)
+
+
+def _stand_ins(directory: Path, hidden: tuple[str, ...]) -> Iterator[str]:
+    """Put an empty file where a link leads into a hidden directory: some tools fail at a link to nothing."""
+    with contextlib.suppress(OSError):
+        for entry in directory.iterdir():
+            target = os.path.realpath(entry)
+            if entry.is_symlink() and target.startswith(tuple(f"{path}/" for path in hidden)):
+                yield from ("--ro-bind", os.devnull, target)
 
 
 def _host_sockets() -> Iterator[str]:

@@ -118,10 +118,14 @@ Command = Simple | Compound
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """Commands joined by pipes, and the operator that follows."""
+    """Commands joined by pipes, and the operator that follows.
+
+    `spans` has the start and end of each stage in the agent's text.
+    """
 
     stages: tuple[Command, ...]
     operator: str = ""
+    spans: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,8 +156,8 @@ class Parser(Lexer):
             if self._peek_reserved() in _ENDS:
                 break
             self.step()
-            stages = self._pipeline()
-            pipelines.append(Pipeline(stages, self._list_operator()))
+            stages, spans = self._pipeline()
+            pipelines.append(Pipeline(stages, self._list_operator(), spans))
         return Script(tuple(pipelines))
 
     def _list_operator(self) -> str:
@@ -175,18 +175,23 @@ class Parser(Lexer):
             return "\n"
         raise UnreadableError(f"`{ahead}` does not belong here")
 
-    def _pipeline(self) -> tuple[Command, ...]:
-        stages = [self._prefixed()]
+    def _pipeline(self) -> tuple[tuple[Command, ...], tuple[tuple[int, int], ...]]:
+        stages: list[Command] = []
+        spans: list[tuple[int, int]] = []
         while True:
+            start, stage = self._prefixed()
+            stages.append(stage)
+            if self.base >= 0:
+                spans.append((self.base + start, self.base + self._position))
             self._skip_blanks()
             ahead = self.peek(2)
             if ahead[:1] != "|" or ahead == "||":
-                return tuple(stages)
+                return tuple(stages), tuple(spans)
             self.advance(2 if ahead == "|&" else 1)
             self._skip_lines()
-            stages.append(self._prefixed())
 
-    def _prefixed(self) -> Command:
+    def _prefixed(self) -> tuple[int, Command]:
+        """Read a command after `!`, `time` or `coproc`; return its start, too."""
         while True:
             self._skip_blanks()
             if self.peek(2) == "!(":
@@ -197,9 +202,9 @@ class Parser(Lexer):
                 if word == "time":
                     self._time_options()
                 if word == "coproc":
-                    return self._coprocess()
+                    return self._position, self._coprocess()
             else:
-                return self.command()
+                return self._position, self.command()
 
     def _time_options(self) -> None:
         while match := re.match(r"(-p|--)(?=[\s;&|]|$)", self.peek(LOOKAHEAD)):

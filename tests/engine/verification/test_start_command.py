@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.engine.verification.detection.directory_files import DirectoryFiles
-from ralph_tui.engine.verification.detection.start_command import start_command
+from ralph_tui.engine.verification.detection.project_checks import start_command
 
 
 @pytest.mark.parametrize(

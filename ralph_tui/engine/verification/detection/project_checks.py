@@ -31,9 +31,9 @@ from ralph_tui.engine.verification.detection.directory_files import (
     DirectoryFiles,
     ProjectFiles,
 )
-from ralph_tui.engine.verification.detection.node_checks import node_checks
+from ralph_tui.engine.verification.detection.node_checks import node_checks, start_script
 from ralph_tui.engine.verification.detection.python_checks import python_checks
-from ralph_tui.engine.verification.detection.python_declarations import PythonProject
+from ralph_tui.engine.verification.detection.python_declarations import PythonProject, table
 from ralph_tui.store.backup.check_store import CheckStore, RequiredChecks, missing
 
 _BY_MANIFEST: dict[str, tuple[tuple[CheckKind, str], ...]] = {
@@ -265,7 +265,7 @@ def _by_target(files: ProjectFiles) -> Iterator[CheckCommand]:
             yield CheckCommand(kind=kind, command=command, runner=program, file=file, part=target)
 
 
-def target_named(files: ProjectFiles, usual: Iterable[str]) -> Iterator[str]:
+def _target_named(files: ProjectFiles, usual: Iterable[str]) -> Iterator[str]:
     program, _, targets = _runner(files)
     yield from (f"{program} {name}" for name in usual if name in targets)
 
@@ -321,3 +321,40 @@ def _has_manifest(files: ProjectFiles, path: str) -> bool:
 def _in_directory(path: str, command: CheckCommand) -> CheckCommand:
     line = f"(cd {shlex.quote(path)} && {command.command})"
     return command.model_copy(update={"command": line, "file": f"{path}/{command.file}"})
+
+
+# --- the command that starts the program ---
+
+_START_TARGETS = ("run", "start", "serve", "dev")
+_NEVER_PACKAGES = frozenset({"tests", "test", "docs", "examples"})
+
+
+def start_command(files: ProjectFiles) -> str:
+    """Return the first of a make or just target, a script and the main program, or an empty string."""
+    return next(_start_candidates(files), "")
+
+
+def _start_candidates(files: ProjectFiles) -> Iterator[str]:
+    yield from _target_named(files, _START_TARGETS)
+    yield from start_script(files)
+    names = files.names()
+    if "Cargo.toml" in names and "main.rs" in files.names("src"):
+        yield "cargo run"
+    if "go.mod" in names and "main.go" in names:
+        yield "go run ."
+    yield from _python_start(PythonProject(files))
+
+
+def _python_start(project: PythonProject) -> Iterator[str]:
+    scripts = table(project.pyproject, "project", "scripts")
+    yield from (f"{project.run} {shlex.quote(name)}" for name in scripts)
+    if "manage.py" in project.names:
+        yield f"{project.run} python manage.py runserver"
+    start = f"{project.run} python" if project.manager in ("uv", "poetry", "pdm") else "python3"
+    for directory in (".", "src"):
+        for name in project.files.names(directory):
+            path = name if directory == "." else f"{directory}/{name}"
+            if name not in _NEVER_PACKAGES and "__main__.py" in project.files.names(path):
+                where = "" if directory == "." else "PYTHONPATH=src "
+                yield f"{where}{start} -m {shlex.quote(name)}"
+    yield from (f"{start} {name}" for name in ("main.py", "app.py") if name in project.names)

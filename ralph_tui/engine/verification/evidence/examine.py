@@ -44,6 +44,7 @@ from ralph_tui.engine.verification.evidence.runners import (
     recognized_runners,
     with_reporting,
 )
+from ralph_tui.guard.shell.statuses import with_pipe_failures
 from ralph_tui.vcs.git import Git
 
 _LINKED = frozenset({".venv", "venv", "node_modules", ".tox", ".nox"})
@@ -418,7 +419,13 @@ class Examiner:
         command = copy.command(check, self._root) if copy else check
         own = join_environments(self._environment, copy.environment if copy else {})
         writable = (directory, copy.root.parent) if copy else (directory,)
-        run = CommandRun(command=command, check=check, cwd=cwd, environment=own, writable=writable)
+        run = CommandRun(
+            command=with_pipe_failures(command),
+            check=check,
+            cwd=cwd,
+            environment=own,
+            writable=writable,
+        )
         try:
             reporting = with_reporting(command, cwd, directory)
             if await asyncio.to_thread(targets_exist, cwd, command):
@@ -426,7 +433,7 @@ class Examiner:
                 own = {**own, "MAKEFLAGS": f"B {own.get('MAKEFLAGS', '')}".rstrip()}
             reads_output = {RunnerKind.CARGO, RunnerKind.GO} & {*reporting.runners}
             changes = {
-                "command": reporting.command,
+                "command": with_pipe_failures(reporting.command),
                 "environment": join_environments(own, reporting.environment),
                 "keep": _OUTPUT_BYTES if reads_output else 0,
             }
