@@ -1,0 +1,86 @@
+"""Play the tables of cheats and honest ways, with the sandbox on and off.
+
+`falls.yaml` names the rows that do not end as they should, with how they end. It can only shrink: a row that ends well
+must leave it.
+"""
+
+import os
+import pwd
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.fooling.player import accepted_by_loop, bases, falls, played, rows
+
+GOOD = {"cheats": ("refused", "stopped"), "honest": ("verified",)}
+MODES = ("open", "sandbox")
+
+
+def played_rows() -> list[object]:
+    """Every row in both modes; the normal run plays the quick ones without a sandbox."""
+    return [
+        pytest.param(
+            table, name, mode,
+            id=f"{table} {mode} {name}",
+            marks=() if row.quick and mode == "open" else pytest.mark.long,
+        )
+        for table in GOOD
+        for name, row in rows(table).items()
+        for mode in MODES
+    ]  # fmt: skip
+
+
+def require(name: str, table: str = "cheats") -> None:
+    """Skip a row whose tools are missing."""
+    home = pwd.getpwuid(os.getuid()).pw_dir  # HOME is the test's
+    for need in bases()[rows(table)[name].on].needs:
+        here = Path(need.replace("~", home)).exists() if "/" in need else shutil.which(need)
+        if not here:
+            pytest.skip(f"{need} is not there")
+
+
+@pytest.mark.parametrize(("table", "name", "mode"), played_rows())
+async def test_a_row_ends_as_it_should(tmp_path: Path, table: str, name: str, mode: str) -> None:
+    require(name, table)
+    outcome = await played(tmp_path, rows(table)[name], sandbox=mode == "sandbox")
+    known = falls(table, mode).get(name)
+    good = GOOD[table] if known is None else (known,)
+    assert outcome.word in good, f"{outcome.word}: {outcome.reason}"
+
+
+def on_cli() -> list[object]:
+    listed = [(table, name) for table in GOOD for name, row in rows(table).items() if row.cli]
+    return [
+        pytest.param(*listed[0]),
+        *(pytest.param(*r, marks=pytest.mark.long) for r in listed[1:]),
+    ]
+
+
+@pytest.mark.real_cli
+@pytest.mark.parametrize(("table", "name"), on_cli())
+async def test_a_row_ends_the_same_on_the_real_cli(tmp_path: Path, table: str, name: str) -> None:
+    require(name, table)
+    outcome = await played(tmp_path, rows(table)[name], cli=True)
+    known = falls(table, "open").get(name)
+    good = GOOD[table] if known is None else (known, *GOOD[table])
+    assert outcome.word in good, f"{outcome.word}: {outcome.reason}"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", rows("cheats"))
+def test_a_loop_that_runs_the_check_accepts_a_cheat(tmp_path: Path, name: str) -> None:
+    """What is said of the other loops on the page; `loop: false` names what they refuse, too."""
+    require(name)
+    assert accepted_by_loop(tmp_path, rows("cheats")[name]) is rows("cheats")[name].loop
+
+
+def test_the_page_tells_these_tables() -> None:
+    from tests.tools.fooling_table import PAGE, page
+
+    assert len(rows("cheats")) >= 120
+    assert len(rows("honest")) >= 60
+    named = {table: {n for mode in MODES for n in falls(table, mode)} for table in GOOD}
+    assert all(names <= set(rows(table)) for table, names in named.items())
+    again = "run `uv run python -m tests.tools.fooling_table`"
+    assert PAGE.read_text(encoding="utf-8") == page(), again
