@@ -56,7 +56,7 @@ def test_the_frames_stand_at_once_and_a_key_typed_before_the_screen_counts(tmp_p
         shown.press("\x1b")
         shown.until(lambda: "In one minute" not in shown.text, "the dashboard")
         shown.press("q")
-        assert left_in_order(shown, mark) == 0
+        assert left_in_order(shown, mark) == 0, shown.after_screen
 
 
 @pytest.mark.parametrize("size", [(80, 24), (160, 50)])

@@ -1,5 +1,6 @@
 """Every key, driven as a person would."""
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
@@ -285,6 +286,19 @@ async def test_help_lists_every_command(open_app: Open, key: str) -> None:
         assert seen == sorted(seen), "what is to be seen comes before the keys"
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, Dashboard))
+
+
+async def test_texts_are_not_added_to_a_reader_that_closes(open_app: Open) -> None:
+    async with open_app(script_of(feed.running())) as pilot:
+        app = ralph(pilot)
+        await pilot.press("question_mark")
+        await until(pilot, lambda: isinstance(app.screen, HelpDialog))
+        reader = app.screen
+        assert isinstance(reader, HelpDialog)
+        reader.dismiss()
+        while reader.query("#reader"):  # noqa: ASYNC110 - it is gone from its parent for a turn or two
+            await asyncio.sleep(0)
+        await reader._add_next()  # as the dashboard does if it was due
 
 
 async def test_the_palette_runs_our_commands(open_app: Open) -> None:

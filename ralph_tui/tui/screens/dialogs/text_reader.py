@@ -106,7 +106,8 @@ class TextReader(Dialog[None]):
         return f"{super().footer_text()}{scrolls}"
 
     async def _add_next(self) -> None:
-        if self.is_attached and await self._add(1):
+        # Whatever screen is on top calls this, also one below while this one closes and its widgets go.
+        if self.is_running and await self._add(1):
             self.call_after_refresh(self._add_next)
 
     async def _add(self, most: int | None) -> bool:
@@ -115,7 +116,8 @@ class TextReader(Dialog[None]):
         more = [shown.text for shown in islice(self._rest, most)]
         if more:
             await frame.mount(*more)
-            frame.repeat_search()
+            if self.is_running:
+                frame.repeat_search()
         return bool(more)
 
     async def action_scroll(self, where: str) -> None:
