@@ -24,6 +24,9 @@ from ralph_tui.domain.verification.check_commands import SandboxException
 COMMAND_LINE = "command line"
 DEFAULT = "default"
 
+_SPECS = "project.specs"
+"""Decides where files are, so every ralph in the project must read the same value."""
+
 _NO_OVERRIDES: Mapping[str, object] = {}
 
 
@@ -137,7 +140,14 @@ def _effective_entries(
     stronger |= {entry.key: entry for entry in _override_entries(overrides)}
     # An overridden value may refer to unset variables.
     left = {key: expanded(entry, given) for key, entry in files.items() if key not in stronger}
-    return left | stronger
+    chosen = left | stronger
+    folder = chosen.get(_SPECS)
+    if folder is not None and not folder.where.startswith(f"{config_paths(root, home)[-1]}:"):
+        raise ConfigError(
+            f"{folder.where}: {_SPECS} can be set only in the project's .ralph/config.yaml.",
+            f"Set it there with `ralph config set {_SPECS} DIRECTORY`.",
+        )
+    return chosen
 
 
 def _override_entries(overrides: Mapping[str, object]) -> Iterator[Entry]:

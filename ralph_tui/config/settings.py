@@ -13,6 +13,7 @@ from ralph_tui.config.step_settings import COMMIT, Steps, StepSettings, default_
 from ralph_tui.domain.base import Count, Model
 from ralph_tui.domain.costs import CostLimits
 from ralph_tui.domain.documents.extensions import McpServers
+from ralph_tui.domain.features import is_specs_folder
 from ralph_tui.domain.git_commands import EVERY_READING, GIT_READ_ONLY
 from ralph_tui.domain.verification.check_commands import SandboxExceptions
 from ralph_tui.domain.verification.review import ReviewPolicy
@@ -54,12 +55,23 @@ def _detected_as_list(value: object) -> object:
     return (value,) if value == DETECTED else value
 
 
+def _require_specs_folder(text: str) -> str:
+    if not is_specs_folder(text):
+        msg = f"must be a directory inside the project, such as specs or docs/ralph, not {text!r}"
+        raise ValueError(msg)
+    return text
+
+
 class ProjectSettings(Model):
-    """The project's name and Python version."""
+    """The project's name, Python version and folder of specs."""
 
     name: str = Field("", description="Name in the header. Empty: the name of the directory.")
     python_version: str = Field(
         "", description="Python version that `ralph init` asks uv for. Empty: uv decides."
+    )
+    specs: Annotated[str, AfterValidator(_require_specs_folder)] = Field(
+        "specs",
+        description="Directory where discovery writes the specs. Can be set only in .ralph/config.yaml.",
     )
 
 

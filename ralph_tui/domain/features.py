@@ -134,3 +134,15 @@ class FeatureSummary(NamedTuple):
     @property
     def shown(self) -> str:
         return shown_name(self.name)
+
+
+def is_specs_folder(text: str) -> bool:
+    """Return whether a relative path may hold the specs: inside the project, and not in `.git` or `.ralph`."""
+    parts = text.split("/")
+    return (
+        all(part.strip() == part != "" and part not in (".", "..") for part in parts)
+        and parts[0].lower() not in (".git", ".ralph")
+        and not text.startswith(("-", "~"))
+        and not any(char in text for char in '\\:*?"<>|\n')
+        and "--" not in text
+    )

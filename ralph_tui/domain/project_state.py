@@ -195,6 +195,12 @@ class RalphState(Record):
     """What the person asked to build; discovery starts from it."""
     requested_at: Timestamp | None = None
     """When the request was made. Earlier questions belong to another request."""
+    specs: tuple[str, ...] = ()
+    """The names of the spec files that ralph wrote. Every other file in the folder is the person's."""
+    chosen_specs: tuple[str, ...] = ()
+    """The names of the person's own files that they chose to plan from."""
+    specs_before: tuple[str, ...] | None = None
+    """The person's files in the folder of the specs when discovery of `request` began; None once it is done."""
     approval: Approval | None = None
     set_aside: Approval | None = None
     """A decision about specs, plan or result that waits while `approval` asks about a limit or one more attempt."""

@@ -33,7 +33,7 @@ from ralph_tui.store.documents.documents import (
 from ralph_tui.store.documents.multi_file_commit import Move
 from ralph_tui.store.feature_choice import checked_out, feature_names
 from ralph_tui.store.io.files import explained, process_exists, utc_now, write_atomic
-from ralph_tui.store.layout import SPECS, Layout
+from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import LoopLock, refuse_agent
 from ralph_tui.store.project import Project
 from ralph_tui.store.text_files import inside
@@ -190,8 +190,9 @@ class Features:
         moves = [Move(before.home, after.home)]
         if before.specs.is_dir() and not before.specs.is_symlink():
             if os.path.lexists(after.specs):
+                folder = self._layout.every_spec.relative_to(self._layout.root)
                 raise StoreError(
-                    f"{SPECS}/{new} already exists, so {SPECS}/{old} cannot be renamed to it.",
+                    f"{folder}/{new} already exists, so {folder}/{old} cannot be renamed to it.",
                     "Move it elsewhere or choose another name. Nothing was changed.",
                 )
             moves.append(Move(before.specs, after.specs))

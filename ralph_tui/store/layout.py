@@ -1,9 +1,11 @@
 """Define the paths of a project. No other module knows the file names."""
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from ralph_tui.domain.features import is_specs_folder
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.store.project_root import DOT
 
@@ -16,6 +18,30 @@ PROMPT_NAMES = {
 """The phase names in the names of the prompt files."""
 
 SPECS = "specs"
+"""The default of `project.specs`."""
+
+_FOLDER_SET = re.compile(r"^[^#\n]*\bspecs[\"']?\s*:", re.MULTILINE)
+
+
+def specs_folder(config: Path) -> str:
+    """Return the value of `project.specs` in a project's settings file; the default if it is missing or invalid.
+
+    The settings themselves refuse an invalid value, and any other place for this one.
+    """
+    try:
+        text = config.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return SPECS
+    if not _FOLDER_SET.search(text):
+        return SPECS
+    import yaml  # rarely needed, and slow to import
+
+    try:
+        folder = yaml.safe_load(text)["project"]["specs"]
+    except (yaml.YAMLError, KeyError, TypeError):
+        return SPECS
+    return folder if isinstance(folder, str) and is_specs_folder(folder) else SPECS
+
 
 FEATURES = "features"
 """The directory in `.ralph` with a folder for each named feature."""
@@ -174,8 +200,12 @@ class Layout:
 
     @cached_property
     def specs(self) -> Path:
-        specs = self.root / SPECS
-        return specs / self.feature if self.feature else specs
+        return self.every_spec / self.feature if self.feature else self.every_spec
+
+    @cached_property
+    def every_spec(self) -> Path:
+        """The folder with the specs of the plan without a name, and below it those of the features."""
+        return self.root / specs_folder(self.config)
 
     @cached_property
     def kept_plans(self) -> Path:

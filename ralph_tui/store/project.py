@@ -349,7 +349,14 @@ class Project:
         )
 
     def read_specs(self) -> tuple["Spec", ...]:
+        """Return every file in the folder of the specs; `request_specs` has those that count."""
         return text_files.read_specs(self.layout)
+
+    def request_specs(self) -> tuple["Spec", ...]:
+        from ralph_tui.domain.documents.specs import counting
+
+        state = self.look().state
+        return counting(self.read_specs(), {*state.specs, *state.chosen_specs})
 
     def write_report(self, report: "ValidationReport") -> Path:
         """Write the validation report."""

@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+from collections.abc import Collection
 from pathlib import Path
 
 from ralph_tui.domain.documents.progress_log import WRITTEN
@@ -12,6 +13,7 @@ from ralph_tui.store.io.files import explained
 from ralph_tui.store.io.rotation import older
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import write_lock
+from ralph_tui.store.text_files import inside
 
 _DOCUMENTS = (
     "state", "plan", "budget", "breaker", "injections", "questions", "steps", "validation_report", "events", "commit",
@@ -40,8 +42,16 @@ _HANDOFF = "# Session Memory"
 _LEARNING = re.compile(rf"^(\[\d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d\] \w+: |{WRITTEN}$)", re.MULTILINE)
 
 
-def made_by_ralph(layout: Layout, *, keep_specs: bool) -> tuple[Path, ...]:
-    """Return every path that a reset removes. A directory represents all of its content."""
+def made_by_ralph(
+    layout: Layout, written: Collection[str], *, keep_specs: bool
+) -> tuple[Path, ...]:
+    """Return every path that a reset removes. A directory represents all of its content.
+
+    Args:
+        layout: The project's paths.
+        written: The names of the specs that ralph wrote; the other files in their folder stay.
+        keep_specs: Whether these stay, too.
+    """
     found: list[Path] = []
     shared = os.path.lexists(layout.project)
     kept = ("events", "commit") if shared else ()
@@ -58,7 +68,7 @@ def made_by_ralph(layout: Layout, *, keep_specs: bool) -> tuple[Path, ...]:
         found.append(layout.memory)
     if not layout.feature:
         found += [p for p in (older(layout.progress), layout.progress) if _contains(p, _LEARNING)]
-    return tuple(found) if keep_specs else (*found, *_spec_paths(layout.specs))
+    return tuple(found) if keep_specs else (*found, *_spec_paths(layout, written))
 
 
 def foreign_entries(layout: Layout) -> tuple[Path, ...]:
@@ -111,13 +121,13 @@ def _in_directory(directory: Path, pattern: str) -> list[Path]:
     return [directory] if own and own == files else own
 
 
-def _spec_paths(specs: Path) -> list[Path]:
-    if specs.is_symlink():
-        return [specs]
-    if not specs.is_dir():
+def _spec_paths(layout: Layout, written: Collection[str]) -> list[Path]:
+    specs = layout.specs
+    if not specs.is_dir() or inside(layout.root, specs) is None:
         return []
-    ours = sorted(path for path in specs.glob("*.md") if not path.is_dir())
-    return [specs] if ours and len(ours) == sum(1 for _ in specs.iterdir()) else ours
+    ours = sorted(path for path in specs.glob("*.md") if path.name in written)
+    whole = not specs.is_symlink() and len(ours) == sum(1 for _ in specs.iterdir())
+    return [specs] if ours and whole else ours
 
 
 def _contains(path: Path, words: re.Pattern[str]) -> bool:

@@ -16,7 +16,7 @@ HEADS = "refs/heads/"
 RALPH_FILES = ("MEMORY.md", "progress.txt", "progress.txt.1", "AGENTS.md")
 """Files that ralph writes outside `.ralph`; changes to them do not keep a run from starting."""
 
-RALPH_DIRECTORIES = (".ralph/", "specs/")
+RALPH_DIRECTORY = ".ralph/"
 
 _IN_PROGRESS = {
     "MERGE_HEAD": ("a merge", "git merge --continue` or `git merge --abort"),
@@ -171,13 +171,11 @@ def _continues_task(git: Git, head: Head, worked_on: UnfinishedBranch) -> bool:
 def changed_paths(git: Git, kept: Collection[str] = ()) -> list[str]:
     """Return the changed and untracked paths in the repository, except those that ralph itself writes."""
     prefix = git.text("rev-parse", "--show-prefix")
-    listed = git.output(
-        "status", "--porcelain=v1", "-z", "--untracked-files=normal", "--no-renames"
-    )
+    listed = git.output("status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames")
     paths = [os.fsdecode(entry)[3:] for entry in listed.split(b"\0") if entry]
     own = tuple(f"{prefix}{name}" for name in (*RALPH_FILES, *kept))
-    places = tuple(f"{prefix}{name}" for name in RALPH_DIRECTORIES)
-    return [path for path in paths if path not in own and not path.startswith(places)]
+    own_place = f"{prefix}{RALPH_DIRECTORY}"
+    return [path for path in paths if path not in own and not path.startswith(own_place)]
 
 
 @dataclass(frozen=True)

@@ -263,6 +263,7 @@ def used(project: Project) -> Project:
     (root / "specs").mkdir()
     for name in ("specs/a.md", "AGENTS.md", "main.py", ".ralph/config.yaml"):
         (root / name).write_text("", encoding="utf-8")
+    project.transact(lambda docs: docs.with_state(specs=("a.md",)))
     return project
 
 
@@ -330,8 +331,10 @@ def test_restore_after_a_reset_overwrites_no_new_work(project: Project) -> None:
 def test_reset_does_all_of_it_when_nobody_reads_what_it_says(project: Project) -> None:
     root = used(project).root
     (root / "specs/other.txt").write_text("")  # so that the specs are named one by one
-    for number in range(99):
-        (root / "specs" / f"{number}-{'x' * 120}.md").write_text("")
+    names = [f"{number}-{'x' * 120}.md" for number in range(99)]
+    for name in names:
+        (root / "specs" / name).write_text("")
+    project.transact(lambda docs: docs.with_state(specs=("a.md", *names)))
     reading, writing = os.pipe()
     os.close(reading)
     with os.fdopen(writing, "wb") as nobody:
@@ -367,15 +370,16 @@ def test_reset_is_refused_while_a_loop_runs(project: Project) -> None:
     assert project.layout.events.exists()
 
 
-def test_reset_removes_a_link_and_not_what_it_points_to(
+def test_reset_keeps_a_link_and_what_it_points_to(
     project: Project, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     (elsewhere / "keep.md").write_text("", encoding="utf-8")
+    project.transact(lambda docs: docs.with_state(specs=("keep.md",)))
     (project.root / "specs").symlink_to(elsewhere)
     assert inside("reset", "--yes", cwd=project.root).returncode == 0
     assert (elsewhere / "keep.md").exists()
-    assert not (project.root / "specs").is_symlink()
+    assert (project.root / "specs").is_symlink()
 
 
 def test_a_ralph_directory_that_is_gone_is_put_back(project: Project) -> None:

@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_tui.domain.documents.specs import CHARACTERS, Spec, SpecPart, parts_for
+from ralph_tui.domain.documents.specs import (
+    CHARACTERS,
+    Spec,
+    SpecPart,
+    counting,
+    parts_for,
+    persons_own,
+)
 from ralph_tui.domain.plan.plan import Task
 
 AUTH = """\
@@ -123,3 +130,49 @@ def test_whatever_is_written_the_parts_are_in_the_file_and_fit(
     assert parts == parts_for(task, [spec], most=most)
     assert sum(len(part.text) for part in parts) <= most
     assert all(part.text in spec.text for part in parts)
+
+
+WHOLE = """## Problem Statement
+x
+## Success Criteria
+- x
+## Constraints
+x
+## Acceptance Criteria
+- [ ] x
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "written", "expected"),
+    [
+        ({}, (), ""),
+        ({"own": "# Design", "ours": WHOLE}, ("ours.md",), "ours"),
+        ({"own": "# Design", "ours": "# Half done"}, ("ours.md",), "ours"),
+        ({"own": "# Design", "by-hand": WHOLE}, (), "by-hand"),
+        ({"own": "# Design", "ours": WHOLE, "by-hand": WHOLE}, ("ours.md",), "by-hand ours"),
+        ({"own": "# Design", "notes": "# Notes"}, (), "notes own"),
+        ({"own": "# Design"}, ("gone.md",), "own"),
+    ],
+)
+def test_whose_specs_count(files: dict[str, str], written: tuple[str, ...], expected: str) -> None:
+    specs = [Spec(name=f"{name}.md", text=text) for name, text in sorted(files.items())]
+    counted = counting(specs, written)
+    assert " ".join(spec.name.removesuffix(".md") for spec in counted) == expected
+
+
+@pytest.mark.parametrize(
+    ("written", "before", "expected"),
+    [
+        ("", None, "a b c"),
+        ("b", None, "a c"),
+        ("", "a", "a"),
+        ("b", "", ""),
+        ("b", "a gone", "a"),
+    ],
+)
+def test_which_files_in_the_folder_are_the_persons(
+    written: str, before: str | None, expected: str
+) -> None:
+    kept = None if before is None else before.split()
+    assert " ".join(persons_own(["a", "b", "c"], written.split(), kept)) == expected

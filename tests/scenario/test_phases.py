@@ -522,3 +522,52 @@ async def test_discovery_without_a_request_is_refused_before_the_start(tmp_path:
         with pytest.raises(PlanError, match="Discovery needs a request"):
             await play(project, server, request=RunRequest(only=Phase.DISCOVERY))
         assert not server.requests
+
+
+OWN = "# Design\n\nWritten by the person, in their own form.\n"
+
+
+async def test_the_persons_own_specs_are_neither_asked_for_nor_removed(tmp_path: Path) -> None:
+    own = {f"docs/specs/{name}.md": OWN for name in ("design", "greeter-notes")}
+    config = {"project": {"specs": "docs/specs"}}
+    project = make_project(tmp_path, [], config=config, files=own)
+    script = discovers().replace("specs/greeter.md", "docs/specs/greeter.md")
+    tries = "    - write: {path: docs/specs/design.md, content: changed}\n"
+    script = script.replace("  turns:\n", f"  turns:\n{tries}", 1)
+    async with serving(scenario(script)) as server:
+        ran = await run_ralph(["discover", REQUEST, "--headless", "--yes"], project, server)
+    assert ran.status == 0, ran.stdout + ran.stderr
+    assert [r.script for r in server.requests].count("discovers") == 3, "nobody was told to rewrite"
+    assert (project / "docs/specs/design.md").read_text(encoding="utf-8") == OWN
+    checked = [e for e in events_of(project) if isinstance(e, ev.SpecsChecked)]
+    assert checked[-1].valid == ("greeter.md",)
+    assert not checked[-1].problems
+    ran = await run_ralph(["reset", "--yes"], project, server)
+    assert "removed  docs/specs/greeter.md" in ran.stdout
+    assert "yours, kept  docs/specs/ (2 files)" in ran.stdout
+    assert sorted(p.name for p in (project / "docs/specs").iterdir()) == [
+        "design.md",
+        "greeter-notes.md",
+    ]
+
+
+async def test_a_second_request_that_was_interrupted_is_discovered(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [])
+    asking = discovers(asks=True).replace("name: discovers", "name: asks\n  times: 1")
+    second = discovers().replace("name: discovers", "name: second")
+    second = second.replace("specs/greeter.md", "specs/louder.md")
+    first = discovers().replace("name: discovers", "name: first\n  times: 1")
+    async with serving(scenario(first, asking, second)) as server:
+        ran = await run_ralph(["discover", REQUEST, "--headless", "--yes"], project, server)
+        assert ran.status == 0, ran.stdout + ran.stderr
+        ran = await run_ralph(["run", "Shout it", "--headless"], project, server)
+        assert ran.status == 4, ran.stdout + ran.stderr
+        asked = Controls(project).open_questions()[0].id
+        ran = await run_ralph(["answer", asked, "2"], project, server)
+        assert ran.status == 0, ran.stdout + ran.stderr
+        planned = await run_ralph(["run", "--dry-run"], project, server)
+        assert "A session turns the request into specs" in planned.stdout
+        ran = await run_ralph(["run", "--headless"], project, server)
+    assert ran.status == 4, "the new specs wait for the approval"
+    assert "second" in [r.script for r in server.requests]
+    assert (project / "specs/louder.md").is_file()

@@ -262,7 +262,7 @@ def test_a_reset_of_one_feature_leaves_the_others_and_can_be_undone(
     before = {name: Project(root, name).load().plan for name in (feature, other)}
     layout = Layout(root, feature)
 
-    assert reset(layout, made_by_ralph(layout, keep_specs=True), lambda _: None)
+    assert reset(layout, made_by_ralph(layout, (), keep_specs=True), lambda _: None)
     project = Project(root, feature)
     project.create()
     assert project.load().plan.tasks == ()

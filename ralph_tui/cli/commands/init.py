@@ -14,6 +14,7 @@ from ralph_tui.cli.doctor.preflight import plan_of_another, uv_version
 from ralph_tui.cli.options import CENT, ProjectRoot, examples
 from ralph_tui.domain.documents.agents_md import MAX_LINES, lines_of
 from ralph_tui.domain.errors import RalphError, SetupError, StoreError
+from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.sanitize import one_line
 
 if TYPE_CHECKING:
@@ -338,6 +339,12 @@ def _carry_out(
     project.create()
     for path in adoption.kept:
         out(f"kept     {path.relative_to(root)}")
+    if (found := project.read_specs()) and not project.look().state.specs:
+        folder = project.layout.specs.relative_to(root)
+        note(
+            f"{folder}/ has {plural(len(found), 'file')} of yours. Ralph reads them and writes its specs beside "
+            "them. To use another directory, run `ralph config set project.specs DIRECTORY`."
+        )
     for path, text in adoption.new:
         _write_new(path, text, root)
     if (count := lines_of(project.read_text(project.layout.agents_md, 1_000_000))) > MAX_LINES:

@@ -10,6 +10,7 @@ from ralph_tui.cli.console import is_at_terminal, note, out, out_json
 from ralph_tui.cli.options import AsJson, ProjectRoot, examples
 from ralph_tui.cli.project_lookup import controls_of, find_project, start_directory
 from ralph_tui.domain.errors import ExitCode, RalphError
+from ralph_tui.domain.formatting import plural
 
 if TYPE_CHECKING:
     from ralph_tui.domain.run.undo_result import Undone, UndoPreview
@@ -33,7 +34,9 @@ def restore(*, project_root: ProjectRoot = None) -> None:
 @app.command(epilog=examples("ralph reset --keep-specs"))
 def reset(
     *,
-    keep_specs: Annotated[bool, typer.Option("--keep-specs", help="Do not remove specs/.")] = False,
+    keep_specs: Annotated[
+        bool, typer.Option("--keep-specs", help="Keep the specs that ralph wrote.")
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before removing.")] = False,
     project_root: ProjectRoot = None,
 ) -> None:
@@ -48,7 +51,8 @@ def reset(
     lock = LoopLock(project.layout)
     lock.acquire("reset")  # held until the end, so that no loop starts while the person decides
     try:
-        report = _reset(project.layout, keep_specs=keep_specs, yes=yes)
+        written = project.look().state.specs
+        report = _reset(project.layout, written, keep_specs=keep_specs, yes=yes)
     finally:
         lock.release()
     project.create()
@@ -57,11 +61,11 @@ def reset(
         out(line)
 
 
-def _reset(layout: "Layout", *, keep_specs: bool, yes: bool) -> list[str]:
+def _reset(layout: "Layout", written: tuple[str, ...], *, keep_specs: bool, yes: bool) -> list[str]:
     from ralph_tui.store.reset import foreign_entries, made_by_ralph
     from ralph_tui.store.reset import reset as remove
 
-    found = made_by_ralph(layout, keep_specs=keep_specs)
+    found = made_by_ralph(layout, written, keep_specs=keep_specs)
     if not found:
         return ["There is nothing to remove."]
     names = [str(path.relative_to(layout.root)) for path in found]
@@ -72,9 +76,16 @@ def _reset(layout: "Layout", *, keep_specs: bool, yes: bool) -> list[str]:
     return [
         *(f"removed  {name}" for name in names),
         *(f"not ralph's, kept  {name}" for name in others),
+        *_own_specs(layout),
         "Kept: settings, prompts, AGENTS.md and your code.",
         *(["`ralph restore` brings the plan, the state and the specs back."] if is_kept else []),
     ]
+
+
+def _own_specs(layout: "Layout") -> list[str]:
+    left = sorted(layout.specs.glob("*.md"))
+    shown = layout.specs.relative_to(layout.root)
+    return [f"yours, kept  {shown}/ ({plural(len(left), 'file')})"] if left else []
 
 
 def _ask(names: list[str]) -> None:

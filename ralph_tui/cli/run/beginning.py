@@ -140,9 +140,14 @@ class Beginning:
         finish(preview, as_json=False, written=preview.changes_plan)
 
     def _save_text(self) -> None:
+        project = Project(self.root)
         if self.spec:
+            name = Path(self.spec).name
+            project.transact(lambda docs: docs.with_state(chosen_specs=(name,)))
             return
-        path, new = keep_spec(layout_of(self.root), REQUIREMENTS, self.text)
+        path, new = keep_spec(project.layout, REQUIREMENTS, self.text)
+        if new:
+            project.transact(lambda docs: docs.with_state(specs=(*docs.state.specs, path.name)))
         out(f"{'created' if new else 'kept'}  {path.relative_to(self.root)}")
 
     def _discover(self) -> int:

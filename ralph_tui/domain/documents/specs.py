@@ -1,7 +1,7 @@
 """Specifications: their required sections and criteria, and the parts that a task refers to."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from ralph_tui.domain.base import Model
 from ralph_tui.domain.plan.plan import Task
@@ -57,6 +57,34 @@ class Spec(Model):
                     "`- [ ]` items under `## Acceptance Criteria`, each of them testable"
                 )
         return tuple(missing)
+
+
+def counting(specs: Sequence[Spec], written: Collection[str]) -> tuple[Spec, ...]:
+    """Return the specs that are planned, approved and validated, since a repository may have a folder of its own.
+
+    These are the files that ralph wrote, and those in its form. Only without either, all files count: the person
+    wrote them by hand.
+
+    Args:
+        specs: The files in the folder.
+        written: The names of those that ralph wrote.
+    """
+    kept = tuple(spec for spec in specs if spec.name in written or not spec.problems())
+    return kept or tuple(specs)
+
+
+def persons_own(
+    names: Sequence[str], written: Collection[str], before: Sequence[str] | None
+) -> tuple[str, ...]:
+    """Return the person's files in the folder, which discovery neither changes nor asks for sections.
+
+    Args:
+        names: The names of the files in the folder.
+        written: The names of those that ralph wrote.
+        before: The person's files when an unfinished discovery began; None without one.
+    """
+    kept = before if before is not None else [name for name in names if name not in written]
+    return tuple(name for name in names if name in kept)
 
 
 def _section(text: str, title: re.Pattern[str]) -> str | None:

@@ -8,6 +8,7 @@ from ralph_tui.config.settings import GitSettings, Settings
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.plan.plan import ImplementationPlan, TaskStatus
 from ralph_tui.store.export_records import current_names
+from ralph_tui.store.layout import Layout
 from ralph_tui.store.project import Documents
 from ralph_tui.vcs.branches import (
     Head,
@@ -93,9 +94,11 @@ class WorkPlace:
 
     def _require_clean(self, committer: Committer, docs: Documents, head: Head) -> None:
         setting = "git.commit" if self.git.commit != "off" else "git.branch"
-        require_clean(
-            committer.git, head, worked_on(docs), setting, current_names(committer.git.root)
-        )
+        root = committer.git.root
+        specs = Layout(root, docs.feature).specs.relative_to(root).as_posix()
+        names = (*docs.state.specs, *docs.state.chosen_specs)
+        kept = (*current_names(root), *(f"{specs}/{name}" for name in names))
+        require_clean(committer.git, head, worked_on(docs), setting, kept)
 
     def _require_sandboxed_hooks(self, committer: Committer) -> None:
         """Refuse commit hooks without a sandbox, because an agent may have written the code that they run.

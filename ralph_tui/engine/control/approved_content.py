@@ -41,7 +41,7 @@ async def result_content(project: Project, report: ValidationReport, files: str)
 
 
 def _specs(project: Project) -> Content:
-    return {spec.path: _hash(spec.text) for spec in project.read_specs()}
+    return {spec.path: _hash(spec.text) for spec in project.request_specs()}
 
 
 def _hash(text: str) -> str:

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from ralph_tui.config.settings import Settings
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.documents.specs import Spec
+from ralph_tui.domain.documents.specs import Spec, persons_own
 from ralph_tui.domain.project_state import ApprovalKind
 from ralph_tui.engine.control.approved_content import Content, specs_content
 from ralph_tui.engine.control.request import RunRequest
@@ -27,25 +27,27 @@ from ralph_tui.store.project import Documents
 
 async def run(stage: Stage) -> End | None:
     """Work until the person approves valid specs; return an end, or None to continue with planning."""
-    fresh = await _take_request(stage)
-    if (end := await _end_if_unanswered(stage, fresh=fresh)) is not None:
+    is_new_request = await _take_request(stage)
+    if (end := await _end_if_unanswered(stage, fresh=is_new_request)) is not None:
         return end
     feedback = ""
+    is_open = stage.docs.state.specs_before is not None
 
     async def content() -> Content:
         return await specs_content(stage.run.project)
 
     while True:
-        if fresh or feedback or await missing_specs(stage) is not None:
+        if is_open or feedback or await missing_specs(stage) is not None:
             end = await stage.run_limits.reason_to_stop() or await _run_session(stage, feedback)
             if end is not None:
                 return end
-            fresh = False
             if feedback:
                 await clear_decision(stage.run)
         if await missing_specs(stage) is not None:
             continue
-        specs = await read_specs(stage)
+        is_open = False
+        await stage.run.project_state.transact(lambda docs: docs.with_state(specs_before=None))
+        specs = await asyncio.to_thread(stage.run.project.request_specs)
         summary = ", ".join(f"{s.name} ({len(s.criteria)} criteria)" for s in specs)
         decided = await decide(
             stage.run, stage.request, ApprovalKind.SPECS, summary, content=content
@@ -68,11 +70,33 @@ async def _end_if_unanswered(stage: Stage, *, fresh: bool) -> End | None:
 
 
 async def _take_request(stage: Stage) -> bool:
-    if not is_new(stage.docs, stage.request):
+    new, now = is_new(stage.docs, stage.request), stage.run.clock()
+    if not new and stage.docs.state.specs_before is None:
         return False
-    now = stage.run.clock()
-    await stage.run.project_state.transact(lambda docs: with_request(docs, stage.request, now))
-    return True
+    names = [spec.name for spec in await read_specs(stage)]
+    await stage.run.project_state.transact(
+        lambda docs: with_specs(
+            with_request(docs, stage.request, now) if new else docs, names, begins=new
+        )
+    )
+    return new
+
+
+def with_specs(docs: Documents, names: Sequence[str], *, begins: bool = False) -> Documents:
+    """Return the documents with the spec files that ralph wrote.
+
+    An unfinished discovery stays open until its specs are complete. So the run after an interruption, or after a
+    late answer, continues the request and does not take older specs for its result.
+
+    Args:
+        docs: The documents.
+        names: The names of the files in the folder.
+        begins: Whether the discovery of a request begins.
+    """
+    state = docs.state
+    own = persons_own(names, state.specs, state.specs_before)
+    written = tuple(name for name in names if name not in own)
+    return docs.with_state(specs=written, specs_before=own if begins else state.specs_before)
 
 
 def is_new(docs: Documents, request: RunRequest) -> bool:
@@ -90,11 +114,14 @@ async def read_specs(stage: Stage) -> tuple[Spec, ...]:
 async def missing_specs(stage: Stage) -> str | None:
     """Return what the specs on disk lack, as an instruction to the model; None if all are complete."""
     folder = stage.run.project.layout.specs.relative_to(stage.run.project.root)
-    return spec_problems(await read_specs(stage), folder.as_posix())
+    return spec_problems(stage.docs, await read_specs(stage), folder.as_posix())
 
 
-def spec_problems(specs: Sequence[Spec], folder: str = "specs") -> str | None:
-    """Return what these specs lack, as an instruction to the model; None if all are complete."""
+def spec_problems(docs: Documents, specs: Sequence[Spec], folder: str) -> str | None:
+    """Return what the specs of the request lack, as an instruction to the model; None if all are complete."""
+    state = docs.state
+    own = persons_own([spec.name for spec in specs], state.specs, state.specs_before)
+    specs = [spec for spec in specs if spec.name not in own]
     if not specs:
         return f"There is no spec yet. Write at least one `{folder}/<topic>.md` with the four sections."
     lacking = {s.path: s.problems() for s in specs if s.problems()}
@@ -125,7 +152,9 @@ async def _run_session(stage: Stage, feedback: str) -> End | None:
         waited = stage.run.settings.limits.ask_timeout_seconds if stage.request.interactive else 0
         return end or waiting_for_answer(asking.unanswered, waited=waited)
     await withdraw_open_questions(stage.run)
-    specs = await read_specs(stage)
+    names = [spec.name for spec in await read_specs(stage)]
+    await stage.run.project_state.transact(lambda docs: with_specs(docs, names))
+    specs = await asyncio.to_thread(stage.run.project.request_specs)
     stage.run.emit(
         ev.SpecsChecked(
             valid=tuple(s.name for s in specs if not s.problems()),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from ralph_tui.config.settings import PlanningSettings
 from ralph_tui.domain.documents import agents_md
 from ralph_tui.domain.documents.memory import ActiveMemory
-from ralph_tui.domain.documents.specs import Spec, parts_for
+from ralph_tui.domain.documents.specs import Spec, parts_for, persons_own
 from ralph_tui.domain.documents.validation_report import ValidationReport
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.project_state import Phase
@@ -104,14 +104,17 @@ def prompt_of_discovery(
     questions = f"You may ask at most {left} questions in all." if may_ask else NOBODY
     so_far = answers_so_far(docs, Phase.DISCOVERY)
     answered = section("Already answered by the person (do not ask again)", bullets(so_far))
-    there = [spec.path for spec in project.read_specs()]
+    there, state = project.read_specs(), docs.state
+    own = persons_own([spec.name for spec in there], state.specs, state.specs_before)
+    note = " (the person's own file: read it, leave it as it is)"
+    listed = [spec.path + note * (spec.name in own) for spec in there]
     learned = learnings_for(project, docs.state.request, feedback)
     template = _template(project, Phase.DISCOVERY, "discovery.md")
     places = {
         "request": docs.state.request,
         "questions": questions + answered,
         "feedback": section("The person's feedback on the specs (follow it)", feedback),
-        "specs": section("Existing specs", bullets(there)),
+        "specs": section("Existing specs", bullets(listed)),
         "learnings": section("Learnings so far", bullets(learned)),
         "agents": section("AGENTS.md", _agents_md(project)),
     }
@@ -132,7 +135,7 @@ def prompt_of_planning(
     Raises:
         ConfigError: The template has an unknown placeholder.
     """
-    texts = _spec_texts(project.read_specs())
+    texts = _spec_texts(project.request_specs())
     learned = learnings_for(project, docs.state.request, texts, feedback)
     template = _template(project, Phase.PLANNING, "plan.md")
     places = {
@@ -159,7 +162,7 @@ def prompt_of_additions(
         addition: What to add.
         feedback: The changes that the person wants to the tasks added before; empty for none.
     """
-    texts = _spec_texts(project.read_specs())
+    texts = _spec_texts(project.request_specs())
     wanted = inert(addition.text)
     learned = learnings_for(project, wanted, feedback)
     places = {

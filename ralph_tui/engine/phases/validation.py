@@ -21,7 +21,6 @@ from ralph_tui.domain.tool_calls import ToolAnswer, ToolCall
 from ralph_tui.engine.control.approved_content import Content, changes, result_content
 from ralph_tui.engine.core.outcome import End, complete_end, stopped_end, unverified_clause
 from ralph_tui.engine.decisions.ask_person import clear_decision, decide
-from ralph_tui.engine.phases.discovery import read_specs
 from ralph_tui.engine.phases.opening_prompts import prompt_of_validation
 from ralph_tui.engine.phases.phase_session import PhaseSupervisor, Stage, run_session
 from ralph_tui.engine.prompts import tool_schemas as rt
@@ -256,7 +255,9 @@ class _ReportReceiver:
 
 async def _report(stage: Stage, number: int) -> ValidationReport | End:
     checks = await stage.run.gate.run(CHECKS, "validation")
-    specs = tuple(spec for spec in await read_specs(stage) if spec.criteria)
+    specs = tuple(
+        spec for spec in await asyncio.to_thread(stage.run.project.request_specs) if spec.criteria
+    )
     report = ValidationReport(round=number, created_at=stage.run.clock(), checks=checks.receipts)
     if not specs:
         return report

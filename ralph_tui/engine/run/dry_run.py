@@ -292,7 +292,9 @@ class _Preview:
                 return self._next_run_ends(waiting_for_answer(questions))
         self._docs = self._docs.replacing(questions=self._docs.questions.withdrawing_open())
         specs = await asyncio.to_thread(project.read_specs)
-        if fresh or discovery.spec_problems(specs) is not None:
+        is_open = fresh or self._docs.state.specs_before is not None
+        folder = project.layout.specs.relative_to(project.root).as_posix()
+        if is_open or discovery.spec_problems(self._docs, specs, folder) is not None:
             return await self._discovery_session("")
         decided = await self._decision(ApprovalKind.SPECS, await specs_content(project))
         if isinstance(decided, str):
@@ -354,7 +356,7 @@ class _Preview:
             return self._next_run_ends(waiting_for_approval(ApprovalKind.VALIDATION))
         # The prompt contains the results of the checks, which a dry run does not run.
         checks = await asyncio.to_thread(lambda: self._rules().commands)
-        specs = await asyncio.to_thread(self._project.read_specs)
+        specs = await asyncio.to_thread(self._project.request_specs)
         judged = any(spec.criteria for spec in specs)
         then = (
             ", then a session checks the result against the specs"
@@ -407,7 +409,7 @@ class _Preview:
 
     def _finished(self, reason: str) -> NextRun:
         alone = self._request.only is not None or self._request.once
-        if alone or not any(spec.criteria for spec in self._project.read_specs()):
+        if alone or not any(spec.criteria for spec in self._project.request_specs()):
             return self._next_run_ends(complete_end(reason))
         return self._next_run(f"Validation is next: {reason}.")
 

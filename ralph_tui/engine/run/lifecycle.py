@@ -294,7 +294,7 @@ async def _write_phase_memory(stage: Stage) -> None:
     counts = docs.plan.counts()
 
     def write() -> None:
-        specs = ", ".join(s.name for s in project.read_specs()) or "none"
+        specs = ", ".join(s.name for s in project.request_specs()) or "none"
         project.write_phase_memory(
             stage.phase,
             f"# Phase {stage.phase.value}\n\n"

@@ -237,7 +237,7 @@ class Runner:
         self._bus.emit(ev.Notice(level="warning", text=text))
 
     def _has_specs(self) -> bool:
-        return any(spec.criteria for spec in self._project.read_specs())
+        return any(spec.criteria for spec in self._project.request_specs())
 
     async def _finished(self, end: End, since: float) -> LoopFinished:
         docs = self._project_state.docs

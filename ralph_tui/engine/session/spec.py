@@ -6,6 +6,7 @@ from itertools import islice
 from pathlib import Path
 
 from ralph_tui.config.settings import Settings
+from ralph_tui.domain.documents.specs import persons_own
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.verification.check_commands import NO_CHECKS, ProjectChecks
 from ralph_tui.engine.context import SpecFor
@@ -72,6 +73,9 @@ def guard_policy(project: Project, settings: Settings, phase: Phase) -> Policy:
     """Return the policy that the guard enforces in a phase."""
     extras = extras_of(settings, phase)
     checks = checks_of(project.root, settings)
+    layout, state = project.layout, project.look().state
+    specs, before = layout.specs.relative_to(project.root).as_posix(), state.specs_before
+    names = [spec.name for spec in project.read_specs()] if phase is Phase.DISCOVERY else []
     # The system prompt is an argument of the CLI, so `pkill -f` also matches the prompt's words.
     prompt = _system_prompt(project, settings, phase, checks)
     # An empty directory becomes a uv project.
@@ -85,6 +89,8 @@ def guard_policy(project: Project, settings: Settings, phase: Phase) -> Policy:
         mcp_servers=tuple(extras.mcp_servers),
         skills=skill_names(extras, project.root),
         without_tools=extras.without_tools,
+        specs=specs,
+        own_specs=tuple(f"{specs}/{name}" for name in persons_own(names, state.specs, before)),
         home=Path.home(),
         own_directories=(state_home() / "ralph",),
         own_processes=(*OWN_PROCESSES, f"claude {prompt}"),

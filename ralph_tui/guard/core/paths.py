@@ -66,7 +66,7 @@ def _judge_write(raw: str, policy: Policy) -> Verdict:
         )
     if (linked := _hard_linked_directory(target, root)) is not None:
         return _guarded(linked, raw)
-    return _judge_phase(target.relative_to(root), raw, policy.phase)
+    return _judge_phase(target.relative_to(root), raw, policy)
 
 
 def absolute(raw: str, policy: Policy) -> str:
@@ -77,15 +77,16 @@ def absolute(raw: str, policy: Policy) -> str:
     return os.path.join(policy.root, raw)  # noqa: PTH118 - pathlib would fold what realpath must see
 
 
-def _judge_phase(relative: PurePath, raw: str, phase: Phase) -> Verdict:
+def _judge_phase(relative: PurePath, raw: str, policy: Policy) -> Verdict:
+    phase = policy.phase
     if phase is Phase.BUILDING:
         return ALLOW
     if phase is Phase.DISCOVERY:
-        if relative.parts[0] == "specs" and relative.suffix == ".md":
+        is_spec = relative.is_relative_to(policy.specs) and relative.suffix == ".md"
+        if is_spec and relative.as_posix() not in policy.own_specs:
             return ALLOW
-        return _deny(
-            "phase-files", raw, "Discovery may write only specifications", "Write specs/NAME.md."
-        )
+        why = "This file is the person's" if is_spec else "Discovery may write only specifications"
+        return _deny("phase-files", raw, why, f"Write a new {policy.specs}/NAME.md.")
     return _deny(
         "phase-files",
         raw,

@@ -72,6 +72,10 @@ class Policy(Model):
     """Skills of this phase, by the names the model uses."""
     without_tools: tuple[str, ...] = ()
     """Built-in tools that the person removed from the phase."""
+    specs: str = "specs"
+    """The directory where discovery writes, relative to the project."""
+    own_specs: tuple[str, ...] = ()
+    """Files of the person's in that directory, which discovery leaves as they are."""
     home: Path | None = None
     """What `~` means; None counts as a place outside the project."""
     own_directories: tuple[Path, ...] = ()

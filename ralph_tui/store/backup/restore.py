@@ -25,7 +25,7 @@ from ralph_tui.store.io.files import (
     write_atomic,
 )
 from ralph_tui.store.io.strict_json import parse_object
-from ralph_tui.store.layout import FEATURES, SPECS, Layout
+from ralph_tui.store.layout import FEATURES, Layout, specs_folder
 
 _PREFIX = ".ralph--"
 
@@ -153,12 +153,14 @@ def _copies_inside(directory: Path, features: tuple[str, ...]) -> list[_Copy]:
 
 def _copies_outside(directory: Path, features: tuple[str, ...]) -> list[tuple[Path, str]]:
     found = []
+    specs = specs_folder(directory / f"{_PREFIX}config.yaml")
+    all_specs = f"{specs.replace('/', '--')}--"
     for source in _copies(directory):
         if source.name.startswith(_PREFIX) or not is_copy(source.name):
             continue
-        folders = (f"{SPECS}--", *(f"{SPECS}--{feature}--" for feature in features))
+        folders = (all_specs, *(f"{all_specs}{feature}--" for feature in features))
         folder = max(filter(source.name.startswith, folders), key=len, default="")
-        below = folder.replace(f"{SPECS}--", f"{SPECS}/", 1).removesuffix("--")
+        below = folder.replace(all_specs, f"{specs}/", 1).removesuffix("--")
         path = f"{below.rstrip('/')}/" if folder else ""
         found.append((source, f"{path}{source.name.removeprefix(folder)}"))
     return found

@@ -28,7 +28,7 @@ from ralph_tui.store.io.files import (
     write_target,
 )
 from ralph_tui.store.io.strict_json import parse_object
-from ralph_tui.store.layout import SPECS, Layout
+from ralph_tui.store.layout import Layout
 
 _AT_FDCWD = -100
 _LINUX_EXCHANGE = 2
@@ -205,7 +205,7 @@ def finish(layout: Layout, report: Report) -> None:
 
 
 def _allowed_parents(layout: Layout, rename: _Rename) -> set[Path]:
-    dot, specs = layout.dot.resolve(), layout.root.resolve() / SPECS
+    dot, specs = layout.dot.resolve(), layout.every_spec.resolve()
     features = dot / layout.features.name
     parents = {parent.resolve() for parent in {rename.temp.parent, rename.target.parent}}
     if rename.temp.is_dir():

@@ -27,7 +27,7 @@ def read_specs(root: Path) -> tuple[Spec, ...]:
     Raises:
         RalphError: The specs cannot be read.
     """
-    return Project(root).read_specs()
+    return Project(root).request_specs()
 
 
 def read_report(root: Path) -> ValidationReport | None:
@@ -153,9 +153,12 @@ def _file(project: Project, path: Path, group: str, note: str, name: str = "") -
 
 def _specs(project: Project) -> list[MemoryDocument]:
     specs = project.read_specs()
+    folder = project.layout.specs.relative_to(project.root)
     if not specs:
         return [
-            MemoryDocument("specs", "Specs", "", "No specs yet. Discovery writes them to specs/.")
+            MemoryDocument(
+                "specs", "Specs", "", f"No specs yet. Discovery writes them to {folder}/."
+            )
         ]
     return [
         MemoryDocument(
