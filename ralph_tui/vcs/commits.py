@@ -4,6 +4,7 @@ import os
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -16,7 +17,6 @@ from ralph_tui.vcs.commit_hooks import RunHook, found_hooks, run_hooks
 from ralph_tui.vcs.commit_message import after_hooks, with_trailers
 from ralph_tui.vcs.git import Git
 
-PROJECT = ("--", ".", ":(exclude).ralph")
 """The paths that a commit may include: the project without ralph's own directory."""
 
 _GITLINK = "160000"
@@ -116,6 +116,10 @@ class Committer:
                 "Check out a branch with `git switch BRANCH`, then run again.",
             )
         require_unprotected(head.branch, wanted.protected)
+        with self._unstaged_on_failure():
+            return self._commit(head, wanted)
+
+    def _commit(self, head: Head, wanted: CommitRequest) -> MadeCommit | None:
         index = self.git.text("write-tree")
         self._stage(wanted.paths)
         tree = self.git.text("write-tree")
@@ -133,11 +137,21 @@ class Committer:
         self.git.text("update-ref", "-m", reason, "HEAD", made.commit, head.commit or _NO_COMMIT)
         return made
 
-    def unstage(self, paths: tuple[str, ...]) -> None:
-        """Remove the changes of these paths from the index, after a commit of them failed."""
-        listed = ("--pathspec-from-file=-", "--pathspec-file-nul")
-        names = b"\0".join(map(os.fsencode, paths))
-        self.git.ask("--literal-pathspecs", "reset", "--quiet", *listed, stdin=names)
+    @contextmanager
+    def _unstaged_on_failure(self) -> Iterator[None]:
+        """Put the index back if the commit fails, so that what ralph staged is not taken for the person's."""
+        path = self.git.root / self.git.text("rev-parse", "--git-path", "index")
+        before = path.read_bytes() if path.exists() else None
+        try:
+            yield
+        except BaseException:
+            if before is None:
+                path.unlink(missing_ok=True)
+            else:
+                temp = path.with_name(f"index.ralph-{os.getpid()}")
+                temp.write_bytes(before)
+                temp.replace(path)
+            raise
 
     def is_made(self, commit: str) -> bool:
         """Return whether the checked-out branch contains this commit."""
@@ -149,23 +163,24 @@ class Committer:
         return tuple(found_hooks(self.git))
 
     def _stage(self, paths: tuple[str, ...]) -> None:
-        if not paths:
-            self.git.text("add", "-A", *PROJECT)
-            return
-        # Leave out paths that git would reject: deleted files that were never committed, and ignored ones.
-        known = self.git.output("ls-files", "-z", "--cached", "--others", "--exclude-standard")
-        there = set(known.split(b"\0"))
-        names = [name for name in map(os.fsencode, paths) if name in there]
+        # Name every path: git refuses what it ignores, and `:(exclude).ralph` where `.ralph` itself is ignored.
+        which = ("--cached",) if paths else ("--modified", "--deleted")
+        found = self.git.output(
+            "ls-files",
+            "-z",
+            *which,
+            "--others",
+            "--exclude-standard",
+            "--",
+            ".",
+            ":(exclude).ralph",
+        )
+        there = set(filter(None, found.split(b"\0")))
+        names = [name for name in map(os.fsencode, paths) if name in there] if paths else there
         if names:
+            listed = ("--pathspec-from-file=-", "--pathspec-file-nul")
             self.git.text(
-                *(
-                    "--literal-pathspecs",
-                    "add",
-                    "-A",
-                    "--pathspec-from-file=-",
-                    "--pathspec-file-nul",
-                ),
-                stdin=b"\0".join(names),
+                *("--literal-pathspecs", "add", "-A", *listed), stdin=b"\0".join(sorted(names))
             )
 
     def _changed_paths(self, base: str, tree: str) -> Iterator[ChangedPath]:

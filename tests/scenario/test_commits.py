@@ -31,7 +31,8 @@ def git(project: Path, *arguments: str) -> str:
 
 
 def repository(project: Path) -> None:
-    """A repository on main with everything committed and an identity."""
+    """A repository on main with everything committed and an identity. Like most people's, it ignores .ralph."""
+    (project / ".gitignore").write_text(".ralph/\n")
     (project / ".ralph/.gitignore").write_text("*\n")
     git(project, "init", "-q", "-b", "main")
     git(project, "config", "user.name", "Me")

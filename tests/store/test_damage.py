@@ -144,6 +144,34 @@ def test_a_plan_that_cannot_be_restored_is_named_and_stays_where_it_is(
 
 
 @pytest.mark.parametrize(
+    ("text", "is_typed"),
+    [
+        ('{"tasks": [\n  {"id": "new"},\n]}', True),
+        ("tasks: new", True),
+        ("{", False),
+        ("", False),
+        ("\n\n", False),
+        ("\0" * 300, False),
+        ('{"id": "\udcff"}', False),
+    ],
+)
+def test_a_new_plan_with_a_typing_error_does_not_start_the_last_one(
+    project: Project, text: str, is_typed: bool
+) -> None:
+    good = with_tasks(project, "old")
+    project.layout.plan.write_bytes(text.encode(errors="surrogateescape"))
+    before = project.layout.plan.read_bytes()
+    if not is_typed:
+        assert Project(project.root).load().plan == good.plan
+        return
+    for act in either(Project(project.root)):
+        with pytest.raises(StoreError, match=r"implementation_plan\.json cannot be read: .*line"):
+            act()
+    assert project.layout.plan.read_bytes() == before
+    assert not list(project.layout.dot.glob("*.corrupt-*"))
+
+
+@pytest.mark.parametrize(
     ("text", "reason"),
     [
         ('{"tasks": [1, ]}', "an extra comma at line 1 column 13"),

@@ -4,9 +4,14 @@ from collections.abc import Callable
 
 import pytest
 from textual import events
+from textual.widgets import Input, TextArea
 
+from ralph_tui.domain.project_state import ApprovalKind
+from ralph_tui.present.text.parts import LineBlock
+from ralph_tui.present.text.spans import Span
 from ralph_tui.tui.screens.dialogs.confirm import Confirm
-from ralph_tui.tui.screens.dialogs.text_input import GuidanceDialog
+from ralph_tui.tui.screens.dialogs.request_changes import RequestChangesDialog
+from ralph_tui.tui.screens.dialogs.text_input import GuidanceDialog, ReplanDialog, RequestDialog
 from tests.tui import feed
 from tests.tui.conftest import Opened, script_of, until
 from tests.tui.test_keys import ralph
@@ -51,3 +56,40 @@ async def test_of_what_is_clicked_in_one_instant_only_the_first_opens(
         await until(pilot, lambda: app.screen is app.dashboard)
         app.action_invoke("stop")
         await until(pilot, lambda: isinstance(app.screen, Confirm))
+
+
+@pytest.mark.parametrize(
+    "box", ["inject", "urge", "add", "replan", "request", "split", "model", "search", "changes"]
+)
+async def test_no_character_typed_at_full_speed_is_lost(
+    open_app: Callable[..., Opened], box: str
+) -> None:
+    async with open_app(script_of(feed.running())) as pilot:
+        app = ralph(pilot)
+        await pilot.press("1")
+        lines = LineBlock(key=0, lines=[[Span("A plan")]])
+        others = {
+            "changes": lambda: RequestChangesDialog(ApprovalKind.PLAN, "", [lines]),
+            "replan": ReplanDialog,
+            "request": RequestDialog,
+        }
+        if box in others:
+            app.push_screen(others[box]())
+        elif box == "search":
+            await pilot.press("slash")
+        else:
+            app.action_invoke(box)
+        await until(pilot, lambda: isinstance(app.focused, Input | TextArea))
+        field = app.focused
+        assert isinstance(field, Input | TextArea)
+        before = field.value if isinstance(field, Input) else field.text
+        typed = "1 ?q\np2 d" if isinstance(field, TextArea) else "1 ?qp2 d"
+        names = {"\n": "enter", " ": "space", "?": "question_mark"}
+        for char in typed:
+            app.post_message(events.Key(names.get(char, char), char.replace("\n", "\r")))
+
+        def shown() -> str:
+            return field.value if isinstance(field, Input) else field.text
+
+        await until(pilot, lambda: shown() != before and len(shown()) >= len(before + typed), 4)
+        assert shown().removeprefix(before) == typed

@@ -101,6 +101,19 @@ def test_a_secret_is_refused_and_nothing_is_committed(begun: Path, name: str, te
         Committer(begun, None).commit(CommitRequest("feat: a"))
     assert name in str(refused.value)
     assert git(begun, "log", "--format=%s").strip() == "Begin"
+    assert git(begun, "diff", "--cached", "--name-only") == "", "what ralph staged is not left"
+
+
+@pytest.mark.parametrize("ignores", [".ralph", ".ralph/", "*.ralph*", ""])
+def test_a_project_that_ignores_ralph_is_committed(begun: Path, ignores: str) -> None:
+    (begun / ".gitignore").write_text(f"{ignores}\n*.log\n")
+    (begun / ".ralph").mkdir()
+    for name in ("new", "x.log", ".ralph/state.json"):
+        (begun / name).write_text("1\n")
+    (begun / "a").unlink()
+    made = Committer(begun, None).commit(CommitRequest("feat: a"))
+    assert made is not None
+    assert sorted(entry.path for entry in made.entries) == [".gitignore", "a", "new"]
 
 
 @pytest.mark.parametrize("name", [".env.example", "docs.md"])

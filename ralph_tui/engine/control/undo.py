@@ -175,11 +175,7 @@ class Undo:
             protected=settings.protected_branches,
             paths=tuple(sorted(paths)),
         )
-        try:
-            commit = self._committer.commit(wanted)
-        except BaseException:
-            self._committer.unstage(wanted.paths)
-            raise
+        commit = self._committer.commit(wanted)
         return commit.commit if commit is not None else ""
 
     def _write_to_journal(self, shown: UndoPreview, commit: str) -> None:

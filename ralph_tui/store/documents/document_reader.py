@@ -103,14 +103,18 @@ class Reader:
         Raises:
             StoreError: The document is invalid, and its previous content is unknown.
         """
-        path = self._path(kind)
+        path, data = self._path(kind), None
         try:
             return self.read(kind)
         except NeedsRepairError:
             pass
         try:
-            return self._decode(kind, self._settled(kind), path)
+            data = self._settled(kind)
+            return self._decode(kind, data, path)
         except DamagedError as error:
+            is_first = kind.name == PLAN.name and kind.name not in self._decoded
+            if is_first and quiet != math.inf and document_recovery.is_typed(path, data):
+                raise _unreadable(path, error) from error
             return self._substitute(kind, path, _unreadable(path, error), str(error), quiet)
         except InvalidDocumentError as error:
             # Only a process that has read the valid version may continue with it.

@@ -52,6 +52,20 @@ def keep_backup(path: Path, data: bytes) -> str:
     return ""
 
 
+def is_typed(path: Path, data: bytes | None) -> bool:
+    """Return whether invalid JSON is text that somebody typed, and not what a disk or a crash left of a document.
+
+    A process that starts with such a plan must not take the last one for it: the person wants the new one built.
+    """
+    try:
+        text = (data or b"").decode()
+        good = read_regular(backup_path(path)) or b""
+    except (DamagedError, StoreError, UnicodeDecodeError):
+        return False
+    cut_short = good.startswith((data or b"").rstrip())
+    return bool(text.strip()) and "\0" not in text and not cut_short
+
+
 def wait_until_settled(path: Path) -> bytes | None:
     """Return a file's bytes once they stop changing, because an editor may be writing it in place."""
     data = read_regular(path)

@@ -22,7 +22,8 @@ from ralph_tui.tui.host.widget_host import Host
 from ralph_tui.tui.terminal.frozen_background import FrozenBackground
 
 HOLD_SECONDS = 2.0
-"""Longest time that keys wait. After that they are dropped, because they could run something else."""
+"""Longest time that keys wait. After that a text box gets them, and otherwise they are dropped, because they could
+run something else."""
 
 _COMMAND = re.compile(r"(?:app\.)?(?:invoke|change)\('(\w+)'\)")
 _ACTIONS = {
@@ -87,7 +88,11 @@ class KeyQueue:
             waits = leads is not Leads.NOWHERE
             if waits and isinstance(event, events.Key):
                 self._hold_after(leads, event)
+            focused = self._app.focused
             await self._deliver(event)
+            if waits and isinstance(event, events.Key) and isinstance(focused, Input | TextArea):
+                # Behind the key in the field's queue: a key that the field itself took leads nowhere.
+                focused.call_later(self._finish_in_field, event)
             if waits and not event.is_forwarded:  # no widget took the key: the app has handled it
                 self._finish_leader()
 
@@ -115,6 +120,10 @@ class KeyQueue:
         self._leader_screen = self._app.screen
         self._workers_before = frozenset(self._app.workers)
         self._timeout = self._app.set_timer(HOLD_SECONDS, self._time_out)
+
+    def _finish_in_field(self, event: events.Key) -> None:
+        if event is self._leader and (event._stop_propagation or event._no_default_action):  # noqa: SLF001 - Textual tells nobody else
+            self._finish_leader()
 
     def _finish_leader(self) -> None:
         self._leader_done = True
@@ -153,7 +162,8 @@ class KeyQueue:
             await self.take(event)
 
     async def _time_out(self) -> None:
-        if self._opened_at is not None and self._leader is not None:
+        is_typed = isinstance(self._app.focused, Input | TextArea)  # and runs nothing there
+        if (self._opened_at is not None or is_typed) and self._leader is not None:
             await self._release(self._leader)
         else:
             self._reset()
