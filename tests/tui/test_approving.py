@@ -52,7 +52,7 @@ async def asks(pilot: Pilot[int], moment: Moment) -> RalphApp:
     app = cast("RalphApp", pilot.app)
     await until(pilot, lambda: isinstance(app.screen, ApprovalDialog))
     await pilot.pause()
-    moment.passes(1)
+    moment.passes(2)
     return app
 
 
@@ -113,7 +113,7 @@ async def test_a_rejection_needs_a_reason_and_keeps_its_draft(open_app: Open) ->
         await until(pilot, lambda: isinstance(app.screen, PlanApproval))
         assert script.controls.asked == []
         await pilot.pause()
-        moment.passes(1)
+        moment.passes(2)
         await pilot.press("ctrl+r")
         await until(pilot, lambda: isinstance(app.screen, RequestChangesDialog))
         await pilot.press(*" first", "ctrl+s")
@@ -165,7 +165,7 @@ async def test_later_is_later_and_a_reopens(open_app: Open) -> None:
         await until(pilot, lambda: isinstance(app.screen, PlanApproval))
         await pilot.press("ctrl+y", "escape")
         assert isinstance(app.screen, PlanApproval), "keys do not count yet"
-        moment.passes(1)
+        moment.passes(2)
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, Dashboard))
         assert "Review the plan (5 tasks to do)" in screen_text(app)

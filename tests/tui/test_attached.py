@@ -33,7 +33,7 @@ async def test_a_found_loop_is_shown_steered_and_left_alone(open_app: Open) -> N
         await until(pilot, lambda: waiting.LANGUAGE.question in screen_text(app))
         await until(pilot, lambda: app.screen is not app.dashboard)
         await pilot.pause()
-        moment.passes(1)  # a dialog ignores keys when it has just appeared
+        moment.passes(2)  # a dialog ignores keys when it has just appeared
         await pilot.press("escape", "q")
         await until(pilot, lambda: app._exit)
         assert app.return_value == 0

@@ -435,6 +435,6 @@ async def back_to(pilot: Pilot[int], base: Screen[object], moment: Moment) -> No
     while app.screen is not base and base in app.screen_stack:
         above = app.screen
         await pilot.pause()
-        moment.passes(1)  # a dialog that opens by itself takes no key at once
+        moment.passes(2)  # a dialog that opens by itself takes no key at once
         await pilot.press("escape")
         await until(pilot, lambda top=above: app.screen is not top)  # type: ignore[misc]  # the default binds the loop's value

@@ -79,7 +79,7 @@ async def test_a_name_is_completed_in_an_answer(root: Path) -> None:
     async with app_of(script, clock=moment).run_test(size=(80, 24)) as pilot:
         app = ralph(pilot)
         await until(pilot, lambda: isinstance(app.screen, QuestionDialog))
-        moment.passes(1)
+        moment.passes(2)
         choices = len(LANGUAGE.options)
         await pilot.press(str(choices + 1))
         await until(pilot, lambda: isinstance(app.focused, Input))

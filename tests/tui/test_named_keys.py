@@ -124,12 +124,12 @@ async def test_a_click_in_the_header_is_that_key(open_app: Open) -> None:
         app = pilot.app
         await until(pilot, lambda: isinstance(app.screen, QuestionDialog))
         await pilot.pause()
-        moment.passes(1)
+        moment.passes(2)
         await pilot.press("escape")
         await click_on(pilot, "a to answer")
         await until(pilot, lambda: isinstance(app.screen, QuestionDialog))
         await pilot.pause()
-        moment.passes(1)
+        moment.passes(2)
         await click_on(pilot, "esc later")
         await until(pilot, lambda: isinstance(app.screen, Dashboard))
 

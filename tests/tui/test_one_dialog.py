@@ -11,7 +11,12 @@ from ralph_tui.present.text.parts import LineBlock
 from ralph_tui.present.text.spans import Span
 from ralph_tui.tui.screens.dialogs.confirm import Confirm
 from ralph_tui.tui.screens.dialogs.request_changes import RequestChangesDialog
-from ralph_tui.tui.screens.dialogs.text_input import GuidanceDialog, ReplanDialog, RequestDialog
+from ralph_tui.tui.screens.dialogs.text_input import (
+    GuidanceDialog,
+    ReplanDialog,
+    RequestDialog,
+    TextDialog,
+)
 from tests.tui import feed
 from tests.tui.conftest import Opened, script_of, until
 from tests.tui.test_keys import ralph
@@ -68,7 +73,7 @@ async def test_no_character_typed_at_full_speed_is_lost(
         app = ralph(pilot)
         await pilot.press("1")
         lines = LineBlock(key=0, lines=[[Span("A plan")]])
-        others = {
+        others: dict[str, Callable[[], TextDialog]] = {
             "changes": lambda: RequestChangesDialog(ApprovalKind.PLAN, "", [lines]),
             "replan": ReplanDialog,
             "request": RequestDialog,

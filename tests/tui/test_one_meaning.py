@@ -12,7 +12,10 @@ from textual.dom import DOMNode
 
 import ralph_tui.tui
 from ralph_tui.tui.commands.registry import COMMANDS, EVERY, PAGE_COMMANDS, PAGES
+from ralph_tui.tui.screens.dialogs.approval import ApprovalDialog
 from ralph_tui.tui.screens.dialogs.menu import SHARE_LETTERS, TASK_LETTERS
+from ralph_tui.tui.screens.dialogs.permission import PermissionDialog
+from ralph_tui.tui.screens.dialogs.plan_review import PlanApproval
 
 MEANS = {
     **dict.fromkeys(("plan", "look", "turn"), "view"),
@@ -133,3 +136,11 @@ def test_a_letter_of_a_menu_is_no_other_command() -> None:
         if letter in keys and keys[letter] not in {name, "share"} and letter not in EXCEPTIONS
     }
     assert wrong == {}
+
+
+def test_no_dialog_that_opens_by_itself_grants_with_a_key_of_the_screen_beneath() -> None:
+    beneath = {key for command in EVERY for key in command.keys} - CURSOR - ARROWS
+    for dialog in (PermissionDialog, ApprovalDialog, PlanApproval):
+        found = BindingsMap(dialog.__dict__.get("BINDINGS", ())).key_to_bindings
+        decides = {k for k, of in found.items() if of[0].action.startswith(("decide", "pick"))}
+        assert not beneath & decides, dialog.__name__

@@ -640,7 +640,7 @@ async def test_a_breaker_that_cools_down_counts_the_seconds_and_is_reset_with_a_
         app = ralph(pilot)
         await until(pilot, lambda: isinstance(app.screen, ApprovalDialog))
         await pilot.pause()
-        moment.passes(1)
+        moment.passes(2)
         app.lifecycle.refresher.tick()
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, Dashboard))

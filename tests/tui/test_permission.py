@@ -44,7 +44,7 @@ async def asks(pilot: Pilot[int], moment: Moment) -> RalphApp:
     app = ralph(pilot)
     await until(pilot, lambda: isinstance(app.screen, PermissionDialog))
     await pilot.pause()
-    moment.passes(1)
+    moment.passes(2)
     return app
 
 
@@ -59,6 +59,8 @@ async def test_it_says_who_asks_for_what_and_why_and_one_key_allows(open_app: Op
         app = ralph(pilot)
         await until(pilot, lambda: isinstance(app.screen, PermissionDialog))
         await pilot.press("1", "2", "enter")
+        moment.passes(1)
+        await pilot.press("ctrl+y", "enter")
         await pilot.pause()
         assert script.controls.asked == [], "keys that were meant for something else"
         await asks(pilot, moment)
@@ -70,14 +72,17 @@ async def test_it_says_who_asks_for_what_and_why_and_one_key_allows(open_app: Op
             "As the agent wrote it",
             "Why you are asked (ask-first)",
             "safety.ask_commands lists `npm publish`",
-            "1  Allow once",
+            "Allow once",
             "Also all further `npm publish`, until this agent session ends.",
             "Give the agent a reason.",
         ):
             assert part in text
         assert app.view.run_state is RunState.WAITING
         assert app.title == "? slug-demo waiting for you - ralph"
-        await pilot.press("2")
+        await pilot.press("1", "2", "3", "enter")
+        await pilot.pause()
+        assert script.controls.asked == [], "a digit goes to a page, and nothing is preselected"
+        await pilot.press("down", "down", "enter")
         await back(pilot)
         assert script.controls.asked == ["answer q-p1-1: Allow for this session by screen"]
 
@@ -106,10 +111,10 @@ async def test_the_call_is_searched_and_copied_whole_and_enter_comes_back_to_the
             "demo-02, asks for permission",
             "echo line 59",
             "Why you are",
-            "1  Allow once",
+            "Allow once",
         ):
             assert part in app.clipboard
-        await pilot.press("enter")
+        await pilot.press("ctrl+y")
         await back(pilot)
         assert script.controls.asked == ["answer q-p1-1: Allow once by screen"]
 
@@ -129,14 +134,14 @@ async def test_no_asks_why_and_keeps_the_words_while_it_is_deferred(open_app: Op
     script = script_of(permitting())
     async with open_app(script, clock=moment) as pilot:
         app = await asks(pilot, moment)
-        await pilot.press("3", *"not 1", "escape")
+        await pilot.press("ctrl+r", *"not 1", "escape")
         await until(pilot, lambda: "Deny: not 1" in screen_text(app))
         await pilot.press("escape")
         await back(pilot)
         assert script.controls.asked == []
         await pilot.press("a")
         await asks(pilot, moment)
-        await pilot.press("j", "j", "enter", *" now", "enter")
+        await pilot.press("j", "j", "j", "enter", *" now", "enter")
         await back(pilot)
         assert script.controls.asked == ["answer q-p1-1: Deny, not 1 now by screen"]
 
@@ -233,6 +238,6 @@ async def test_a_hostile_call_is_inert(open_app: Open, tool: str) -> None:
     async with open_app(script_of(events), clock=moment) as pilot:
         app = await asks(pilot, moment)
         assert_inert(app)
-        await pilot.press("3", *"why", "escape")
+        await pilot.press("ctrl+r", *"why", "escape")
         await until(pilot, lambda: "Deny: why" in screen_text(app))
         assert_inert(app)

@@ -37,7 +37,7 @@ def staged(
             await until(pilot, lambda: isinstance(app.screen, ModalScreen))
             await drained(pilot)
         if isinstance(app.screen, AutoDialog):
-            moment.passes(1)
+            moment.passes(2)
             app.lifecycle.refresher.tick()
         for key in picture.keys:
             await pilot.press(key)

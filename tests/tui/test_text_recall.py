@@ -71,7 +71,7 @@ async def test_an_answer_is_recalled_and_guidance_is_not(root: Path) -> None:
     async with app_of(script, clock=moment).run_test(size=(80, 24)) as pilot:
         app = ralph(pilot)
         await until(pilot, lambda: isinstance(app.screen, QuestionDialog))
-        moment.passes(1)
+        moment.passes(2)
         await pilot.press(str(len(LANGUAGE.options) + 1))
         await until(pilot, lambda: isinstance(app.focused, Input))
         line = app.screen.query_one(Input)

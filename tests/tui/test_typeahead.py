@@ -93,7 +93,7 @@ async def test_letters_typed_at_once_go_to_the_field(open_app: Open, keys: str, 
 @pytest.mark.parametrize(
     ("waiting", "keys", "answer"),
     [
-        (permitting(), "31 dry run first\r", "answer q-p1-1: Deny, 1 dry run first"),
+        (permitting(), "\x121 dry run first\r", "answer q-p1-1: Deny, 1 dry run first"),
         (approving(ApprovalKind.SPECS), "\x12pay in euros\x13", "reject: pay in euros"),
         pytest.param(
             asking(), "42 of them\r\r", "answer q-b1-1: 2 of them", marks=pytest.mark.long
@@ -109,7 +109,7 @@ async def test_a_reason_typed_at_once_is_no_other_answer(
         app = ralph(pilot)
         await until(pilot, lambda: isinstance(app.screen, AutoDialog))
         await pilot.pause()
-        moment.passes(1)
+        moment.passes(2)
         typed(app, keys)
         await until(pilot, lambda: bool(script.controls.asked))
         assert script.controls.asked == [f"{answer} by screen"]

@@ -223,9 +223,10 @@ def permission_sections(permission: Permission) -> list[Section]:
 
 
 def permission_blocks(question: Question, draft: Draft) -> list[LineBlock]:
-    """Return the possible answers; a typed reason is shown after its answer."""
+    """Return the possible answers, without numbers: a digit goes to a page beneath. A typed reason follows its answer."""
     blocks = []
     for index, option in enumerate(question.options):
         typed = f": {draft.other}" if option.reasoned and draft.other else ""
-        blocks.append(choice(index, Span(""), option.label + typed, option.description))
+        below = [[Span(f"  {text}", Tone.MUTED)] for text in option.description.splitlines()]
+        blocks.append(LineBlock(index, [[Span(option.label + typed)], *below]))
     return blocks

@@ -29,6 +29,7 @@ from ralph_tui.tui.commands.registry import BY_NAME, bindings
 from ralph_tui.tui.host.widget_host import Clock, Host, error_line, utc_now
 from ralph_tui.tui.host.workers import do
 from ralph_tui.tui.screens.dashboard import Dashboard
+from ralph_tui.tui.screens.dialogs.auto_dialog import AutoDialog
 from ralph_tui.tui.screens.too_small import TooSmall, is_too_small
 from ralph_tui.tui.terminal.driver import with_one_reader
 from ralph_tui.tui.terminal.paste import LONGEST_LINE, line_of
@@ -122,6 +123,11 @@ class RalphApp(Host):
                 self.show_message(
                     f"The text was cut to {LONGEST_LINE:,} characters, the maximum for this field."
                 )
+        if isinstance(event, events.Key) and not event.is_forwarded:
+            ignored = isinstance(self.screen, AutoDialog) and self.screen.ignores(event)
+            self.last_key_at = self.clock()
+            if ignored:
+                return
         self.lifecycle.refresher.press(event)
         await super().on_event(event)
 

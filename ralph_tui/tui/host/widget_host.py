@@ -113,6 +113,7 @@ class Host(App[int]):
         """Show the project of `launch`."""
         self.launch = launch
         self.clock = clock
+        self.last_key_at: datetime | None = None
         self.glyphs: Glyphs = choose()
         self.keymap: Keymap = keymap_of(launch.screen.keys)
         self.keys: Keys = keys_of(self.keymap)

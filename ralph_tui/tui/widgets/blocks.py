@@ -45,6 +45,8 @@ class Blocks(RowList):
     def _cursor_fallback(self, before: list[Key]) -> Key | None:
         """Return the block that has taken the cursor's place, or else the first."""
         now = list(self._first)
+        if self.cursor is None and not self.preselects:
+            return None
         if self.cursor in before and not self._first.keys().isdisjoint(before):
             return now[min(before.index(self.cursor), len(now) - 1)]
         return next(iter(now), None)
@@ -113,7 +115,9 @@ class Blocks(RowList):
         """Move to the next block; scroll first through a block that is taller than the list."""
         first, last = self._first.get(self.cursor), self._last.get(self.cursor)
         top, bottom = self.scroll_offset.y, self.scroll_offset.y + self.size.height - 1
-        if first is None or last is None or (last > bottom if step > 0 else first < top):
+        if self.cursor is None and not self.preselects:
+            super().action_cursor(step)
+        elif first is None or last is None or (last > bottom if step > 0 else first < top):
             self.scroll_relative(y=step, animate=False, force=True, immediate=True)
         else:
             super().action_cursor(step)

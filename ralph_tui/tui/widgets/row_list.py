@@ -70,6 +70,8 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id=id)
         self.cursor: Key | None = None
+        self.preselects = True
+        """Whether the cursor is on an item before a key or a click has put it there."""
         self._strips: LRUCache[Row, tuple[int, int, Strip]] = LRUCache(1024)
         """Cached strips, each with its row index and width."""
         self._style: Style | None = None
@@ -303,7 +305,8 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
 
     def on_focus(self) -> None:
         """Put the cursor on the first visible item, if it is on none."""
-        key = None if self.cursor is not None else self._next_key(self.scroll_offset.y - 1, 1)
+        waits = self.cursor is not None or not self.preselects
+        key = None if waits else self._next_key(self.scroll_offset.y - 1, 1)
         if key is not None:
             self.move_cursor(key)
 

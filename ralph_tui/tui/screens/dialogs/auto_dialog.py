@@ -1,4 +1,4 @@
-"""A dialog that opens automatically, and for a moment ignores keys that were meant for another screen.
+"""A dialog that opens automatically, and ignores keys until the person has paused.
 
 If an auto-responder answers for the person, the dialog shows when; any key takes over.
 """
@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from math import ceil
 from typing import TypeVar
 
+from textual import events
 from textual.content import Content
 from textual.widget import Widget
 
@@ -18,6 +19,12 @@ Answer = TypeVar("Answer")
 
 GRACE = timedelta(seconds=0.5)
 """Time after opening in which keys are ignored."""
+
+PAUSE = timedelta(seconds=1.5)
+"""Time without a key press before the first key is accepted, so that typing meant for another screen decides nothing."""
+
+_ALWAYS = frozenset({"ctrl+c", "ctrl+q"})
+"""Keys that lead out of ralph and decide nothing."""
 
 TICK_SECONDS = 0.25
 
@@ -38,6 +45,7 @@ class AutoDialog(Dialog[Answer]):
         """Start the grace period when the dialog opens."""
         super().__init__()
         self._opened_at: datetime | None = None
+        self._has_accepted = False
         self._heading = self._asker = ""
 
     def on_mount(self) -> None:
@@ -89,8 +97,20 @@ class AutoDialog(Dialog[Answer]):
         """Whether keys are accepted; a clock that was set back does not lock the dialog."""
         if self._opened_at is None:
             return False
-        since = self.app.clock() - self._opened_at
-        return not timedelta() <= since < GRACE
+        now, last = self.app.clock(), self.app.last_key_at
+        is_typing = last is not None and timedelta() <= now - last < PAUSE
+        has_just_opened = timedelta() <= now - self._opened_at < GRACE
+        return self._has_accepted or not (is_typing or has_just_opened)
+
+    def ignores(self, event: events.Key) -> bool:
+        """Return whether a key is dropped, which restarts the pause."""
+        if event.key in _ALWAYS:
+            return False
+        if self.accepts_keys:
+            self._has_accepted = True
+            return False
+        self._take_over()
+        return True
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Block actions during the grace period."""

@@ -24,6 +24,7 @@ from ralph_tui.present.text.diffs import AT_ONCE, code_lines
 from ralph_tui.present.text.spans import flat, text_chunks
 from ralph_tui.present.tools.calls import Section, SectionKind
 from ralph_tui.store.typed_texts import REASON
+from ralph_tui.tui.screens.dialogs.approval import Verdict
 from ralph_tui.tui.screens.dialogs.auto_dialog import AutoDialog
 from ralph_tui.tui.screens.dialogs.question import ContextExcerpt, FreeTextInput, Reply
 from ralph_tui.tui.widgets.blocks import Blocks
@@ -44,7 +45,8 @@ class PermissionDialog(AutoDialog[tuple[Reply, ...] | None]):
         Binding("pageup", "turn(-1)", show=False, priority=True),
         Binding("ctrl+d", "turn(1)", show=False, priority=True),
         Binding("ctrl+u", "turn(-1)", show=False, priority=True),
-        *(Binding(str(number), f"pick({number})", show=False) for number in range(1, 4)),
+        Binding("ctrl+y", "decide('approve')", show=False),
+        Binding("ctrl+r", "decide('reject')", show=False),
     ]
     STEM = "permission"
 
@@ -82,6 +84,9 @@ class PermissionDialog(AutoDialog[tuple[Reply, ...] | None]):
 
     def on_mount(self) -> None:
         """Show the answers, and close when the question is answered elsewhere."""
+        self.choices.preselects = (
+            False  # nothing that grants is taken by a key meant for another screen
+        )
         self.choices.focus()
         self._show()
         self.watch(self.call, "show_vertical_scrollbar", self.update_footer, init=False)
@@ -97,7 +102,7 @@ class PermissionDialog(AutoDialog[tuple[Reply, ...] | None]):
         if self.words.writing:
             return _REASON_KEYS
         scrolls = "ctrl+d ctrl+u scroll, " if self.call.show_vertical_scrollbar else ""
-        return self.app.keys.said(f"1-3 enter decide, {scrolls}{_OTHER_KEYS}")
+        return self.app.keys.said(f"{_KEYS}, {scrolls}{_OTHER_KEYS}")
 
     def _follow(self, view: LoopView) -> None:
         if all(asked.id != self._asked.id for asked in view.questions):
@@ -120,18 +125,21 @@ class PermissionDialog(AutoDialog[tuple[Reply, ...] | None]):
         if self.accepts_keys:
             self.action_accept()
 
-    def action_pick(self, number: int) -> None:
-        """Answer with a digit; a denial asks for the reason first."""
-        self.choices.move_cursor(number - 1)
-        self._take(number - 1)
+    def action_decide(self, verdict: Verdict) -> None:
+        """Allow the call once, or ask for the reason of a denial."""
+        options = self._asked.question.options
+        wanted = [k for k, option in enumerate(options) if option.reasoned == (verdict == "reject")]
+        self.choices.move_cursor(wanted[0])
+        self._take(wanted[0])
 
     def action_accept(self) -> None:
         """Send the answer under the cursor, or focus the answers if they are not focused."""
         if not self.choices.has_focus:
             self.choices.focus()
-            return
-        if isinstance(self.choices.cursor, int):
+        elif isinstance(self.choices.cursor, int):
             self._take(self.choices.cursor)
+        else:
+            self.app.show_message("Move to an answer first.")
 
     def _take(self, key: int) -> None:
         option = self._asked.question.options[key]
@@ -185,5 +193,6 @@ def _call_widgets(sections: Iterable[Section]) -> Iterable[Widget]:
         yield Static(Content(last), classes=classes)
 
 
+_KEYS = "ctrl+y allow once, ctrl+r deny, up down enter choose"
 _OTHER_KEYS = "esc later, {search} search; {copy} copy, {share} export"
 _REASON_KEYS = "enter deny, esc back to the answers"
