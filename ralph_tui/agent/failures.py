@@ -120,7 +120,7 @@ def classify(facts: ResultFacts) -> Failure | None:
     resets = _reset_time(until) if until else None
     found = failure(
         kind, _cli_message(kind, facts) or _NO_REASON.format(FAILURES[kind]), resets_at=resets
-    )
+    ).model_copy(update={"status": facts.api_status})
     if kind is not FailureClass.NETWORK:
         return found
     if _PROXY_ANSWER.search(facts.text):

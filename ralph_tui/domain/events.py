@@ -59,6 +59,7 @@ class FailureClass(StrEnum):
     OVERLOADED = "overloaded"
     NETWORK = "network"
     BAD_REQUEST = "bad_request"
+    SPOILED_SESSION = "spoiled_session"
     CONTEXT_FULL = "context_full"
     BUDGET = "budget"
     MAX_TURNS = "max_turns"

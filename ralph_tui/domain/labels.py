@@ -25,6 +25,7 @@ FAILURES: Mapping[FailureClass, str] = MappingProxyType(
         FailureClass.OVERLOADED: "service busy",
         FailureClass.NETWORK: "network",
         FailureClass.BAD_REQUEST: "request rejected",
+        FailureClass.SPOILED_SESSION: "session rejected",
         FailureClass.CONTEXT_FULL: "context full",
         FailureClass.BUDGET: "cost limit",
         FailureClass.MAX_TURNS: "too many turns",

@@ -5,6 +5,7 @@ Statuses 401, 403, 404, 429, 529, a killed CLI and a slow iteration are in tests
 
 import asyncio
 import contextlib
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -97,10 +98,50 @@ async def test_what_only_a_person_can_put_right_ends_the_loop(
     project = make_project(tmp_path, [task("a"), task("b")])
     async with serving(suffering(fault)) as server:
         run = await play(project, server, overrides={"agent.max_api_retries": 0})
-    assert [e.failure for e in run.of(ev.AgentFailed)] == [failure]
+    # One rejected session may be at fault itself. Two fresh ones are not.
+    sessions = 2 if "nonsense" in fault else 1
+    assert [e.failure for e in run.of(ev.AgentFailed)] == [failure] * sessions
     assert run.end.exit_code == exit_code
     assert run.end.hint
-    assert len(run.of(ev.IterationStarted)) == 1
+    assert len(run.of(ev.IterationStarted)) == sessions
+    assert run.end.iterations == 1
+    assert task_of(project, "a").retry_count == 0
+
+
+SPOILS = {
+    "messages.3.content.0.tool_result.content.0.image.source.base64: image exceeds 5 MB maximum": "Do not read",
+    "messages.1.content.5: `thinking` blocks in the latest assistant message cannot be modified": "Read them",
+    "messages.4: `tool_use` ids were found without `tool_result` blocks immediately after": "Read them",
+}
+
+
+@pytest.mark.parametrize(
+    "message", [m if "image" in m else pytest.param(m, marks=pytest.mark.long) for m in SPOILS]
+)
+async def test_a_session_that_the_api_rejects_after_good_turns_is_thrown_away(
+    tmp_path: Path, message: str
+) -> None:
+    project = make_project(tmp_path, [task("a"), task("b")])
+    spoiled = f"""
+    - name: reads something that spoils the session
+      task: a
+      times: 1
+      turns:
+        - bash: echo POISON
+        - fault: {{kind: status, status: 400, times: forever, message: {json.dumps(message)}}}
+          say: never
+          repeat: 100
+    """
+    async with serving(scenario(spoiled, finishes("a"), finishes("b"))) as server:
+        run = await play(project, server)
+        prompts = [json.dumps(request.body, ensure_ascii=False) for request in server.requests]
+    assert run.end.exit_code == 0, run.end
+    assert [e.failure for e in run.of(ev.AgentFailed)] == [FailureClass.SPOILED_SESSION]
+    assert len(run.of(ev.IterationStarted)) == 3
+    assert [task_of(project, name).retry_count for name in "ab"] == [0, 0]
+    told = [p for p in prompts if "it was thrown away" in p]
+    assert told
+    assert SPOILS[message] in told[0]
 
 
 @contextlib.asynccontextmanager

@@ -76,6 +76,8 @@ class Failure(Model):
     message: str
     hint: str = ""
     resets_at: Timestamp | None = None
+    status: int | None = None
+    """The API's HTTP status."""
 
 
 class TurnUsage(Model):

@@ -1,11 +1,12 @@
 """Check the limits of a run before each iteration of every phase."""
 
 from datetime import datetime
+from http import HTTPStatus
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.costs import CostMeter
 from ralph_tui.domain.errors import ExitCode
-from ralph_tui.domain.events import Event, LoopStatus
+from ralph_tui.domain.events import Event, FailureClass, LoopStatus
 from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.project_state import RalphState, StopMode
 from ralph_tui.domain.run.breaker import BreakerState
@@ -78,6 +79,8 @@ class RunLimits:
         self._quota = quota
         self._repository_guard = repository_guard
         self._paused = False
+        self._rejected = False
+        """Whether the API rejected the last session's first request; a second in a row is the settings' fault."""
 
     async def reason_to_stop(self) -> End | None:
         """Wait while paused, then return the end by a requested stop or a limit, or None."""
@@ -132,7 +135,13 @@ class RunLimits:
 
     async def after(self, failure: Failure | None) -> End | None:
         """Wait if waiting helps; return an end if another iteration cannot get past the failure."""
-        if await self.wait_out(failure):
+        rejected = (
+            failure is not None
+            and failure.kind is FailureClass.BAD_REQUEST
+            and failure.status == HTTPStatus.BAD_REQUEST
+        )
+        first, self._rejected = rejected and not self._rejected, rejected
+        if await self.wait_out(failure) or first:
             self.done -= 1
             await uncount_iteration(self._run)
             return None

@@ -15,7 +15,7 @@ from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.ports import AgentSession, Failure, SessionSpec, TurnEnded
 from ralph_tui.engine.core.usage_meter import UsageMeter
 from ralph_tui.engine.limits.cost_limits import cost_limit_reached
-from ralph_tui.engine.prompts.prompts import handoff_prompt
+from ralph_tui.engine.prompts.prompts import REJECTED, handoff_prompt
 from ralph_tui.engine.session.handoff import write_handoff
 from ralph_tui.engine.session.iteration_result import IterationResult, counts_against_task
 from ralph_tui.engine.session.supervisor import TaskSupervisor
@@ -151,8 +151,10 @@ class Iteration:
             if why := self._why_hand_off(ended, conversation.interrupted):
                 self._context_full = why != self._supervisor.ending
                 await self._hand_off(conversation, why)
-        result = conversation.with_usage(self._result(ended, conversation.interrupted)).model_copy(
+        result = conversation.with_usage(self._result(ended, conversation.interrupted))
+        result = result.model_copy(
             update={
+                "failed_checks": result.failed_checks or self._supervisor.tools.failed_checks,
                 "note": self._supervisor.tools.note,
                 "dependencies": await self._added_dependencies(),
                 "handed_off": bool(self._handed_off),
@@ -161,7 +163,6 @@ class Iteration:
                 "denied": self._supervisor.denied,
                 "tests_only": self._supervisor.tests_only,
                 "refused_claim": self._supervisor.tools.claim_refused,
-                "failed_checks": self._supervisor.tools.failed_checks,
                 "fingerprint": self._supervisor.tools.fingerprint,
             }
         )
@@ -230,13 +231,23 @@ class Iteration:
         if interrupted is not InterruptReason.NONE:
             return self._interrupted_result(interrupted)
         if ended.failure is not None:
-            return IterationResult(
-                outcome=IterationOutcome.FAILED,
-                reason=ended.failure.message,
-                failure=ended.failure,
-                counts_as_retry=counts_against_task(ended.failure),
-            )
+            return self._failed_result(ended.failure)
         return self._unclaimed_result()
+
+    def _failed_result(self, failure: Failure) -> IterationResult:
+        counts, why = counts_against_task(failure), ""
+        if failure.kind is FailureClass.SPOILED_SESSION:
+            why = rejection_note(failure.message)
+            # A task whose sessions the API rejects in a row is blocked in the end.
+            task = self._supervisor.task.task
+            counts = task is not None and task.last_failure.startswith(REJECTED)
+        return IterationResult(
+            outcome=IterationOutcome.FAILED,
+            reason=failure.message,
+            failure=failure,
+            counts_as_retry=counts,
+            failed_checks=why,
+        )
 
     def _interrupted_result(self, interrupted: InterruptReason) -> IterationResult:
         reason = describe_interrupt(interrupted, self._meter, self._seconds)
@@ -257,6 +268,14 @@ class Iteration:
         return _result(
             IterationOutcome.INCOMPLETE, reason, retry=not self._supervisor.tools.retry_counted
         )
+
+
+def rejection_note(message: str) -> str:
+    """Return what the next session must know about a session that was thrown away."""
+    advice = "Its work is in the files. Read them before you continue."
+    if re.search(r"image|media|pdf|document|too (?:long|large)", message, re.IGNORECASE):
+        advice += " Do not read the image or large file again that the API rejected."
+    return f"{REJECTED}{message} {advice}"
 
 
 def with_task_model(spec: SessionSpec, task: Task) -> SessionSpec:

@@ -38,6 +38,7 @@ NOT_THE_TASKS_FAULT = frozenset(
         FailureClass.OVERLOADED,
         FailureClass.NETWORK,
         FailureClass.BAD_REQUEST,
+        FailureClass.SPOILED_SESSION,
         FailureClass.CLI_DIED,
         FailureClass.CLI_SILENT,
         FailureClass.SETUP,

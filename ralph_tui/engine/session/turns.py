@@ -10,6 +10,7 @@ from typing import Self
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import CliStartError, StoreError
+from ralph_tui.domain.events import FailureClass
 from ralph_tui.domain.formatting import duration
 from ralph_tui.domain.project_state import StopMode
 from ralph_tui.domain.run.context_budget import BudgetDecision
@@ -17,6 +18,7 @@ from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.ports import (
     AgentItem,
     AgentSession,
+    Failure,
     SessionSpec,
     Supervisor,
     TurnEnded,
@@ -127,6 +129,13 @@ def describe_interrupt(interrupted: InterruptReason, meter: UsageMeter, seconds:
             return interrupted.value
 
 
+def spoiled_session(failure: Failure) -> Failure:
+    """Return the failure of a session that the API answered before, so its conversation is at fault, not a setting."""
+    hint = "The session was thrown away. Continuing in a fresh one."
+    update = {"kind": FailureClass.SPOILED_SESSION, "hint": hint}
+    return failure.model_copy(update=update)
+
+
 class Conversation:
     """Runs the turns of one session.
 
@@ -213,7 +222,14 @@ class Conversation:
                     self._react_to(item)
         self._turn_running = False
         self.session_id = self.session_id or ended.session_id
-        return ended
+        failure = ended.failure
+        if (
+            failure is None
+            or failure.kind is not FailureClass.BAD_REQUEST
+            or not self._meter.tokens
+        ):
+            return ended
+        return ended.model_copy(update={"failure": spoiled_session(failure)})
 
     def with_usage(self, result: IterationResult) -> IterationResult:
         """Return the result with the session's usage and duration."""
