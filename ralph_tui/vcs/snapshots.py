@@ -2,18 +2,23 @@
 
 The person's repository is neither needed nor touched: objects, index and references are outside the project,
 where no agent can write. Git knows what changed since the last snapshot, so a snapshot of 20,000 unchanged files
-takes milliseconds. Files that .gitignore excludes, and very large ones, are left out.
+takes milliseconds. Files that git's ignore rules exclude are left out, unless the person's repository tracks them, and so
+are very large untracked files, nested repositories and what cannot be read.
 """
 
+import fcntl
 import json
 import os
+import re
 import shutil
+import stat
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from ralph_tui.domain.errors import SetupError
+from ralph_tui.vcs.git import Git
 
 EXCLUDED_DIRECTORIES = frozenset({
     ".git", ".ralph", ".venv", "venv", "node_modules", "__pycache__", ".pytest_cache", ".mypy_cache",
@@ -28,7 +33,7 @@ SECONDS = 60.0
 """The timeout of a git command; the first snapshot reads every file."""
 
 LARGEST_FILE = 20 * 1024 * 1024
-"""Bytes; larger files are left out."""
+"""Bytes; larger files are left out unless the person's repository tracks them."""
 
 MAX_POINTS, KEPT_POINTS = 150, 100
 """If there are more iterations than the first number, only the second number of them are kept."""
@@ -96,6 +101,11 @@ class SnapshotStore:
         """The state of the index after the last snapshot, and the tree of that snapshot."""
         self._begun: dict[int, tuple[str, str]] | None = None
         """Task and run of each kept iteration; a cache, as only the loop's process writes them during a run."""
+        self.left_out: tuple[str, ...] = ()
+        """What the last snapshot left out although no rule ignores it: too large, unreadable, or a repository."""
+        self._persons_rules: str | None = None
+        self._persons_index: str | None = None
+        self._forced_at = 0
 
     @property
     def exists(self) -> bool:
@@ -109,11 +119,17 @@ class SnapshotStore:
         """
         self._prepare()
         changed = self._changed_paths()
+        self._leave_out(changed)
+        forced = self._newly_forced()
+        changed = [path for path in (*changed, *forced) if path not in self.left_out]
         index = self._index()
         if not changed and self._last is not None and self._last[0] == index:
             return self._last[1]
-        large = [f":(exclude,literal,top){path}" for path in self._large_files(changed)]
-        self.git("add", "--all", "--", ".", *large)
+        out = [f":(exclude,literal,top){path.rstrip('/')}" for path in self.left_out]
+        self.git("add", "--all", "--", ".", *out)
+        if forced:
+            listed = "\0".join(forced)
+            self.git("update-index", "--add", "--remove", "-z", "--stdin", stdin=listed)
         tree = self.git("write-tree").strip()
         index = self._index()
         self._last = (index, tree) if index else None
@@ -130,21 +146,51 @@ class SnapshotStore:
             return ()
         return found.st_ino, found.st_size, found.st_mtime_ns
 
-    def _large_files(self, changed: Iterable[str]) -> list[str]:
-        """Return the changed files that are too large to keep.
+    def _leave_out(self, changed: Iterable[str]) -> None:
+        """Find out which changed files to leave out.
 
         Raises:
             SetupError: The other files exceed the space for snapshots.
         """
         sizes = {path: self._size(path) for path in changed}
         large = [path for path, size in sizes.items() if size > LARGEST_FILE]
+        if large:
+            listed = Git(self._root).ask("ls-files", "-z", "--", *large).stdout.split(b"\0")
+            large = sorted({*large} - {os.fsdecode(path) for path in listed})
+        closed = [path for path in sizes if path.endswith("/") or not self._readable(path)]
+        self.left_out = tuple(dict.fromkeys((*large, *closed)))
         room = min(MAX_KIB * 1024, shutil.disk_usage(self._git_dir).free // 2)
-        if sum(sizes.values()) - sum(sizes[path] for path in large) > room:
+        if sum(size for path, size in sizes.items() if path not in self.left_out) > room:
             raise SetupError(
                 "The project's files are too large for snapshots.",
                 "List files that are not source in .gitignore, such as data and build results.",
             )
-        return large
+
+    def _readable(self, path: str) -> bool:
+        try:
+            mode = (self._root / path).lstat().st_mode
+        except OSError:
+            return True  # deleted, which is a change
+        return not stat.S_ISREG(mode) or os.access(self._root / path, os.R_OK)
+
+    def _newly_forced(self) -> tuple[str, ...]:
+        """Return the files that the person's repository tracks although a rule ignores them, once for each index."""
+        git = Git(self._root)
+        if self._persons_index is None:
+            self._persons_index = os.fsdecode(
+                git.ask("rev-parse", "--git-path", "index").stdout
+            ).strip()
+        try:
+            changed = (self._root / self._persons_index).stat().st_mtime_ns
+        except OSError:
+            changed = 0
+        if not self._persons_index or changed == self._forced_at:
+            return ()
+        self._forced_at = changed
+        words = (word for name in sorted(EXCLUDED_DIRECTORIES) for word in ("-x", name))
+        listed = git.ask("ls-files", "--ignored", "--cached", "--exclude-standard", *words, "-z")
+        paths = (os.fsdecode(path) for path in listed.stdout.split(b"\0") if path)
+        return tuple(p for p in paths if p not in AGENT_NOTES and not p.startswith(".ralph/"))
 
     def _size(self, path: str) -> int:
         try:
@@ -279,9 +325,20 @@ class SnapshotStore:
         with _TemporaryIndex(self._git_dir) as index:
             self.git("read-tree", tree, extra=index)
             self.git(
-                "update-index", "-z", "--index-info", stdin="\0".join([*lines, ""]), extra=index
+                "update-index",
+                "--replace",
+                "-z",
+                "--index-info",
+                stdin="\0".join([*lines, ""]),
+                extra=index,
             )
             return self.git("write-tree", extra=index).strip()
+
+    def put(self, data: bytes, mode: str = "100644") -> Content:
+        """Keep these bytes, and return them as the content of a path."""
+        return Content(
+            mode, self.git("hash-object", "-w", "--stdin", stdin=os.fsdecode(data)).strip()
+        )
 
     def switch(self, current: str, wanted: str) -> None:
         """Change the project's files from the tree of the latest snapshot to another one.
@@ -291,72 +348,122 @@ class SnapshotStore:
         """
         self.git("read-tree", "-m", "-u", current, wanted)
 
-    def copy_to(self, tree: str, directory: Path) -> None:
-        """Write the files of a tree into an empty directory."""
-        with _TemporaryIndex(self._git_dir) as index:
-            self.git("read-tree", tree, extra=index)
-            self.git("checkout-index", "--all", f"--prefix={directory}/", extra=index)
-
     # Git.
+
+    def ignored(self) -> tuple[str, ...]:
+        """Return the ignored files and directories, the topmost ones only; directories end with a slash."""
+        self._prepare()
+        form = ("--others", "--ignored", "--exclude-standard", "--directory")
+        listed = self.git("ls-files", *form, "-z")
+        # Directories that are empty, or have nothing but ignored files, are listed too.
+        matched = self.git("check-ignore", "--no-index", "--stdin", "-z", stdin=listed, ok=(0, 1))
+        return tuple(sorted(path for path in matched.split("\0") if path))
 
     def _prepare(self) -> None:
         if not self.exists:
             self._git_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
             # Private whatever the umask, and without sample hooks.
             private = ("--shared=0600", "--template=")
-            self._run(("init", "--quiet", "--bare", *private, str(self._git_dir)))
+            self._output(self._run(("init", "--quiet", "--bare", *private, str(self._git_dir))))
+        if self._persons_rules is None:
+            self._persons_rules = _persons_rules(self._root)
         left_out = (*sorted(EXCLUDED_DIRECTORIES), *(f"/{name}" for name in AGENT_NOTES))
-        self._write("exclude", "\n".join(left_out) + "\n")
+        self._write("exclude", "\n".join((self._persons_rules, *left_out)) + "\n")
         self._write("attributes", _UNCHANGED_BYTES)
 
     def _write(self, name: str, text: str) -> None:
         path = self._git_dir / "info" / name
         path.parent.mkdir(mode=0o700, exist_ok=True)
-        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+        if not path.is_file() or path.read_text(encoding="utf-8", errors="surrogateescape") != text:
             path.touch(mode=0o600)
-            path.write_text(text, encoding="utf-8")
+            path.write_text(text, encoding="utf-8", errors="surrogateescape")
 
-    def git(self, *arguments: str, stdin: str = "", extra: Mapping[str, str] | None = None) -> str:
+    def git(
+        self,
+        *arguments: str,
+        stdin: str = "",
+        extra: Mapping[str, str] | None = None,
+        work_tree: Path | None = None,
+        ok: tuple[int, ...] = (0,),
+    ) -> str:
         """Run a git command on the snapshots and return its output.
 
         Args:
             arguments: The command and its arguments.
             stdin: Its standard input.
             extra: Additional variables.
+            work_tree: The directory of the files; by default the project.
+            ok: The statuses that are no failure.
 
         Raises:
             SetupError: The command failed or timed out, or git is missing.
         """
-        places = (f"--git-dir={self._git_dir}", f"--work-tree={self._root}")
+        tree = work_tree or self._root
+        places = (f"--git-dir={self._git_dir}", f"--work-tree={tree}")
         settings = (word for setting in _SETTINGS for word in ("-c", setting))
-        return self._run((*places, *settings, *arguments), stdin, extra)
+        words = (*places, *settings, *arguments)
+        # A git whose ralph was killed keeps the descriptor, so a lock file belongs to nobody once we hold the lock.
+        with (self._git_dir / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            done = self._run(words, stdin, extra, tree, lock.fileno())
+            left = _LOCK_FILE.search(done.stderr) if done.returncode else None
+            if left is not None:
+                Path(os.fsdecode(left[1])).unlink(missing_ok=True)
+                done = self._run(words, stdin, extra, tree, lock.fileno())
+        return self._output(done, ok)
 
     def _run(
-        self, arguments: Sequence[str], stdin: str = "", extra: Mapping[str, str] | None = None
-    ) -> str:
+        self,
+        arguments: Sequence[str],
+        stdin: str = "",
+        extra: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        *descriptors: int,
+    ) -> "subprocess.CompletedProcess[bytes]":
         inherited = {n: v for n, v in os.environ.items() if not n.startswith("GIT_")}
         try:
-            done = subprocess.run(
+            return subprocess.run(
                 ["git", *arguments],
-                cwd=self._root,
+                cwd=cwd or self._root,
                 env={**inherited, **_ENVIRONMENT, **(extra or {})},
                 input=os.fsencode(stdin),
                 capture_output=True,
                 timeout=SECONDS,
                 check=False,
+                pass_fds=descriptors,
             )
         except FileNotFoundError as error:
             raise SetupError("Snapshots need git, which is not installed.", _HINT) from error
         except subprocess.TimeoutExpired as error:
             message = f"Git takes more than {SECONDS:.0f} seconds to read the project's files."
             raise SetupError(message, _HINT) from error
-        if done.returncode != 0:
+
+    def _output(
+        self, done: "subprocess.CompletedProcess[bytes]", ok: tuple[int, ...] = (0,)
+    ) -> str:
+        if done.returncode not in ok:
             stderr = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["no reason"]
             raise SetupError(f"Git cannot read the project's files: {stderr[-1]}.", _HINT)
         return os.fsdecode(done.stdout)
 
 
+def _persons_rules(root: Path) -> str:
+    """Return the ignore rules of the person and of the repository that are in no .gitignore of the project."""
+    git, home = Git(root), os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    named = git.ask("config", "--type=path", "core.excludesFile").stdout.strip()
+    own = git.ask("rev-parse", "--git-path", "info/exclude").stdout.strip()
+    files = [os.fsdecode(named) or f"{home}/git/ignore", *([os.fsdecode(own)] if own else [])]
+    texts = []
+    for file in files:
+        try:
+            texts.append((root / file).read_text(encoding="utf-8", errors="surrogateescape"))
+        except OSError:
+            continue
+    return "\n".join(texts)
+
+
 _HINT = "Run `ralph doctor`, which checks for git."
+_LOCK_FILE = re.compile(rb"Unable to create '(/.*\.lock)': File exists")
 
 
 def _tasks_of(points: Iterable[Point]) -> dict[int, tuple[str, str]]:

@@ -59,6 +59,7 @@ from ralph_tui.engine.verification.baseline import Baseline
 from ralph_tui.engine.verification.detection.directory_files import DirectoryFiles
 from ralph_tui.engine.verification.detection.project_checks import ChecksOfRun, start_command
 from ralph_tui.engine.verification.gate import Gate, gate_environment
+from ralph_tui.engine.verification.judge_tree import JudgeTree
 from ralph_tui.engine.verification.review.reviewer import Reviewer
 from ralph_tui.guard.core.policy import Policy
 from ralph_tui.guard.guard import COMMAND_TOOLS, Guard, may_write, may_write_unnamed_files
@@ -114,6 +115,7 @@ class Runner:
         self._quota = QuotaWatch(stop_at_percent=percent)
         exceptions = services.settings.safety.sandbox_exceptions
         self._sandbox = CommandSandbox(project.root, confinement.sandbox, exceptions)
+        self._tree = JudgeTree(project.root)
         self._activity = ActivityLog(project.root, (RUN_MARK, run_id), self._warn)
         self._repository_guard = RepositoryGuard(
             project.root,
@@ -290,6 +292,7 @@ class Runner:
                 asyncio.to_thread, remove_mount_points, self._project.root, self._confinement
             )
             left.push_async_callback(self._sandbox.close)
+            left.callback(self._tree.close)
             left.push_async_callback(asyncio.to_thread, end_marked, RUN_MARK, self._run_id)
             if self._agent is not None:
                 left.push_async_callback(self._agent.close)
@@ -342,6 +345,7 @@ class Runner:
             emit=self._bus.emit,
             prefix=self._sandbox.prefix,
         )
+        gate.use(self._tree)
         gate.activity = self._activity
         gate.watch = self._repository_guard
         gate.baseline = self._baseline

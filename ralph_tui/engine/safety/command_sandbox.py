@@ -119,13 +119,16 @@ def _mount_points(root: Path) -> list[Path]:
 
 NO_EXCEPTIONS: SandboxExceptions = MappingProxyType({})
 
-Prefix = Callable[[str, tuple[Path, ...]], tuple[str, ...]]
+Mounts = tuple[tuple[Path, Path, bool], ...]
+"""Paths, where a sandboxed command sees each, and whether it may write there; see SandboxAccess."""
+
+Prefix = Callable[[str, tuple[Path, ...], Mounts], tuple[str, ...]]
 """Returns the words that start a command in its sandbox, which may write to more directories; empty without one."""
 
 
-def unconfined(command: str, writable: tuple[Path, ...]) -> tuple[str, ...]:
+def unconfined(command: str, writable: tuple[Path, ...], mounts: Mounts) -> tuple[str, ...]:
     """Return the empty prefix, because there is no sandbox."""
-    del command, writable
+    del command, writable, mounts
     return ()
 
 
@@ -187,7 +190,9 @@ class CommandSandbox:
         if self._directory is not None:
             await asyncio.to_thread(shutil.rmtree, self._directory, ignore_errors=True)
 
-    def prefix(self, command: str, writable: tuple[Path, ...] = ()) -> tuple[str, ...]:
+    def prefix(
+        self, command: str, writable: tuple[Path, ...] = (), mounts: Mounts = ()
+    ) -> tuple[str, ...]:
         """Return the words that start this command in the sandbox. Blocks on reading files."""
         if self._sandbox is None:
             return ()
@@ -201,5 +206,6 @@ class CommandSandbox:
             forwards={**self._proxy, **ports},
             exception=exception,
             writable=writable,
+            mounts=mounts,
         )
         return sandbox_prefix(self._sandbox, self._root, openings)

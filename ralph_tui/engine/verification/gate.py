@@ -41,6 +41,7 @@ from ralph_tui.engine.verification.evidence.examine import (
     Examiner,
     Inspection,
 )
+from ralph_tui.engine.verification.judge_tree import JudgeTree
 from ralph_tui.engine.verification.work_done import look, objections
 from ralph_tui.guard.sandbox.environ_block import without_keys
 from ralph_tui.guard.shell.statuses import lost_status
@@ -168,10 +169,15 @@ class Gate:
             self._start,
             environment,
             self._outcomes_before_run,
+            lambda: bool(prefix("", (), ())),
         )
         self._examined: dict[str, Examined] = {}
         self._sandboxed = False
         self._warned_of_store = False
+
+    def use(self, tree: JudgeTree) -> None:
+        """Judge in the run's tree instead of one of its own."""
+        self._examiner.tree = tree
 
     def _outcomes_before_run(self, command: str) -> Mapping[str, str] | None:
         return self.baseline.outcomes(command)
@@ -344,7 +350,7 @@ class Gate:
         return result
 
     async def _start_once(self, run: CommandRun, seconds: float | None) -> CommandResult:
-        prefix = await asyncio.to_thread(self._prefix, run.check, run.writable)
+        prefix = await asyncio.to_thread(self._prefix, run.check, run.writable, run.mounts)
         self._sandboxed = bool(prefix)
         key = f"check-{id(run)}"
         if self.activity is not None and not prefix:
@@ -371,6 +377,7 @@ class Gate:
     async def begin(self, task_id: str, tasks: Iterable[Task]) -> None:
         """Record the check files of all `tasks` before an agent session on `task_id`."""
         listed = tuple(tasks)
+        await self._examiner.start()
         await asyncio.to_thread(lambda: self.files.begin(task_id, *self._scope(listed)))
         if self.files.store.trouble and not self._warned_of_store:
             self._warned_of_store = True

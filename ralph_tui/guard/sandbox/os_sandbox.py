@@ -159,12 +159,15 @@ class SandboxAccess:
         forwards: Unix sockets, by the loopback port in the sandbox that leads to each.
         exception: What the person permits this command in addition.
         writable: Directories of ralph that this command may write to, such as that of its report.
+        mounts: Paths, where the command sees each, and whether it may write there. The first stands in for the
+            project, of which nothing else is visible.
     """
 
     scratch: Path
     forwards: Mapping[int, Path]
     exception: SandboxException | None = None
     writable: tuple[Path, ...] = ()
+    mounts: tuple[tuple[Path, Path, bool], ...] = ()
 
 
 def sandbox_prefix(sandbox: Sandbox, root: Path, openings: SandboxAccess) -> tuple[str, ...]:
@@ -178,7 +181,18 @@ def sandbox_prefix(sandbox: Sandbox, root: Path, openings: SandboxAccess) -> tup
     sockets = _resolved_existing([Path(name).expanduser() for name in extra.sockets])
     real_root = os.path.realpath(root)
     shown = _needed_paths(root, sandbox.home, network=extra.network)
-    writable = (real_root, *sandbox.allow_write, *map(str, openings.writable))
+    hidden = real_root if openings.mounts else None
+
+    def seen(paths: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(p for p in paths if hidden is None or not Path(p).is_relative_to(hidden))
+
+    writable = seen((real_root, *sandbox.allow_write, *map(str, openings.writable)))
+    inside = tuple(str(path) for _, path, _ in openings.mounts[1:])
+    covered = tuple(
+        path
+        for path in _host_sockets()
+        if seen((path,)) or path.startswith(tuple(f"{p}/" for p in inside))
+    )
     words = (
         *_NAMESPACES,
         *(() if extra.network else ("--unshare-net",)),
@@ -188,10 +202,11 @@ def sandbox_prefix(sandbox: Sandbox, root: Path, openings: SandboxAccess) -> tup
         *_binds("--bind", writable),
         *_hide(sandbox.deny_read),
         *_stand_ins(root / ".ralph", sandbox.deny_read),
-        *_binds("--bind", opened),
-        *_binds("--ro-bind", sandbox.deny_write),
-        *_cover_sockets(_host_sockets(), keep=sockets, shown=(*shown, *writable, *opened)),
-        *_binds("--bind", sockets),
+        *_binds("--bind", seen(opened)),
+        *_binds("--ro-bind", seen(sandbox.deny_write)),
+        *_mount(openings.mounts),
+        *_cover_sockets(covered, keep=sockets, shown=(*shown, *writable, *opened)),
+        *_binds("--bind", seen(sockets)),
         *_forward_ports({} if extra.network else openings.forwards),
     )
     return (_BWRAP, *words)
@@ -239,7 +254,7 @@ def _host_sockets() -> Iterator[str]:
 
 
 def _cover_sockets(
-    sockets: Iterator[str], keep: tuple[str, ...], shown: tuple[str, ...]
+    sockets: tuple[str, ...], keep: tuple[str, ...], shown: tuple[str, ...]
 ) -> Iterator[str]:
     """Hide the sockets that the command could see, except those to `keep`."""
     emptied = tuple(f"{name}/" for name in _EMPTIED)
@@ -257,6 +272,11 @@ def _cover_sockets(
 
 def _binds(how: str, paths: tuple[str, ...]) -> Iterator[str]:
     return (word for path in paths for word in (how, path, path))
+
+
+def _mount(mounts: tuple[tuple[Path, Path, bool], ...]) -> Iterator[str]:
+    for source, inside, writable in mounts:
+        yield from ("--bind" if writable else "--ro-bind", str(source), str(inside))
 
 
 def _forward_ports(forwards: Mapping[int, Path]) -> tuple[str, ...]:

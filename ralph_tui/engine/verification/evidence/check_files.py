@@ -204,23 +204,29 @@ class CheckFiles:
         mark = self._current_record().trusted.get(path)
         return self.store.get(mark.digest) if mark is not None else None
 
-    def restore(self, target: Path, changes: CheckChanges) -> None:
-        """Restore the originals of changed files in `target`, a copy of the project, and remove new files.
+    def originals(self, paths: Iterable[str]) -> dict[str, tuple[str, bytes]]:
+        """Return the original of each path as git keeps it: its mode, and its bytes.
+
+        Of a settings file, only the part that controls checks is the original.
 
         Raises:
             LookupError: An original is no longer stored.
         """
         trusted = self._current_record().trusted
-        for path in (*changes.added, *changes.changed, *changes.deleted):
-            _replace_links(target, path)
-        for path in changes.added:
-            (target / path).unlink(missing_ok=True)
-        for path in (*changes.changed, *changes.deleted):
+        found = {}
+        for path in paths:
             mark = trusted[path]
             data = self.store.get(mark.digest)
             if data is None:
                 raise LookupError(path)
-            _restore_file(target / path, mark, data)
+            file = self._root / path
+            if mark.link:
+                found[path] = "120000", data
+                continue
+            if file.is_file() and not file.is_symlink() and not self._is_behind_link(path):
+                data = with_original_part(file.name, file.read_bytes(), data)
+            found[path] = ("100755" if mark.mode & 0o111 else "100644"), data
+        return found
 
     # Recording and comparing the state.
 
@@ -493,25 +499,3 @@ def _content(file: Path) -> bytes:
         return file.read_bytes()[:MOST_BYTES]
     except OSError:
         return b""
-
-
-def _replace_links(target: Path, path: str) -> None:
-    """Replace links among the directories of a path by directories, because a link may lead out of the copy."""
-    for parent in reversed(Path(path).parents[:-1]):
-        if (target / parent).is_symlink():
-            (target / parent).unlink()
-            (target / parent).mkdir()
-
-
-def _restore_file(target: Path, mark: FileMark, original: bytes) -> None:
-    """Restore an original; in a settings file, restore only the part that controls checks."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    data = original
-    if not mark.link and target.is_file() and not target.is_symlink():
-        data = with_original_part(target.name, target.read_bytes(), original)
-    target.unlink(missing_ok=True)
-    if mark.link:
-        target.symlink_to(os.fsdecode(original))
-        return
-    target.write_bytes(data)
-    target.chmod(mark.mode)

@@ -1,8 +1,8 @@
-"""Run and judge one check, in place and, if check files changed, in a copy with the originals."""
+"""Run and judge one check, in place and, if check files changed, in the judge tree with the originals."""
 
 import asyncio
+import contextlib
 import os
-import re
 import shutil
 import tempfile
 from collections import Counter
@@ -12,6 +12,7 @@ from pathlib import Path
 from pydantic import Field
 
 from ralph_tui.domain.base import Model
+from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.formatting import shortlist
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.verification.verification import (
@@ -20,7 +21,6 @@ from ralph_tui.domain.verification.verification import (
     RunnerKind,
     TestCounts,
 )
-from ralph_tui.engine.core.project_tree import EXCLUDED_DIRECTORIES
 from ralph_tui.engine.verification.check_command import CommandResult
 from ralph_tui.engine.verification.evidence import report_judge
 from ralph_tui.engine.verification.evidence.allowed_changes import (
@@ -34,9 +34,7 @@ from ralph_tui.engine.verification.evidence.check_paths import (
     is_test_file,
     targets_exist,
 )
-from ralph_tui.engine.verification.evidence.python_environment import (
-    editable_paths,
-)
+from ralph_tui.engine.verification.evidence.python_environment import editable_paths
 from ralph_tui.engine.verification.evidence.reports import TestReport, go_text, read_reports
 from ralph_tui.engine.verification.evidence.runners import (
     SCRIPT_WRAPPER,
@@ -44,89 +42,10 @@ from ralph_tui.engine.verification.evidence.runners import (
     recognized_runners,
     with_reporting,
 )
+from ralph_tui.engine.verification.judge_tree import JudgeTree, Mount
 from ralph_tui.guard.shell.statuses import with_pipe_failures
 from ralph_tui.vcs.git import Git
-
-_LINKED = frozenset({".venv", "venv", "node_modules", ".tox", ".nox"})
-"""Directories of installed packages, which a copy links because copying them is slow."""
-
-
-class CleanCopy(Model):
-    """A copy of a project, with the environment for commands in it."""
-
-    root: Path
-    environment: dict[str, str]
-
-    def command(self, text: str, original: Path) -> str:
-        return re.sub(rf"{re.escape(str(original))}(?![\w.-])", str(self.root), text)
-
-    def remove(self) -> None:
-        """Remove the copy. Blocks."""
-        shutil.rmtree(self.root.parent, ignore_errors=True)
-
-
-def copy_project(root: Path, temp: Path | None = None) -> CleanCopy:
-    """Copy a project without installed or cached files; the caller removes the copy. Blocks."""
-    parent = Path(tempfile.mkdtemp(prefix="ralph-check-", dir=temp))
-    target = parent / (root.name or "project")
-
-    def ignored(directory: str, names: list[str]) -> set[str]:
-        del directory
-        return {name for name in names if name in EXCLUDED_DIRECTORIES}
-
-    try:
-        shutil.copytree(root, target, symlinks=True, ignore=ignored, copy_function=_copy)
-        _link(root, target)
-    except BaseException:
-        shutil.rmtree(parent, ignore_errors=True)
-        raise
-    return CleanCopy(root=target, environment=_environment(root, target))
-
-
-def _copy(source: str, target: str) -> str:
-    path = Path(source)
-    if path.is_symlink() or path.is_file():
-        try:
-            shutil.copy2(source, target, follow_symlinks=False)
-        except PermissionError:
-            return target
-    return target
-
-
-def _link(root: Path, target: Path) -> None:
-    for name in _LINKED:
-        if (root / name).is_dir() and not (target / name).exists():
-            (target / name).symlink_to(root / name)
-    for manifest in root.glob("*/package.json"):
-        modules = manifest.parent / "node_modules"
-        linked = target / manifest.parent.name / "node_modules"
-        if modules.is_dir() and linked.parent.is_dir() and not linked.exists():
-            linked.symlink_to(modules)
-    if (root / "Cargo.toml").is_file() and (root / "target").is_dir():
-        shutil.rmtree(target / "target", ignore_errors=True)
-        (target / "target").symlink_to(root / "target")
-    git = root / ".git"
-    if git.is_dir():  # so that `git ls-files` works; nothing is written with GIT_OPTIONAL_LOCKS=0
-        (target / ".git").write_text(f"gitdir: {git}\n", encoding="utf-8")
-    elif git.is_file():
-        shutil.copyfile(git, target / ".git")
-
-
-def _environment(root: Path, target: Path) -> dict[str, str]:
-    found = {"PYTHONDONTWRITEBYTECODE": "1", "GIT_OPTIONAL_LOCKS": "0", "PWD": str(target)}
-    venv = root / ".venv"
-    if venv.is_dir():
-        # uv must not sync the environment: that would install the copy, or fail offline.
-        found |= {"UV_PROJECT_ENVIRONMENT": str(venv), "UV_NO_SYNC": "1"}
-    paths = dict.fromkeys(
-        str(target / path.relative_to(root))
-        for path in editable_paths(root)
-        if path.is_relative_to(root)
-    )
-    if paths:
-        found["PYTHONPATH"] = ":".join(paths)
-    return found
-
+from ralph_tui.vcs.snapshots import Content
 
 _LOAD_FAILURES = {
     1: SCRIPT_WRAPPER,
@@ -151,6 +70,8 @@ class CommandRun(Model):
     """The number of bytes of output to return."""
     writable: tuple[Path, ...] = ()
     """Directories outside the project that the run may write to."""
+    mounts: tuple[Mount, ...] = ()
+    """What the sandbox shows in place of the project."""
 
 
 RunCommand = Callable[[CommandRun], Awaitable[CommandResult]]
@@ -211,6 +132,7 @@ class Examiner:
         run: RunCommand,
         environment: Mapping[str, str],
         before_run: Callable[[str], Mapping[str, str] | None] = lambda _: None,
+        confined: Callable[[], bool] = lambda: False,
     ) -> None:
         """Examine the checks of one project.
 
@@ -220,12 +142,20 @@ class Examiner:
             run: Runs a command with the gate's sandbox and time limit.
             environment: The commands' environment.
             before_run: Returns the outcomes of a command before the run, for a first claim to be compared with.
+            confined: Returns whether the commands run in the sandbox.
         """
+        self.tree = JudgeTree(root)
+        self._confined = confined
         self._before_run = before_run
         self._root = root
         self._files = files
         self._run = run
         self._environment = environment
+
+    async def start(self) -> None:
+        """Record what exists before an agent session or a check, once."""
+        with contextlib.suppress(SetupError):  # told when a check needs the judge tree
+            await asyncio.to_thread(self.tree.start)
 
     async def inspect(self, commands: Iterable[str], task: Task | None = None) -> Inspection:
         """Inspect the check files once for all checks of a claim on `task`."""
@@ -250,6 +180,7 @@ class Examiner:
 
     async def examine(self, command: str, inspection: Inspection) -> Examined:
         """Run and judge a check; if it passes and check files changed, run it again with the originals."""
+        await self.start()
         accepted = await asyncio.to_thread(self._files.store.outcomes, command)
         before = self._before_run(command) if accepted is None else accepted
         seen = self._files.signatures() if inspection.commands else {}
@@ -340,26 +271,26 @@ class Examiner:
     async def _with_originals(
         self, command: str, examined: Examined, here: TestReport, inspection: Inspection
     ) -> Examined:
-        changes = inspection.not_allowed
-        copy = await asyncio.to_thread(copy_project, self._root)
+        changes, tree = inspection.not_allowed, self.tree
         try:
-            await asyncio.to_thread(self._restore_originals, copy, command, changes)
-            result, report = await self._run_with_reports(command, copy)
+            await asyncio.to_thread(self._write_originals, command, changes)
+            result, report = await self._run_with_reports(command, tree)
             restored = (*changes.changed, *changes.deleted)
             rewritten = tuple(
-                await asyncio.to_thread(lambda: list(self._rewritten(copy.root, restored)))
+                await asyncio.to_thread(lambda: list(self._rewritten(tree.root, restored)))
             )
         except LookupError as error:
             fault = (
                 f"the original of {error.args[0]} is no longer stored, so the check proves nothing"
             )
             return examined.model_copy(update={"faults": (fault,)})
-        finally:
-            await asyncio.to_thread(copy.remove)
-        found = self._faults_with_originals(result, report, here, copy, inspection)
+        except SetupError as error:
+            fault = f"the check cannot run with the original check files: {error.message}"
+            return examined.model_copy(update={"faults": (fault,)})
+        found = self._faults_with_originals(result, report, here, inspection)
         if rewritten:
             found += (f"{shortlist(rewritten, _NAMED)} (rewritten) while the check ran",)
-        tail = result.tail.replace(str(copy.root), str(self._root))  # the copy is gone
+        tail = result.tail.replace(str(tree.root), str(self._root))
         shown = result.model_copy(update={"tail": tail})
         return examined.model_copy(
             update={
@@ -371,22 +302,26 @@ class Examiner:
             }
         )
 
-    def _restore_originals(self, copy: CleanCopy, command: str, changes: CheckChanges) -> None:
+    def _write_originals(self, command: str, changes: CheckChanges) -> None:
         new = [
             path
             for path in changes.new_tests
             if is_test_file(path.rsplit("/", 1)[-1]) and path not in command
         ]
         named = [path for path in changes.added if path in command]
-        gone = tuple(path for path in (*changes.added, *new) if path not in named)
-        self._files.restore(copy.root, changes.model_copy(update={"added": gone}))
+        gone = [path for path in (*changes.added, *new) if path not in named]
+        store = self.tree.store
+        tree = store.take()
+        originals = self._files.originals((*changes.changed, *changes.deleted))
+        kept = {path: store.put(data, mode) for path, (mode, data) in originals.items()}
+        changed: dict[str, Content | None] = {**dict.fromkeys(gone), **kept}
+        self.tree.write(store.tree_with(tree, changed), confined=self._confined())
 
     def _faults_with_originals(
         self,
         result: CommandResult,
         report: TestReport,
         here: TestReport,
-        copy: CleanCopy,
         inspection: Inspection,
     ) -> tuple[str, ...]:
         files = shortlist(inspection.not_allowed.names, _NAMED)
@@ -405,30 +340,32 @@ class Examiner:
             )
             return (f"with the original check files {tests}; changed: {files}",)
         found = report_judge.faults(
-            report, (copy.root, self._root), inspection.trusted, inspection.changes.changed
+            report, (self.tree.root, self._root), inspection.trusted, inspection.changes.changed
         )
         if report.runners and here.runners:
             found += report_judge.weaknesses(report.outcomes, here, report.deselected)
         return tuple(f"{one}; changed: {files}" for one in found)
 
     async def _run_with_reports(
-        self, check: str, copy: CleanCopy | None = None
+        self, check: str, tree: JudgeTree | None = None
     ) -> tuple[CommandResult, TestReport]:
         directory = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="ralph-report-"))
-        cwd = copy.root if copy else self._root
-        command = copy.command(check, self._root) if copy else check
-        own = join_environments(self._environment, copy.environment if copy else {})
-        writable = (directory, copy.root.parent) if copy else (directory,)
+        cwd, files = (tree.cwd, tree.root) if tree else (self._root, self._root)
+        command = tree.command(check) if tree else check
+        own = join_environments(
+            self._environment, tree.variables(editable_paths(self._root)) if tree else {}
+        )
         run = CommandRun(
             command=with_pipe_failures(command),
             check=check,
             cwd=cwd,
             environment=own,
-            writable=writable,
+            writable=(directory,),
+            mounts=tree.mounts if tree else (),
         )
         try:
-            reporting = with_reporting(command, cwd, directory)
-            if await asyncio.to_thread(targets_exist, cwd, command):
+            reporting = with_reporting(command, files, directory)
+            if await asyncio.to_thread(targets_exist, files, command):
                 # Otherwise make may take a new file for what it makes.
                 own = {**own, "MAKEFLAGS": f"B {own.get('MAKEFLAGS', '')}".rstrip()}
             reads_output = {RunnerKind.CARGO, RunnerKind.GO} & {*reporting.runners}

@@ -6,7 +6,6 @@ Python checks that the lines it quotes exist. The result is "reviewed", never "v
 
 import asyncio
 import hashlib
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -41,6 +40,7 @@ from ralph_tui.engine.core.usage_meter import UsageMeter
 from ralph_tui.engine.prompts import tool_schemas as rt
 from ralph_tui.engine.prompts.prompts import builtin_template, bullets, phase_prompt
 from ralph_tui.engine.verification.coverage import criteria_to_review
+from ralph_tui.engine.verification.judge_tree import PlacedTree
 
 MOST_DIFF = 60_000
 """The most characters of a diff."""
@@ -94,9 +94,6 @@ class WorkSnapshots:
                 f"{text[:MOST_DIFF]}\n(cut here, after {MOST_DIFF:,} of {len(text):,} characters)\n"
             )
         return f"{stat}\n{text}".strip()
-
-    def copy_to(self, tree: str, directory: Path) -> None:
-        self._store.copy_to(tree, directory)
 
     def _tree_at(self, task_id: str) -> str:
         if _ref(task_id) not in self._refs():
@@ -242,6 +239,7 @@ class Reviewer:
 
     def __post_init__(self) -> None:
         self._snapshots = WorkSnapshots(self.root)
+        self._tree = PlacedTree(self.root, "review")
 
     def criteria(self, task: Task, checks: ProjectChecks) -> tuple[str, ...]:
         return criteria_to_review(task, self.settings().phases.building, checks)
@@ -272,23 +270,22 @@ class Reviewer:
         settings = self.settings()
         model = settings.models.review or settings.models.primary
         self.emit(ev.ReviewStarted(task_id=task.id, criteria=criteria, model=model))
-        with tempfile.TemporaryDirectory(prefix="ralph-review-") as holder:
-            try:
-                directory, changes = await asyncio.to_thread(self._freeze, task.id, Path(holder))
-                review = await self._run_session(task, criteria, gate, meter, directory, changes)
-            except SetupError as error:
-                review = Review(criteria=criteria, failure=error.message)
+        try:
+            changes = await asyncio.to_thread(self._freeze, task.id)
+            review = await self._run_session(
+                task, criteria, gate, meter, self._tree.root.resolve(), changes
+            )
+        except SetupError as error:
+            review = Review(criteria=criteria, failure=error.message)
         review = review.model_copy(update={"model": model})
         self.emit(ev.ReviewFinished(task_id=task.id, review=review))
         return review
 
-    def _freeze(self, task_id: str, holder: Path) -> tuple[Path, str]:
-        """Copy the current project; return the copy's directory and the diff since the task began."""
-        directory = holder.resolve() / (self.root.resolve().name or "project")
-        directory.mkdir()
-        tree = self._snapshots.take()
-        self._snapshots.copy_to(tree, directory)
-        return directory, self._snapshots.changes(task_id, tree)
+    def _freeze(self, task_id: str) -> str:
+        """Put the current project into the reviewer's tree; return the diff since the task began."""
+        now = self._snapshots.take()
+        self._tree.write(now)
+        return self._snapshots.changes(task_id, now)
 
     async def _run_session(
         self,

@@ -13,7 +13,6 @@ from ralph_tui.engine.verification.evidence.check_files import (
     only_adds_tests,
 )
 from ralph_tui.engine.verification.evidence.check_paths import CheckInputs, walk
-from ralph_tui.engine.verification.evidence.examine import copy_project
 from ralph_tui.engine.verification.evidence.settings_parts import (
     controlling_part,
     with_original_part,
@@ -118,13 +117,8 @@ def test_where_originals_cannot_be_kept_they_are_known_for_the_run(
     assert files.store.trouble
     write(tmp_path, {"tests/test_total.py": "weak"})
     assert files.changes(COMMANDS).names == ("tests/test_total.py (changed)",)
-    copy = copy_project(tmp_path)
-    try:
-        files.restore(copy.root, files.changes(COMMANDS))
-        restored = (copy.root / "tests" / "test_total.py").read_text()
-    finally:
-        copy.remove()
-    assert restored == PROJECT["tests/test_total.py"]
+    restored = files.originals(files.changes(COMMANDS).changed)
+    assert restored == {"tests/test_total.py": ("100644", PROJECT["tests/test_total.py"].encode())}
 
 
 def test_what_changes_in_a_session_without_a_task_is_the_agents(tmp_path: Path) -> None:
@@ -177,13 +171,8 @@ def test_only_the_part_that_steers_checks_counts(tmp_path: Path) -> None:
     assert not files.changes(COMMANDS)
     write(tmp_path, {"pyproject.toml": text.replace('["."]', '["fake"]').replace('"1"', '"2"')})
     assert files.changes(COMMANDS).names == ("pyproject.toml (changed)",)
-    copy = copy_project(tmp_path)
-    try:
-        files.restore(copy.root, files.changes(COMMANDS))
-        assert (copy.root / "pyproject.toml").read_text() == text.replace('"1"', '"2"')
-    finally:
-        copy.remove()
-    assert not copy.root.exists()
+    restored = files.originals(("pyproject.toml",))
+    assert restored["pyproject.toml"][1].decode() == text.replace('"1"', '"2"')
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,365 @@
+"""Keep trees of the snapshot store in directories outside the project, for checks and reviewers.
+
+A tree is moved from claim to claim, so only what differs is written. What git ignores is not copied: dependencies and
+local settings that existed when the run began enter the tree read-only, and what was written since is output, of which
+the tree has its own. In the sandbox, the tree stands at the project's own path.
+"""
+
+import contextlib
+import fcntl
+import itertools
+import os
+import re
+import shutil
+import stat
+import time
+import weakref
+from collections import deque
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from ralph_tui.domain.errors import SetupError
+from ralph_tui.engine.control.undo import snapshots_of
+from ralph_tui.store.backup.mirror import mirror_of
+from ralph_tui.vcs.git import Git
+from ralph_tui.vcs.snapshots import AGENT_NOTES, EXCLUDED_DIRECTORIES, SnapshotStore
+
+_PACKAGES = frozenset({"node_modules", ".tox", ".nox"})
+_MANAGED = frozenset({".tox", ".nox"})
+"""Environments that their tool writes to whenever it runs."""
+_BYTECODE = Path("/run/ralph-bytecode")
+"""Where a sandboxed command finds the tree's own bytecode."""
+_MOST_LOOKED_AT = 20_000
+"""Nobody rebuilds a directory with more entries than this for each check."""
+_MOST_FILES = 200
+"""Single ignored files that enter a tree."""
+
+Mount = tuple[Path, Path, bool]
+"""A path, where the sandbox shows it, and whether a command may write to it."""
+
+
+class PlacedTree:
+    """A directory that holds one tree of the store at a time. Every method blocks."""
+
+    def __init__(self, root: Path, kind: str, store: SnapshotStore | None = None) -> None:
+        """Keep trees of the project at `root`; trees of one kind share a directory, one after the other."""
+        self.project = root
+        self.store = store or snapshots_of(root)
+        self._kind = kind
+        self._lock: weakref.finalize[[int], PlacedTree] | None = None
+        self.place = Path()
+        """The directory of the tree, its index and what belongs to it; empty before the first tree."""
+
+    @property
+    def root(self) -> Path:
+        """The directory with the files of the tree."""
+        return self.place / "files" / (self.project.name or "project")
+
+    def write(self, tree: str) -> None:
+        """Put a tree into the directory.
+
+        Raises:
+            SetupError: Git is missing, or the disk is full.
+        """
+        self._open()
+        try:
+            self._move(tree)
+        except SetupError:  # such as a directory that a check closed
+            self._discard()
+            self._move(tree)
+
+    def close(self) -> None:
+        """Leave the directory to another process."""
+        if self._lock is not None:
+            self._lock()
+            self._lock = None
+
+    def _open(self) -> None:
+        if self._lock is not None:
+            return
+        for number in itertools.count(1):
+            self.place = mirror_of(self.project) / (
+                f"{self._kind}-{number}" if number > 1 else self._kind
+            )
+            self.place.mkdir(mode=0o700, parents=True, exist_ok=True)
+            lock = os.open(self.place / "lock", os.O_CREAT | os.O_RDWR, 0o600)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # a killed process holds none
+            except OSError:
+                os.close(lock)
+                continue
+            self._lock = weakref.finalize(self, os.close, lock)
+            break
+        for left in self.place.glob("discarded-*"):
+            _remove(left)
+
+    def _move(self, tree: str) -> None:
+        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._git("read-tree", "--reset", "-u", tree)
+        self._git("clean", "-ffdq")
+
+    def _git(self, *words: str) -> str:
+        index = {"GIT_INDEX_FILE": str(self.place / "index")}
+        return self.store.git(*words, extra=index, work_tree=self.root)
+
+    def _discard(self) -> None:
+        (self.place / "index").unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            moved = (self.place / "files").rename(self.place / f"discarded-{os.urandom(4).hex()}")
+            _remove(moved)
+
+
+class JudgeTree(PlacedTree):
+    """The tree in which a check is judged, with the person's environment and a repository of its own."""
+
+    def __init__(self, root: Path, store: SnapshotStore | None = None) -> None:
+        """Judge checks of the project at `root`."""
+        super().__init__(root, "judge", store)
+        self.base = ""
+        """The tree of the project when the run began."""
+        self.mounts: tuple[Mount, ...] = ()
+        """What the sandbox shows a command in the tree."""
+        self.unreadable: tuple[str, ...] = ()
+        """What is missing in the tree because this user cannot read it."""
+        self._confined = False
+        self._since = 0
+        self._environment: tuple[str, ...] = ()
+
+    def start(self) -> str:
+        """Record what exists when the run begins, once; return its tree.
+
+        Raises:
+            SetupError: Git is missing or cannot read the project.
+        """
+        if not self.base:
+            self._since = _clock()
+            self.base = self.store.take()
+            paths = (*self.store.ignored(), *self.store.left_out)
+            kept = (path.rstrip("/") for path in paths if self._is_environment(path.rstrip("/")))
+            self._environment = tuple(dict.fromkeys(kept))
+        return self.base
+
+    def write(self, tree: str, *, confined: bool = False) -> None:
+        """Put a tree into the directory, and the person's environment around it.
+
+        Args:
+            tree: A tree of the store.
+            confined: Whether the commands run in the sandbox, which shows the tree at the project's path.
+
+        Raises:
+            SetupError: Git is missing, or the disk is full.
+        """
+        self.start()
+        self._open()
+        self._confined = confined
+        self._take_environment_out()
+        super().write(tree)
+        place = Path(os.path.realpath(self.project))
+        mounts = [(self.root, place, True), *self._make_repository(place)]
+        self._bytecode.mkdir(mode=0o700, exist_ok=True)
+        mounts += [(self._bytecode, _BYTECODE, True), *self._bring_environment_in(place)]
+        self.mounts = tuple(mounts) if confined else ()
+
+    @property
+    def cwd(self) -> Path:
+        """The directory that a command in the tree starts in."""
+        return self.project if self._confined else self.root
+
+    @property
+    def _bytecode(self) -> Path:
+        return self.place / "bytecode"
+
+    def command(self, text: str) -> str:
+        """Return a command with the paths that hold in the tree."""
+        if self._confined:
+            return text
+        return re.sub(rf"{re.escape(str(self.project))}(?![\w.-])", str(self.root), text)
+
+    def variables(self, editable: Iterable[Path]) -> dict[str, str]:
+        """Return the variables of a command in the tree; `editable` are the directories of editable installs."""
+        venv = self.project / ".venv"
+        # uv must not sync the environment: that would install the tree, or fail offline.
+        found = {"UV_NO_SYNC": "1"} if venv.is_dir() else {}
+        if self._confined:
+            return found | {"PYTHONPYCACHEPREFIX": str(_BYTECODE)}
+        found |= {"PYTHONPYCACHEPREFIX": str(self._bytecode), "PWD": str(self.root)}
+        if venv.is_dir():
+            found["UV_PROJECT_ENVIRONMENT"] = str(venv)
+        paths = dict.fromkeys(
+            str(self.root / path.relative_to(self.project))
+            for path in editable
+            if path.is_relative_to(self.project)
+        )
+        return found | ({"PYTHONPATH": ":".join(paths)} if paths else {})
+
+    # The person's environment.
+
+    def _is_environment(self, path: str) -> bool:
+        name = path.rpartition("/")[2]
+        if path.partition("/")[0] == ".ralph" or path in AGENT_NOTES:
+            return False
+        return name not in EXCLUDED_DIRECTORIES or _holds_packages(self.project / path)
+
+    def _take_environment_out(self) -> None:
+        listed = self.place / "entered"
+        if not listed.is_file():
+            return
+        for path in os.fsdecode(listed.read_bytes()).split("\0"):
+            target = self.root / path
+            with contextlib.suppress(OSError):  # a directory in use, or gone
+                if target.is_dir() and not target.is_symlink():
+                    target.rmdir()
+                elif path and (target.is_symlink() or not target.stat().st_size):
+                    target.unlink()
+
+    def _bring_environment_in(self, place: Path) -> Iterator[Mount]:
+        chosen, unreadable, files = [], [], 0
+        for path in self._environment:
+            source = self.project / path
+            if not self._is_unchanged(source) or not self._fits(path):
+                continue
+            if not source.is_symlink() and not os.access(source, os.R_OK):
+                unreadable.append(path)
+                continue
+            files += not source.is_dir()
+            if files <= _MOST_FILES or source.is_dir():
+                chosen.append(path)
+        self.unreadable = tuple(unreadable)
+        (self.place / "entered").write_bytes(os.fsencode("\0".join(chosen)))
+        for path in chosen:
+            source, target = self.project / path, self.root / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if source.is_symlink():
+                target.symlink_to(source.readlink())
+            elif not self._confined:
+                target.symlink_to(source)
+            else:
+                target.mkdir() if source.is_dir() else target.touch(mode=0o600)
+                yield source, place / path, source.name in _MANAGED
+                yield from self._own_caches(path, place)
+
+    def _fits(self, path: str) -> bool:
+        """Return whether nothing of the tree stands where an entry of the environment belongs."""
+        target = self.root / path
+        return not os.path.lexists(target) and not any(
+            os.path.lexists(one) and (one.is_symlink() or not one.is_dir())
+            for one in target.parents
+            if one.is_relative_to(self.root)
+        )
+
+    def _own_caches(self, path: str, place: Path) -> Iterator[Mount]:
+        """Yield the tree's own directories in place of those that tools keep inside `node_modules`."""
+        if path.rpartition("/")[2] != "node_modules":
+            return
+        for entry in sorted(os.scandir(self.project / path), key=lambda entry: entry.name):
+            cache = entry.name.startswith(".") and entry.is_dir(follow_symlinks=False)
+            if cache and entry.name != ".bin" and not Path(entry.path, "node_modules").exists():
+                if not _written_since(Path(entry.path), self._since):
+                    continue
+                own = self.place / "caches" / path / entry.name
+                own.mkdir(mode=0o700, parents=True, exist_ok=True)
+                yield own, place / path / entry.name, True
+
+    def _is_unchanged(self, source: Path) -> bool:
+        """Return whether an ignored entry is the person's and not the output of a command."""
+        try:
+            info = source.lstat()
+        except OSError:
+            return False
+        if stat.S_ISDIR(info.st_mode):
+            return _holds_packages(source) or not _written_since(source, self._since)
+        known = stat.S_ISREG(info.st_mode) or stat.S_ISLNK(info.st_mode)
+        return known and info.st_ctime_ns <= self._since and not _is_compiled(source)
+
+    # The tree's own repository.
+
+    def _make_repository(self, place: Path) -> Iterator[Mount]:
+        """Give the tree a repository with the person's commits and refs, whose objects stay where they are."""
+        git, own = Git(self.project), self.root / ".git"
+        asked = git.ask(
+            "rev-parse", "--show-toplevel", "--show-object-format", "--git-path", "objects", "--git-path", "index",
+            "--git-path", "info/exclude", "--git-path", "shallow", "--git-path", "HEAD",
+        )  # fmt: skip
+        if asked.returncode:
+            return
+        top, form, *paths = os.fsdecode(asked.stdout).splitlines()
+        objects, index, exclude, shallow, head = (Path(self.project, path) for path in paths)
+        if Path(top) != place:
+            return
+        if not (own / "HEAD").is_file():
+            _remove(own)
+            git.text("init", "-q", "--template=", f"--object-format={form}", str(self.root))
+        for refs in (own / "refs", own / "index.lock"):
+            _remove(refs)
+        (own / "refs").mkdir()
+        (own / "info").mkdir(exist_ok=True)
+        _remove(own / "persons-objects")
+        if not self._confined:
+            (own / "persons-objects").symlink_to(objects.resolve())
+        (own / "objects/info").mkdir(parents=True, exist_ok=True)
+        (own / "objects/info/alternates").write_text("../persons-objects\n")
+        refs_text = git.output("for-each-ref", "--format=%(objectname) %(refname)")
+        (own / "packed-refs").write_bytes(refs_text)
+        for source, target in (
+            (head, "HEAD"), (index, "index"), (exclude, "info/exclude"), (shallow, "shallow"),
+        ):  # fmt: skip
+            with contextlib.suppress(FileNotFoundError):
+                shutil.copyfile(source, own / target)
+        for shared in index.parent.glob("sharedindex.*"):
+            shutil.copyfile(shared, own / shared.name)
+        yield objects.resolve(), place / ".git/persons-objects", False
+
+
+def _clock() -> int:
+    """Return the time that a file written now is given, in nanoseconds."""
+    coarse = getattr(time, "CLOCK_REALTIME_COARSE", None)
+    return time.time_ns() if coarse is None else time.clock_gettime_ns(coarse)
+
+
+def _holds_packages(source: Path) -> bool:
+    return source.name in _PACKAGES or os.path.isfile(source / "pyvenv.cfg")  # noqa: PTH113 - pathlib raises
+
+
+def _written_since(top: Path, since: int) -> bool:
+    """Return whether a directory is a tool's cache or has been written to."""
+    left, seen = deque([top]), 0
+    while left and seen < _MOST_LOOKED_AT:
+        directory = left.popleft()
+        with contextlib.suppress(OSError):
+            entries = list(os.scandir(directory))
+            names = {entry.name for entry in entries}
+            seen += len(entries)
+            if "CACHEDIR.TAG" in names:
+                return True
+            if "__pycache__" not in names and directory.lstat().st_ctime_ns > since:
+                return True
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    left += [Path(entry.path)] if entry.name != "__pycache__" else []
+                elif entry.stat(follow_symlinks=False).st_ctime_ns > since:
+                    return True
+    return False
+
+
+def _is_compiled(file: Path) -> bool:
+    """Return whether a file is binary and a file beside it has the same name but for the suffix, as its source."""
+    try:
+        with file.open("rb") as opened:
+            if b"\0" not in opened.read(1024):
+                return False
+        return any(other.stem == file.stem and other != file for other in file.parent.iterdir())
+    except OSError:
+        return False
+
+
+def _remove(directory: Path) -> None:
+    """Remove a file or a directory, also where a check took the right to."""
+    if not directory.is_dir() or directory.is_symlink():
+        directory.unlink(missing_ok=True)
+        return
+    for where, _, _ in os.walk(directory):
+        with contextlib.suppress(OSError):
+            for entry in os.scandir(where):
+                if entry.is_dir(follow_symlinks=False):
+                    Path(entry.path).chmod(0o700)
+    shutil.rmtree(directory, ignore_errors=True)
