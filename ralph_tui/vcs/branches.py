@@ -1,6 +1,7 @@
 """Checks whether ralph may commit in a repository, and checks out its working branch."""
 
 import os
+import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +9,6 @@ from pathlib import Path
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.formatting import plural, shortlist
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.vcs.commit_message import branch_slug
 from ralph_tui.vcs.git import Git, GitError
 
 HEADS = "refs/heads/"
@@ -17,6 +17,8 @@ RALPH_FILES = ("MEMORY.md", "progress.txt", "progress.txt.1", "AGENTS.md")
 """Files that ralph writes outside `.ralph`; changes to them do not keep a run from starting."""
 
 RALPH_DIRECTORY = ".ralph/"
+
+MAX_SLUG = 50
 
 _IN_PROGRESS = {
     "MERGE_HEAD": ("a merge", "git merge --continue` or `git merge --abort"),
@@ -247,3 +249,14 @@ def push_line(git: Git, branch: str) -> str:
         return f"git push {upstream} {branch}"
     remote = "origin" if "origin" in remotes else remotes[0]
     return f"git push -u {remote} {branch}"
+
+
+def branch_slug(text: str) -> str:
+    """Return a slug of this text for a branch name, or an empty string if no letters or digits remain."""
+    words = re.findall(r"[a-z0-9]+", one_line(text, 200).lower())
+    slug = ""
+    for word in words:
+        if len(slug) + len(word) >= MAX_SLUG:
+            break
+        slug = f"{slug}-{word}" if slug else word
+    return slug or (words[0][:MAX_SLUG] if words else "")

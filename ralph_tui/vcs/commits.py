@@ -11,14 +11,22 @@ from pathlib import Path
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.formatting import plural, shortlist
 from ralph_tui.domain.redaction import contains_key
-from ralph_tui.domain.sanitize import one_line
+from ralph_tui.domain.sanitize import inert, one_line
 from ralph_tui.vcs.branches import Head, read_head, require_unprotected
 from ralph_tui.vcs.commit_hooks import RunHook, found_hooks, run_hooks
-from ralph_tui.vcs.commit_message import after_hooks, with_trailers
 from ralph_tui.vcs.git import Git
 
 """The paths that a commit may include: the project without ralph's own directory."""
 
+MAX_SUBJECT = 120
+"""The most characters of a commit's first line."""
+
+MAX_MESSAGE = 16_000
+"""The most characters of a message written by a hook."""
+
+_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+_TRAILER = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*[ \t]*[:=#]|\(cherry picked from commit")
+_OWN = re.compile(r"(?im)^[ \t]*Ralph-[A-Za-z]+[ \t]*:.*\n?")
 _GITLINK = "160000"
 _NO_COMMIT = "0" * 40
 _PIECE_BYTES = 1_000_000
@@ -289,3 +297,34 @@ def _line_count(text: str, what: str) -> int:
 
 def _is_secret(path: str) -> bool:
     return bool(_SECRET_NAME.fullmatch(path)) and not _HARMLESS_NAME.fullmatch(path)
+
+
+def filled(template: str, values: Mapping[str, str]) -> str:
+    """Fill in a template; each value becomes one inert line and cannot start a trailer.
+
+    Args:
+        template: The person's own text, with `{name}` for each value.
+        values: The value of each name; an unknown placeholder is left unchanged.
+    """
+    lines = []
+    for number, line in enumerate(template.strip().splitlines()):
+        made = _PLACEHOLDER.sub(lambda m: one_line(inert(values.get(m[1], m[0]))), line).rstrip()
+        if number and made != line and _TRAILER.match(made):
+            made = f"  {made}"  # git does not read an indented line as a trailer
+        lines.append(made)
+    subject = one_line(lines[0], MAX_SUBJECT) if lines else ""
+    return "\n".join([subject or "Work by ralph", *lines[1:]]).strip()
+
+
+def with_trailers(message: str, trailers: Mapping[str, str]) -> str:
+    """Return the message with these trailers as its last paragraph."""
+    lines = [f"{name}: {one_line(value)}" for name, value in trailers.items() if value.strip()]
+    return "\n\n".join([message.strip(), "\n".join(lines)] if lines else [message.strip()]) + "\n"
+
+
+def after_hooks(message: str, trailers: Mapping[str, str]) -> str:
+    """Return a message from a hook as inert text, with exactly these of ralph's trailers."""
+    text = _OWN.sub("", inert(message)[:MAX_MESSAGE]).strip()
+    subject, _, body = text.partition("\n")
+    made = one_line(subject, MAX_SUBJECT) or "Work by ralph"
+    return with_trailers(f"{made}\n{body}", trailers)

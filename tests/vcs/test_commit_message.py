@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_tui.domain.sanitize import inert
-from ralph_tui.vcs.commit_message import (
+from ralph_tui.vcs.branches import branch_slug
+from ralph_tui.vcs.commits import (
     MAX_MESSAGE,
     MAX_SUBJECT,
     after_hooks,
-    branch_slug,
     filled,
     with_trailers,
 )

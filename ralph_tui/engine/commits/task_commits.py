@@ -25,8 +25,7 @@ from ralph_tui.guard.repository.watcher import OwnCommit
 from ralph_tui.store.project import Documents
 from ralph_tui.vcs.branches import push_line
 from ralph_tui.vcs.commit_hooks import HookCall, HookEnd, HookError
-from ralph_tui.vcs.commit_message import filled
-from ralph_tui.vcs.commits import CommitRequest, Committer, MadeCommit
+from ralph_tui.vcs.commits import CommitRequest, Committer, MadeCommit, filled
 
 SHORT_HASH = 10
 

@@ -25,7 +25,7 @@ from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Documents, Project
 from ralph_tui.store.text_files import MAX_SPECS
-from ralph_tui.vcs.commit_message import branch_slug
+from ralph_tui.vcs.branches import branch_slug
 
 PRD = "prd.json"
 REPORT = "report.json"
