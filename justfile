@@ -24,6 +24,10 @@ check:
 test *ARGS:
     uv run pytest {{ ARGS }}
 
+# Measure the coverage of branches; fails below what pyproject.toml asks for.
+coverage:
+    uv run pytest --cov --cov-report=term
+
 # Fix lint and format automatically.
 fix:
     uv run ruff check --fix .

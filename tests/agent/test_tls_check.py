@@ -1,7 +1,6 @@
 """Line 37: an address called https that is none, and a certificate nobody vouches for; on real sockets."""
 
 import contextlib
-import shutil
 import socket
 import ssl
 import subprocess
@@ -14,6 +13,7 @@ import pytest
 from ralph_tui.agent import tls_check
 from ralph_tui.agent.tls_check import require_tls, tls_problem
 from ralph_tui.domain.errors import SetupError
+from tests.harness.suite import need
 
 Answer = Callable[[socket.socket], object]
 
@@ -51,8 +51,7 @@ def hangs_up(caller: socket.socket) -> None:
 
 def self_signed(directory: Path) -> ssl.SSLContext:
     """What a server needs to speak TLS with a certificate that it signed itself."""
-    if shutil.which("openssl") is None:
-        pytest.skip("openssl is not installed")
+    need("openssl")
     key, made = directory / "key.pem", directory / "made.pem"
     words = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost"
     command = ["openssl", *words.split(), "-keyout", str(key), "-out", str(made)]

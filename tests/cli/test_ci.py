@@ -1,12 +1,14 @@
-"""`.ci/run`: quiet when all is well, and a failure names its step."""
+"""`.ci/run`: a line for each step when all is well, and a failure names its step."""
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.cli.processes import REPOSITORY
+from tests.harness.missing_programs import path_without
 
 FAKE_UV = """#!/bin/sh
 [ "$*" = "$FAILING" ] && echo "what went wrong" && exit 4
@@ -14,21 +16,37 @@ case "$*" in
   venv*)
     mkdir -p "$2/bin"
     for name in ralph python; do echo "#!/bin/sh" >"$2/bin/$name"; chmod +x "$2/bin/$name"; done ;;
-  "run pytest"*) echo "....."; echo "5 passed, 1 skipped in 3.21s"; echo "coverage reached" ;;
+  "$PYTEST")
+    echo ".....F"; echo "1 failed, 4 passed in 2.01s"
+    echo "Sandbox: 1 tests ran: one"; echo "FLAKY: two"; echo "5 passed in 3.21s" ;;
   *) echo noise ;;
 esac
 """
 
 
-def ci(tmp_path: Path, failing: str) -> "subprocess.CompletedProcess[str]":
-    uv = tmp_path / "uv"
-    uv.write_text(FAKE_UV, encoding="utf-8")
-    uv.chmod(0o755)
+FAKES = {
+    "uv": FAKE_UV,
+    "id": "#!/bin/sh\necho 0\n",
+    "apt-get": '#!/bin/sh\necho "$*" >>"$TMPDIR/../asked"; exit 1\n',
+}
+PYTEST = "run python -m tests.tools.ask_twice"
+
+
+def ci(directory: Path, failing: str, *missing: str) -> "subprocess.CompletedProcess[str]":
+    """Run it with a `uv` that fails at one step, and an `apt-get` that cannot install what is missing."""
+    path = path_without(directory / "path", *missing, *FAKES)
+    fakes, tmp_path = directory / "fakes", directory / "temporary"
+    tmp_path.mkdir()
+    fakes.mkdir()
+    for name, text in FAKES.items():
+        (fakes / name).write_text(text, encoding="utf-8")
+        (fakes / name).chmod(0o755)
     environ = {
         **os.environ,
-        "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
+        "PATH": f"{fakes}{os.pathsep}{path}",
         "TMPDIR": str(tmp_path),
         "FAILING": failing,
+        "PYTEST": PYTEST,
     }
     return subprocess.run(
         [REPOSITORY / ".ci" / "run"],
@@ -40,11 +58,21 @@ def ci(tmp_path: Path, failing: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def test_success_shows_the_summary_of_the_tests_alone(tmp_path: Path) -> None:
-    done = ci(tmp_path, "")
+def test_success_shows_a_line_for_each_step_and_the_end_of_the_tests(tmp_path: Path) -> None:
+    done = ci(tmp_path, "", "zsh", "socat")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "5 passed, 1 skipped in 3.21s\n"
-    assert [path.name for path in tmp_path.iterdir()] == ["uv"]
+    lines = done.stdout.splitlines()
+    assert lines[-3:] == ["Sandbox: 1 tests ran: one", "FLAKY: two", "5 passed in 3.21s"]
+    steps = [line for line in lines[:-3] if re.fullmatch(r" *\d+ s  \S.*", line)]
+    assert steps[-1].endswith("pytest")
+    left_out = next(line for line in lines if line not in steps)
+    assert left_out.startswith("LEFT OUT: the tests that need ")
+    assert {"zsh", "socat", "sandbox"} <= set(re.split(r"[ ,]", left_out))
+    assert len(lines) == len(steps) + 4
+    asked = (tmp_path / "asked").read_text(encoding="utf-8").splitlines()
+    assert any(line.endswith(" zsh") for line in asked), "one that cannot be had hides no other"
+    assert any(line.endswith(" socat") for line in asked)
+    assert list((tmp_path / "temporary").iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -56,7 +84,7 @@ def test_success_shows_the_summary_of_the_tests_alone(tmp_path: Path) -> None:
         ("run lint-imports", "lint-imports"),
         ("run codespell", "codespell"),
         ("run vulture", "vulture"),
-        ("run pytest --cov --cov-report=term", "pytest"),
+        (PYTEST, "pytest"),
     ],
 )
 def test_a_failure_names_its_step_and_shows_what_it_said(
@@ -64,5 +92,5 @@ def test_a_failure_names_its_step_and_shows_what_it_said(
 ) -> None:
     done = ci(tmp_path, command)
     assert done.returncode == 1
-    assert done.stdout.startswith(f"CI failed at: {name} (exit status 4)\n")
+    assert f"\nCI failed at: {name} (exit status 4)\n" in done.stdout
     assert done.stdout.endswith("what went wrong\n")

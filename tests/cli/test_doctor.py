@@ -146,7 +146,7 @@ def test_a_sandbox_is_tried_and_needed_when_it_is_required(tmp_path: Path, mode:
 
 
 @pytest.mark.usefixtures("quick")
-@pytest.mark.skipif(bool(sandbox_problem()), reason=f"no sandbox here: {sandbox_problem()}")
+@pytest.mark.needs("sandbox")
 def test_a_sandbox_that_is_installed_and_broken_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -188,7 +188,7 @@ REACH = "reach a host that is not allowed"
 
 
 @pytest.mark.usefixtures("quick")
-@pytest.mark.skipif(bool(sandbox_problem()), reason=f"no sandbox here: {sandbox_problem()}")
+@pytest.mark.needs("sandbox")
 @pytest.mark.parametrize(
     ("hole", "told"),
     [

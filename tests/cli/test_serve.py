@@ -20,7 +20,7 @@ from aiohttp import (
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Project
-from tests.harness.browser import CHROMIUM, page_at
+from tests.harness.browser import page_at
 from tests.harness.model import serving_in_process
 from tests.harness.projects import make_project, task
 from tests.harness.real_processes import (
@@ -166,7 +166,8 @@ async def test_other_addresses_are_refused_in_words(
 
 
 @pytest.mark.real_cli
-@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt-get install chromium")
+@pytest.mark.serial
+@pytest.mark.needs("chromium")
 @pytest.mark.long
 async def test_a_loop_is_started_and_steered_from_a_page_and_outlives_it(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a"), task("b")])

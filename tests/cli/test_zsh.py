@@ -1,7 +1,6 @@
 """What tab offers in a real zsh, from the first tab on."""
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -19,8 +18,7 @@ def test_the_script_for_zsh_answers_when_it_is_loaded(tmp_path: Path) -> None:
 
 
 @pytest.mark.serial
-@pytest.mark.long
-@pytest.mark.skipif(shutil.which("zsh") is None, reason="needs zsh")
+@pytest.mark.needs("zsh")
 def test_the_first_tab_of_a_zsh_completes(tmp_path: Path) -> None:
     (tmp_path / "zfunc").mkdir()
     (tmp_path / "zfunc" / "_ralph").write_text(_script(tmp_path), encoding="utf-8")

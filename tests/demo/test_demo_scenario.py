@@ -4,7 +4,6 @@ import json
 import math
 import os
 import pwd
-import shutil
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from ralph_tui.domain.errors import SetupError
 from ralph_tui.store.project import Project
 from tests.harness.projects import events_of, plan_of
 from tests.harness.real_processes import Ran, run_ralph
+from tests.harness.suite import need
 
 GATE = "uv run python -m unittest"
 FILES = load_scenario(shipped_scenario(FIRST)).files
@@ -81,9 +81,7 @@ async def test_a_demo_of_another_language(
     if (rustup := Path(pwd.getpwuid(os.getuid()).pw_dir, ".rustup")).exists():
         monkeypatch.setenv("RUSTUP_HOME", str(rustup))
     scenario = load_scenario(shipped_scenario(name))
-    for command in scenario.needs:
-        if shutil.which(command.split()[0]) is None:
-            pytest.skip(f"{command.split()[0]} is not installed")
+    need(*(command.split()[0] for command in scenario.needs))
     project = tmp_path / name
     words = ["demo", name, "--headless", "--json", "--speed", "1000", "--keep-at", str(project)]
     ran = await run_ralph(words, tmp_path)

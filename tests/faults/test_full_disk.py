@@ -4,7 +4,6 @@ The sentence says which path and how much space is left; what was there stays, a
 """
 
 import asyncio
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -23,11 +22,7 @@ WORKS = [
     *("bwrap", "--dev-bind", "/", "/", "--size", f"{SIZE}", "--tmpfs", "/mnt"),
     *("--die-with-parent", "--"),
 ]
-pytestmark = pytest.mark.skipif(
-    shutil.which("bwrap") is None
-    or subprocess.run([*WORKS, "true"], capture_output=True, check=False).returncode != 0,
-    reason="no small disk can be made here: bubblewrap does not work",
-)
+pytestmark = pytest.mark.needs("sandbox", "bwrap")
 
 
 def on_small_disk(at: Path) -> list[str]:

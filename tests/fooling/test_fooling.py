@@ -6,12 +6,12 @@ must leave it.
 
 import os
 import pwd
-import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.fooling.player import accepted_by_loop, bases, falls, played, rows
+from tests.harness.suite import need
 
 GOOD = {"cheats": ("refused", "stopped"), "honest": ("verified",)}
 MODES = ("open", "sandbox")
@@ -34,10 +34,11 @@ def played_rows() -> list[object]:
 def require(name: str, table: str = "cheats") -> None:
     """Skip a row whose tools are missing."""
     home = pwd.getpwuid(os.getuid()).pw_dir  # HOME is the test's
-    for need in bases()[rows(table)[name].on].needs:
-        here = Path(need.replace("~", home)).exists() if "/" in need else shutil.which(need)
-        if not here:
-            pytest.skip(f"{need} is not there")
+    for wanted in bases()[rows(table)[name].on].needs:
+        if "/" not in wanted:
+            need(wanted)
+        elif not Path(wanted.replace("~", home)).exists():
+            pytest.skip(f"{wanted}: not there")
 
 
 @pytest.mark.parametrize(("table", "name", "mode"), played_rows())

@@ -10,10 +10,6 @@ import pytest
 from ralph_tui.guard.sandbox.environment import SHIMS
 from ralph_tui.guard.sandbox.os_sandbox import GONE, sandbox_problem
 
-needs_sandbox = pytest.mark.skipif(
-    bool(sandbox_problem()), reason=f"no sandbox here: {sandbox_problem()}"
-)
-
 
 def broken(directory: Path, program: str, when: str) -> str:
     """A PATH in which a program fails when its first argument looks like `when`."""
@@ -25,7 +21,7 @@ def broken(directory: Path, program: str, when: str) -> str:
     return f"{directory}:{os.environ['PATH']}"
 
 
-@needs_sandbox
+@pytest.mark.needs("sandbox")
 @pytest.mark.parametrize(
     ("program", "when", "said"),
     [

@@ -4,7 +4,6 @@ import asyncio
 import base64
 import contextlib
 import itertools
-import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -12,11 +11,10 @@ import pyte
 from aiohttp import ClientSession, ClientWebSocketResponse
 from pydantic import JsonValue, TypeAdapter
 
+from tests.harness.suite import program
 from tests.harness.waiting import until
 
 _OBJECT = TypeAdapter(dict[str, JsonValue])
-
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "chrome"))), None)
 
 SCREEN = (200, 60)
 """More than any page has; what is drawn stays at its place."""
@@ -79,11 +77,12 @@ class Page:
 @contextlib.asynccontextmanager
 async def page_at(url: str, profile: Path) -> AsyncIterator[Page]:
     """A browser of its own with this page open; ended when the block is left."""
-    assert CHROMIUM
+    chromium = program("chromium")
+    assert chromium
     words = ["--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1280,800"]
     words += ["--remote-debugging-port=0", f"--user-data-dir={profile}", "about:blank"]
     process = await asyncio.create_subprocess_exec(
-        CHROMIUM, *words, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL
+        chromium, *words, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL
     )
     told = profile / "DevToolsActivePort"
     try:

@@ -1,7 +1,6 @@
 """Checks as people write them, on the real CLI: run as written, and questioned before anything is spent."""
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from tests.harness.model import serving
 from tests.harness.projects import make_project, task, task_of
 from tests.harness.scenarios import finishes, scenario
 from tests.scenario.running import play
-from tests.scenario.test_sandbox import SANDBOX, needs_sandbox
+from tests.scenario.test_sandbox import SANDBOX
 
 pytestmark = pytest.mark.real_cli
 
@@ -30,8 +29,7 @@ if __name__ == "__main__":
 """
 
 
-@needs_sandbox
-@pytest.mark.skipif(shutil.which("node") is None, reason="no node here")
+@pytest.mark.needs("sandbox", "node")
 async def test_a_criterion_runs_as_written(tmp_path: Path) -> None:
     written = [
         "python3 -m unittest -q",

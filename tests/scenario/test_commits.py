@@ -16,7 +16,6 @@ from tests.harness.model import serving
 from tests.harness.projects import make_project, task, task_of
 from tests.harness.scenarios import finishes, scenario
 from tests.scenario.running import play
-from tests.scenario.test_sandbox import needs_sandbox
 
 pytestmark = pytest.mark.real_cli
 
@@ -109,7 +108,7 @@ def hook(project: Path, text: str, name: str = "pre-commit") -> None:
 
 
 @pytest.mark.long
-@needs_sandbox
+@pytest.mark.needs("sandbox")
 async def test_a_hook_that_fails_or_edits_leaves_the_task_complete_and_uncommitted(
     tmp_path: Path,
 ) -> None:

@@ -19,7 +19,6 @@ from tests.harness.projects import make_project, task, task_of
 from tests.harness.scenarios import finishes, scenario
 from tests.harness.waiting import until
 from tests.scenario.running import Run, play
-from tests.scenario.test_sandbox import needs_sandbox
 
 pytestmark = pytest.mark.real_cli
 
@@ -125,7 +124,7 @@ SHELL = "bash: echo half > half.txt"
     [
         ("off", WRITES),
         pytest.param("off", SHELL, marks=pytest.mark.long),
-        pytest.param("auto", SHELL, marks=[pytest.mark.long, needs_sandbox]),
+        pytest.param("auto", SHELL, marks=[pytest.mark.long, pytest.mark.needs("sandbox")]),
     ],
 )
 async def test_a_persons_commit_between_two_calls_is_told_and_the_run_goes_on(
@@ -174,7 +173,9 @@ MINE = f"echo m > mine.txt && git add mine.txt && {COMMIT} 'my work'"
     [
         ("off", BESIDE),
         pytest.param(
-            "auto", f"{MINE} && git config core.pager less && {BESIDE}", marks=needs_sandbox
+            "auto",
+            f"{MINE} && git config core.pager less && {BESIDE}",
+            marks=pytest.mark.needs("sandbox"),
         ),
     ],
 )

@@ -19,7 +19,6 @@ from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.verification.verification import ReceiptStatus
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.request import RunRequest
-from ralph_tui.guard.sandbox.os_sandbox import sandbox_problem
 from ralph_tui.store.project import Project
 from tests.harness.model import serving
 from tests.harness.projects import make_project, task, task_of
@@ -239,7 +238,7 @@ async def test_the_clis_own_rules_ask_the_person(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.skipif(bool(sandbox_problem()), reason=f"no sandbox here: {sandbox_problem()}")
+@pytest.mark.needs("sandbox")
 @pytest.mark.parametrize("listed", [False, True])
 async def test_the_sandbox_does_not_answer_in_the_persons_place(
     tmp_path: Path, listed: bool

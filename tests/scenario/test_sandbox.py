@@ -21,7 +21,6 @@ import pytest
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.plan.plan import TaskStatus
-from ralph_tui.guard.sandbox.os_sandbox import sandbox_problem
 from ralph_tui.store.project_root import AGENT_OF
 from tests.harness.missing_programs import path_without
 from tests.harness.model import serving
@@ -32,9 +31,6 @@ from tests.scenario.test_guarded import log, repository
 
 pytestmark = pytest.mark.real_cli
 
-needs_sandbox = pytest.mark.skipif(
-    bool(sandbox_problem()), reason=f"no sandbox here: {sandbox_problem()}"
-)
 
 GIT = "/usr/bin/env -i PATH=/usr/bin:/bin git -c user.name=x -c user.email=x"
 
@@ -76,7 +72,7 @@ def outputs(run: Run) -> list[str]:
     return [e.output for e in run.of(ev.ToolFinished) if e.name == "Bash"]
 
 
-@needs_sandbox
+@pytest.mark.needs("sandbox")
 @pytest.mark.long
 async def test_what_no_text_shows_is_held_and_work_goes_on(tmp_path: Path, isolated: Path) -> None:
     (isolated / ".ssh").mkdir()
@@ -118,7 +114,7 @@ async def test_what_no_text_shows_is_held_and_work_goes_on(tmp_path: Path, isola
     assert not (project / ".claude").exists(), "nothing of the sandbox stays"
 
 
-@needs_sandbox
+@pytest.mark.needs("sandbox")
 @pytest.mark.long
 async def test_a_sandbox_that_is_off_holds_nothing(tmp_path: Path) -> None:
     """So that the test above is about the sandbox and not about something else."""
@@ -183,7 +179,7 @@ def others() -> Iterator[int]:
 ATTEMPTS = ("key", "outside", "network", "token", "ralph", "git", "owner")
 
 
-@needs_sandbox
+@pytest.mark.needs("sandbox")
 @pytest.mark.parametrize("mode", ["required", pytest.param("off", marks=pytest.mark.long)])
 async def test_a_check_the_agent_wrote_reaches_nothing_outside(
     tmp_path: Path, isolated: Path, mode: str
@@ -256,7 +252,7 @@ ESCAPE = """
 """
 
 
-@needs_sandbox
+@pytest.mark.needs("sandbox")
 async def test_a_sandbox_lost_during_the_run_stops_it_and_nothing_runs_outside(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -293,7 +289,7 @@ exec {real} "$@"
     (directory / program).chmod(0o755)
 
 
-@needs_sandbox
+@pytest.mark.needs("sandbox")
 @pytest.mark.long
 async def test_a_sandbox_lost_in_the_gate_stops_the_run_and_is_not_the_tasks_fault(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -327,7 +323,7 @@ LOSES_IT = f"""
 """
 
 
-@needs_sandbox
+@pytest.mark.needs("sandbox")
 @pytest.mark.long
 async def test_a_session_that_lost_its_sandbox_is_replaced(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")], config=SANDBOX)

@@ -16,7 +16,6 @@ from tests.harness.projects import ALWAYS_GREEN, make_project, task, task_of
 from tests.harness.real_processes import run_ralph
 from tests.harness.scenarios import finishes, scenario, works_forever
 from tests.scenario.running import WAITS_FOR_GO, Run, let_go, play
-from tests.scenario.test_sandbox import needs_sandbox
 from tests.scenario.test_trouble import once
 
 pytestmark = pytest.mark.real_cli
@@ -166,7 +165,7 @@ async def test_stop_now_ends_the_turn_and_puts_the_task_back(tmp_path: Path) -> 
 
 
 @pytest.mark.long
-@needs_sandbox
+@pytest.mark.needs("sandbox")
 async def test_tasks_written_into_the_plan_meanwhile_are_worked(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")], [WAITS_FOR_GO])
     plan = project / ".ralph" / "implementation_plan.json"
@@ -187,7 +186,7 @@ async def test_tasks_written_into_the_plan_meanwhile_are_worked(tmp_path: Path) 
 
 
 @pytest.mark.long
-@needs_sandbox
+@pytest.mark.needs("sandbox")
 async def test_an_edit_that_is_not_valid_is_named_and_the_run_waits_for_its_correction(
     tmp_path: Path,
 ) -> None:
@@ -220,7 +219,7 @@ async def test_an_edit_that_is_not_valid_is_named_and_the_run_waits_for_its_corr
 
 
 @pytest.mark.long
-@needs_sandbox
+@pytest.mark.needs("sandbox")
 async def test_the_running_task_is_renamed_and_reworded_by_an_editor(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a"), task("b", dependencies=["a"])], [ALWAYS_GREEN])
     plan = project / ".ralph" / "implementation_plan.json"
@@ -255,7 +254,7 @@ async def test_the_running_task_is_renamed_and_reworded_by_an_editor(tmp_path: P
 
 
 @pytest.mark.long
-@needs_sandbox
+@pytest.mark.needs("sandbox")
 async def test_what_the_running_task_is_to_wait_for_is_worked_first(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a"), task("b")])
     plan = project / ".ralph" / "implementation_plan.json"

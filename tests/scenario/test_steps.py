@@ -17,7 +17,6 @@ from ralph_tui.domain.run.steps import StepOutcome
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.safety.orphan_processes import find_orphans
-from ralph_tui.guard.sandbox.os_sandbox import sandbox_problem
 from ralph_tui.store.project import Project
 from tests.harness.model import serving, serving_in_process
 from tests.harness.projects import events_of, make_project, task, task_of
@@ -344,7 +343,7 @@ async def test_after_kill_9_the_next_run_finishes_what_is_owed(tmp_path: Path, n
 
 
 @pytest.mark.long
-@pytest.mark.skipif(bool(sandbox_problem()), reason=f"no sandbox here: {sandbox_problem()}")
+@pytest.mark.needs("sandbox")
 async def test_a_command_step_is_held_by_the_sandbox(tmp_path: Path) -> None:
     steps: dict[str, Step] = {"work": WORK, "sly": command("echo x > .ralph/sly.txt")}
     project = make_project(

@@ -18,12 +18,10 @@ from ralph_tui.engine.safety.command_sandbox import NO_EXCEPTIONS, CommandSandbo
 from ralph_tui.engine.verification.check_command import CommandResult, run_command
 from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.engine.verification.gate import Gate
-from ralph_tui.guard.sandbox.os_sandbox import sandbox_for, sandbox_problem
+from ralph_tui.guard.sandbox.os_sandbox import sandbox_for
 from tests.harness.waiting import until
 
-pytestmark = pytest.mark.skipif(
-    bool(sandbox_problem()), reason=f"no sandbox here: {sandbox_problem()}"
-)
+pytestmark = pytest.mark.needs("sandbox")
 
 CONNECT = """\
 import socket, sys

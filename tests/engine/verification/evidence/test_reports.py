@@ -3,7 +3,6 @@
 import json
 import os
 import pwd
-import shutil
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,7 @@ from ralph_tui.engine.verification.evidence.runners import (
     with_reporting,
 )
 from tests.engine.verification.evidence.projects import write
+from tests.harness.suite import need
 
 SCRIPTS = {"test": "jest --ci", "unit": "vitest run", "both": "jest && vitest", "build": "tsc"}
 
@@ -140,8 +140,7 @@ def test_a_run_that_shows_less_than_the_one_before(now: dict[str, str], said: li
 
 @pytest.mark.long
 async def test_cargo_is_counted(tmp_path: Path) -> None:
-    if shutil.which("cargo") is None:
-        pytest.skip("cargo is not installed")
+    need("cargo")
     write(
         tmp_path,
         {

@@ -1,6 +1,5 @@
 """A check that is a plain script must reach its end; the code that it checks cannot end it."""
 
-import shutil
 import sys
 from pathlib import Path
 
@@ -105,7 +104,7 @@ NODE_CHEATS = {
     "after the failure": (f"process.on('exit', () => {{ process.exitCode = 0; process.reallyExit(0); }});\n{NODE_BROKEN}", "check.mjs failed although"),
     "swallowed": (f"process.on('uncaughtException', () => {{}});\n{NODE_BROKEN}", "check.mjs failed although"),
 }  # fmt: skip
-node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+node = pytest.mark.needs("node")
 
 
 @node
