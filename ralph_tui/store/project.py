@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from ralph_tui.domain.documents.questions import bounded
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.project_state import Injection, Phase, SessionRecord
+from ralph_tui.domain.sanitize import one_line
 from ralph_tui.store import project_dir, text_files
 from ralph_tui.store.backup import mirror
 from ralph_tui.store.documents import snapshot
@@ -310,6 +311,22 @@ class Project:
         """Write the memory of an iteration, and archive the oldest ones."""
         return self._write_numbered(
             self.layout.memory_iterations, "iter", iteration, text, text_files.KEPT_ITERATIONS
+        )
+
+    def mark_undone(self, task_id: str, iterations: Sequence[int]) -> None:
+        """Say in the memory and in the progress log that a person undid these iterations."""
+        for number in iterations:
+            path = self.layout.memory_iterations / f"iter-{number:03d}.md"
+            if path.is_file():
+                self.write_iteration_memory(
+                    number,
+                    f"# Iteration {number}\n\n- Task: {one_line(task_id, 120)}\n- Outcome: undone by the person. "
+                    "The files are as they were before this iteration.\n",
+                )
+        which = ", ".join(map(str, iterations))
+        self.append_learning(
+            "undone",
+            f"The person undid {task_id} (iterations {which}). The files are as they were before it.",
         )
 
     def write_session_memory(self, number: int, text: str) -> Path:

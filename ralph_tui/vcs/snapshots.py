@@ -227,6 +227,11 @@ class SnapshotStore:
         if iteration in self._begun_iterations():
             self.git("update-ref", f"{_POINT_REFS}{iteration:08}/after", self.take())
 
+    def changed_in(self, iteration: int) -> tuple[str, ...]:
+        """Return the paths that differ before and after an iteration that has ended."""
+        place = f"{_POINT_REFS}{iteration:08}"
+        return tuple(one.path for one in self.differences(f"{place}/before", f"{place}/after"))
+
     def points(self) -> tuple[Point, ...]:
         """Return the recorded iterations, oldest first."""
         if not self.exists:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.events import EVENT, LoopStatus, WorkUndone
+from ralph_tui.domain.events import EVENT, IterationFinished, LoopStatus, WorkUndone
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.run.undo_result import UndoneHow
 from ralph_tui.engine.control.controls import Controls
@@ -50,6 +50,11 @@ async def test_a_task_is_undone_byte_for_byte_without_a_repository(tmp_path: Pat
     assert (end.files_changed, end.lines_added, end.lines_removed) == (4, 3, 1), (
         "and its end says it"
     )
+    changed = ("gone.txt", "kept.txt", "new/a.txt")
+    assert run.of(IterationFinished)[0].files_changed == changed, "commands changed them"
+    progress = (project / "progress.txt").read_text()
+    assert "new/a.txt" in progress
+    assert "new/a.txt" in (project / ".ralph/memory/iterations/iter-001.md").read_text()
     controls = Controls(project)
     shown = controls.undo_preview("a")
     assert [(f.path, f.how) for f in shown.files] == [
@@ -70,6 +75,12 @@ async def test_a_task_is_undone_byte_for_byte_without_a_repository(tmp_path: Pat
     last = EVENT.validate_json(lines[-1])
     assert isinstance(last, WorkUndone)
     assert (last.task_id, last.iterations) == ("a", (1,))
+    report = json.loads(inside("report", "--json", cwd=project).stdout)
+    assert [line["outcome"] for line in report["timeline"]] == ["undone", "complete"]
+    assert report["files"] == ["b.txt"]
+    assert "You undid a" in report["ending"]
+    assert "undone by the person" in inside("memory", "--show", cwd=project).stdout
+    assert "UNDONE: The person undid a" in (project / "progress.txt").read_text()
 
 
 @pytest.mark.long

@@ -31,6 +31,13 @@ class IterationSnapshots:
     async def after(self, iteration: int) -> None:
         await self._try(lambda: self._store.end(iteration))
 
+    async def files(self, iteration: int) -> tuple[str, ...]:
+        """Return the paths that differ between the snapshots of an iteration, also those that commands changed."""
+        found: list[str] = []
+        if self._begun:
+            await self._try(lambda: found.extend(self._store.changed_in(iteration)))
+        return tuple(found)
+
     async def changes(self) -> tuple[Difference, ...]:
         """Return the combined changes of this run's iterations, with the number of lines."""
         found: list[Difference] = []

@@ -113,6 +113,7 @@ class Undo:
             return after
 
         docs = self._project.transact(change)
+        self._project.mark_undone(shown.task_id, shown.iterations)
         follow(docs.plan)
         # Last, so that an undo that is cut off before can be repeated.
         self._store.forget(shown.iterations)

@@ -276,7 +276,8 @@ class BuildLoop:
         after = await asyncio.to_thread(self._contents.digest)
         await self._run.snapshots.after(number)
         contents = Files(iteration=number, before=before, after=after)
-        result = result.model_copy(update={"contents": contents})
+        files = dict.fromkeys((*result.files, *await self._run.snapshots.files(number)))
+        result = result.model_copy(update={"contents": contents, "files": tuple(files)})
         await self._run.project_state.refresh()
         if self._run.project_state.take_undone() and not result.denied:
             result = result.model_copy(update={"denied": "a change of ralph's documents"})

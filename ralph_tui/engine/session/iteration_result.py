@@ -11,6 +11,7 @@ from ralph_tui.domain.costs import Money, minus, plus
 from ralph_tui.domain.documents.memory import MemoryNote, note_sections
 from ralph_tui.domain.documents.progress_log import Progress
 from ralph_tui.domain.events import Event, FailureClass, IterationFinished, IterationOutcome
+from ralph_tui.domain.formatting import shortlist
 from ralph_tui.domain.plan.attempts import TaskLimits, after_iteration
 from ralph_tui.domain.plan.plan import ImplementationPlan, TaskStatus
 from ralph_tui.domain.project_state import Phase, SessionRecord
@@ -310,6 +311,10 @@ async def record_iteration(
     return docs
 
 
+MOST_NAMED = 50
+"""How many changed files the memory of an iteration names, because it goes into prompts."""
+
+
 def iteration_memory(
     number: int, task_id: str, title: str, result: IterationResult, phase: Phase, now: datetime
 ) -> str:
@@ -324,7 +329,7 @@ def iteration_memory(
         now: When the iteration ended, in UTC.
     """
     progress = "yes" if result.outcome.value == "complete" else "no"
-    files = ", ".join(result.files) or "none"
+    files = shortlist(result.files, MOST_NAMED) or "none"
     about = f"{task_id}: {one_line(title, 120)}" if phase is Phase.BUILDING else "none"
     facts = (
         f"# Iteration {number}\n\n"

@@ -8,7 +8,7 @@ from pydantic import Field
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.base import Model
 from ralph_tui.domain.documents.validation_report import ValidationReport
-from ralph_tui.domain.formatting import plural, took
+from ralph_tui.domain.formatting import plural, shortlist, took
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.sanitize import inert, one_line
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
@@ -17,7 +17,7 @@ from ralph_tui.present.text.figures import money
 
 REPORTED = frozenset(
     {"loop_started", "loop_finished", "iteration_started", "iteration_finished", "gate_finished"}
-    | {"tool_denied"}
+    | {"tool_denied", "work_undone"}
 )
 """The types of the events that a report uses."""
 
@@ -130,6 +130,7 @@ def collect_report(
     denied: list[DeniedLine] = []
     finished: ev.LoopFinished | None = None
     runs = 0
+    events = tuple(events)
     for event in events:
         if isinstance(event, ev.LoopStarted):
             finished = None
@@ -157,6 +158,14 @@ def collect_report(
                     reason=one_line(event.reason, 500),
                 )
             )
+    ending = one_line(finished.reason, 500) if finished is not None else ""
+    undone = [event for event in events if isinstance(event, ev.WorkUndone)]
+    gone = {number for event in undone for number in event.iterations}
+    timeline = [_undone(line) if line.iteration in gone else line for line in timeline]
+    last_start = max((i for i, e in enumerate(events) if isinstance(e, ev.LoopStarted)), default=0)
+    since = [one_line(event.task_id, 80) for event in undone if events.index(event) > last_start]
+    if since:
+        finished, ending = None, f"You undid {shortlist(since, 3)} after the run."
     facts = result_facts(plan.tasks, finished)
     if finished is not None and (after := next_step(plan.tasks, finished)):
         facts["Next"] = after
@@ -165,11 +174,14 @@ def collect_report(
         update={
             "project": one_line(about.project),
             "request": inert(about.request).strip(),
-            "ending": one_line(finished.reason, 500) if finished is not None else "",
+            "ending": ending,
             "facts": facts,
             "runs": runs,
             "seconds": sum(line.seconds for line in timeline),
-            "tasks": tuple(_task(task, receipts.get(task.id, ())) for task in plan.tasks),
+            "tasks": tuple(
+                _task(task, () if task.id in since else receipts.get(task.id, ()))
+                for task in plan.tasks
+            ),
             "files": tuple(sorted({path for line in timeline for path in line.files})),
             "timeline": tuple(timeline),
             "denied": tuple(denied),
@@ -204,6 +216,10 @@ def _end_iteration(timeline: list[TimelineLine], event: ev.IterationFinished) ->
             files=tuple(one_line(path, 500) for path in event.files_changed),
         )
     )
+
+
+def _undone(line: TimelineLine) -> TimelineLine:
+    return line.model_copy(update={"outcome": "undone", "reason": "", "files": ()})
 
 
 def _task(task: Task, receipts: Sequence[Receipt]) -> TaskLine:
