@@ -10,10 +10,11 @@ from pydantic import JsonValue
 from ralph_tui.cli.console import out, out_facts, out_json, out_table
 from ralph_tui.cli.project_lookup import find_project, owner_of, read_project
 from ralph_tui.domain.features import shown_name
-from ralph_tui.domain.formatting import plural, took
+from ralph_tui.domain.formatting import plural, shortlist, took
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus, why_chosen
-from ralph_tui.domain.project_state import DECISIONS, SessionRecord, StopMode
+from ralph_tui.domain.project_state import DECISIONS, Phase, SessionRecord, StopMode
 from ralph_tui.domain.run.context_budget import ContextBudget
+from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.verification.verification import VerificationOutcome
 from ralph_tui.present.text.figures import breaker_counts, money, stamp, tokens, when
 from ralph_tui.store.documents.documents import Documents
@@ -90,12 +91,13 @@ def status_facts(project: Project, documents: Documents, owner: Owner | None) ->
         "loop": _loop_text(documents, owner, LoopLock(project.layout).killed())
         + _other_loop(project),
         "waits": f"{state.waits.why} (`ralph retry` retries now)" if owner and state.waits else "",
-        "phase": state.current_phase.value,
+        "phase": _phase(project, documents),
         "tasks": f"{plural(len(plan.tasks), 'task')}: {by_status}" if plan.tasks else "none yet",
         "current": f"{current.id}: {current.title}" if current else "",
         "next": f"{following.id}: {following.title} ({why_chosen(plan, following)})"
         if following
         else "",
+        "blocked": _blocked(plan),
         "iteration": str(state.iteration_count),
         "context": _context(documents.budget) if owner else "",
         "cost": f"{money(state.session_cost_usd)} in {run}, {money(state.total_cost_usd)} in total"
@@ -116,6 +118,30 @@ def status_facts(project: Project, documents: Documents, owner: Owner | None) ->
         "answer by": _answer_by(documents) if owner else "",
     }
     return {name: value for name, value in facts.items() if value}
+
+
+def _phase(project: Project, documents: Documents) -> str:
+    """Return the phase, or that nothing is left to do in it."""
+    state = documents.state
+    if not documents.plan.is_finished or state.awaits_decision:
+        return state.current_phase.value
+    if not state.request:
+        return "finished: every task is complete"
+    report = project.read_report() if state.current_phase is Phase.VALIDATION else None
+    confirmed = report is not None and report.confirms(documents.plan)
+    return "finished: built and validated" if confirmed else state.current_phase.value
+
+
+def _blocked(plan: ImplementationPlan) -> str:
+    """Return the blocked tasks, why, and what to do."""
+    if not (tasks := [task for task in plan.tasks if task.status is TaskStatus.BLOCKED]):
+        return ""
+    named = [
+        f"{t.id}: {one_line(t.blockers[-1] if t.blockers else t.last_failure, 160)}" for t in tasks
+    ]
+    name = tasks[0].id if len(tasks) == 1 else "TASK"
+    todo = f"Change it with `ralph edit {name}`, then run `ralph retry {name}`."
+    return f"{shortlist([text.rstrip('.: ') for text in named], 3)}. {todo}"
 
 
 def _context(budget: ContextBudget) -> str:

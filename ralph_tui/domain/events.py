@@ -672,6 +672,10 @@ class ProjectRead(Standing):
     """Why the plan cannot be built as it is."""
     finished: bool = False
     """Whether everything that was requested is built and validated."""
+    awaits: ApprovalKind | None = None
+    """What the next run asks you to approve first."""
+    last: LoopFinished | None = None
+    """The end of the last run."""
 
 
 class ProjectUnreadable(EventBase):

@@ -7,6 +7,7 @@ import pytest
 
 from ralph_tui.domain.documents.questions import AskedQuestion, Permission
 from ralph_tui.domain.permissions import permission_question
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.project_state import Approval, ApprovalKind
 from ralph_tui.store.project import Documents, Project
 from tests.cli.asking import QUESTIONS
@@ -150,6 +151,20 @@ def test_status_says_what_waits(project: Project) -> None:
     assert "2 open; `ralph answer` lists them" in facts
     assert "needed, of the plan (3 tasks); `ralph approve`" in facts
     assert len(json.loads(inside("status", "--json", cwd=project.root).stdout)["questions"]) == 2
+
+
+def test_status_names_the_blocked_task_why_and_what_to_do(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    project.create()
+    done = Task(id="a", status=TaskStatus.COMPLETE)
+    blocked = Task(id="b", status=TaskStatus.BLOCKED, blockers=("3 attempts failed: no disk.",))
+    project.transact(lambda docs: docs.replacing(plan=ImplementationPlan(tasks=(done, blocked))))
+    facts = inside("status", cwd=tmp_path).stdout
+    assert "b: 3 attempts failed: no disk. Change it with `ralph edit b`, then" in facts
+    project.transact(lambda docs: docs.replacing(plan=ImplementationPlan(tasks=(done,))))
+    facts = inside("status", cwd=tmp_path).stdout
+    assert "finished: every task is complete" in facts
+    assert "\nblocked" not in facts
 
 
 def test_an_approval_waits_for_the_next_run(project: Project) -> None:

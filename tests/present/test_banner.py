@@ -2,8 +2,9 @@
 
 import pytest
 
-from ralph_tui.domain.events import LoopFinished, PlanLoaded
+from ralph_tui.domain.events import LoopFinished, LoopStatus, PlanLoaded, ProjectRead
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
+from ralph_tui.domain.project_state import ApprovalKind, Phase
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.engine.core.outcome import nothing_ready
@@ -75,3 +76,28 @@ def test_what_the_end_says_of_commands_is_said_of_the_keys_that_a_person_has() -
 )
 def test_only_commands_that_have_a_key_here_become_it(hint: str, said: str) -> None:
     assert commands_as_key_text(DEFAULT_KEYS, hint) == said
+
+
+END = LoopFinished(
+    status=LoopStatus.COMPLETE, reason="built", exit_code=0, iterations=3, cost_usd=1.28, seconds=60
+)
+
+
+@pytest.mark.parametrize(
+    ("read", "headline", "facts"),
+    [
+        ({"finished": True, "last": END}, "Built.", "$1.28, 3 iterations, 1m 00s"),
+        ({"finished": True}, "Finished. The request is built", ""),
+        ({"awaits": ApprovalKind.VALIDATION, "last": END}, "needs your approval of the result", ""),
+        ({"last": END}, "Every task is complete.", ""),
+    ],
+)
+def test_a_reopened_project_shows_its_end_and_what_it_waits_for(
+    read: dict[str, object], headline: str, facts: str
+) -> None:
+    view = reduce(LoopView(), PlanLoaded(tasks=(DONE,)))
+    event = ProjectRead.model_validate({"project": "x", "phase": Phase.VALIDATION, **read})
+    banner = banner_of(reduce(view, event), None, "", glyphs=UNICODE, keys=DEFAULT_KEYS)
+    assert banner is not None
+    assert headline in banner.headline
+    assert banner.facts.get("Cost", "") == facts

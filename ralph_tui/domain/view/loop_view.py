@@ -15,7 +15,7 @@ from ralph_tui.domain.costs import CostLimits, CostMeter
 from ralph_tui.domain.documents.questions import AskedQuestion
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.plan.task_map import Tasks
-from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.project_state import ApprovalKind, Phase
 from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.domain.run.context_budget import ContextBudget
 from ralph_tui.domain.verification.check_commands import NO_CHECKS, ProjectChecks
@@ -84,6 +84,10 @@ class LoopView(Model):
     """Why the plan cannot be built as it is, while no loop runs."""
     finished: bool = False
     """Whether everything that was requested is built and validated, and no loop runs."""
+    awaits: ApprovalKind | None = None
+    """What the next run asks you to approve first, while no loop runs."""
+    last: ev.LoopFinished | None = None
+    """The end of the last run, as it was read when the project was opened."""
     run_state: RunState = RunState.IDLE
     project: str = ""
     feature: str = ""

@@ -73,7 +73,7 @@ def _loop_started(view: LoopView, e: ev.LoopStarted) -> _Changes:
 def _project_read(view: LoopView, e: ev.ProjectRead) -> _Changes:
     """Take the figures from disk, unless the view shows those of a run that has ended."""
     read: _Changes = {"sight": LoadState.ALL, "trouble": "", "unworkable": e.unworkable}
-    read |= {"finished": e.finished, "features": e.features}
+    read |= {"finished": e.finished, "features": e.features, "awaits": e.awaits, "last": e.last}
     if view.is_known and e.feature != view.feature:  # the person switched to another feature
         fresh = LoopView()
         defaults = {name: getattr(fresh, name) for name in LoopView.model_fields}

@@ -18,6 +18,7 @@ from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.redaction import hide, secret_values
 from ralph_tui.domain.tool_calls import ToolCall
+from ralph_tui.domain.verification.verification import ReceiptStatus
 from ralph_tui.engine.commits.iteration_snapshots import IterationSnapshots
 from ralph_tui.engine.commits.readiness import WorkPlace
 from ralph_tui.engine.commits.task_commits import HookSandbox, TaskCommits, hook_environment
@@ -139,6 +140,9 @@ class Runner:
             ),
         )
         self._snapshots = IterationSnapshots(project.root, run_id, bus.emit)
+        self._passing: dict[str, None] = {}
+        """The commands that passed in this run and have not failed since, the latest last."""
+        bus.subscribe("passing commands", self._note_checks)
         bus.subscribe("repository guard", self._repository_guard.note)
         bus.subscribe("quota", self._quota.note)
         self._agent: Agent | None = None
@@ -238,6 +242,12 @@ class Runner:
     def _warn(self, text: str) -> None:
         self._bus.emit(ev.Notice(level="warning", text=text))
 
+    def _note_checks(self, event: ev.Event) -> None:
+        for receipt in event.receipts if isinstance(event, ev.GateFinished) else ():
+            self._passing.pop(receipt.command, None)
+            if receipt.status is ReceiptStatus.PASSED:
+                self._passing[receipt.command] = None
+
     def _has_specs(self) -> bool:
         return any(spec.criteria for spec in self._project.request_specs())
 
@@ -245,6 +255,9 @@ class Runner:
         docs = self._project_state.docs
         changes = await self._snapshots.changes()
         start = await asyncio.to_thread(start_command, DirectoryFiles(self._project.root))
+        seen = (
+            command for command in reversed(self._passing) if f"{command} ".startswith(f"{start} ")
+        )
         return LoopFinished(
             status=end.status,
             reason=end.reason,
@@ -259,7 +272,7 @@ class Runner:
             files_changed=len(changes),
             lines_added=sum(one.additions for one in changes),
             lines_removed=sum(one.deletions for one in changes),
-            start_command=start if changes else "",
+            start_command=next(seen, "") if start and changes else "",
         )
 
     @contextlib.asynccontextmanager

@@ -12,6 +12,9 @@ from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.run.context_budget import ContextBudget
 from ralph_tui.engine.session.iteration_guidance import with_guidance_used
 from ralph_tui.store.feature_choice import checked_out
+from ralph_tui.store.journal.event_scanner import Scan
+from ralph_tui.store.journal.journal import last_run
+from ralph_tui.store.layout import Layout
 from ralph_tui.store.project import Documents, Outcome, Project
 
 RESET = "--reset-circuit"
@@ -160,6 +163,7 @@ def project_read(project: Project, settings: Settings, docs: Documents) -> ev.Pr
         checks_of,  # slow to import, so not before the first paint
     )
 
+    asked = docs.state.decision
     context, capacity = settings.context, settings.context.capacity_tokens
     plans = docs.state.current_phase in (Phase.DISCOVERY, Phase.PLANNING)
     builds = docs.state.current_phase is Phase.BUILDING
@@ -172,17 +176,28 @@ def project_read(project: Project, settings: Settings, docs: Documents) -> ev.Pr
         smart_zone=(ContextBudget().smart_zone_min_percent, context.budget_percent),
         wrap_up_percent=context.handoff_threshold_percent,
         limits=settings.safety.cost_limits,
-        costs=CostMeter(total=docs.project_cost),
+        costs=CostMeter(session=docs.state.session_cost_usd, total=docs.project_cost),
         breaker=with_thresholds(docs.breaker, settings),
         model=settings.models.planning if plans else settings.models.primary,
         checks=checks_of(project.root, settings),
         unworkable=docs.plan.why_unworkable() if builds else "",
         finished=_is_finished(project, docs),
+        awaits=asked.kind if asked is not None and asked.approved is None else None,
+        last=_last_end(project.layout),
         feature=docs.feature,
         features=len(docs.project.features),
         request=docs.state.request,
         branch=checked_out(project.root),
     )
+
+
+def _last_end(layout: Layout) -> ev.LoopFinished | None:
+    """Return the end of the last run, if it worked on this feature and was not killed."""
+    begun = last_run(layout.events)
+    if begun is None or begun[1].feature != layout.feature:
+        return None
+    ends = [found.event for found in Scan(layout.events, ("loop_finished",), start=begun[0])]
+    return ends[-1] if ends and isinstance(ends[-1], ev.LoopFinished) else None
 
 
 def _is_finished(project: Project, docs: Documents) -> bool:

@@ -51,7 +51,7 @@ def result_facts(tasks: Iterable[Task], finished: LoopFinished | None) -> dict[s
         "Built": ", ".join(built),
         "Verified": ", ".join(bases),
         "Cost": ", ".join(took),
-        "Per task": _costs(done),
+        "Per task": _costs(listed),
         "Try it": one_line(finished.start_command, 200) if finished else "",
     }
     return {label: text for label, text in facts.items() if text}
@@ -62,10 +62,10 @@ def _with_check_count(verifications: Sequence[TaskVerification], words: str) -> 
     return words.replace("checks", plural(sum(checks), "check")) if all(checks) else words
 
 
-def _costs(done: list[Task]) -> str:
+def _costs(tasks: Iterable[Task]) -> str:
     """Return the cost of each task, the most expensive first; nothing for a single task."""
     paid = sorted(
-        ((task.actual_cost_usd, task.id) for task in done if task.actual_cost_usd), reverse=True
+        ((task.actual_cost_usd, task.id) for task in tasks if task.actual_cost_usd), reverse=True
     )
     named = [f"{one_line(task_id, 40)} {money(cost)}" for cost, task_id in paid]
     return shortlist(named, MOST_COSTS) if len(paid) > 1 else ""

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from ralph_tui.domain.events import LoopFinished, LoopStatus, Notice
 from ralph_tui.domain.formatting import duration, plural
+from ralph_tui.domain.project_state import DECISIONS, ApprovalKind
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.view.loop_view import LoopView, RunState
 from ralph_tui.present.board.board_rows import (
@@ -98,8 +99,12 @@ def banner_of(
     if view.unworkable:
         advice = [Span(one_line(view.unworkable, 1_000))]
         return Banner(_BROKEN, "The plan cannot be built as it is.", advice, _CORRECT_PLAN)
-    if view.tasks:
-        return _ready(view, glyphs, keys)
+    if view.awaits is not None:
+        return _awaiting(view.awaits, keys)
+    return _ready(view, glyphs, keys) if view.tasks else _without_plan(request, plans, keys)
+
+
+def _without_plan(request: str | None, plans: Sequence[str], keys: Keys) -> Banner:
     if request:
         return _requested(request, keys)
     return _importable(plans, keys) if plans else _no_plan(keys)
@@ -238,10 +243,18 @@ def _no_plan(keys: Keys) -> Banner:
     return Banner(look, NO_PLAN, advice, "")
 
 
+def _awaiting(kind: ApprovalKind, keys: Keys) -> Banner:
+    look = Look("asking", "waiting for you", Tone.WARN)
+    advice = hint(keys, "Press {build} to see it and decide. Nothing is spent until then.")
+    return Banner(look, f"Ralph needs your approval of {DECISIONS[kind]}.", advice, "")
+
+
 def _ready(view: LoopView, glyphs: Glyphs, keys: Keys) -> Banner:
     sizes = group_sizes(view.tasks.values())
     counts = f" {glyphs.between} ".join(f"{n:,} {group}" for group, n in sizes.items() if n)
     following = next_task(view.tasks.values())
+    if view.finished and view.last is not None and view.last.exit_code == 0:
+        return _outcome(view, view.last, keys, again=False)
     if view.finished:
         return Banner(RUN[RunState.COMPLETE], _FINISHED, hint(keys, _AFTER_FINISH), counts)
     if following is None:

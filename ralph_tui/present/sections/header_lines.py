@@ -95,7 +95,9 @@ def _phases(view: LoopView, glyphs: Glyphs) -> tuple[list[Span], list[Span]]:
     if not view.is_known:
         return [], []
     is_over = look_of(view) is RUN[RunState.COMPLETE]
-    if view.tasks or view.iteration or view.run_state is not RunState.IDLE:
+    begins = view.phase in (Phase.DISCOVERY, Phase.PLANNING)
+    # A start that failed before discovery has done no phase, whatever the default phase is.
+    if view.tasks or (begins and (view.iteration or view.run_state is not RunState.IDLE)):
         return _stepper(view.phase, glyphs, over=is_over), _short_phase(view.phase)
     return _stepper(None, glyphs, over=is_over), []
 
