@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 
 from claude_agent_sdk import (
@@ -26,16 +27,23 @@ from pydantic import JsonValue
 from ralph_tui.agent import tls_check
 from ralph_tui.agent.failures import exit_reason, failure, silence_failure
 from ralph_tui.agent.hooks import Hooks
-from ralph_tui.agent.mcp_server import SERVER_NAME, tool_server
+from ralph_tui.agent.login import address_hint, rejected_login_hint
 from ralph_tui.agent.process import connect_cli, continue_when_stopped, end_cli
-from ralph_tui.agent.session_options import key_hiding, session_options
+from ralph_tui.agent.session_options import SERVER_NAME, key_hiding, session_options, tool_server
 from ralph_tui.agent.translate import Translator
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import CliStartError, SetupError, StoreError
 from ralph_tui.domain.events import FailureClass, ToolOutcome
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.tool_calls import ToolAnswer, ToolCall
-from ralph_tui.engine.core.ports import AgentItem, Failure, SessionSpec, Supervisor, TurnEnded
+from ralph_tui.engine.core.ports import (
+    AgentItem,
+    Failure,
+    SessionSpec,
+    Supervisor,
+    TurnEnded,
+    TurnUsage,
+)
 from ralph_tui.engine.safety.processes import SESSION_MARK, end_marked
 from ralph_tui.guard.sandbox.os_sandbox import GONE, SANDBOX_LOST_HINT, lost, sandbox_problem
 
@@ -64,6 +72,9 @@ _SANDBOX_ERRORS = (
     GONE,
 )
 """Errors after which every further command of the session fails too."""
+LOGIN_TRIES = 2
+"""How often the API must reject the first request; the CLI renews its login before the second."""
+
 _BWRAP_ERROR = "bwrap: "
 """An error that may come from the command itself, so the sandbox must be tested."""
 
@@ -184,6 +195,7 @@ class ClaudeSession:
         self._reader: asyncio.Task[None] | None = None
         self._watcher: asyncio.Task[None] | None = None
         self._closing: asyncio.Task[None] | None = None
+        self._answered = False
         self._lost: str | None = None
         self._log_failed = False
         self._last_stderr: deque[str] = deque(maxlen=3)
@@ -284,7 +296,8 @@ class ClaudeSession:
         if isinstance(message, _Marker):
             message.event.set()
             return []
-        return await self._check_sandbox(self._check_tools(self._translator.translate(message)))
+        items = self._check_login(self._translator.translate(message))
+        return await self._check_sandbox(self._check_tools(items))
 
     async def _next_message(self, limit: float) -> Message | _HookItem | _Marker | _Lost:
         while True:
@@ -298,7 +311,12 @@ class ClaudeSession:
 
     def _result_items(self, message: ResultMessage) -> list[AgentItem]:
         """Translate a result; it ends the turn only if all our messages are answered."""
-        items = self._translator.translate(message)
+        items = [
+            item.model_copy(update={"failure": self._named(item.failure)})
+            if isinstance(item, TurnEnded) and item.failure is not None
+            else item
+            for item in self._translator.translate(message)
+        ]
         answered = message.user_message_uuids or []
         self._unanswered.difference_update(answered)
         over = not answered or not self._unanswered or message.is_error
@@ -306,6 +324,32 @@ class ClaudeSession:
             self._unanswered.clear()
             return items
         return [item for item in items if not isinstance(item, TurnEnded)]
+
+    def _check_login(self, items: list[AgentItem]) -> list[AgentItem]:
+        """End the session when its first request is rejected again; the CLI would try for minutes."""
+        self._answered = self._answered or any(isinstance(item, TurnUsage) for item in items)
+        retry = next((item for item in items if isinstance(item, ev.ApiRetry)), None)
+        if (
+            self._answered
+            or retry is None
+            or retry.status not in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
+            or retry.attempt < LOGIN_TRIES
+        ):
+            return items
+        message = f"The API rejects the login (HTTP {retry.status}): {retry.error or 'no reason'}"
+        rejected = failure(FailureClass.AUTHENTICATION, message)
+        self._lost = rejected.message
+        return [*items, *self._translator.abandon(), TurnEnded(failure=self._named(rejected))]
+
+    def _named(self, found: Failure) -> Failure:
+        """Return the failure with a hint that names the person's setting behind it."""
+        environ, hint = {**os.environ, **self._environment}, ""
+        if found.kind is FailureClass.AUTHENTICATION:
+            hint = rejected_login_hint(environ)
+        elif found.kind is FailureClass.NETWORK:
+            hint = address_hint(environ)
+        is_general = found.hint == failure(found.kind, "").hint
+        return found.model_copy(update={"hint": hint}) if hint and is_general else found
 
     def _check_tools(self, items: list[AgentItem]) -> list[AgentItem]:
         offered = self._translator.tools

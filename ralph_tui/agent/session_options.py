@@ -1,21 +1,35 @@
 """Builds the SDK options of a session: trimmed, restricted, and the same in every iteration."""
 
 import json
+import os
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, cast
 
-from claude_agent_sdk import AgentDefinition, ClaudeAgentOptions, McpSdkServerConfig
+from claude_agent_sdk import (
+    AgentDefinition,
+    ClaudeAgentOptions,
+    McpSdkServerConfig,
+    SdkMcpTool,
+    create_sdk_mcp_server,
+)
 from claude_agent_sdk.types import CanUseToolShadowedWarning, SandboxSettings
+from mcp.types import ToolAnnotations
+from pydantic import JsonValue
 
 from ralph_tui.agent.hooks import Hooks
-from ralph_tui.agent.mcp_server import SERVER_NAME
+from ralph_tui.agent.login import key_helper
 from ralph_tui.agent.process import PIPED_KEYS
 from ralph_tui.domain.documents.extensions import OWN_SERVER
 from ralph_tui.domain.redaction import is_secret_name
-from ralph_tui.engine.core.ports import SessionSpec
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.domain.tool_calls import ToolAnswer
+from ralph_tui.engine.core.ports import SessionSpec, ToolSpec
 from ralph_tui.guard.sandbox.os_sandbox import Sandbox, witness_variable
+
+SERVER_NAME = "ralph"
 
 MAX_BUFFER_BYTES = 64 * 1024 * 1024
 """The limit for one message; with the SDK's 1 MB, a large file ends the session."""
@@ -40,7 +54,7 @@ TRIMMED_REQUEST = {
 
 _PROVIDER_PREFIXES = ("ANTHROPIC_", "AWS_", "GOOGLE_", "AZURE_")
 
-SETTINGS = json.dumps(
+SETTINGS: Mapping[str, object] = MappingProxyType(
     {
         "attribution": {"commit": "", "pr": ""},
         "includeGitInstructions": False,
@@ -48,6 +62,13 @@ SETTINGS = json.dumps(
         "disableSkillShellExecution": True,
     }
 )
+
+
+def _settings(environ: Mapping[str, str]) -> str:
+    """Return the CLI's settings, with the person's helper for keys, whose file the CLI does not load here."""
+    helper = key_helper(environ)
+    return json.dumps({**SETTINGS, **({"apiKeyHelper": helper} if helper else {})})
+
 
 Log = Callable[[str], None]
 
@@ -98,7 +119,7 @@ def session_options(
         model=spec.model,
         cwd=spec.cwd,
         cli_path=cli_path,
-        settings=SETTINGS,
+        settings=_settings({**os.environ, **spec.environment, **environment}),
         sandbox=sandbox_settings(spec.sandbox),
         setting_sources=sources,
         skills=[f"{OWN_SERVER}:{path.name}" for path in spec.skills],
@@ -164,3 +185,28 @@ def _limits(spec: SessionSpec) -> dict[str, str]:
         "CLAUDE_BYTE_STREAM_IDLE_TIMEOUT_MS": idle_ms,
         "CLAUDE_STREAM_FIRST_BYTE_TIMEOUT_MS": idle_ms,
     }
+
+
+CallTool = Callable[[str, dict[str, JsonValue]], Awaitable[ToolAnswer]]
+
+
+def tool_server(specs: tuple[ToolSpec, ...], call: CallTool) -> McpSdkServerConfig:
+    return create_sdk_mcp_server(SERVER_NAME, tools=[_sdk_tool(spec, call) for spec in specs])
+
+
+def _sdk_tool(spec: ToolSpec, call: CallTool) -> SdkMcpTool[Any]:
+    async def handle(arguments: dict[str, JsonValue]) -> dict[str, Any]:
+        try:
+            answer = await call(spec.name, arguments)
+        except Exception as error:  # noqa: BLE001 - the model needs an answer that it can act on
+            text = f"{spec.name} failed: {one_line(str(error), 300)}"
+            answer = ToolAnswer(text=text, is_error=True)
+        return {"content": [{"type": "text", "text": answer.text}], "is_error": answer.is_error}
+
+    return SdkMcpTool(
+        name=spec.name,
+        description=spec.description,
+        input_schema=spec.input_schema,
+        handler=handle,
+        annotations=ToolAnnotations(readOnlyHint=spec.read_only),
+    )

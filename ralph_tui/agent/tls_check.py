@@ -45,7 +45,7 @@ def _probe(environ: Mapping[str, str]) -> tuple[str, bool]:
         host, port = parts.hostname, parts.port or 443
     except ValueError:
         return "", False  # the CLI reports an invalid address
-    if parts.scheme != "https" or not host or _by_proxy(host):
+    if parts.scheme != "https" or not host or by_proxy(host):
         return "", False
     try:
         with socket.create_connection((host, port), SECONDS) as plain:
@@ -72,8 +72,8 @@ def _handshake(plain: socket.socket, host: str, where: str) -> tuple[str, bool]:
         return f"{where} closed the connection during the TLS handshake.", False
 
 
-def _by_proxy(host: str) -> bool:
+def by_proxy(host: str, scheme: str = "https") -> bool:
     proxies = urllib.request.getproxies()
-    if not ({"https", "all"} & proxies.keys()):
+    if not ({scheme, "all"} & proxies.keys()):
         return False
     return not urllib.request.proxy_bypass(host)

@@ -238,7 +238,9 @@ def test_the_screen_says_before_a_run_who_works_and_what_is_missing(
     Project(tmp_path).create()
     first, *wrong = list(readiness(tmp_path))
     assert first.text == "sonnet builds, opus plans; up to 100 iterations, $50"
-    assert any(n.level == "error" and n.text.startswith("login: none. Set ANTH") for n in wrong)
+    assert any(
+        n.level == "error" and n.text.startswith("login: There is no API key") for n in wrong
+    )
     assert any(n.level == "warning" and n.text.startswith("git: not a rep") for n in wrong)
     assert not any("plan" in n.text for n in wrong), "the screen says itself that there is none"
     (tmp_path / ".ralph" / "config.yaml").write_text("modles: {}\n")

@@ -165,10 +165,10 @@ def test_the_persons_own_login_is_found(tmp_path: Path, isolated: Path) -> None:
 
 
 def test_on_macos_the_keychain_cannot_be_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ralph_tui.cli.doctor.preflight.sys.platform", "linux")
+    monkeypatch.setattr("ralph_tui.agent.login.sys.platform", "linux")
     with pytest.raises(SetupError, match="no API key and no Claude login"):
         check_login({})
-    monkeypatch.setattr("ralph_tui.cli.doctor.preflight.sys.platform", "darwin")
+    monkeypatch.setattr("ralph_tui.agent.login.sys.platform", "darwin")
     check_login({})
 
 

@@ -9,10 +9,11 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ralph_tui.agent.login import check_address, check_login, login
 from ralph_tui.cli.console import no_screen
 from ralph_tui.cli.doctor.finding import Finding
 from ralph_tui.cli.doctor.guard_layers import check_layers
-from ralph_tui.cli.doctor.preflight import LOGIN_HINT, login, needs_uv, plan_of_another, uv_version
+from ralph_tui.cli.doctor.preflight import needs_uv, plan_of_another, uv_version
 from ralph_tui.config.load import config_paths, load_settings, old_settings_notice
 from ralph_tui.domain.documents.agents_md import MAX_LINES, lines_of
 from ralph_tui.domain.errors import RalphError, SetupError, StoreError
@@ -38,8 +39,7 @@ def examine(start: Path) -> Iterator[Finding]:
     if _may_need_uv(root or start):
         yield _finding("uv", uv_version, "works")
     yield _finding("claude", cli_version, "bundled with the SDK")
-    how = login()
-    yield Finding("login", how is not None, f"by {how}" if how else "none", LOGIN_HINT)
+    yield _finding("login", _login, "")
     yield _git(start)
     if shutil.which("uv") is not None and _is_python(root or start):
         yield _python(root or start)
@@ -60,6 +60,12 @@ def examine(start: Path) -> Iterator[Finding]:
             yield finding
     yield _orphans(start)
     yield _disk(root or start)
+
+
+def _login() -> str:
+    check_login()
+    check_address()
+    return f"by {login()}, not tried"
 
 
 def orphans_of(start: Path) -> "tuple[OrphanProcess, ...]":

@@ -1,27 +1,19 @@
 """Checks what a run needs before it spends anything: uv for Python, a login and a safe address of the model."""
 
-import os
 import shutil
 import subprocess
-import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ralph_tui.agent.login import LOGIN_HINT, check_address, check_login, login
 from ralph_tui.domain.errors import SetupError
+
+__all__ = ["LOGIN_HINT", "check_login", "login"]
 
 if TYPE_CHECKING:
     from ralph_tui.config.settings import Settings
 
 TOOL_SECONDS = 20.0
-
-KEY_VARIABLES = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
-CLOUD_VARIABLES = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY")
-"""With these the CLI uses a cloud's own credentials, which ralph does not check."""
-
-LOGIN_HINT = (
-    "Set ANTHROPIC_API_KEY, or log in once with `claude` (then /login). `ralph demo` needs neither."
-)
 
 
 def uv_version() -> str:
@@ -70,31 +62,6 @@ def tool_version(command: str, install: str, repair: str = "") -> str:
 _REINSTALL = "Install it again: pip install --force-reinstall uv"
 
 
-def login(environ: Mapping[str, str] = os.environ) -> str | None:
-    """Return a description of how the CLI will log in; None if it cannot.
-
-    On macOS the login is in the keychain, which cannot be read without asking the person.
-    """
-    for name in (*KEY_VARIABLES, *CLOUD_VARIABLES):
-        if environ.get(name, "").strip():
-            return name
-    directory = Path(environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
-    credentials = directory / ".credentials.json"
-    if credentials.is_file():
-        return str(credentials)
-    return "the macOS keychain (not checked)" if sys.platform == "darwin" else None
-
-
-def check_login(environ: Mapping[str, str] = os.environ) -> None:
-    """Require an API key or a login.
-
-    Raises:
-        SetupError: There is neither.
-    """
-    if login(environ) is None:
-        raise SetupError("There is no API key and no Claude login.", LOGIN_HINT)
-
-
 def needs_uv(root: Path, settings: "Settings") -> bool:
     """Return whether the project's checks use uv, or the project has no checks and may become a Python project."""
     from ralph_tui.engine.verification.detection.project_checks import checks_of, gate_commands
@@ -105,7 +72,7 @@ def needs_uv(root: Path, settings: "Settings") -> bool:
 
 
 def check_machine(root: Path, settings: "Settings") -> None:
-    """Check what a real run needs of the machine: uv for Python, a login, and a TLS address of the model.
+    """Check what a real run needs of the machine: uv for Python, a login, and an address of the model.
 
     Raises:
         SetupError: One of them is missing.
@@ -115,6 +82,7 @@ def check_machine(root: Path, settings: "Settings") -> None:
     if needs_uv(root, settings):
         uv_version()
     check_login()
+    check_address()
     require_tls()
 
 

@@ -1,0 +1,181 @@
+"""Finds the login and the address of the model, and tries both without spending anything."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from http import HTTPStatus
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from ralph_tui.agent.tls_check import SECONDS, VARIABLE, by_proxy
+from ralph_tui.domain.errors import SetupError
+from ralph_tui.domain.sanitize import one_line
+
+KEY_VARIABLES = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
+CLOUD_VARIABLES = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY")
+"""With these the CLI uses a cloud's own credentials, which ralph does not check."""
+
+LOGIN_HINT = (
+    "Set ANTHROPIC_API_KEY, or log in once with `claude` (then /login). `ralph demo` needs neither."
+)
+_HELPER = "apiKeyHelper"
+_HELPER_SECONDS = 10.0
+_MANAGED = Path("/etc/claude-code/managed-settings.json")
+_DEFAULT_URL = "https://api.anthropic.com"
+_BASE_URL_HINT = f"Correct {VARIABLE} or unset it. It comes from your environment."
+
+
+def login(environ: Mapping[str, str] = os.environ) -> str | None:
+    """Return a description of how the CLI will log in; None if it cannot.
+
+    On macOS the login is in the keychain, which cannot be read without asking the person.
+    """
+    for name in (*KEY_VARIABLES, *CLOUD_VARIABLES):
+        if environ.get(name, "").strip():
+            return name
+    if key_helper(environ):
+        return f"the {_HELPER} of Claude's settings"
+    credentials = _config_directory(environ) / ".credentials.json"
+    if credentials.is_file():
+        return str(credentials)
+    return "the macOS keychain (not checked)" if sys.platform == "darwin" else None
+
+
+def key_helper(environ: Mapping[str, str] = os.environ) -> str:
+    """Return the person's command that prints an API key; the project's settings are not trusted with it."""
+    for path in (_MANAGED, _config_directory(environ) / "settings.json"):
+        try:
+            command = json.loads(path.read_text(encoding="utf-8")).get(_HELPER)
+        except (OSError, ValueError, AttributeError):
+            continue
+        if isinstance(command, str) and command.strip():
+            return command
+    return ""
+
+
+def check_login(environ: Mapping[str, str] = os.environ) -> None:
+    """Require an API key or a login, and that a helper prints a key. Blocks.
+
+    Raises:
+        SetupError: There is no login, or what there is cannot be one.
+    """
+    how = login(environ)
+    if how is None:
+        raise SetupError("There is no API key and no Claude login.", LOGIN_HINT)
+    key = _run_helper(key_helper(environ)) if how.endswith("settings") else environ.get(how, "")
+    if not (key.strip().isascii() and key.strip().isprintable() and " " not in key.strip()):
+        raise SetupError(
+            f"What {how} holds is no key: it has spaces or special characters.", LOGIN_HINT
+        )
+
+
+def check_address(environ: Mapping[str, str] = os.environ) -> None:
+    """Refuse an address of the model that is none, or at which nothing listens. Blocks.
+
+    Raises:
+        SetupError: The CLI cannot reach a model there.
+    """
+    url = environ.get(VARIABLE, "").strip()
+    if not url:
+        return
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)
+    except ValueError:
+        parts, host, port = urlsplit(""), None, 0
+    if parts.scheme not in ("http", "https") or not host:
+        raise SetupError(f"{VARIABLE} is no web address: {one_line(url, 80)}", _BASE_URL_HINT)
+    if by_proxy(host, parts.scheme):
+        return
+    try:
+        socket.create_connection((host, port), SECONDS).close()
+    except ConnectionRefusedError as error:
+        where = f"{parts.scheme}://{host}:{port}"
+        raise SetupError(
+            f"Nothing listens at {where} ({VARIABLE}).",
+            f"Start the gateway there. {_BASE_URL_HINT}",
+        ) from error
+    except (OSError, UnicodeError):
+        return  # it may pass, so the run waits it out
+
+
+def try_login(environ: Mapping[str, str] = os.environ) -> str:
+    """Ask the API for a model name, which costs nothing; return what that showed. Blocks.
+
+    Raises:
+        SetupError: There is no login, the address is wrong, or the API rejects the key.
+    """
+    import urllib.error
+    import urllib.request
+
+    check_login(environ)
+    check_address(environ)
+    how = login(environ) or ""
+    key = _run_helper(key_helper(environ)) if how.endswith("settings") else environ.get(how, "")
+    if how in CLOUD_VARIABLES or not key.strip():
+        return f"by {how} (cannot be tried)"
+    header = "x-api-key" if how == KEY_VARIABLES[0] or how not in KEY_VARIABLES else "authorization"
+    value = key.strip() if header == "x-api-key" else f"Bearer {key.strip()}"
+    url = (environ.get(VARIABLE, "").strip() or _DEFAULT_URL).rstrip("/") + "/v1/models?limit=1"
+    headers = {header: value, "anthropic-version": "2023-06-01"}
+    request = urllib.request.Request(url, headers=headers)  # noqa: S310 - checked above
+    try:
+        with urllib.request.urlopen(request, timeout=_HELPER_SECONDS):  # noqa: S310
+            return f"by {how}: the API accepted it"
+    except urllib.error.HTTPError as error:
+        if error.code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+            message = f"The API at {urlsplit(url).netloc} rejects the key (HTTP {error.code})."
+            raise SetupError(message, rejected_login_hint(environ)) from error
+        return f"by {how} (not tried: the API answered with HTTP {error.code})"
+    except (OSError, ValueError) as error:
+        return f"by {how} (not tried: {one_line(str(error), 100)})"
+
+
+def rejected_login_hint(environ: Mapping[str, str]) -> str:
+    """Return which setting of the person's the API rejected."""
+    how = login(environ)
+    if how in KEY_VARIABLES:
+        return f"Replace the key in {how}, which comes from your environment. If you have a Claude login, unset it."
+    return f"The login came from {how}. {LOGIN_HINT}" if how else LOGIN_HINT
+
+
+def address_hint(environ: Mapping[str, str]) -> str:
+    """Return which address was not reached, if the person set one."""
+    url = environ.get(VARIABLE, "").strip()
+    host = urlsplit(url).netloc.rpartition("@")[2] or one_line(url, 80)
+    text = f"The address is {host} ({VARIABLE}, from your environment). No attempt was counted."
+    return text if url else ""
+
+
+def _run_helper(command: str) -> str:
+    try:
+        done = subprocess.run(
+            ["/bin/sh", "-c", command],  # the person's own setting, as the CLI runs it
+            capture_output=True,
+            text=True,
+            errors="replace",
+            stdin=subprocess.DEVNULL,
+            timeout=_HELPER_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        why = f"it did not end in {_HELPER_SECONDS:.0f} seconds"
+        raise _broken_helper(command, why) from error
+    if done.returncode or not done.stdout.strip():
+        printed = done.stderr.strip().splitlines()
+        raise _broken_helper(
+            command, printed[-1] if printed else f"status {done.returncode}, no key"
+        )
+    return done.stdout
+
+
+def _broken_helper(command: str, why: str) -> SetupError:
+    message = f"The {_HELPER} of Claude's settings fails (`{one_line(command, 80)}`): {one_line(why, 200)}"
+    return SetupError(message, f"Correct it in Claude's settings.json. {LOGIN_HINT}")
+
+
+def _config_directory(environ: Mapping[str, str]) -> Path:
+    return Path(environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
