@@ -16,6 +16,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.engine.control.controls import ENDED_BY
 from tests.cli.processes import REPOSITORY, python
 from tests.cli.recorded import HOSTILE, whole_run
+from tests.harness.waiting import PATIENCE
 
 PROGRAM = "tests.cli.recorded"
 
@@ -96,7 +97,7 @@ def test_ctrl_c_asks_first_and_insists_the_second_time() -> None:
     process.send_signal(signal.SIGINT)
     await_error(process, "stopping after this iteration; Ctrl+C again stops at once.")
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert out.splitlines()[-1].endswith("You asked it to stop. Asked: [False, True].")
     assert err == "ralph: stopping now.\n"
@@ -110,7 +111,7 @@ def test_a_third_ctrl_c_does_not_wait_for_the_loop() -> None:
     process.send_signal(signal.SIGINT)
     await_error(process, "stopping now")
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=30)
+    out, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     last = json.loads(out.splitlines()[-1])
     assert (last["type"], last["reason"]) == ("loop_finished", "cut off by the person")
@@ -121,7 +122,7 @@ def test_being_ended_from_outside_stops_the_loop_at_once(number: signal.Signals)
     process = start("patient")
     await_line(process, "No network")
     process.send_signal(number)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert f"Asked: [{ENDED_BY[number]!r}]" in out
     assert "so the loop stops now." in err
@@ -134,7 +135,7 @@ def test_a_closed_pipe_ends_the_run_without_a_traceback(form: tuple[str, ...]) -
     assert process.stderr is not None
     process.stdout.readline()
     process.stdout.close()
-    assert process.wait(timeout=30) == 130
+    assert process.wait(timeout=PATIENCE) == 130
     assert process.stderr.read() == ("ralph: standard output was closed, so the loop stops now.\n")
     process.stderr.close()
 
@@ -156,7 +157,7 @@ def terminal_output(environ: dict[str, str]) -> str:
             break
         chunks.append(chunk)
     os.close(reader)
-    assert process.wait(timeout=30) == 0
+    assert process.wait(timeout=PATIENCE) == 0
     return b"".join(chunks).decode()
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -32,14 +33,9 @@ async def stray_left(tmp_path: Path) -> AsyncIterator[Path]:
         with serving_in_process(scenario(leaves_a_stray("a")), tmp_path) as server:
             running = ralph_running(["build", "--headless"], project, server)
             ralph = await stack.enter_async_context(running)
-            found: list[psutil.Process] = []
-
-            def seen() -> bool:  # it can be out of sight for an instant, between fork and exec
-                found.extend(sleeping(project))
-                return bool(found)
-
-            await until(seen, what="the detached sleep")
-            stray = found[0]
+            # With both there, nothing is being started that could escape the kill.
+            await until(lambda: len(sleeping(project)) == 2, what="both sleeps")
+            (stray,) = [p for p in sleeping(project) if os.getsid(p.pid) == p.pid]
             others = [p for p in marked_processes(ralph.mark) if p.pid != stray.pid]
             for process in sorted(others, key=_is_no_watchdog):
                 with contextlib.suppress(psutil.NoSuchProcess):

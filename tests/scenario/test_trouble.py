@@ -40,9 +40,12 @@ def once(script: str) -> str:
     return script.replace("turns:", "times: 1\n      turns:", 1)
 
 
+SLEEP = "import time; time.sleep(600)"
+
+
 def leaves_a_stray(task_id: str) -> str:
     """Leaves a detached sleep behind, then sleeps in the foreground."""
-    sleep = "python3 -c 'import time; time.sleep(600)'"
+    sleep = f"python3 -c '{SLEEP}'"
     detached = f"nohup setsid {sleep} >/dev/null 2>&1 & echo ok"
     return f"""
     - name: leaves a stray
@@ -197,11 +200,11 @@ def children() -> list[psutil.Process]:
 
 
 def sleeping(project: Path) -> list[psutil.Process]:
-    """Detached sleeps that were started in the project."""
+    """The sleeps that were started in the project, without the shells whose text they are."""
     found = []
     for process in psutil.process_iter():
         try:
-            if "time.sleep(600)" in " ".join(process.cmdline()) and process.cwd() == str(project):
+            if process.cmdline()[1:] == ["-c", SLEEP] and process.cwd() == str(project):
                 found.append(process)
         except (psutil.NoSuchProcess, psutil.AccessDenied):
             continue

@@ -424,7 +424,7 @@ async def go_there(pilot: Pilot[int], row: Row, command: Command) -> None:
 async def effect(pilot: Pilot[int], row: Row, key: str, seen: Seen) -> None:
     """Wait until the key has done it."""
     try:
-        await until(pilot, lambda: row.does(seen), 5)
+        await until(pilot, lambda: row.does(seen))
     except AssertionError as error:
         pytest.fail(f"{key} did not do `{row.name}`; it said {toasts(seen.app)}: {error}")
 

@@ -41,11 +41,12 @@ async def test_choosing_and_making_a_feature_turns_the_screen_to_it(tmp_path: Pa
         await until(pilot, lambda: "feature/login" in screen_text(app))
         await pilot.press("j", "enter")
         await until(pilot, lambda: app.view.feature == "login")
-        assert not app.view.tasks, "the other plan is not on the screen any more"
+        await until(pilot, lambda: not app.view.tasks)  # the other plan is gone from the screen
         assert layout_of(root).feature == "login"
         await pilot.press("4")
-        await until(pilot, lambda: "iterations 1" in screen_text(app))
-        assert "login-task" in screen_text(app), "the iterations of the feature"
+        await until(
+            pilot, lambda: all(t in screen_text(app) for t in ("iterations 1", "login-task"))
+        )
         assert "root-task" not in screen_text(app), "and of no other"
         await pilot.press("9")
         await until(pilot, lambda: "feature/login" in screen_text(app))
@@ -65,8 +66,8 @@ async def test_choosing_and_making_a_feature_turns_the_screen_to_it(tmp_path: Pa
         assert Features(root).names == ("login", "search")
         await until(pilot, lambda: isinstance(app.screen, Page))
         await pilot.press("escape")
-        await until(pilot, lambda: app.screen is app.dashboard)
-        assert "project \N{BLACK RIGHT-POINTING SMALL TRIANGLE} search" in screen_text(app)
+        title = "project \N{BLACK RIGHT-POINTING SMALL TRIANGLE} search"
+        await until(pilot, lambda: title in screen_text(app))
 
 
 async def test_what_cannot_be_chosen_is_said(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ async def test_the_plan_is_made_anew_from_its_page_and_then_built(
         script.news.put_nowait(PLANNED)
         await until(pilot, lambda: not app.bridge.running)
         await pilot.press("b")
-        await until(pilot, lambda: script.requests == [""], seconds=5)
+        await until(pilot, lambda: script.requests == [""])
         assert script.replans == [said]
 
 

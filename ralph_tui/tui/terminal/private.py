@@ -8,6 +8,7 @@ Escapes: there is no public way to write to the terminal outside drawing (no iss
 """
 
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Any
 
 from textual._styles_cache import StylesCache
@@ -38,17 +39,18 @@ def forget_closed(app: App[Any]) -> None:
 
 
 def end_at_bug(app: App[Any], report: Callable[[Exception], int]) -> None:
-    """Report a bug that ends the app, instead of printing it with all its variables.
+    """Report the bug that ends the app once, instead of printing it with all its variables.
 
     Args:
         app: The app whose bugs are reported.
         report: Called with the error before the screen closes; returns the exit status.
     """
+    found = cache(report)  # what is still to be drawn fails again
 
     def end() -> None:
-        error = app._exception  # noqa: SLF001
+        error = app._exception  # noqa: SLF001 - the first one
         if error is not None:
-            app._return_code = report(error)  # noqa: SLF001
+            app._return_code = found(error)  # noqa: SLF001
         app._close_messages_no_wait()  # noqa: SLF001
 
     app._fatal_error = end  # type: ignore[method-assign]  # noqa: SLF001
