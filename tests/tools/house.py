@@ -24,6 +24,11 @@ class Module:
         return self.path.name == "__init__.py"
 
 
+def lines_of(folder: Path) -> int:
+    """Count the lines of its Python files."""
+    return sum(path.read_bytes().count(b"\n") for path in folder.rglob("*.py"))
+
+
 @dataclass(frozen=True)
 class House:
     """Every module of the product."""
@@ -37,6 +42,30 @@ class House:
             for module in self.modules
             if not module.is_door
         )
+
+    def prose(self) -> float:
+        """Return the percentage of lines that are docstrings, those below fields too, or comments."""
+        lines = [
+            line
+            for module in self.modules
+            for line in module.path.read_text(encoding="utf-8").splitlines()
+        ]
+        comments = sum(line.lstrip().startswith("#") for line in lines)
+        bodies = [
+            node.body
+            for module in self.modules
+            for node in ast.walk(module.tree)
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        ]
+        docstrings = sum(
+            (text.end_lineno or text.lineno) - text.lineno + 1
+            for body in bodies
+            for text in body
+            if isinstance(text, ast.Expr)
+            and isinstance(text.value, ast.Constant)
+            and isinstance(text.value.value, str)
+        )
+        return 100 * (comments + docstrings) / len(lines)
 
     def repeated_classes(self) -> list[str]:
         """List the public class names that are defined more than once."""
