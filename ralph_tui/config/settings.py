@@ -237,6 +237,10 @@ class SafetySettings(Model):
     sandbox_writable: tuple[Text, ...] = Field(
         (), description="Directories outside the project that sandboxed commands may write to."
     )
+    check_environment: tuple[Text, ...] = Field(
+        (),
+        description="Variables that checks may read although their names suggest secrets, such as DJANGO_SECRET_KEY.",
+    )
     blocked_commands: tuple[Text, ...] = Field(
         ("rm -rf", "docker rm", "pip install", "python -m venv"),
         description="Commands that the agent may never run. The four defaults are blocked only where the guard judges them harmful.",

@@ -86,6 +86,7 @@ TOPICS = (
             "safety.sandbox_domains",
             "safety.sandbox_writable",
             "safety.sandbox_exceptions",
+            "safety.check_environment",
             "safety.blocked_commands",
             "safety.ask_commands",
             "git.allowed_operations",

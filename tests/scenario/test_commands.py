@@ -10,6 +10,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan.plan import TaskStatus
 from tests.harness.model import serving
 from tests.harness.projects import make_project, task, task_of
+from tests.harness.real_processes import run_ralph
 from tests.harness.scenarios import finishes, scenario
 from tests.scenario.running import play
 from tests.scenario.test_sandbox import SANDBOX
@@ -54,13 +55,64 @@ async def test_a_criterion_runs_as_written(tmp_path: Path) -> None:
     assert task_of(project, "a").status is TaskStatus.COMPLETE
 
 
-async def test_a_command_that_hides_its_status_verifies_nothing(tmp_path: Path) -> None:
-    tasks = [task("a", verification_criteria=["$ sh check.sh || echo failed"])]
-    project = make_project(tmp_path, tasks, (), files={"check.sh": "exit 1\n"})
+BASELINE = {"phases": {"building": {"baseline": True, "gate_timeout_seconds": 20}}}
+WATCH = "import fs from 'fs';console.log(' PASS  Waiting for file changes...');fs.watch('.',()=>{});setInterval(()=>{},1e6);"
+SECRET = """[ -n "$DJANGO_SECRET_KEY" ] || { echo 'ImproperlyConfigured: The SECRET_KEY setting is empty.'; exit 1; }
+test -f a.txt
+"""
+
+
+@pytest.mark.parametrize(
+    ("criterion", "files", "told"),
+    [
+        (
+            "sh check.sh || echo failed",
+            {"check.sh": "exit 1\n"},
+            "the status of `sh check.sh` is lost; write it as `sh check.sh`",
+        ),
+        (
+            "npm test",
+            {
+                "package.json": '{"scripts": {"test": "vitest run"}, "devDependencies": {"vitest": "1"}}'
+            },
+            "`npm test` cannot start: the dependencies of package.json are not installed. Run `npm install`",
+        ),
+        (
+            "node watch.mjs",
+            {"watch.mjs": WATCH},
+            "`node watch.mjs` does not end: it waits for changes of files. It last printed: PASS Waiting",
+        ),
+        ("sh check.sh", {"check.sh": SECRET}, "add DJANGO_SECRET_KEY to safety.check_environment"),
+    ],
+    ids=["masked", "not installed", "watch mode", "hidden variable"],
+)
+async def test_a_check_that_shows_nothing_ends_the_run_before_anything_is_spent(
+    tmp_path: Path, criterion: str, files: dict[str, str], told: str
+) -> None:
+    tasks = [task("a", verification_criteria=[f"$ {criterion}"])]
+    project = make_project(tmp_path, tasks, (), config=BASELINE, files=files)
     async with serving(scenario(finishes("a"))) as server:
-        run = await play(project, server, overrides={"limits.max_attempts_per_task": 1})
-    gate = run.of(ev.GateFinished)[0]
-    assert not gate.passed
-    assert (
-        gate.receipts[0].reason == "the status of `sh check.sh` is lost; write it as `sh check.sh`"
+        ran = await run_ralph(
+            ["build", "--headless"], project, server, {"DJANGO_SECRET_KEY": "dev-only"}
+        )
+        assert ran.status == 3, ran.stdout
+        assert told in " ".join((ran.stdout + ran.stderr).split())
+        assert not server.requests
+
+
+async def test_a_variable_is_passed_on_and_ci_ends_a_watch_mode(tmp_path: Path) -> None:
+    watch = f"{WATCH}if (process.env.CI) process.exit(fs.existsSync('a.txt') ? 0 : 1);"
+    criteria: list[JsonValue] = ["$ sh check.sh", "$ node watch.mjs"]
+    config = {**BASELINE, "safety": {"check_environment": ["DJANGO_SECRET_KEY"]}}
+    project = make_project(
+        tmp_path,
+        [task("a", verification_criteria=criteria)],
+        (),
+        config=config,
+        files={"check.sh": SECRET, "watch.mjs": watch},
     )
+    async with serving(scenario(finishes("a"))) as server:
+        ran = await run_ralph(
+            ["build", "--headless"], project, server, {"DJANGO_SECRET_KEY": "dev-only"}
+        )
+    assert ran.status == 0, ran.stdout

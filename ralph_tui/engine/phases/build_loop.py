@@ -30,13 +30,13 @@ from ralph_tui.engine.session.iteration_result import (
     record_iteration,
 )
 from ralph_tui.engine.steps.around_work import StepsAroundWork
-from ralph_tui.engine.verification.baseline import Baseline
+from ralph_tui.engine.verification.baseline import Baseline, require_started
 from ralph_tui.engine.verification.coverage import (
     blocked_without_check,
     may_start,
 )
-from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.engine.verification.fingerprint import Fingerprinter
+from ralph_tui.engine.verification.gate import all_checks
 from ralph_tui.engine.verification.work_done import look
 from ralph_tui.store.project import Documents
 
@@ -50,46 +50,73 @@ RUN_AGAIN = "Run again to continue."
 _MAX_NAMED = 5
 
 
-async def take_baseline(run: RunContext, contents: Fingerprinter) -> None:
-    """Find out which checks fail before the first task, and report them.
+async def take_baseline(
+    run: RunContext, contents: Fingerprinter, *, with_tasks: bool = True
+) -> None:
+    """Find out how the checks end before anything is spent, and report the failing ones.
 
     After an attempt at an open task, a failing check may be that attempt's fault. Then the baseline from
     before the attempt is used, and without one no failure is excused.
+
+    Args:
+        run: The run's context.
+        contents: Computes the fingerprint of the project's files.
+        with_tasks: Whether to run the criteria of the open tasks, too.
+
+    Raises:
+        SetupError: A check cannot start, does not end or hides its status.
     """
     if not run.settings.phases.building.baseline:
         return
     baseline = run.gate.baseline
     await asyncio.to_thread(baseline.load)
     rules = await asyncio.to_thread(run.gate.rules)
-    now = await asyncio.to_thread(contents.digest)
-    if lacks_baseline(baseline, run.docs.plan, rules, now):
-        checks = plural(len(rules.commands), "check")
-        run.emit(ev.Notice(text=f"Running {checks} once before the first task."))
-        examined = await unless_stopped(run, run.gate.examine_all())
+    tasks = tasks_to_come(run.docs.plan) if with_tasks else []
+    checks = all_checks(tasks, rules)
+    commands = tuple(check.command for check in checks)
+    now = await asyncio.to_thread(
+        lambda: run.gate.circumstances(
+            contents.digest(), run.configured.model_dump_json(), commands
+        )
+    )
+    if lacks_baseline(baseline, run.docs.plan, commands, now):
+        number = plural(len(commands), "check")
+        run.emit(ev.Notice(text=f"Running {number} once before the first task."))
+        examined = await unless_stopped(run, run.gate.examine_all(tasks))
         if examined is None:
             return
-        await asyncio.to_thread(baseline.take, now, examined)
+        warnings = await asyncio.to_thread(
+            require_started, run.project.root, checks, examined, tasks, run.gate.hidden
+        )
+        for text in warnings:
+            run.emit(ev.Notice(level="warning", text=text))
+        await asyncio.to_thread(baseline.take, now, examined, rules.commands, commands)
     await _report_failing_checks(run, _open_tasks(run.docs.plan))
 
 
 def lacks_baseline(
-    baseline: Baseline, plan: ImplementationPlan, rules: GateRules, contents: str
+    baseline: Baseline, plan: ImplementationPlan, commands: Sequence[str], now: str
 ) -> bool:
     """Return whether the checks must run once before the first task.
 
     Args:
         baseline: The baseline of an earlier run.
         plan: The plan as the run begins.
-        rules: The checks of every task.
-        contents: The fingerprint of the project's files.
+        commands: All checks.
+        now: The fingerprint of what decides their results.
     """
     if any(task.begun or task.retry_count or task.reopened for task in _open_tasks(plan)):
         return False
-    return bool(rules.commands) and not baseline.holds(contents, rules.commands)
+    return bool(commands) and not baseline.holds(now, commands)
 
 
 def _open_tasks(plan: ImplementationPlan) -> list[Task]:
     return [task for task in plan.tasks if task.status is not TaskStatus.COMPLETE]
+
+
+def tasks_to_come(plan: ImplementationPlan) -> list[Task]:
+    """Return the tasks whose criteria run once before the first task."""
+    return [t for t in _open_tasks(plan) if t.status is not TaskStatus.BLOCKED and not t.held]
 
 
 async def _report_failing_checks(run: RunContext, open_tasks: Sequence[Task]) -> None:

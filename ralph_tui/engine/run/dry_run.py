@@ -1,6 +1,7 @@
 """Predict what the next run would do first, with the functions the run itself uses. Writes nothing, takes no lock."""
 
 import asyncio
+import os
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -35,7 +36,7 @@ from ralph_tui.engine.decisions.ask_person import (
 )
 from ralph_tui.engine.limits.cost_limits import cost_limit_reached
 from ralph_tui.engine.phases import discovery, planning, validation
-from ralph_tui.engine.phases.build_loop import lacks_baseline, require_workable
+from ralph_tui.engine.phases.build_loop import lacks_baseline, require_workable, tasks_to_come
 from ralph_tui.engine.phases.opening_prompts import (
     TaskFacts,
     prompt_of_discovery,
@@ -47,9 +48,9 @@ from ralph_tui.engine.run.before_start import checked_phase, place_to_work, requ
 from ralph_tui.engine.run.lifecycle import WHY_NEXT, can_ask, chosen_phase
 from ralph_tui.engine.run.startup import as_begun
 from ralph_tui.engine.session.iteration_result import with_iteration_begun
-from ralph_tui.engine.session.spec import model_of
+from ralph_tui.engine.session.spec import guard_policy, model_of
 from ralph_tui.engine.steps.around_work import steps_after, steps_at_end, steps_before
-from ralph_tui.engine.verification.baseline import Baseline
+from ralph_tui.engine.verification.baseline import Baseline, circumstances
 from ralph_tui.engine.verification.coverage import (
     blocked_without_check,
     criteria_to_review,
@@ -60,7 +61,8 @@ from ralph_tui.engine.verification.coverage import (
 )
 from ralph_tui.engine.verification.detection.project_checks import ChecksOfRun, GateRules
 from ralph_tui.engine.verification.fingerprint import Fingerprinter
-from ralph_tui.engine.verification.gate import plan_checks
+from ralph_tui.engine.verification.gate import all_checks, plan_checks
+from ralph_tui.guard.sandbox.environment import agent_environment
 from ralph_tui.guard.sandbox.os_sandbox import sandbox_problem
 from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.lock import LoopLock
@@ -426,9 +428,20 @@ class _Preview:
         guidance = tuple(injection.guidance for injection in self._docs.pending)
         baseline = Baseline(self._project.root, used=building.baseline)
         await asyncio.to_thread(baseline.load)
-        contents = await asyncio.to_thread(Fingerprinter(self._project.root).digest)
-        if building.baseline and lacks_baseline(baseline, plan, rules, contents):
-            count = plural(len(rules.commands), "check")
+        commands = tuple(check.command for check in all_checks(tasks_to_come(plan), rules))
+        contents = await asyncio.to_thread(
+            lambda: circumstances(
+                self._project.root,
+                Fingerprinter(self._project.root).digest(),
+                self._settings.model_dump_json(),
+                commands,
+                agent_environment(
+                    guard_policy(self._project, self._settings, Phase.BUILDING), os.environ
+                )["PATH"],
+            )
+        )
+        if building.baseline and lacks_baseline(baseline, plan, commands, contents):
+            count = plural(len(commands), "check")
             text = (
                 f"{count[:1].upper()}{count[1:]} run once. Failing checks are added to the prompt."
             )

@@ -15,7 +15,7 @@ from ralph_tui.engine.core.outcome import End, complete_end, stopped_end
 from ralph_tui.engine.decisions.ask_person import decide
 from ralph_tui.engine.limits.open_breaker import change_breaker
 from ralph_tui.engine.phases import compaction, discovery, plan_additions, planning, validation
-from ralph_tui.engine.phases.build_loop import BuildLoop, require_workable
+from ralph_tui.engine.phases.build_loop import BuildLoop, require_workable, take_baseline
 from ralph_tui.engine.phases.finished_work import FinishedWork
 from ralph_tui.engine.phases.phase_session import Stage
 from ralph_tui.engine.session.prompt_memory import phase_decisions
@@ -27,6 +27,7 @@ from ralph_tui.engine.verification.coverage import (
     uncovered,
     uncovered_notice,
 )
+from ralph_tui.engine.verification.fingerprint import Fingerprinter
 from ralph_tui.store.project import Documents, Project
 
 StageMaker = Callable[[Phase], AbstractAsyncContextManager[Stage]]
@@ -111,7 +112,7 @@ class Lifecycle:
         self._has_replanned = False
         self._feedback = ""
         self._back_reason = ""
-        self._has_built = False
+        self._has_built = self._has_started = False
         self._finished: FinishedWork | None = None
 
     def _finished_work(self, stage: Stage) -> FinishedWork:
@@ -154,6 +155,10 @@ class Lifecycle:
             return (
                 Phase.BUILDING if self._request.only is None else _end_instead_of_building(verdict)
             )
+        if not self._request.is_aside and not self._has_started:
+            self._has_started = True
+            contents = Fingerprinter(stage.run.project.root)
+            await take_baseline(stage.run, contents, with_tasks=False)
         if (addition := self._request.addition) is not None:
             return await plan_additions.run(stage, addition)
         if self._request.compacts:

@@ -66,7 +66,7 @@ from ralph_tui.guard.core.policy import Policy
 from ralph_tui.guard.guard import COMMAND_TOOLS, Guard, may_write, may_write_unnamed_files
 from ralph_tui.guard.repository.watcher import RepositoryWatcher
 from ralph_tui.guard.sandbox.environ_block import blank_keys
-from ralph_tui.guard.sandbox.environment import SHIMS, agent_environment, cli_overlay
+from ralph_tui.guard.sandbox.environment import SHIMS, agent_environment, cli_overlay, hidden_names
 from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.journal.agent_activity import ActivityLog
 from ralph_tui.store.journal.journal import JournalWriter
@@ -348,12 +348,17 @@ class Runner:
             await asyncio.to_thread(self._checks.begin)
             for lost in self._checks.lost:
                 self._warn(lost)
-        environment = agent_environment(policy, self._services.everything)
+        everything = self._services.everything
+        environment = agent_environment(policy, everything)
+        passed = {
+            n: everything[n] for n in self._settings.safety.check_environment if n in everything
+        }
+        checks_environment = gate_environment(environment, {**passed, **self._marks})
         gate = Gate(
             self._project.root,
             rules=self._checks.rules,
             timeout=building.gate_timeout_seconds,
-            environment=gate_environment(environment, self._marks),
+            environment=checks_environment,
             review=guard.review,
             emit=self._bus.emit,
             prefix=self._sandbox.prefix,
@@ -362,6 +367,9 @@ class Runner:
         gate.activity = self._activity
         gate.watch = self._repository_guard
         gate.baseline = self._baseline
+        gate.hidden = tuple(
+            name for name in hidden_names(everything) if name not in checks_environment
+        )
         return gate
 
     def _hook_environment(self) -> dict[str, str]:

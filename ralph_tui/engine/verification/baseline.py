@@ -1,18 +1,46 @@
-"""Keep the baseline: checks that failed before a run count against a task only if they got worse."""
+"""Keep the baseline: how each check ended before the first task, and which checks cannot start.
 
+A check that failed before the run counts against a task only if it got worse. A check that cannot start shows
+nothing, so the run ends before anything is spent.
+"""
+
+import contextlib
+import hashlib
+import json
 import re
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from itertools import islice
+from pathlib import Path, PurePosixPath
+from typing import Protocol
 
 from pydantic import Field, ValidationError
 
 from ralph_tui.domain.base import Model
-from ralph_tui.domain.formatting import plural, shortlist
+from ralph_tui.domain.errors import SetupError
+from ralph_tui.domain.formatting import duration, plural, shortlist
+from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.sanitize import one_line
+from ralph_tui.engine.core.project_tree import files_of
+from ralph_tui.engine.verification.detection.directory_files import DirectoryFiles
+from ralph_tui.engine.verification.detection.python_declarations import PythonProject
 from ralph_tui.engine.verification.evidence import report_judge
 from ralph_tui.engine.verification.evidence.examine import Examined, Inspection
 from ralph_tui.engine.verification.evidence.reports import TestReport
+from ralph_tui.engine.verification.evidence.runners import placed_programs, recognized_runners
+from ralph_tui.guard.core.policy import PYTHON_TOOLS
+from ralph_tui.guard.shell.statuses import lost_status
 from ralph_tui.store.backup.check_store import CheckStore
+
+
+class PlannedCheck(Protocol):
+    """A command that the gate will run; see `gate.Check`."""
+
+    @property
+    def command(self) -> str: ...
+    @property
+    def source(self) -> str: ...
+
 
 _NO_TESTS = 5
 """The exit status of pytest without any test, which is not a failure."""
@@ -59,11 +87,15 @@ class BaselineRecord(Model):
     """The results of all checks at one time."""
 
     contents: str = ""
-    """The fingerprint of the checked files; empty if there are too many."""
+    """The fingerprint of what decides the results; empty if there are too many files."""
     commands: tuple[str, ...] = ()
     red: dict[str, BaselineFailure] = Field(default_factory=dict)
     outcomes: dict[str, dict[str, str]] = Field(default_factory=dict)
     """The outcome of each test by command, for the commands whose runners reported them."""
+    green: tuple[str, ...] = ()
+    """The commands that passed, among them criteria of open tasks."""
+    needs_ci: bool = False
+    """Whether a check ends only with `CI=true`, which all runs of checks then have."""
 
 
 class Baseline:
@@ -89,12 +121,41 @@ class Baseline:
         known = self._record
         return bool(contents) and (known.contents, known.commands) == (contents, tuple(commands))
 
-    def take(self, contents: str, examined: Mapping[str, Examined]) -> None:
-        """Store the results of the checks. Blocks."""
-        red = {command: _failure_of(one) for command, one in examined.items() if _failed(one)}
-        outcomes = {command: one.outcomes for command, one in examined.items() if one.outcomes}
+    @property
+    def needs_ci(self) -> bool:
+        return self._record.needs_ci
+
+    def set_ci(self) -> None:
+        """Run all checks with `CI=true` from now on."""
+        self._record = self._record.model_copy(update={"needs_ci": True})
+
+    def take(
+        self,
+        contents: str,
+        examined: Mapping[str, Examined],
+        project: Sequence[str] | None = None,
+        commands: Sequence[str] | None = None,
+    ) -> None:
+        """Store the results of the checks. Blocks.
+
+        Args:
+            contents: The fingerprint of what decides the results.
+            examined: The result of each command that ran.
+            project: The commands that check the project; all by default. The others are criteria, red until done.
+            commands: All commands, also those that may not run unattended.
+        """
+        ours = examined if project is None else {c: examined[c] for c in project if c in examined}
         self._save(
-            BaselineRecord(contents=contents, commands=tuple(examined), red=red, outcomes=outcomes)
+            BaselineRecord(
+                contents=contents,
+                commands=tuple(examined if commands is None else commands),
+                red={command: _failure_of(one) for command, one in ours.items() if _failed(one)},
+                outcomes={
+                    command: one.outcomes for command, one in examined.items() if one.outcomes
+                },
+                green=tuple(command for command, one in examined.items() if one.passed),
+                needs_ci=self.needs_ci,
+            )
         )
 
     def accept(self, examined: Mapping[str, Examined]) -> None:
@@ -127,6 +188,45 @@ class Baseline:
         self._store.save_baseline(record.model_dump_json().encode())
 
 
+def circumstances(
+    root: Path, contents: str, settings: str, commands: Sequence[str], path: str
+) -> str:
+    """Return a fingerprint of what decides the results of checks, empty if the files have none. Blocks.
+
+    Args:
+        root: The project.
+        contents: The fingerprint of the project's files.
+        settings: The settings as text.
+        commands: The checks, whose programs are searched.
+        path: The PATH of the checks.
+    """
+    if not contents:
+        return ""
+    tools = {
+        words[0]: shutil.which(words[0], path=path)
+        for command in commands
+        for _, words in placed_programs(command)
+        if words
+    }
+    installed = [(name, _changed(root / name)) for name in _INSTALLED]
+    facts = repr((contents, settings, sorted(tools.items(), key=repr), installed))
+    return hashlib.sha256(facts.encode(errors="surrogateescape")).hexdigest()[:16]
+
+
+_INSTALLED = (
+    "node_modules/.package-lock.json", "node_modules/.modules.yaml", "node_modules", ".venv/pyvenv.cfg",
+    ".venv/bin", "venv/bin", "vendor",
+)  # fmt: skip
+"""What package managers write when they install dependencies."""
+
+
+def _changed(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
 def _failed(examined: Examined) -> bool:
     code = examined.result.exit_code
     return bool(code) and not (code == _NO_TESTS and not examined.outcomes)
@@ -148,3 +248,262 @@ def _output_no_worse(before: str, now: str) -> bool:
 def _lines(text: str) -> Iterator[str]:
     """Yield the printed lines without line numbers and seconds."""
     return (_NUMBER.sub("#", " ".join(line.split())) for line in text.splitlines() if line.strip())
+
+
+# --- checks that cannot start ---
+
+
+class Obstacle(Model):
+    """Why a check cannot start on this machine, and what to do."""
+
+    reason: str
+    hint: str = ""
+
+
+_PLACES = r"(?m)^(?:\S+: )?(?:line )?\d+: "
+_MISSING_TOOL = (
+    re.compile(_PLACES + r"([^\s:]+): (?:command )?not found\s*$"),
+    re.compile(r"(?m)^(?:\S*/)?env: .?([\w./+-]+).?: No such file or directory"),
+    re.compile(r"(?m)^make(?:\[\d+\])?: ([\w+.-]+): No such file or directory"),
+    re.compile(r"failed to run command .([\w./+-]+).: No such file"),
+)
+"""The words of shells and launchers about a program that is not there; the group is its name."""
+_MISSING_FOR_UV = re.compile(r"(?m)^error: Failed to spawn: `([^`]+)`")
+_MISSING_RUNNER = re.compile(r"(?m)^\S*(?:python|pypy)[\d.]*: No module named '?([\w.-]+)'?")
+_NOT_RUNNABLE = re.compile(_PLACES + r"([^\s:]+): (?:Permission denied|cannot execute[^\n]*)\s*$")
+_MISSING_NODE_MODULE = re.compile(r"Cannot find (?:module|package) '((?:@[\w.-]+/)?[\w-][\w.-]*)")
+_MISSING_PYTHON_MODULE = re.compile(r"No module named '([\w-]+)")
+_NO_NETWORK = re.compile(
+    r"Could ?n[o']t resolve host|Temporary failure in name resolution|name or service not known|\bEAI_AGAIN\b|\bENOTFOUND\b"
+    r"|getaddrinfo|dns error|Network is unreachable|Could not transfer artifact|UnknownHostException"
+    r"|dial tcp: lookup|failed to lookup address|CONNECT tunnel failed|tunnel error|network failure",
+    re.IGNORECASE,
+)
+_NOT_PREPARED = re.compile(
+    r"(?m)^\s*(?:error:|\u00d7|x) +(?:Failed to (?:build|fetch|download|resolve|prepare|install)[^\n]*"
+    r"|No solution found[^\n]*|Could not find a version[^\n]*)|^ERROR: (?:No matching distribution|Could not build)[^\n]*"
+)
+_PYTEST_REFUSES = re.compile(
+    r"(?m)^(?:ImportError while loading conftest[^\n]*|INTERNALERROR> \S*Error[^\n]*|[^\n]*error: unrecognized arguments:[^\n]*)"
+)
+_INSTALLS = (
+    ("package-lock.json", "npm ci"),
+    ("pnpm-lock.yaml", "pnpm install"),
+    ("yarn.lock", "yarn install"),
+    ("bun.lock", "bun install"),
+    ("package.json", "npm install"),
+    ("Cargo.toml", "cargo fetch"),
+    ("go.mod", "go mod download"),
+    ("pom.xml", "mvn dependency:go-offline"),
+    ("Gemfile", "bundle install"),
+    ("composer.json", "composer install"),
+    ("mix.exs", "mix deps.get"),
+    ("uv.lock", "uv sync"),
+    ("poetry.lock", "poetry install"),
+    ("requirements.txt", "pip install -r requirements.txt"),
+    ("pyproject.toml", "pip install -e ."),
+)
+"""The command that installs the dependencies a file declares; the first file that is there decides."""
+_NODE_MISSES = re.compile(
+    r": not found|Cannot find (?:module|package) '[^./]|node_modules missing|could not determine executable|ENOTFOUND|EAI_AGAIN"
+)
+_NODE_PROGRAMS = frozenset({"npm", "pnpm", "yarn", "npx", "node", "bun", "bunx"})
+
+
+def cannot_start(
+    command: str, examined: Examined, root: Path, *, planned: str | None = None
+) -> Obstacle | None:
+    """Return what keeps a check from starting, or None if it ran, passed or is merely red. Blocks.
+
+    A check that names what a task has yet to create is red: a script or a test file that is not there, and a
+    program or module that the plan speaks of.
+
+    Args:
+        command: The check.
+        examined: Its result before the first task.
+        root: The project.
+        planned: The text of the open tasks if the check is a criterion of theirs; None for a check of the project.
+    """
+    code, output = examined.result.exit_code, examined.result.tail
+    if not code or "passed" in examined.outcomes.values():
+        return None
+    found = _missing_dependencies(command, output, root)
+    found = found or _missing_program(code, output, root, planned)
+    if found is None and not any(one == "failed" for one in examined.outcomes.values()):
+        found = _not_prepared(output, root)
+    is_runner = bool(recognized_runners(command, root))
+    if found is None and planned is None and is_runner and examined.counts is None:
+        found = Obstacle(reason=f"no test ran, and the status is {code}: {_last_line(output)}")
+    return found
+
+
+def _missing_program(code: int, output: str, root: Path, planned: str | None) -> Obstacle | None:
+    patterns = (
+        (*_MISSING_TOOL, _NOT_RUNNABLE) if code in (126, 127) or "Error 127" in output else ()
+    )
+    for pattern in (*patterns, _MISSING_FOR_UV, _MISSING_RUNNER):
+        for name in pattern.findall(output):
+            there = (root / name).exists()
+            if pattern is _NOT_RUNNABLE or (there and "/" in name):
+                hint = f"Make it executable (`chmod +x {name}`), or check its first line."
+                return Obstacle(reason=f"`{name}` cannot be executed", hint=hint) if there else None
+            if there or "/" in name or (root / f"{name}.py").exists():
+                continue
+            if planned is not None and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", planned):
+                continue
+            if pattern is _MISSING_RUNNER and planned is not None and name not in PYTHON_TOOLS:
+                continue
+            return Obstacle(
+                reason=f"`{name}` is not installed",
+                hint="Install it, or choose another command with build.test_command.",
+            )
+    return None
+
+
+def _missing_dependencies(command: str, output: str, root: Path) -> Obstacle | None:
+    for place, words in placed_programs(command):
+        directory = root / place
+        declared = _node_dependencies(directory)
+        if not words or PurePosixPath(words[0]).name not in _NODE_PROGRAMS | declared:
+            continue
+        installed = any((above / "node_modules").is_dir() for above in _up_to(root, directory))
+        missing = declared.intersection(_MISSING_NODE_MODULE.findall(output))
+        absent = not installed and _NODE_MISSES.search(output)
+        if declared and (missing or absent):
+            what = shortlist(sorted(missing), _NAMED) if missing else "the dependencies"
+            reason = f"{what} of {PurePosixPath(place, 'package.json')} {'is' if len(missing) == 1 else 'are'} not installed"
+            return Obstacle(reason=reason, hint=_install_hint(directory, root))
+    modules = _MISSING_PYTHON_MODULE.findall(output)
+    if modules:
+        known = {t for p in PythonProject(DirectoryFiles(root)).places for t in p.tools}
+        name = next((one for one in modules if one.replace("_", "-").lower() in known), "")
+        if name and not (root / name).exists() and not (root / "src" / name).exists():
+            return Obstacle(
+                reason=f"the dependency {name} is not installed", hint=_install_hint(root)
+            )
+    return None
+
+
+def _node_dependencies(directory: Path) -> frozenset[str]:
+    try:
+        data = json.loads((directory / "package.json").read_bytes())
+        return frozenset({*data.get("dependencies", {}), *data.get("devDependencies", {})})
+    except (OSError, ValueError, AttributeError, TypeError):
+        return frozenset()
+
+
+def _up_to(root: Path, directory: Path) -> Iterator[Path]:
+    yield directory
+    yield from (above for above in directory.parents if above.is_relative_to(root))
+
+
+def _not_prepared(output: str, root: Path) -> Obstacle | None:
+    if _NO_NETWORK.search(output):
+        fetch = _install_hint(root) or "Fetch what it needs first."
+        hint = f"{fetch} Or allow the host in safety.sandbox_domains."
+        return Obstacle(
+            reason=f"it cannot reach the network: {_last_line(output, _NO_NETWORK)}", hint=hint
+        )
+    for pattern in (_NOT_PREPARED, _PYTEST_REFUSES):
+        if match := pattern.search(output):
+            return Obstacle(
+                reason=one_line(match[0].strip(" \n\u00d7x"), 160), hint=_install_hint(root)
+            )
+    return None
+
+
+def _install_hint(directory: Path, root: Path | None = None) -> str:
+    for place in (directory, *((root,) if root else ())):
+        found = (how for name, how in _INSTALLS if (place / name).exists())
+        if how := next(found, ""):
+            return f"Run `{how}`, then start ralph again."
+    return ""
+
+
+def _last_line(output: str, pattern: re.Pattern[str] | None = None) -> str:
+    lines = [line for line in output.splitlines() if line.strip()]
+    if pattern is not None:
+        lines = [line for line in lines if pattern.search(line)][:1]
+    return one_line(lines[-1], 160) if lines else "it printed nothing"
+
+
+def require_started(
+    root: Path,
+    checks: Sequence[PlannedCheck],
+    examined: Mapping[str, Examined],
+    tasks: Sequence[Task],
+    hidden: Sequence[str],
+) -> tuple[str, ...]:
+    """Refuse to spend anything on checks that show nothing; return warnings about the others. Blocks.
+
+    Args:
+        root: The project.
+        checks: All checks.
+        examined: The result of each check that ran.
+        tasks: The open tasks.
+        hidden: The variables that checks do not see.
+
+    Raises:
+        SetupError: A check cannot start, does not end or hides its status.
+    """
+    planned = "\n".join(f"{task.title}\n{task.description}" for task in tasks)
+    failing = [one for one in examined.values() if not one.passed]
+    named = _mentioned(root, hidden) if failing and hidden else frozenset()
+    found: list[Obstacle] = []
+    warnings: list[str] = []
+    for check in checks:
+        if lost := lost_status(check.command):
+            found.append(Obstacle(reason=f"`{check.command}` shows nothing: {lost.sentence}."))
+        one = examined.get(check.command)
+        if one is None or one.passed:
+            continue
+        own = check.source == "criterion"
+        if one.result.exit_code is None and (one.result.watches or not own):
+            found.append(_endless(check.command, one))
+        elif missing := cannot_start(check.command, one, root, planned=planned if own else None):
+            text = f"`{check.command}` cannot start: {missing.reason}."
+            found.append(Obstacle(reason=text, hint=missing.hint))
+        for name in sorted(named):
+            text = f"`{check.command}` failed, and {name} is hidden from checks."
+            hint = f"To pass it on, add {name} to safety.check_environment."
+            if _speaks_of(one.result.tail, name):
+                found.append(Obstacle(reason=text, hint=hint))
+            else:
+                warnings.append(f"{text} {hint}")
+    if found:
+        hints = dict.fromkeys(one.hint for one in found if one.hint)
+        raise SetupError(" ".join(one.reason for one in found), " ".join(hints))
+    return tuple(warnings)
+
+
+def _endless(command: str, examined: Examined) -> Obstacle:
+    seconds = duration(examined.result.seconds)
+    last = _last_line(examined.result.tail)
+    if examined.result.watches:
+        reason = f"`{command}` does not end: it waits for changes of files. It last printed: {last}"
+        return Obstacle(reason=reason, hint="Use a command that runs once, such as `vitest run`.")
+    reason = f"`{command}` did not end within {seconds}. It last printed: {last}"
+    return Obstacle(
+        reason=reason,
+        hint="Use a command that ends, or raise phases.building.gate_timeout_seconds.",
+    )
+
+
+def _mentioned(root: Path, names: Sequence[str]) -> frozenset[str]:
+    """Return the variables that the project's files name."""
+    found: set[str] = set()
+    for entry in islice(files_of(root), _MOST_SEARCHED):
+        with contextlib.suppress(OSError):
+            if entry.stat(follow_symlinks=False).st_size <= _LARGEST_SEARCHED:
+                text = Path(entry.path).read_bytes()
+                found.update(name for name in names if name.encode() in text)
+    return frozenset(found)
+
+
+def _speaks_of(output: str, name: str) -> bool:
+    """Return whether an output names a variable, or a setting whose name is part of the variable's."""
+    words = re.findall(r"[A-Z][A-Z0-9]*_[A-Z0-9_]+", output)
+    return any(word in name for word in words)
+
+
+_MOST_SEARCHED, _LARGEST_SEARCHED = 20_000, 1024 * 1024

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import re
 import signal
 import tempfile
 import time
@@ -18,6 +19,16 @@ KEPT_BYTES = 64 * 1024
 
 GRACE_SECONDS = 2.0
 
+IDLE_SECONDS = 3.0
+"""How long a command in watch mode prints nothing before it is ended."""
+
+_LAST_WORDS = 2000
+_WATCHES = re.compile(
+    rb"waiting for (?:file )?changes|watching for (?:file )?changes|watch usage|press .{1,12} to (?:show help|quit|run all|rerun)",
+    re.IGNORECASE,
+)
+"""What test runners and compilers print last when they wait for changes."""
+
 
 class CommandResult(Model):
     """The result of a command."""
@@ -28,6 +39,8 @@ class CommandResult(Model):
     tail: str
     output: str = ""
     """A longer end of the output, if the caller asked for it."""
+    watches: bool = False
+    """Whether the command was ended because it waits for files to change, as watch modes do."""
 
 
 async def run_command(
@@ -81,9 +94,11 @@ async def run_command(
     kept = bytearray()
     reading = asyncio.create_task(_keep_tail(reader, kept, max(keep, KEPT_BYTES)))
     exit_code: int | None = None
+    watches = False
     try:
         async with asyncio.timeout(limit_seconds):
-            exit_code = await process.wait()
+            watches = await _until_it_watches(process, kept)
+            exit_code = None if watches else process.returncode
     except TimeoutError:
         pass  # reported by the missing exit code
     finally:
@@ -93,7 +108,23 @@ async def run_command(
         seconds=max(0.0, time.monotonic() - started),
         tail=tail(kept[-KEPT_BYTES:].decode("utf-8", "replace"), is_cut=len(kept) >= KEPT_BYTES),
         output=kept.decode("utf-8", "replace") if keep else "",
+        watches=watches,
     )
+
+
+async def _until_it_watches(process: asyncio.subprocess.Process, kept: bytearray) -> bool:
+    """Wait for the end of a process; return early, with True, once it prints nothing but waits for changes of files."""
+    waiting = asyncio.ensure_future(process.wait())
+    try:
+        while True:
+            before = bytes(kept)
+            done, _ = await asyncio.wait([waiting], timeout=IDLE_SECONDS)
+            if done:
+                return False
+            if kept == before and _WATCHES.search(before[-_LAST_WORDS:]):
+                return True
+    finally:
+        waiting.cancel()
 
 
 def _stdin_file(given: bytes) -> IO[bytes] | int:

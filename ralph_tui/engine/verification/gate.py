@@ -3,7 +3,7 @@
 import asyncio
 import os
 import shutil
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -30,7 +30,7 @@ from ralph_tui.engine.safety.command_sandbox import (
     require_sandbox,
     unconfined,
 )
-from ralph_tui.engine.verification.baseline import Baseline
+from ralph_tui.engine.verification.baseline import Baseline, circumstances
 from ralph_tui.engine.verification.check_command import CommandResult, run_command
 from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.engine.verification.evidence.allowed_changes import shown_changes
@@ -78,6 +78,15 @@ def plan_checks(task: Task, rules: GateRules) -> tuple[Check, ...]:
             source = checks[command].source if command in checks else "criterion"
             checks[command] = Check(command=command, source=source, own=True)
     return tuple(checks.values())
+
+
+def all_checks(tasks: Iterable[Task], rules: GateRules) -> tuple[Check, ...]:
+    """Return the project's checks and those of all `tasks`, each command once."""
+    found: dict[str, Check] = {}
+    for task in (Task(id="project"), *tasks):
+        for check in plan_checks(task, rules):
+            found.setdefault(check.command, check)
+    return tuple(found.values())
 
 
 def prose_criteria(task: Task, checks: ProjectChecks = NO_CHECKS) -> tuple[str, ...]:
@@ -155,6 +164,8 @@ class Gate:
         """Compares the repository before and after every command."""
         self.baseline = Baseline(root, used=False)
         """The checks that failed before the run; empty until a run sets it."""
+        self.hidden: tuple[str, ...] = ()
+        """The variables of the person's environment that no check sees, because their names suggest secrets."""
         self._prefix = prefix
         self._root = root
         self.rules = rules
@@ -200,13 +211,43 @@ class Gate:
         rules = self.rules().model_copy(update={"commands": ()})
         return plan_checks(task, rules)
 
-    async def examine_all(self) -> dict[str, Examined]:
-        """Run the project's checks outside any task; return the result of each command."""
+    async def examine_all(self, tasks: Iterable[Task] = ()) -> dict[str, Examined]:
+        """Run the project's checks and the criteria of `tasks` before any work; return the result of each command.
+
+        A criterion that may not run unattended, or whose status is lost, does not run.
+        """
         rules = await asyncio.to_thread(self.rules)
-        return {
-            command: await self._examiner.examine(command, Inspection())
-            for command in rules.commands
-        }
+        found: dict[str, Examined] = {}
+        for check in all_checks(tasks, rules):
+            command: str | None = check.command
+            if check.source == "criterion":
+                command = await self._unattended(check.command)
+            if command is None or lost_status(command):
+                continue
+            examined = await self._examiner.examine(command, Inspection())
+            if examined.result.watches and not self.baseline.needs_ci:
+                self.baseline.set_ci()
+                examined = await self._examiner.examine(command, Inspection())
+            found[check.command] = examined
+        return found
+
+    async def _unattended(self, command: str) -> str | None:
+        """Return a criterion's command as it runs, or None if the guard refuses it or asks the person."""
+        call = ToolCall(tool_id="gate", name="Bash", input={"command": command})
+        verdict = await self._review(call)
+        if verdict.decision in ("deny", "ask"):
+            return None
+        return await self._as_it_runs(command, verdict)
+
+    async def _as_it_runs(self, command: str, verdict: Verdict) -> str:
+        if verdict.command is None or not await asyncio.to_thread(self._needs_uv, command):
+            return command
+        return verdict.command
+
+    def circumstances(self, contents: str, settings: str, commands: Sequence[str]) -> str:
+        """Return a fingerprint of what decides the results of these commands. Blocks."""
+        path = self._environment.get("PATH", os.defpath)
+        return circumstances(self._root, contents, settings, commands, path)
 
     async def run_check(self, check: Check) -> Receipt:
         inspection = await self._examiner.inspect((check.command,))
@@ -289,9 +330,7 @@ class Gate:
                     status=ReceiptStatus.DENIED,
                     reason=refused,
                 )
-            if verdict.command is not None:
-                through_uv = await asyncio.to_thread(self._needs_uv, command)
-                command = verdict.command if through_uv else command
+            command = await self._as_it_runs(command, verdict)
         return await self._run_permitted(check, command, inspection)
 
     def _needs_uv(self, command: str) -> bool:
@@ -361,7 +400,9 @@ class Gate:
             return await run_command(
                 run.command,
                 cwd=run.cwd,
-                environment=run.environment,
+                environment={**run.environment, "CI": "true"}
+                if self.baseline.needs_ci
+                else run.environment,
                 limit_seconds=self._timeout if seconds is None else seconds,
                 prefix=prefix,
                 keep=run.keep,

@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain.verification.verification import GateResult, Receipt, ReceiptStatus
-from ralph_tui.engine.verification.baseline import Baseline, BaselineFailure
+from ralph_tui.engine.verification.baseline import Baseline, BaselineFailure, cannot_start
 from ralph_tui.engine.verification.check_command import CommandResult
 from ralph_tui.engine.verification.evidence.check_files import CheckChanges
 from ralph_tui.engine.verification.evidence.examine import Examined, Inspection
+from tests.engine.verification.evidence.projects import write
 
 NOTHING = Inspection()
 
@@ -108,3 +109,69 @@ def test_only_a_check_of_its_own_shows_a_task_beside_a_red_one() -> None:
     assert (beside.passed, beside.verified) == (True, False)
     assert GateResult(task_id="a", receipts=(red, green), shown=True).verified
     assert beside.basis == "1 check passed, 1 failed before this run, too"
+
+
+NPM = {"package.json": '{"devDependencies": {"vitest": "1"}}', "package-lock.json": "{}"}
+PLAN = "Add a slug command\nWrite slug.py and the program slugify."
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "output", "files", "planned", "reason"),
+    [
+        # Tools that are not there.
+        ("vitest run", 127, "bash: line 1: vitest: command not found", {}, None, "`vitest` is not"),
+        ("vitest run", 127, "bash: line 1: vitest: command not found", {}, PLAN, "`vitest` is not"),
+        ("npm test", 127, "> vitest run\n\nsh: 1: vitest: not found", {}, None, "`vitest` is not"),
+        ("make test", 2, "make: pytest: No such file or directory\nmake: *** [Makefile:2: test] Error 127", {}, None, "`pytest` is not"),
+        ("sh check.sh", 127, "check.sh: line 3: jq: command not found", {}, PLAN, "`jq` is not"),
+        ("./x.py", 127, "/usr/bin/env: 'node': No such file or directory", {"x.py": ""}, PLAN, "`node` is not"),
+        ("uv run pytest", 2, "error: Failed to spawn: `pytest`\n  Caused by: No such file", {}, PLAN, "`pytest` is not"),
+        ("python -m pytest a.py", 1, "/usr/bin/python: No module named pytest", {}, PLAN, "`pytest` is not"),
+        ("./check.sh", 126, "bash: line 1: ./check.sh: Permission denied", {"check.sh": ""}, PLAN, "`./check.sh` cannot be executed"),
+        # Dependencies that are not installed.
+        ("npm test", 127, "sh: 1: vitest: not found", NPM, PLAN, "the dependencies of package.json are not installed"),
+        ("pnpm test", 1, "WARN node_modules missing, did you mean to install?", NPM, None, "the dependencies of package.json"),
+        ("(cd web && npm test)", 127, "sh: 1: vitest: not found", {f"web/{n}": t for n, t in NPM.items()}, None, "the dependencies of web/package.json"),
+        ("node a.test.js", 1, "Error: Cannot find package 'vitest' imported from", {**NPM, "node_modules/.x": ""}, PLAN, "vitest of package.json is not installed"),
+        ("python t.py", 1, "ModuleNotFoundError: No module named 'requests'", {"requirements.txt": "requests"}, PLAN, "the dependency requests is not installed"),
+        # What cannot be fetched or built.
+        ("cargo test", 101, "error: failed to get `serde`\n  Could not resolve host: index.crates.io", {"Cargo.toml": ""}, None, "it cannot reach the network"),
+        ("mvn -q test", 1, "Unknown host repo.maven.apache.org: Temporary failure in name resolution", {}, PLAN, "it cannot reach the network"),
+        ("uv run pytest", 1, "  x Failed to build `lxml==4`", {}, None, "Failed to build"),
+        ("pytest", 4, "ImportError while loading conftest '/p/conftest.py'.", {}, PLAN, "ImportError while loading conftest"),
+        ("pytest", 1, "pluggy.PluginValidationError: unknown argument", {}, None, "no test ran"),
+        # Merely red, or the task's own work.
+        ("pytest", 1, "pluggy.PluginValidationError: unknown argument", {}, PLAN, None),
+        ("test -f a.txt", 1, "", {}, PLAN, None),
+        ("npm test", 1, "3 failing", NPM, PLAN, None),
+        ("./scripts/new.sh", 127, "bash: line 1: ./scripts/new.sh: No such file or directory", {}, PLAN, None),
+        ("bash new.sh", 127, "bash: new.sh: No such file or directory", {}, PLAN, None),
+        ("slugify x", 127, "bash: line 1: slugify: command not found", {}, PLAN, None),
+        ("uv run slugify x", 2, "error: Failed to spawn: `slugify`", {}, PLAN, None),
+        ("python new_test.py", 2, "python: can't open file '/p/new_test.py': [Errno 2] No such file", {}, PLAN, None),
+        ("python -m newmod", 1, "/usr/bin/python: No module named newmod", {}, PLAN, None),
+        ("pytest tests/test_new.py", 4, "ERROR: file or directory not found: tests/test_new.py", {}, PLAN, None),
+        ("pytest tests/test_x.py", 5, "no tests ran", {}, PLAN, None),
+        ("python t.py", 1, "ModuleNotFoundError: No module named 'slug'", {}, None, None),
+        ("node a.test.js", 1, "Error: Cannot find module './sum.js'", NPM, PLAN, None),
+        ("sh check.sh", 1, "check.sh: line 1: tput: command not found", {}, PLAN, None),
+        ("make test", 2, "make: *** No rule to make target 'test'.  Stop.", {}, PLAN, None),
+    ],
+)  # fmt: skip
+def test_a_check_that_cannot_start_is_told_from_one_that_is_red(
+    tmp_path: Path,
+    command: str,
+    status: int,
+    output: str,
+    files: dict[str, str],
+    planned: str | None,
+    reason: str | None,
+) -> None:
+    write(tmp_path, files)
+    found = cannot_start(command, ended(status, output), tmp_path, planned=planned)
+    assert (found and found.reason[: len(reason or "")]) == reason
+
+
+def test_a_check_in_which_a_test_passed_has_started(tmp_path: Path) -> None:
+    one = ended(127, "sh: 1: vitest: not found", a="passed", b="failed")
+    assert cannot_start("npm test", one, tmp_path) is None
