@@ -83,8 +83,8 @@ async def play(
     return run
 
 
-WAITS_FOR_GO = "while [ ! -e go ]; do sleep 0.02; done"
-"""A gate that waits until the test lets it go."""
+WAITS_FOR_GO = "while [ ! -e go ]; do sleep 0.02; done; [ -e go ]"
+"""A gate that waits until the test lets it go; a loop alone says nothing with its status."""
 
 
 def let_go(project: Path) -> None:
