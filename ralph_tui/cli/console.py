@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Mapping
+from typing import TextIO
 
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.sanitize import inert, one_line
@@ -21,8 +22,15 @@ def out_json(value: object) -> None:
 
 def note(text: str) -> None:
     """Print a remark on standard error, beside the data."""
-    sys.stderr.write(f"ralph: {one_line(text, 1000)}\n")
-    sys.stderr.flush()
+    _to_stderr(f"ralph: {one_line(text, 1000)}\n")
+
+
+def _to_stderr(text: str) -> None:
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except OSError:  # its reader is gone, which must not decide what ralph does
+        _discard(sys.stderr)
 
 
 def fail(error: RalphError) -> None:
@@ -32,10 +40,7 @@ def fail(error: RalphError) -> None:
         from ralph_tui.present.text.figures import zoned  # most errors have no time in them
 
         message, hint = zoned(message), zoned(hint)
-    sys.stderr.write(f"ralph: {message}\n")
-    if hint:
-        sys.stderr.write(f"  {hint}\n")
-    sys.stderr.flush()
+    _to_stderr(f"ralph: {message}\n" + (f"  {hint}\n" if hint else ""))
 
 
 def out_facts(facts: Mapping[str, str]) -> None:
@@ -56,11 +61,15 @@ def out_table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> None:
 
 def discard_stdout() -> None:
     """Redirect standard output to the null device, so that the interpreter's last flush cannot fail."""
+    _discard(sys.stdout)
+
+
+def _discard(stream: TextIO) -> None:
     try:
         nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
+        os.dup2(nowhere, stream.fileno())
         os.close(nowhere)
-    except (OSError, ValueError):  # a stdout without a descriptor has nothing to flush
+    except (OSError, ValueError):  # a stream without a descriptor has nothing to flush
         return
 
 

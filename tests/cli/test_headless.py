@@ -140,6 +140,24 @@ def test_a_closed_pipe_ends_the_run_without_a_traceback(form: tuple[str, ...]) -
     process.stderr.close()
 
 
+@pytest.mark.parametrize("mode", ["patient", "flood"])
+@pytest.mark.parametrize("number", ENDED_BY)
+def test_a_signal_stops_a_run_whose_reader_is_gone_or_stalled(mode: str, number: int) -> None:
+    """As with `2>&1 | tee log` after tee died, or when nobody reads."""
+    reader, writer = os.pipe()
+    process = subprocess.Popen(
+        [sys.executable, "-m", PROGRAM, mode], cwd=REPOSITORY, stdout=writer, stderr=writer
+    )
+    os.close(writer)
+    os.read(reader, 10)
+    if mode == "patient":
+        os.close(reader)
+    process.send_signal(number)
+    assert process.wait(timeout=30) == 130
+    if mode != "patient":
+        os.close(reader)
+
+
 def terminal_output(environ: dict[str, str]) -> str:
     """What a run writes to a terminal."""
     reader, writer = pty.openpty()

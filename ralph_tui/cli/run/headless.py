@@ -3,8 +3,10 @@
 import asyncio
 import contextlib
 import gc
+import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 
 from ralph_tui.cli.console import note
@@ -54,12 +56,17 @@ def _print_end(as_json: bool, status: LoopStatus, reason: str, code: ExitCode) -
             json_printer(sys.stdout)(end)
 
 
+UNREAD_SECONDS = 5.0
+"""How long a run that was told to stop waits for a reader of its output that is stalled."""
+
+
 class _Stopper:
     """Turns signals and a closed pipe into requests to stop, each more urgent than the last."""
 
     def __init__(self, launch: Launch) -> None:
         self._launch = launch
         self._asked = 0
+        self._notes: list[threading.Thread] = []
         self._requests: set[asyncio.Task[None]] = set()
         self._main = asyncio.current_task()
 
@@ -79,10 +86,22 @@ class _Stopper:
         self._ask(f"{why}, so the loop stops now.", now=True, why=why)
 
     def _ask(self, message: str, *, now: bool, why: str = "") -> None:
-        note(message)
         request = asyncio.ensure_future(self._request(now=now, why=why))
         self._requests.add(request)
         request.add_done_callback(self._requests.discard)
+        # In a thread that nobody waits for: a reader that is stalled must not delay the stop.
+        self._notes.append(threading.Thread(target=note, args=(message,), daemon=True))
+        self._notes[-1].start()
+
+    async def finish(self, output: Output) -> bool:
+        """Return whether everything was printed; after a stop, a stalled reader is not waited for."""
+        try:
+            await asyncio.wait_for(output.finish(), UNREAD_SECONDS if self._asked > 1 else None)
+        except TimeoutError:
+            return False
+        for thread in self._notes:
+            thread.join(UNREAD_SECONDS)
+        return not any(thread.is_alive() for thread in self._notes)
 
     async def _request(self, *, now: bool, why: str) -> None:
         try:
@@ -122,7 +141,10 @@ async def _run(launch: Launch, *, as_json: bool, interactive: bool, verbose: boo
         stack.enter_context(_signals(stopper))
         finished = await launch.run(output.sink)
         output.sink(finished)  # ignored when the engine sent it already
-        await output.finish()
+        if not await stopper.finish(output):
+            os._exit(
+                finished.exit_code
+            )  # the interpreter would wait for the reader; all else is done
     # Collect pipes of killed processes before the event loop closes; afterwards they would print a traceback.
     gc.collect()
     return finished.exit_code
