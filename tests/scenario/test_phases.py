@@ -206,6 +206,14 @@ async def test_a_spec_without_its_sections_does_not_leave_discovery(tmp_path: Pa
     )
 
 
+def test_specs_without_a_plan_are_planned(tmp_path: Path) -> None:
+    project = Project(make_project(tmp_path, [], files={"specs/greeter.md": SPEC}))
+    assert first_phase(project, project.load(), RunRequest()) is Phase.PLANNING
+    with pytest.raises(PlanError) as caught:
+        first_phase(project, project.load(), RunRequest(only=Phase.BUILDING))
+    assert "`ralph plan`" in caught.value.hint
+
+
 async def test_a_run_begins_with_the_request_that_it_was_given(tmp_path: Path) -> None:
     project = make_project(tmp_path, [])
     async with serving(scenario(discovers(), plans())) as server:
@@ -374,6 +382,35 @@ async def test_a_report_without_evidence_is_refused(tmp_path: Path) -> None:
     assert "greeter.md is not in the report" in told
     assert "no evidence for" in told
     assert run.end.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("criterion", "status", "reason"),
+    [
+        ("a.txt exists", LoopStatus.WAITING, "approval"),
+        ("$ test -f gone.txt", LoopStatus.STOPPED, "test -f gone.txt"),
+        ("$ test -f pyproject.toml", LoopStatus.COMPLETE, "1 check"),
+    ],
+)
+async def test_the_models_word_alone_validates_nothing(
+    tmp_path: Path, criterion: str, status: LoopStatus, reason: str
+) -> None:
+    project = make_project(
+        tmp_path,
+        [task("a", status="complete")],
+        [],
+        files={"specs/greeter.md": SPEC.replace("a.txt exists", criterion)},
+    )
+    script = validates().replace("a.txt exists", criterion)
+    overrides = {
+        "phases.validation.require_human_approval": False,
+        "phases.validation.max_rounds": 1,
+    }
+    async with serving(scenario(script)) as server:
+        request = RunRequest(only=Phase.VALIDATION)
+        run = await play(project, server, request=request, overrides=overrides)
+    assert run.end.status is status, run.end
+    assert reason in run.end.reason
 
 
 @pytest.mark.long

@@ -18,6 +18,7 @@ from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.project_state import ApprovalKind
 from ralph_tui.domain.sanitize import head, one_line
 from ralph_tui.domain.tool_calls import ToolAnswer, ToolCall
+from ralph_tui.domain.verification.verification import ReceiptStatus
 from ralph_tui.engine.control.approved_content import Content, changes, result_content
 from ralph_tui.engine.core.outcome import End, complete_end, stopped_end, unverified_clause
 from ralph_tui.engine.decisions.ask_person import clear_decision, decide
@@ -78,7 +79,15 @@ class ValidationImages:
         return (*self._seen, more) if more else tuple(self._seen)
 
 
-CHECKS = Task(id="validation", description="The project's own checks")
+UNCHECKED = "No check ran, so the model's word alone does not complete the request. Approve the result yourself."
+
+
+def checks_task(specs: tuple[Spec, ...]) -> Task:
+    """Return the task whose checks are the project's and the commands (`$ …`) among the specs' criteria."""
+    commands = tuple(c for spec in specs for c in spec.criteria if c.startswith("$ "))
+    return Task(
+        id="validation", description="The project's own checks", verification_criteria=commands
+    )
 
 
 class BackToBuilding(StrEnum):
@@ -114,9 +123,12 @@ async def run(stage: Stage) -> End | BackToBuilding:
     )
     if not report.passed:
         return await _repair(stage, report, number)
-    if not stage.run.settings.phases.validation.require_human_approval:
+    checked = any(receipt.status is ReceiptStatus.PASSED for receipt in report.checks)
+    if checked and not stage.run.settings.phases.validation.require_human_approval:
         await _reset_rounds(stage)
         return complete_end(f"{report.proof}{unverified_clause(stage.docs.plan)}")
+    if not checked:
+        stage.run.emit(ev.Notice(level="warning", text=UNCHECKED))
     return await _approve(stage, report)
 
 
@@ -254,10 +266,10 @@ class _ReportReceiver:
 
 
 async def _report(stage: Stage, number: int) -> ValidationReport | End:
-    checks = await stage.run.gate.run(CHECKS, "validation")
     specs = tuple(
         spec for spec in await asyncio.to_thread(stage.run.project.request_specs) if spec.criteria
     )
+    checks = await stage.run.gate.run(checks_task(specs), "validation")
     report = ValidationReport(round=number, created_at=stage.run.clock(), checks=checks.receipts)
     if not specs:
         return report

@@ -165,7 +165,8 @@ class _Preview:
         self._settings = settings
         self._request = request
         self._phase = phase
-        self._why = chosen_phase(docs, request)[1]
+        has_specs = any(spec.criteria for spec in project.read_specs())
+        self._why = chosen_phase(docs, request, has_specs=has_specs)[1]
         self._docs, self._requeued = as_begun(
             docs,
             settings,

@@ -51,7 +51,8 @@ def first_phase(project: Project, docs: Documents, request: RunRequest) -> Phase
     Raises:
         PlanError: There is nothing to work on, the plan is unworkable, or `--once` was given outside building.
     """
-    phase, _ = chosen_phase(docs, request)
+    has_specs = any(spec.criteria for spec in project.read_specs())
+    phase, _ = chosen_phase(docs, request, has_specs=has_specs)
     if request.once and phase is not Phase.BUILDING:
         raise PlanError(
             f"--once builds one task of the plan, but the next phase is {phase.value}.",
@@ -63,6 +64,8 @@ def first_phase(project: Project, docs: Documents, request: RunRequest) -> Phase
     if request.compacts:
         compaction.require_learnings(project)
         return phase
+    if phase is Phase.BUILDING and has_specs and not docs.plan.tasks:
+        raise PlanError("The plan has no tasks, but there are specs.", "Make it with `ralph plan`.")
     if phase is Phase.BUILDING:
         require_workable(docs.plan)
     if phase is Phase.DISCOVERY:
@@ -84,7 +87,9 @@ def require_request(docs: Documents, request: RunRequest) -> None:
         raise PlanError(message, 'Describe what you want: ralph discover "A habit tracker".')
 
 
-def chosen_phase(docs: Documents, request: RunRequest) -> tuple[Phase, str]:
+def chosen_phase(
+    docs: Documents, request: RunRequest, *, has_specs: bool = False
+) -> tuple[Phase, str]:
     """Return the phase where a run begins, and why."""
     if request.only is not None:
         return request.only, "requested by its command"
@@ -92,6 +97,8 @@ def chosen_phase(docs: Documents, request: RunRequest) -> tuple[Phase, str]:
         return Phase.DISCOVERY, "the request is new"
     if (asked := docs.state.decision) is not None and asked.kind is ApprovalKind.PLAN:
         return Phase.PLANNING, "the plan needs your approval"
+    if has_specs and not (docs.state.request or docs.plan.tasks):
+        return Phase.PLANNING, "there are specs and no plan (`ralph plan` does only this)"
     if not docs.state.request:
         return Phase.BUILDING, "the plan was not made from a request"
     if docs.state.current_phase is Phase.VALIDATION and docs.plan.ready():
