@@ -4,7 +4,9 @@ A hook that raises, returns None or misspells a key lets the tool run, unless it
 `on_failure="block"`. So only the helpers below create outputs.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any, cast
 
 from claude_agent_sdk import (
@@ -32,7 +34,7 @@ MAX_PICTURE_CHARS = 4_000_000
 MAX_OUTPUT_CHARS = 4_000
 
 HOLD_TIMEOUT_SECONDS = 2 * 3600.0
-"""After a tool call the engine may wait up to 61 minutes for the hourly rate limit; at the end of a turn
+"""After a call, or its denial, the engine may wait up to 61 minutes for the hourly rate limit; at the end of a turn
 it may run every check."""
 
 PASS: HookJSONOutput = {}
@@ -118,7 +120,7 @@ class Hooks:
         """Return the hooks that the SDK registers at connect."""
         guard = HookMatcher(
             hooks=[cast("Any", self._before_tool)],
-            timeout=GUARD_TIMEOUT_SECONDS,
+            timeout=HOLD_TIMEOUT_SECONDS,
             on_failure="block",
         )
         after = HookMatcher(hooks=[cast("Any", self._after_tool)], timeout=HOLD_TIMEOUT_SECONDS)
@@ -139,7 +141,8 @@ class Hooks:
             if self.supervisor is None:
                 verdict = Verdict(decision="deny", rule="no-overseer", reason="No task is running")
             else:
-                verdict = await self.supervisor.review_tool(call)
+                async with asyncio.timeout(GUARD_TIMEOUT_SECONDS):
+                    verdict = await self.supervisor.review_tool(call)
         except Exception as error:  # noqa: BLE001 - on any error the tool must not run
             verdict = Verdict(
                 decision="deny",
@@ -147,7 +150,12 @@ class Hooks:
                 reason=f"The guard could not decide ({one_line(repr(error), 120)})",
                 instead="Try a simpler command.",
             )
-        return self._apply(call, verdict)
+        answer = self._apply(call, verdict)
+        if verdict.decision == "deny" and self.supervisor is not None:
+            with suppress(Exception):  # the denial stands whatever happens
+                await self._wait_for_messages()
+                await self.supervisor.hold()  # a denied call leads to another request too
+        return answer
 
     def _apply(self, call: ToolCall, verdict: Verdict) -> HookJSONOutput:
         if verdict.decision == "deny":

@@ -269,7 +269,10 @@ class BreakerSettings(Model):
         5,
         description="Iterations in a row with the same error. Numbers and paths in it may differ.",
     )
-    max_denied: Count = Field(5, description="Iterations in which the same command is denied.")
+    max_denied: Count = Field(
+        5,
+        description="Iterations in a row without a completed task in which the same command is denied. 0: never.",
+    )
     max_collapses: Count = Field(
         3, description="Iterations with at least 70 % less output than usual."
     )

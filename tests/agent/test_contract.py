@@ -63,6 +63,9 @@ class Recorder:
         self.outputs.append(output)
         return self.reply
 
+    async def hold(self) -> None:
+        return
+
     async def permit(self, call: ToolCall, wanted: Permission) -> Ruling:
         self.wanted.append(wanted)
         return self.ruling

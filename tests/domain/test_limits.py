@@ -153,7 +153,7 @@ def bad(**fields: object) -> IterationVerdict:
     ("fields", "name", "threshold"),
     [
         ({"error": "same"}, "same error", 5),
-        ({"denied": "git push"}, "denials", 5),
+        ({"denied": "git push", "tasks_completed": 0}, "denials", 5),
         ({"tests_only": True, "tasks_completed": 0}, "tests only", 3),
         ({"refused_claim": True}, "refused claims", 3),
     ],

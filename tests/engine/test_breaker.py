@@ -75,6 +75,17 @@ def test_another_denied_command_begins_anew(tmp_path: Path) -> None:
     assert breaker.evidence["denials"] == ("a: no (denied: git push)",)
 
 
+def test_a_habit_that_is_denied_in_each_completed_task_costs_nothing(tmp_path: Path) -> None:
+    breaker = configured(tmp_path, {"circuit_breaker.max_denied": 2})
+    for _ in range(8):
+        for done in (0, 1):
+            verdict = IterationVerdict(
+                is_failure=not done, denied="git commit", tasks_completed=done
+            )
+            breaker = breaker.record_iteration(verdict)
+    assert breaker.state is BreakerState.CLOSED
+
+
 @pytest.mark.parametrize(
     ("before", "why"),
     [

@@ -37,7 +37,7 @@ OUTCOMES = {
     IterationOutcome.COMPLETE: True,
     IterationOutcome.INCOMPLETE: True,
     IterationOutcome.HANDED_OFF: True,
-    IterationOutcome.SKIPPED: True,
+    IterationOutcome.SKIPPED: False,
     IterationOutcome.INTERRUPTED: False,
     IterationOutcome.FAILED: False,
 }

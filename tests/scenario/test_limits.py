@@ -100,6 +100,53 @@ async def test_the_hours_requests_hold_a_session_without_ending_it(tmp_path: Pat
     assert len(run.of(ev.SessionStarted)) == 1
 
 
+async def test_denied_calls_count_against_the_hourly_limit(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")])
+    denied = """
+    - name: is denied again and again
+      task: a
+      turns:
+        - bash: git push
+          repeat: 6
+        - say: Enough.
+    """
+
+    async def person(run: Run) -> None:
+        await run.until_told(ev.LimitWait)
+        assert len(server.model_requests) == 3
+        Controls(project).stop(now=True)
+
+    async with serving(scenario(denied)) as server:
+        overrides = {"limits.rate_limit_per_hour": 3}
+        run = await play(project, server, overrides=overrides, meanwhile=person)
+        assert len(server.model_requests) == 3
+    assert run.end.status is LoopStatus.INTERRUPTED
+
+
+async def test_a_hand_off_that_goes_on_working_is_cut(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")])
+    stubborn = """
+    - name: works on
+      task: a
+      when: "^(?!HAND-OFF)"
+      turns:
+        - bash: echo more
+          repeat: 500
+          context: 165000
+    - name: works on in its hand-off
+      when: "^HAND-OFF:"
+      turns:
+        - bash: echo more
+          repeat: 500
+          context: 165000
+    """
+    async with serving(scenario(stubborn)) as server:
+        overrides = {"phases.building.max_iterations": 1}
+        run = await play(project, server, overrides=overrides)
+        assert len(server.model_requests) < 12
+    assert [e.outcome for e in run.of(ev.IterationFinished)] == [IterationOutcome.HANDED_OFF]
+
+
 def _no_stop(docs: Documents) -> Documents:
     return docs.model_copy(update={"state": docs.state.model_copy(update={"stop": StopMode.NONE})})
 

@@ -184,7 +184,12 @@ class CircuitBreaker(Record):
                 on=not progress or restored_iteration(self.left, verdict.files) is not None,
             ),
             "same error": self._repeats(verdict.error, self.last_error, self.same_error_count),
-            "denials": self._repeats(verdict.denied, self.last_denied, self.denied_count),
+            # A habit such as `git commit` at the end of each task costs nothing after progress.
+            "denials": (
+                0
+                if progress
+                else self._repeats(verdict.denied, self.last_denied, self.denied_count)
+            ),
             "output collapse": _count(
                 self.collapse_count, on=self._collapsed(verdict) and not progress
             ),
@@ -203,7 +208,7 @@ class CircuitBreaker(Record):
                 "tests_only_count": counts["tests only"],
                 "refused_claims_count": counts["refused claims"],
                 "last_error": verdict.error,
-                "last_denied": verdict.denied,
+                "last_denied": "" if progress else verdict.denied,
                 "usual_output": self._average_output(verdict),
                 "evidence": self._updated_evidence(counts, verdict),
                 "blamed": self._updated_blame(counts, verdict.task),

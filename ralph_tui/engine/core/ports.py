@@ -144,6 +144,10 @@ class Supervisor(Protocol):
         """Return what to add after a tool ran; `output` is set for MCP tools only."""
         ...
 
+    async def hold(self) -> None:
+        """Wait until another request may be sent."""
+        ...
+
     async def ask(self, questions: tuple[Question, ...]) -> QuestionReply: ...
 
     async def permit(self, call: ToolCall, wanted: Permission) -> Ruling:

@@ -198,7 +198,7 @@ def _with_iteration_counted(
         # The project's meter is the authority on costs; the breaker's total follows it.
         before = max(breaker.total_cost, minus(docs.project_cost, verdict.cost_usd))
         breaker = breaker.model_copy(update={"total_cost": before}).record_iteration(verdict)
-    heard = result.failure is None and result.outcome is not IterationOutcome.INTERRUPTED
+    heard = result.failure is None and result.outcome not in _NOT_COUNTED
     number, context = docs.state.iteration_count, result.context_tokens
     budget = docs.budget.recording(number, name, context=context, tokens=result.tokens)
     return with_guidance_used(docs.replacing(breaker=breaker, budget=budget), heard=heard)

@@ -12,6 +12,7 @@ from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.permissions import NETWORK, Ruling
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.project_state import StopMode
+from ralph_tui.domain.run.context_budget import BudgetDecision
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.tool_calls import ToolAnswer, ToolCall, Verdict
 from ralph_tui.engine.context import RunContext
@@ -106,6 +107,10 @@ class SessionSupervisor(Supervisor):
             self.record_allowed(call)
         return verdict
 
+    async def hold(self) -> None:
+        """Wait until another request fits into the hourly limit."""
+        await self._rate_limiter.hold(in_session=True)
+
     async def permit(self, call: ToolCall, wanted: Permission) -> Ruling:
         """Ask the person about a call; their denial counts like one by the guard."""
         ruling = await self._permissions.permit(wanted)
@@ -131,7 +136,7 @@ class SessionSupervisor(Supervisor):
             why = self.ending
         if why:
             return AfterTool(end_turn=True, note=why)
-        await self._rate_limiter.hold(in_session=True)
+        await self.hold()
         wrap_up, self.wrap_up = self.wrap_up, ""
         return AfterTool(note="\n".join(filter(None, (wrap_up, *self.notes(call)))))
 
@@ -142,6 +147,7 @@ class TaskSupervisor(SessionSupervisor):
     def __init__(self, task: Task, run: RunContext, *, meter: UsageMeter) -> None:
         """Supervise work on `task`; `meter` counts what its session uses."""
         super().__init__(run, task.id)
+        self._meter = meter
         self.task = TaskTracker(task, run.project_state, run.emit)
         self.tools = TaskTools(
             self.task, run, meter, self._permissions.permit_check, self._permissions.permit
@@ -222,6 +228,8 @@ class TaskSupervisor(SessionSupervisor):
         """
         if self.handing_off or not self.working:
             return None
+        # A full context is handed off after this turn, which must not cost another request.
+        full = self._meter.budget.at_turn_end() is BudgetDecision.HAND_OFF
         missing = await self.tools.claim_by_promise(last_message)
         if self.ending or not self.working:
             return None
@@ -229,7 +237,7 @@ class TaskSupervisor(SessionSupervisor):
             return missing
         if news := self.task.news():
             return news
-        if self._reminded:
+        if self._reminded or full:
             return None
         self._reminded = True
         gate = self.tools.gate_result

@@ -104,6 +104,10 @@ STOP_GRACE_SECONDS = 1.0
 """How long an interrupted turn may take to end and report its cost after an immediate stop, before its CLI is closed."""
 
 
+HANDOFF_REQUESTS = 4
+"""How many requests a session may use to write its hand-off, before the turn is cut."""
+
+
 class InterruptReason(StrEnum):
     """Why a running turn was interrupted."""
 
@@ -175,6 +179,7 @@ class Conversation:
         self._turn_running = False
         self._prompt_saved = False
         self._steered: set[str] = set()
+        self._before_handoff = 0
         self._closing = False
 
     @property
@@ -290,6 +295,9 @@ class Conversation:
             self.interrupt(InterruptReason.COST)
         elif not self._supervisor.handing_off:
             self._check_context_budget()
+            self._before_handoff = self._meter.requests
+        elif self._meter.requests - self._before_handoff > HANDOFF_REQUESTS:
+            self._cut()
 
     def _check_context_budget(self) -> None:
         budget = self._meter.budget
@@ -309,6 +317,9 @@ class Conversation:
         ):
             return
         self.interrupted = interrupted
+        self._cut()
+
+    def _cut(self) -> None:
         task = asyncio.create_task(self.session.interrupt(), name="ralph-interrupt")
         self._interrupts.add(task)
         task.add_done_callback(self._interrupts.discard)

@@ -189,6 +189,9 @@ class ReviewSupervisor:
         del call, output
         return AfterTool(end_turn=bool(self._submission.verdicts))
 
+    async def hold(self) -> None:
+        return
+
     async def ask(self, questions: tuple[Question, ...]) -> QuestionReply:
         """Refuse, because nobody can be asked during a review."""
         del questions
