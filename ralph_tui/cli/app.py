@@ -46,7 +46,7 @@ from ralph_tui.cli.run.mode import open_here
 from ralph_tui.domain.errors import ExitCode, RalphError
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
-    "Run": ("run", "discover", "plan", "build", "validate", "regenerate-plan", "demo"),
+    "Run": ("run", "until", "discover", "plan", "build", "validate", "regenerate-plan", "demo"),
     "Steer a run": (
         *("pause", "resume", "stop", "inject", "answer", "approve", "reject", "limits", "breaker"),
         "attach",

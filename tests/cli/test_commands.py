@@ -24,7 +24,18 @@ from tests.cli.recorded import HOSTILE
 from tests.harness.projects import make_project, task
 
 COMMANDS = (
-    *("run", "discover", "plan", "regenerate-plan", "build", "validate", "demo", "init", "status"),
+    *(
+        "run",
+        "discover",
+        "plan",
+        "regenerate-plan",
+        "build",
+        "until",
+        "validate",
+        "demo",
+        "init",
+        "status",
+    ),
     *(
         "tasks",
         "history",

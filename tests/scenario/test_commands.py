@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan.plan import TaskStatus
 from tests.harness.model import serving
-from tests.harness.projects import make_project, task, task_of
+from tests.harness.projects import make_project, plan_of, task, task_of
 from tests.harness.real_processes import run_ralph
 from tests.harness.scenarios import finishes, scenario
 from tests.scenario.running import play
@@ -116,3 +116,18 @@ async def test_a_variable_is_passed_on_and_ci_ends_a_watch_mode(tmp_path: Path) 
             ["build", "--headless"], project, server, {"DJANGO_SECRET_KEY": "dev-only"}
         )
     assert ran.status == 0, ran.stdout
+
+
+async def test_until_works_until_the_command_passes(tmp_path: Path) -> None:
+    project = make_project(tmp_path, (), (), files={"check.sh": "test -f task-001.txt\n"})
+    words = ["until", "sh check.sh", "Write the file", "--headless"]
+    async with serving(scenario(finishes("task-001"))) as server:
+        ran = await run_ralph(words, project, server)
+        assert ran.status == 0, ran.stdout
+        assert task_of(project, "task-001").description == "Write the file"
+        spent = len(server.requests)
+        again = await run_ralph(words, project, server)
+        assert again.status == 0, again.stdout
+        assert "nothing to do: `sh check.sh` passes already" in again.stdout
+        assert len(server.requests) == spent
+        assert len(plan_of(project).tasks) == 1

@@ -94,7 +94,41 @@ def validate(*, options: RunOptions) -> None:
     _start(None, "validation", options)
 
 
-def _start(words: list[str] | None, only: str | None, options: RunOptions) -> NoReturn:
+@app.command(
+    epilog=examples(
+        'ralph until "npm test"', 'ralph until "make lint" "Fix the causes, no suppressions"'
+    )
+)
+@takes_run_options
+def until(
+    command: Annotated[
+        str, typer.Argument(metavar="COMMAND", help="A command that fails now and must pass.")
+    ],
+    what: Annotated[
+        list[str] | None, typer.Argument(metavar="WHAT", help="What to do, in your words.")
+    ] = None,
+    *,
+    options: BuildOptions,
+) -> None:
+    """Work until a command passes.
+
+    Ralph runs the command first. If it passes, there is nothing to do. Otherwise the plan gets one task, which is
+    done when the command passes.
+    """
+    from ralph_tui.cli.run.until import add_until_task
+
+    if options.dry_run or options.show_prompt:
+        raise RalphError(
+            "--dry-run and --show-prompt show the plan's next task, which `ralph until` has yet to add.",
+            "Leave them out.",
+        )
+    add_until_task(find_project(options.project_root), command.strip(), " ".join(what or ()))
+    _start(None, "building", options, until=command.strip())
+
+
+def _start(
+    words: list[str] | None, only: str | None, options: RunOptions, until: str = ""
+) -> NoReturn:
     """Run a request and exit with its status.
 
     The request is read only once it is known whether the run has a screen, lines or a dry run.
@@ -108,7 +142,11 @@ def _start(words: list[str] | None, only: str | None, options: RunOptions) -> No
         request = _request(words, only, options, interactive=interactive)
         root = find_project(options.project_root).root
         _warn_of_old_settings(root)
-        launched = launch_project(root, _overrides(only, options), request)
+        overrides = _overrides(only, options)
+        if until:
+            request = replace(request, until=until)
+            overrides = {**overrides, "phases.building.baseline": True}
+        launched = launch_project(root, overrides, request)
         starter = background_starter(
             root, command, _background_options(options), _background_build_options(options)
         )

@@ -41,6 +41,7 @@ class RunRequest:
         reset_breaker: Whether to close the circuit breaker, even during a cooldown.
         addition: What to add to the plan; `only` is planning.
         compacts: Whether to shorten the learnings; `only` is planning.
+        until: The command that the plan's only task must make pass; if it passes before, nothing is done.
     """
 
     text: str = ""
@@ -54,6 +55,7 @@ class RunRequest:
     reset_breaker: bool = False
     addition: Addition | None = None
     compacts: bool = False
+    until: str = ""
 
     @property
     def is_aside(self) -> bool:

@@ -239,8 +239,21 @@ class BuildLoop:
         if not self._knows_baseline:
             self._knows_baseline = True
             await take_baseline(self._run, self._contents)
-            return None
+            return await self._end_if_nothing_to_do(task)
         return await self._iterate(task)
+
+    async def _end_if_nothing_to_do(self, task: Task) -> End | None:
+        """Drop the task of `ralph until` and end if its command passed before the work."""
+        command = self._request.until
+        if not command or not self._run.gate.baseline.was_green(command):
+            return None
+
+        def drop(docs: Documents) -> Documents:
+            left = tuple(one for one in docs.plan.tasks if one.id != task.id)
+            return docs.replacing(plan=docs.plan.model_copy(update={"tasks": left}))
+
+        await self._run.project_state.transact(drop, "nothing to do")
+        return complete_end(f"nothing to do: `{command}` passes already")
 
     def _new_session(self) -> tuple[UsageMeter, SessionSpec]:
         meter = session_meter(self._run, self._run_limits.costs())

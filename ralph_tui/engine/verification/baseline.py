@@ -125,6 +125,9 @@ class Baseline:
     def needs_ci(self) -> bool:
         return self._record.needs_ci
 
+    def was_green(self, command: str) -> bool:
+        return command in self._record.green
+
     def set_ci(self) -> None:
         """Run all checks with `CI=true` from now on."""
         self._record = self._record.model_copy(update={"needs_ci": True})
