@@ -22,7 +22,7 @@ from ralph_tui.domain.errors import SetupError
 from ralph_tui.engine.control.undo import snapshots_of
 from ralph_tui.store.backup.mirror import mirror_of
 from ralph_tui.vcs.git import Git
-from ralph_tui.vcs.snapshots import AGENT_NOTES, EXCLUDED_DIRECTORIES, SnapshotStore
+from ralph_tui.vcs.snapshots import AGENT_NOTES, EXCLUDED_DIRECTORIES, Content, SnapshotStore
 
 _PACKAGES = frozenset({"node_modules", ".tox", ".nox"})
 _MANAGED = frozenset({".tox", ".nox"})
@@ -33,6 +33,15 @@ _MOST_LOOKED_AT = 20_000
 """Nobody rebuilds a directory with more entries than this for each check."""
 _MOST_FILES = 200
 """Single ignored files that enter a tree."""
+_UNPARSABLE = b"<?php )\n"
+"""A syntax error in every language that programs are written in."""
+_SERVICE = re.compile(
+    r"^.*(?:ECONNREFUSED|connection refused|could not connect).*$", re.IGNORECASE | re.MULTILINE
+)
+_ADDRESS = re.compile(r"[\w.-]+:\d{2,5}\b")
+_REPOSITORY = re.compile(r"not a git repository|fatal: no (?:names|tags)|setuptools[-_]scm")
+_MODULE = re.compile(r"(?:No module named|Cannot find (?:module|package)) ['\"]([\w.@/-]+)")
+_NAMED_PATH = re.compile(r"[\w./@+-]*[\w@+-]/?")
 
 Mount = tuple[Path, Path, bool]
 """A path, where the sandbox shows it, and whether a command may write to it."""
@@ -191,6 +200,29 @@ class JudgeTree(PlacedTree):
             if path.is_relative_to(self.project)
         )
         return found | ({"PYTHONPATH": ":".join(paths)} if paths else {})
+
+    def broken(self, tree: str, sources: Iterable[str]) -> str:
+        """Return a tree whose program sources cannot be parsed: a check that stays green there looks at none of them."""
+        held, unparsable = self.store.contents(tree), self.store.put(_UNPARSABLE).object
+        found = {p: held[p] for p in sources if p in held and held[p].mode.startswith("100")}
+        changed = {path: Content(old.mode, unparsable) for path, old in found.items()}
+        return self.store.tree_with(tree, changed) if changed else tree
+
+    def missing(self, output: str) -> str:
+        """Return what a check that is green in the project only lacked in the tree, from its output; empty if unknown."""
+        output = output.replace(f"{self.root}/", "").replace(f"{self.project}/", "")
+        names: list[str] = _NAMED_PATH.findall(output)
+        for path in dict.fromkeys(names):
+            inside = not path.startswith("/") and ".." not in path.split("/")
+            if inside and os.path.lexists(self.project / path) > os.path.lexists(self.root / path):
+                return path
+        if found := _SERVICE.search(output):
+            address = _ADDRESS.search(found[0])
+            return f"a service at {address[0]}" if address else "a service"
+        if _REPOSITORY.search(output):
+            return "git's history"
+        found = _MODULE.search(output)
+        return f"the module {found[1]}" if found else ""
 
     # The person's environment.
 

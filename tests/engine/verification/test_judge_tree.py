@@ -1,5 +1,6 @@
 """The judge tree: what a command finds in it, with and without the sandbox, and what stays outside."""
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -236,3 +237,87 @@ def test_what_cannot_be_read_is_left_out_and_named() -> None:
     assert (
         done.stdout == ".gitignore a nested ('nested/', 'server.key') ('pgdata', 'server.key')\n"
     ), done.stderr
+
+
+KILLED = """\
+import sys
+from pathlib import Path
+from ralph_tui.engine.verification.judge_tree import JudgeTree
+
+tree = JudgeTree(Path(sys.argv[1]))
+while True:
+    for name in sys.argv[2:]:
+        tree.write(name)
+        print(tree.root, flush=True)
+"""
+
+
+def test_a_killed_one_leaves_nothing_that_the_next_one_minds(tmp_path: Path) -> None:
+    many = {f"d{n % 7}/{n}.txt": "1\n" for n in range(600)}
+    made = Place(tmp_path / "project", many, confined=False)
+    first = made.tree.store.take()
+    write(made.root, dict.fromkeys(many, "2\n"))
+    second = made.tree.store.take()
+    environment = {**os.environ, "PYTHONPATH": ":".join(sys.path)}
+    for moment in (0.0, 0.013, 0.037):
+        with subprocess.Popen(
+            [sys.executable, "-c", KILLED, made.root, first, second], env=environment, stdout=subprocess.PIPE, text=True
+        ) as killed:  # fmt: skip
+            assert killed.stdout is not None
+            place = killed.stdout.readline().strip()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                killed.wait(moment)
+            killed.kill()
+        made.move()
+        assert str(made.tree.root) == place
+        assert {path.read_text() for path in made.tree.root.rglob("*.txt")} == {"2\n"}
+        assert sorted(p.name for p in made.tree.place.parent.iterdir() if "judge" in p.name) == [
+            "judge"
+        ]
+        made.tree.close()
+
+
+@pytest.mark.parametrize(
+    ("output", "missing"),
+    [
+        ("psycopg.OperationalError: connection to 127.0.0.1:5432 failed: Connection refused", "a service at 127.0.0.1:5432"),
+        ("Error: connect ECONNREFUSED 127.0.0.1:6379", "a service at 127.0.0.1:6379"),
+        ("fatal: not a git repository (or any of the parent directories): .git", "git's history"),
+        ("ModuleNotFoundError: No module named 'pydantic_core'", "the module pydantic_core"),
+        ("FileNotFoundError: [Errno 2] No such file: 'build/schema.json'", "build/schema.json"),
+        ("ENOENT: no such file or directory, open 'ROOT/build/schema.json'", "build/schema.json"),
+        ("AssertionError: 1 != 2 in kept.txt", ""),
+    ],
+)  # fmt: skip
+def test_what_a_check_lacks_in_the_tree_is_named(tmp_path: Path, output: str, missing: str) -> None:
+    made = Place(tmp_path / "project", {"kept.txt": "", ".gitignore": "build/\n"}, confined=False)
+    made.tree.start()
+    write(made.root, {"build/schema.json": "{}"})
+    made.move()
+    assert made.tree.missing(output.replace("ROOT", str(made.tree.root))) == missing
+
+
+SOURCES = {
+    "a.py": ("x = 1\n", "python3 a.py"),
+    "b.mjs": ("let x = 1\n", "node b.mjs"),
+    "c.sh": ("true\n", "sh c.sh"),
+    "d.c": ("int main(void) { return 0; }\n", "gcc -fsyntax-only d.c"),
+    "e.pl": ("print 1;\n", "perl e.pl"),
+}
+
+
+async def test_broken_sources_are_red_in_every_language_and_data_is_as_it_was(
+    tmp_path: Path,
+) -> None:
+    files = {name: text for name, (text, _) in SOURCES.items()}
+    made = Place(
+        tmp_path / "project", {**files, "data.json": "{}", "+x tool": "#!/bin/sh\n"}, confined=False
+    )
+    broken = made.tree.broken(made.tree.start(), [*SOURCES, "tool", "gone.py"])
+    for tree, green in ((made.tree.base, True), (broken, False)):
+        made.tree.write(tree)
+        for _, command in SOURCES.values():
+            done = await made.run(command)
+            assert (done.exit_code == 0) is green, (command, done.tail)
+    assert (made.tree.root / "data.json").read_text() == "{}"
+    assert os.access(made.tree.root / "tool", os.X_OK)
