@@ -16,6 +16,7 @@ from ralph_tui.config.settings import Settings
 from ralph_tui.domain.verification.check_commands import NO_CHECKS
 from ralph_tui.store.project import Project
 from tests.cli.processes import inside
+from tests.harness.waiting import PATIENCE
 
 
 def test_an_empty_directory_becomes_a_uv_project(tmp_path: Path) -> None:
@@ -243,7 +244,7 @@ def test_a_person_sees_what_is_written_before_it_is(
     write(tmp_path, FOREIGN["npm"])
     command = [sys.executable, "-m", "ralph_tui", "init"]
     terminal: pexpect.spawn[str] = pexpect.spawn(
-        command[0], command[1:], cwd=str(tmp_path), encoding="utf-8", timeout=30
+        command[0], command[1:], cwd=str(tmp_path), encoding="utf-8", timeout=PATIENCE
     )
     try:
         terminal.expect_exact("create   AGENTS.md")

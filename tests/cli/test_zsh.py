@@ -8,6 +8,8 @@ from pathlib import Path
 import pexpect
 import pytest
 
+from tests.harness.waiting import PATIENCE
+
 _SETUP = (
     "PS1='(rea''dy) '; fpath=({0}/zfunc $fpath); autoload -Uz compinit; compinit -u -d {0}/dump"
 )
@@ -27,7 +29,7 @@ def test_the_first_tab_of_a_zsh_completes(tmp_path: Path) -> None:
     program.chmod(0o755)
     env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "TERM": "xterm-256color"}
     zsh: pexpect.spawn[str] = pexpect.spawn(
-        "zsh", ["-f", "-i"], cwd=str(tmp_path), env=env, encoding="utf-8", timeout=30
+        "zsh", ["-f", "-i"], cwd=str(tmp_path), env=env, encoding="utf-8", timeout=PATIENCE
     )
     try:
         zsh.sendline(_SETUP.format(tmp_path))

@@ -8,6 +8,7 @@ from typing import cast
 from pydantic import JsonValue
 
 from ralph_tui.demo.server import ModelServer
+from tests.harness.waiting import PATIENCE
 
 Json = dict[str, JsonValue]
 
@@ -15,7 +16,7 @@ Json = dict[str, JsonValue]
 def exchange_blocking(
     port: int, method: str, path: str, body: bytes | None, headers: dict[str, str]
 ) -> tuple[int, dict[str, str], bytes]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     try:
         connection.request(method, path, body, headers)
         response = connection.getresponse()

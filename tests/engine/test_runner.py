@@ -25,6 +25,7 @@ from ralph_tui.engine.run.launch_factory import make_launch
 from ralph_tui.engine.run.runner import run_loop
 from ralph_tui.store.project import Project
 from tests.harness.projects import events_of, make_project, task
+from tests.harness.waiting import PATIENCE
 
 FULL = OSError(errno.ENOSPC, "No space left on device", "/tmp/x")
 
@@ -138,7 +139,7 @@ async def test_what_the_person_does_on_the_screen_of_a_loop_is_theirs_in_its_jou
 
     def make_agent() -> Agent:
         """Called in a thread while the loop follows the files."""
-        assert heard.acquire(timeout=30), "the plan at the start"
+        assert heard.acquire(timeout=PATIENCE), "the plan at the start"
         changes: tuple[Callable[[], object], ...] = (
             lambda: launch.controls.hold("b"),
             lambda: launch.controls.drop_task("c"),
@@ -147,7 +148,7 @@ async def test_what_the_person_does_on_the_screen_of_a_loop_is_theirs_in_its_jou
         )
         for change in changes:
             change()
-            assert heard.acquire(timeout=30), "the loop saw it"
+            assert heard.acquire(timeout=PATIENCE), "the loop saw it"
         return idle()
 
     services = RunServices(make_agent=make_agent, settings=load_settings(root, environ={}))

@@ -2,7 +2,6 @@
 
 import json
 import os
-import time
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,12 @@ from tests.harness.real_processes import run_ralph
 EVENTS = int(os.environ.get("RALPH_EVENTS", "50000"))
 TASKS = 100_000 if "RALPH_LONG" in os.environ else 10_000
 SECONDS = 60.0 if "RALPH_LONG" in os.environ else 20.0
-"""A bound against what grows faster than its input, not a benchmark; those are in tests/bench."""
+"""Processor time: a bound against what grows faster than its input, not a benchmark; those are in tests/bench."""
+
+
+def worked() -> float:
+    """Return the processor time of this process and of the children that have ended, in seconds."""
+    return sum(os.times()[:4])
 
 
 @pytest.fixture
@@ -37,9 +41,8 @@ def big(tmp_path: Path) -> Path:
     return project
 
 
-@pytest.mark.serial
 async def test_a_large_project_opens_in_seconds(big: Path) -> None:
-    started = time.monotonic()
+    started = worked()
     documents = Project(big).load()
     assert len(documents.plan.tasks) == TASKS
     assert documents.plan.get_next_task() == documents.plan.tasks[0]
@@ -55,12 +58,12 @@ async def test_a_large_project_opens_in_seconds(big: Path) -> None:
         lambda d: d.model_copy(update={"plan": d.plan.with_task("t0", retry_count=1)})
     )
     assert changed.plan.tasks[0].retry_count == 1
-    assert time.monotonic() - started < SECONDS
-    started = time.monotonic()
+    assert worked() - started < SECONDS
+    started = worked()
     ran = await run_ralph(["status"], big)
     assert ran.status == 0, ran.stderr
     assert f"{TASKS} tasks" in ran.stdout.replace(",", "")
-    assert time.monotonic() - started < SECONDS
+    assert worked() - started < SECONDS
 
 
 def test_what_a_task_waits_for_is_told_in_time_that_grows_with_the_plan(
@@ -69,9 +72,9 @@ def test_what_a_task_waits_for_is_told_in_time_that_grows_with_the_plan(
     """In a plan of this size a look through all tasks for each of them takes a minute."""
     many = [Task(id=f"t{n}", dependencies=(f"t{n - 1}",) if n else ()) for n in range(10_000)]
     plan = ImplementationPlan(tasks=tuple(many))
-    started = time.process_time()
+    started = worked()
     summary = plan_summary(plan)
     tasks_table(plan, plan.tasks)
-    assert time.process_time() - started < SECONDS / 2
+    assert worked() - started < SECONDS / 2
     assert '"waits_for": ["t9998"]' in summary.text
     assert "waits for t9998" in capsys.readouterr().out

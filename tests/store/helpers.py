@@ -46,14 +46,6 @@ def read_line(child: "subprocess.Popen[str]") -> str:
     return child.stdout.readline().strip()
 
 
-def wait_until(condition: Callable[[], bool], seconds: float = 20) -> None:
-    """Return as soon as the condition holds."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "the condition never came true"
-        time.sleep(0.005)
-
-
 def count_up(documents: Documents) -> Documents:
     """One more iteration in the state, and the same number on the first task."""
     number = documents.state.iteration_count + 1

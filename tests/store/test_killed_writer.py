@@ -17,7 +17,8 @@ from ralph_tui.domain.errors import StoreError
 from ralph_tui.store.documents import document_recovery, multi_file_commit
 from ralph_tui.store.io.files import write_atomic
 from ralph_tui.store.project import Documents, Project
-from tests.store.helpers import count_up, finished, process, read_line, wait_until, with_tasks
+from tests.harness.waiting import wait_until
+from tests.store.helpers import count_up, finished, process, read_line, with_tasks
 
 CALLS = ("open", "write", "fsync", "replace", "rename", "link", "unlink")
 
