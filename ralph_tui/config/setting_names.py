@@ -67,6 +67,9 @@ def nearest(key: str) -> str | None:
     similar key.
     """
     section, _, name = key.rpartition(".")
+    moved = [one for one in (*known_keys(), *sections()) if one.endswith(f".{name}")]
+    if not section and len(moved) == 1:  # the whole name, one level too high
+        return moved[0]
     if section in sections() and (found := get_close_matches(name, children(section), 1, 0.7)):
         return f"{section}.{found[0]}" if section else found[0]
     by_name = {known.rpartition(".")[2]: known for known in known_keys()}

@@ -75,15 +75,30 @@ class ProjectSettings(Model):
     )
 
 
+_NO_COMMANDS = frozenset({"none", "null", "off", "no", "false", "-"})
+
+
+def _require_command(text: str) -> str:
+    if text.strip().lower() in _NO_COMMANDS:
+        msg = f"is a command or {DETECTED!r}, and {text!r} is no command; `true` is one that always passes"
+        raise ValueError(msg)
+    return text
+
+
+Command = Annotated[Text, AfterValidator(_require_command)]
+
+
 class BuildSettings(Model):
     """The commands that `ralph test`, `ralph lint` and `ralph typecheck` run."""
 
-    test_command: Text = Field(
+    test_command: Command = Field(
         DETECTED,
         description="Command that runs the tests. `detected`: found in the project's files, shown by `ralph doctor`.",
     )
-    lint_command: Text = Field(DETECTED, description="Command that runs the linter, or `detected`.")
-    typecheck_command: Text = Field(
+    lint_command: Command = Field(
+        DETECTED, description="Command that runs the linter, or `detected`."
+    )
+    typecheck_command: Command = Field(
         DETECTED, description="Command that runs the type checker, or `detected`."
     )
 

@@ -24,6 +24,7 @@ from ralph_tui.config.template import markdown_tables, template
 from ralph_tui.config.topics import TOPICS
 from ralph_tui.domain.errors import ConfigError
 from ralph_tui.domain.variable_references import Reference
+from ralph_tui.store.layout import Layout
 
 SEEDS = Path(__file__).with_name("seeds_config.yaml")
 ITERATIONS = "phases.building.max_iterations"
@@ -482,3 +483,33 @@ def test_an_unknown_field_of_an_exception_is_named(tmp_path: Path) -> None:
     found = complaint(tmp_path, text)
     assert "port" in found.message
     assert "'ports'" in found.hint
+
+
+@pytest.mark.parametrize("word", ["none", "Off", "no", "-"])
+def test_a_word_for_nothing_is_no_command(tmp_path: Path, word: str) -> None:
+    write(tmp_path, f"build:\n  test_command: '{word}'\n")
+    with pytest.raises(ConfigError, match=f"'{word}' is no command"):
+        load_settings(tmp_path, environ={}, home=tmp_path / "nobody")
+
+
+@pytest.mark.parametrize(
+    ("line", "environ", "why"),
+    [
+        ("specs: ../out", {}, "must be a directory inside the project"),
+        ("specs: .ralph/specs", {}, "must be a directory inside the project"),
+        ("specs: docs/specs", {}, ""),
+    ],
+)
+def test_the_folder_of_the_specs_is_the_same_for_every_reader(
+    tmp_path: Path, line: str, environ: dict[str, str], why: str
+) -> None:
+    write(tmp_path, f"project:\n  {line}\n")
+    if why:
+        with pytest.raises(ConfigError, match=why):
+            load_settings(tmp_path, environ=environ, home=tmp_path / "nobody")
+        assert Layout(tmp_path).specs == tmp_path / "specs"
+        return
+    folder = load_settings(tmp_path, environ=environ, home=tmp_path / "nobody").project.specs
+    assert Layout(tmp_path).specs == tmp_path / folder == tmp_path / "docs/specs"
+    with pytest.raises(ConfigError, match="only in the project's"):
+        load_settings(tmp_path / "other", overrides={"project.specs": "x"}, environ={})

@@ -275,6 +275,10 @@ async def test_too_small_covers_and_uncovers_while_the_loop_goes_on(open_app: Op
         await pilot.resize_terminal(50, 12)
         await until(pilot, lambda: isinstance(app.screen, TooSmall))
         assert "ralph needs at least 60x16" in screen_text(app)
+        await pilot.press("x")
+        await pilot.pause()
+        assert isinstance(app.screen, TooSmall), "a key that nobody sees does nothing"
+        assert script.controls.asked == []
         script.news.put_nowait(ev.PauseRequested())
         await until(pilot, lambda: app.view.run_state is RunState.PAUSING)
         await pilot.pause()

@@ -328,6 +328,7 @@ def _carry_out(
     adoption: Adoption, wanted: WantedFiles, name: str | None, *, shows_next: bool
 ) -> None:
     from ralph_tui.store.project import Project
+    from ralph_tui.store.project_root import nearest
 
     root = adoption.root
     _make_directory(root)
@@ -339,6 +340,8 @@ def _carry_out(
     project.create()
     for path in adoption.kept:
         out(f"kept     {path.relative_to(root)}")
+    if (above := nearest(root.parent)) is not None:
+        note(f"{above} is a ralph project, too. Commands that you run here work on {root}.")
     if (found := project.read_specs()) and not project.look().state.specs:
         folder = project.layout.specs.relative_to(root)
         note(

@@ -307,7 +307,7 @@ def _builds(t: _Tally) -> Metric:
         unit="build",
         numerator=t.good_builds,
         denominator=t.builds,
-        unknown="none was run. `uv sync --locked` in phases.building.backpressure measures it",
+        unknown="no build command ran",
     )
 
 

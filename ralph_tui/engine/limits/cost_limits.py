@@ -57,7 +57,8 @@ class CostLimitReached:
 
     @property
     def end(self) -> End:
-        hint = f"Raise safety.cost_limits.{_SETTINGS[self.level]}, then run again."
+        for_one = "--max-cost or " if self.level is CostLevel.SESSION else ""
+        hint = f"Raise {for_one}safety.cost_limits.{_SETTINGS[self.level]}, then run again."
         return stopped_end(self.reason, hint)
 
 

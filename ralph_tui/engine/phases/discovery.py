@@ -48,7 +48,7 @@ async def run(stage: Stage) -> End | None:
         is_open = False
         await stage.run.project_state.transact(lambda docs: docs.with_state(specs_before=None))
         specs = await asyncio.to_thread(stage.run.project.request_specs)
-        summary = ", ".join(f"{s.name} ({len(s.criteria)} criteria)" for s in specs)
+        summary = ", ".join(f"{s.name} ({_criteria(len(s.criteria))})" for s in specs)
         decided = await decide(
             stage.run, stage.request, ApprovalKind.SPECS, summary, content=content
         )
@@ -57,6 +57,10 @@ async def run(stage: Stage) -> End | None:
         if decided.approved:
             return None
         feedback = decided.reason or "The person is not satisfied with the specs."
+
+
+def _criteria(count: int) -> str:
+    return "1 criterion" if count == 1 else f"{count} criteria"
 
 
 async def _end_if_unanswered(stage: Stage, *, fresh: bool) -> End | None:

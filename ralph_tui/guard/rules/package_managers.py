@@ -105,8 +105,8 @@ def refuse_manager(name: str, arguments: Sequence[Word], shown: str) -> NoReturn
     Raises:
         DeniedError: Always.
     """
-    verbs = (word.text for word in arguments if word.text in _COMMANDS)
-    use = _COMMANDS.get(next(verbs, ""), "uv add, uv remove, uv lock, uv sync or uv run")
+    verb = next((word.text for word in arguments if word.text in _COMMANDS), "")
+    use = _COMMANDS.get(verb, "one of uv add, uv remove, uv lock, uv sync and uv run")
     if name.rpartition(".")[2] in _MAKES_ENVIRONMENT:
         use = "uv sync, which creates the environment"
     elif use.startswith("uv add") and (packages := _packages(arguments)):

@@ -261,6 +261,15 @@ def breaker_from(state: RalphState) -> CircuitBreaker:
     )
 
 
+_MESSAGES = {
+    "missing": "it is missing",
+    "tuple_type": "it must be a list",
+    "string_type": "it must be text in quotes",
+    "model_type": "it must be an object in braces",
+    "model_attributes_type": "it must be an object in braces",
+}
+
+
 def _validation_message(
     error: ValidationError, raw: dict[str, JsonValue], text: str, path: Path
 ) -> str:
@@ -268,9 +277,7 @@ def _validation_message(
     problems = error.errors(include_url=False, include_context=False, include_input=False)
     first = problems[0]
     place = [part for part in first["loc"] if not _is_union_tag(part)]
-    message = first["msg"].replace("Input should", "it should")
-    if first["type"] == "missing":
-        message = "it is missing"
+    message = _MESSAGES.get(first["type"], first["msg"].replace("Input should", "it must"))
     where = f"{path} line {line_of(text, place)}"
     more = f" (and {len(problems) - 1} more problems)" if len(problems) > 1 else ""
     task = _task_name(raw, place)

@@ -142,6 +142,8 @@ class RalphApp(Host):
 
     def _run_command(self, name: str) -> None:
         command = BY_NAME[name]
+        if isinstance(self.screen, TooSmall) and name != "quit":
+            return  # nobody sees what it would do
         if reason := command.disabled(self.command_context()):
             self.show_message(reason)
         elif self.key_queue.may_begin(command):
