@@ -11,7 +11,7 @@ import pexpect
 import psutil
 import pyte
 
-from ralph_tui.tui.screens.dialogs.auto_dialog import GRACE
+from ralph_tui.tui.screens.dialogs.auto_dialog import PAUSE
 from tests.harness.real_processes import MARK, marked_processes
 from tests.harness.waiting import PATIENCE
 
@@ -66,7 +66,7 @@ class Terminal:
         happens would be taken twice by a slow machine.
         """
         self.until_shown(text, seconds)
-        awake = time.monotonic() + GRACE.total_seconds()
+        awake = time.monotonic() + PAUSE.total_seconds()
         self.until(lambda: time.monotonic() >= awake, "the moment in which a dialog takes no keys")
 
     def hang_up(self) -> None:
