@@ -11,8 +11,8 @@ from typer.core import TyperGroup
 from ralph_tui.cli.app import app
 from ralph_tui.config.env_vars import VARIABLES
 from ralph_tui.config.setting_names import known_keys
+from ralph_tui.config.step_settings import BUILT_IN
 from ralph_tui.domain.project_state import Phase
-from ralph_tui.engine.steps.step_types import BUILT_IN
 from ralph_tui.guard.core.policy import PHASE_TOOLS
 from ralph_tui.store.layout import Layout
 from tests.tools.house import ROOT

@@ -1,6 +1,7 @@
 """The full-screen app on a real terminal: opened, watched, left; and the terminal given back."""
 
 import signal
+import time
 import uuid
 from pathlib import Path
 
@@ -76,6 +77,24 @@ def test_the_demo_in_a_small_terminal_answered_and_approved_by_keys_alone(
         ("The living streak", "The best streak ever"),
     ]
     assert set(approvals(project).values()) == {"screen"}
+
+
+def test_while_it_waits_it_writes_next_to_nothing(tmp_path: Path) -> None:
+    args = ["demo", "--ask", "--speed", "1000", "--keep-at", str(tmp_path / "demo")]
+    environment = ralph_environment(None, tmp_path, uuid.uuid4().hex)
+    with terminal(args, cwd=tmp_path, notes=tmp_path, environment=environment) as shown:
+        shown.until_asked("enter choose")
+        shown.press("\x1b")
+        shown.until_shown("Press a to answer")
+        until = time.monotonic() + 2
+        shown.until(lambda: time.monotonic() >= until, "a quiet screen")
+        before, until = len(shown.raw), time.monotonic() + 4
+        shown.until(lambda: time.monotonic() >= until, "four seconds of waiting")
+        assert len(shown.raw) - before <= 4_000, "at most 1 kB in each"
+        shown.press("q")
+        shown.until_shown("Keep running")
+        shown.press("s")
+        shown.exit_status()
 
 
 def approve(shown: Terminal, project: Path, kind: ApprovalKind) -> None:

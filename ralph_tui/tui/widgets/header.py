@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from textual.content import Content
+from textual.geometry import Region
 from textual.reactive import reactive
 from textual.timer import Timer
 
@@ -53,11 +54,18 @@ class Header(StyledWidget):
     """Shows state, project, phase, iteration, elapsed time; the current task and why it was chosen."""
 
     view: reactive[LoopView] = reactive(LoopView())
-    elapsed: reactive[float] = reactive(0.0)
-    frame: reactive[int] = reactive(0)
+    elapsed: reactive[float] = reactive(0.0, repaint=False)
+    frame: reactive[int] = reactive(0, repaint=False)
     slow: reactive[bool] = reactive(default=False)
 
     _spinner: Timer | None = None
+
+    def watch_elapsed(self) -> None:
+        """Draw only the line with the clock and the spinner: a terminal may be far away."""
+        self.refresh(Region(0, 0, self.size.width, 1))
+
+    def watch_frame(self) -> None:
+        self.watch_elapsed()
 
     def on_mount(self) -> None:
         if self.app.animation_level != "none":

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from textual import events
 from textual.content import Content
+from textual.geometry import Region
 
 from ralph_tui.domain.events import Event
 from ralph_tui.domain.formatting import plural
@@ -192,10 +193,17 @@ class Stream(SearchableRows):
         self.timeline.changed.clear()
 
     def tick(self, now: datetime) -> None:
-        """Update the time of running calls."""
+        """Update the time of running calls, and draw only their rows: a terminal may be far away."""
         self.timeline.tick(now)
+        changed = frozenset(self.timeline.changed)
         self._redraw_changed()
-        self.refresh()
+        if changed and self.entry_filter is EntryFilter.TROUBLE:
+            self.refresh()
+            return
+        top = self.scroll_offset.y
+        for y in range(top, min(self.row_count(), top + self.size.height)):
+            if self.row_at(y)[0] in changed:
+                self.refresh(Region(0, y - top, self.size.width, 1))
 
     def filter_entries(self, entry_filter: EntryFilter) -> None:
         """Show only some entries."""
