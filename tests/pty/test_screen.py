@@ -9,7 +9,7 @@ import pytest
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan.plan import TaskStatus
-from ralph_tui.domain.project_state import ApprovalKind
+from ralph_tui.domain.project_state import DECISIONS, ApprovalKind
 from tests.harness.model import serving_in_process
 from tests.harness.projects import event_types, events_of, make_project, task, task_of
 from tests.harness.real_processes import marked_processes, ralph_environment
@@ -99,7 +99,7 @@ def test_while_it_waits_it_writes_next_to_nothing(tmp_path: Path) -> None:
 
 def approve(shown: Terminal, project: Path, kind: ApprovalKind) -> None:
     """Approve by key what the demo waits for."""
-    shown.until_shown(f"Review the {kind}", 90)
+    shown.until_shown(f"Review {DECISIONS[kind]}", 90)
     shown.until_asked("ctrl+y approve")
     shown.press("\x19")
     shown.until(lambda: kind in approvals(project), f"approval of the {kind}")

@@ -73,9 +73,7 @@ def guard_policy(project: Project, settings: Settings, phase: Phase) -> Policy:
     """Return the policy that the guard enforces in a phase."""
     extras = extras_of(settings, phase)
     checks = checks_of(project.root, settings)
-    layout, state = project.layout, project.look().state
-    specs, before = layout.specs.relative_to(project.root).as_posix(), state.specs_before
-    names = [spec.name for spec in project.read_specs()] if phase is Phase.DISCOVERY else []
+    specs = project.layout.specs.relative_to(project.root).as_posix()
     # The system prompt is an argument of the CLI, so `pkill -f` also matches the prompt's words.
     prompt = _system_prompt(project, settings, phase, checks)
     # An empty directory becomes a uv project.
@@ -90,7 +88,7 @@ def guard_policy(project: Project, settings: Settings, phase: Phase) -> Policy:
         skills=skill_names(extras, project.root),
         without_tools=extras.without_tools,
         specs=specs,
-        own_specs=tuple(f"{specs}/{name}" for name in persons_own(names, state.specs, before)),
+        own_specs=_own_specs(project) if phase is Phase.DISCOVERY else (),
         home=Path.home(),
         own_directories=(state_home() / "ralph",),
         own_processes=(*OWN_PROCESSES, f"claude {prompt}"),
@@ -99,6 +97,12 @@ def guard_policy(project: Project, settings: Settings, phase: Phase) -> Policy:
         scripts_through_uv=checks.uses_uv,
         own_manager="" if checks.python in ("", "uv", "pip") else checks.python,
     )
+
+
+def _own_specs(project: Project) -> tuple[str, ...]:
+    state, specs = project.look().state, project.read_specs()
+    own = persons_own([spec.name for spec in specs], state.specs, state.specs_before)
+    return tuple(spec.path for spec in specs if spec.name in own)
 
 
 def _system_prompt(
