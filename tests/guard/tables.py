@@ -47,7 +47,7 @@ git init
 git gc
 git maintenance run
 git fsck --lost-found
-git apply x.patch
+git apply -3 x.patch
 git apply --check --apply x.patch
 git am x.mbox
 git format-patch -1

@@ -66,7 +66,8 @@ _PRINTS = names("-fprint -fprint0 -fls -fprintf")
 _STATE_FILES = (
     "HEAD", "config", "index", "description", "packed-refs", "main", "exclude", "pre-commit",
     "COMMIT_EDITMSG", "state.json", "tasks.json", "implementation_plan.json", "config.yaml",
-    "events.jsonl", "context_budget.json", "run.log", "MEMORY.md", "settings.json",
+    "events.jsonl", "context_budget.json", "run.log", "MEMORY.md", "settings.json", "state.json.bak",
+    "state.json.corrupt-1", "index.lock",
 )  # fmt: skip
 _GUARDED_DIRECTORIES = (".git", ".ralph", ".claude")
 _MAX_NAME = 255

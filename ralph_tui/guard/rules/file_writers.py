@@ -9,6 +9,7 @@ from ralph_tui.guard.core.constants import is_fresh_temp_directory
 from ralph_tui.guard.core.paths import names_guarded
 from ralph_tui.guard.core.rule_context import Invocation, Rule, Rules, check_writes, last_operand
 from ralph_tui.guard.core.verdicts import deny
+from ralph_tui.guard.rules.secrets import judge_secret_paths
 from ralph_tui.guard.shell.nodes import UNKNOWN, Word, literal
 
 
@@ -77,6 +78,13 @@ def _tar(call: Invocation) -> None:
         if not directories and not args.has("-O", "--to-stdout"):
             call.dirs.check_current_directory(call.shown, certain=False)
     elif args.has("-c", "-r", "-u", "--create", "--append", "--update"):
+        for directory in args.values("-C", "--directory"):
+            below = Word(f"{directory.text}/", f"{directory.kinds}q", f"{directory.raw}/")
+            inside = [
+                Word(below.text + word.text, below.kinds + word.kinds, below.raw + word.raw)
+                for word in args.operands
+            ]
+            judge_secret_paths(inside, call.dirs, call.shown)
         archives = args.values("-f", "--file")
         check_writes([v for v in archives if v.text != "-"], call)
         if args.has("--remove-files"):
@@ -165,11 +173,17 @@ def _operands(spec: Spec = NO_VALUES, skip: int = 0, *, into: bool = False) -> R
     return rule
 
 
+_ADDS_ACCESS = re.compile(r"[ug]{0,2}\+[rwX]+|[ugoa]*\+[rX]+")
+"""A mode that only lets the person read and change more; nothing in git's directory depends on it."""
+
+
 def _chmod(call: Invocation) -> None:
     operands = parse(call.arguments, _MODES).operands
+    adds = call.program == "chmod" and operands and _ADDS_ACCESS.fullmatch(operands[0].text)
     check_writes(operands[1:] if len(operands) > 1 else operands, call, into=True)
     for word in operands[1:]:
-        if any(path == call.dirs.root for path in call.dirs.resolve(word) or ()):
+        whole = any(path == call.dirs.root for path in call.dirs.resolve(word) or ())
+        if whole and not adds:
             _whole_project(call)
 
 

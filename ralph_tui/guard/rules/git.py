@@ -157,9 +157,9 @@ def _replace(args: Arguments, _: Sequence[Word]) -> str:
 
 
 def _apply(args: Arguments, _: Sequence[Word]) -> str:
-    if args.has("--stat", "--numstat", "--summary", "--check"):
-        return ""
-    return "This changes files without the Edit tool"
+    # Applying a named patch to the files is an edit; options that touch the index are refused by their names.
+    looks = args.has("--stat", "--numstat", "--summary", "--check")
+    return "" if looks or args.operands else "This applies a patch that the guard cannot name"
 
 
 def _format_patch(args: Arguments, _: Sequence[Word]) -> str:

@@ -14,6 +14,9 @@ _COMMITTERS: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         **dict.fromkeys(names("npm pnpm yarn"), names("version")),
         "cargo": names("release"),
+        "mkdocs": names("gh-deploy"),
+        "mike": names("deploy delete alias retitle set-default props"),
+        "towncrier": names("build"),
         "changeset": names("publish tag"),
         "commitizen": names("bump commit c init"),
         **dict.fromkeys(names("bump2version bumpversion release-it standard-version"), _ANY_USE),
@@ -57,6 +60,9 @@ _COMMITTERS: Mapping[str, frozenset[str]] = MappingProxyType(
     }
 )
 
+_RELEASES = re.compile(r"(?:py-?)?bump.*|gh-?pages.*|ghp-.*|release-(?:it|plz|please).*")
+"""Names of other programs that commit or push."""
+
 _PRINT_VERSIONS = names("npm pnpm yarn")
 """Programs whose `version` command only prints versions when nothing follows."""
 
@@ -68,11 +74,15 @@ def refuse_committer(call: Invocation) -> None:
         DeniedError: The command does this.
     """
     verbs = _COMMITTERS.get(call.program)
+    if verbs is None and _RELEASES.fullmatch(call.program):
+        verbs = _ANY_USE
     if verbs is None:
         return
     args = parse(call.arguments)
     operands = [word.text for word in args.operands]
-    if args.has("--help", "-h", "--version", "--dry-run", "--no-git-tag-version", "--run"):
+    if args.has(
+        "--help", "-h", "--version", "--dry-run", "--draft", "--no-git-tag-version", "--run"
+    ):
         return
     named = (operands and operands[0] in verbs) or args.has(*verbs)
     bare = not operands and call.program == "semantic-release"
