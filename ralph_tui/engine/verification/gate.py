@@ -10,9 +10,10 @@ from typing import Literal
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.base import Model
 from ralph_tui.domain.events import EventSink
-from ralph_tui.domain.formatting import duration
+from ralph_tui.domain.formatting import duration, shortlist
 from ralph_tui.domain.permissions import NOBODY, UNASKED, Ruling
 from ralph_tui.domain.plan.plan import Task
+from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.tool_calls import ToolCall, Verdict
 from ralph_tui.domain.verification.check_commands import NO_CHECKS, ProjectChecks, runnable_command
 from ralph_tui.domain.verification.verification import (
@@ -419,6 +420,14 @@ class Gate:
         """Record the check files of all `tasks` before an agent session on `task_id`."""
         listed = tuple(tasks)
         await self._examiner.start()
+        tree = self._examiner.tree
+        if tree.left_out and not tree.told:
+            tree.told = True
+            names = shortlist([one_line(path, 80) for path in tree.left_out], 5)
+            why = "too large, not readable, or a repository of its own"
+            self._emit(
+                ev.Notice(level="info", text=f"Left out of undo and review: {names} ({why}).")
+            )
         await asyncio.to_thread(lambda: self.files.begin(task_id, *self._scope(listed)))
         if self.files.store.trouble and not self._warned_of_store:
             self._warned_of_store = True

@@ -128,8 +128,9 @@ class JudgeTree(PlacedTree):
         """The tree of the project when the run began."""
         self.mounts: tuple[Mount, ...] = ()
         """What the sandbox shows a command in the tree."""
-        self.unreadable: tuple[str, ...] = ()
-        """What is missing in the tree because this user cannot read it."""
+        self.left_out: tuple[str, ...] = ()
+        """What no tree holds: too large, not readable, or a repository of its own."""
+        self.told = False
         self._confined = False
         self._since = 0
         self._environment: tuple[str, ...] = ()
@@ -144,8 +145,10 @@ class JudgeTree(PlacedTree):
             self._since = _clock()
             self.base = self.store.take()
             paths = (*self.store.ignored(), *self.store.left_out)
-            kept = (path.rstrip("/") for path in paths if self._is_environment(path.rstrip("/")))
+            kept = filter(self._is_environment, map(_bare, paths))
             self._environment = tuple(dict.fromkeys(kept))
+            unreadable = (p for p in self._environment if not self._readable(self.project / p))
+            self.left_out = tuple(dict.fromkeys((*map(_bare, self.store.left_out), *unreadable)))
         return self.base
 
     def write(self, tree: str, *, confined: bool = False) -> None:
@@ -245,18 +248,14 @@ class JudgeTree(PlacedTree):
                     target.unlink()
 
     def _bring_environment_in(self, place: Path) -> Iterator[Mount]:
-        chosen, unreadable, files = [], [], 0
+        chosen, files = [], 0
         for path in self._environment:
             source = self.project / path
-            if not self._is_unchanged(source) or not self._fits(path):
-                continue
-            if not source.is_symlink() and not os.access(source, os.R_OK):
-                unreadable.append(path)
+            if not (self._readable(source) and self._is_unchanged(source) and self._fits(path)):
                 continue
             files += not source.is_dir()
             if files <= _MOST_FILES or source.is_dir():
                 chosen.append(path)
-        self.unreadable = tuple(unreadable)
         (self.place / "entered").write_bytes(os.fsencode("\0".join(chosen)))
         for path in chosen:
             source, target = self.project / path, self.root / path
@@ -291,6 +290,9 @@ class JudgeTree(PlacedTree):
                 own = self.place / "caches" / path / entry.name
                 own.mkdir(mode=0o700, parents=True, exist_ok=True)
                 yield own, place / path / entry.name, True
+
+    def _readable(self, source: Path) -> bool:
+        return source.is_symlink() or os.access(source, os.R_OK)
 
     def _is_unchanged(self, source: Path) -> bool:
         """Return whether an ignored entry is the person's and not the output of a command."""
@@ -340,6 +342,10 @@ class JudgeTree(PlacedTree):
         for shared in index.parent.glob("sharedindex.*"):
             shutil.copyfile(shared, own / shared.name)
         yield objects.resolve(), place / ".git/persons-objects", False
+
+
+def _bare(path: str) -> str:
+    return path.rstrip("/")
 
 
 def _clock() -> int:
