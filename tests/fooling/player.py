@@ -220,10 +220,15 @@ class ScriptedSession:
         """Play one turn."""
         yield ev.SessionStarted(session_id="s", model="scripted", tools=("Bash",), cli_version="0")
         if any(tool.name == REVIEW for tool in self._spec.ralph_tools):
-            await self._supervisor.call_tool(REVIEW, agreement(prompt, self._spec.cwd))
+            await self._supervisor.call_tool(REVIEW, agreement(prompt, self._spec.cwd, self._words(prompt)))
         else:
             await self._work(prompt)
         yield TurnEnded(text="done", num_turns=1)
+
+    def _words(self, prompt: str) -> str:
+        """The longest part of the reviewed task's description that can stand in quotes."""
+        told = [one.description or bases()[self._row.on].task for one in self._row.tasks]
+        return max((part for text in told if text in prompt for part in text.split('"')), key=len)
 
     async def _work(self, prompt: str) -> None:
         (name,) = re.findall(r"^Task ID: *(\S+)", prompt, re.MULTILINE)[:1]
@@ -252,8 +257,8 @@ class ScriptedSession:
 REVIEW = "ralph_submit_review"
 
 
-def agreement(prompt: str, directory: Path) -> dict[str, JsonValue]:
-    """The review of one who agrees with everything, and quotes the first line there is."""
+def agreement(prompt: str, directory: Path, words: str) -> dict[str, JsonValue]:
+    """The review of one who agrees with everything, and quotes the task and the first line there is."""
     listed = re.findall(r"^(\d+)\. ", prompt, re.MULTILINE)
     names = (p for p in sorted(directory.rglob("*")) if p.is_file() and ".git" not in p.parts)
     file, line = next(
@@ -264,7 +269,7 @@ def agreement(prompt: str, directory: Path) -> dict[str, JsonValue]:
     )
     quote: JsonValue = [{"file": file, "line": 1, "text": line}]
     verdicts: list[JsonValue] = [
-        {"number": int(number), "met": True, "reason": "It is done.", "evidence": quote}
+        {"number": int(number), "met": True, "reason": f'The task says "{words}".', "evidence": quote}
         for number in dict.fromkeys(listed)
     ]
     return {"criteria": verdicts, "summary": "Fine."}
