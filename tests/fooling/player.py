@@ -11,7 +11,7 @@ import pwd
 import re
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -220,7 +220,9 @@ class ScriptedSession:
         """Play one turn."""
         yield ev.SessionStarted(session_id="s", model="scripted", tools=("Bash",), cli_version="0")
         if any(tool.name == REVIEW for tool in self._spec.ralph_tools):
-            await self._supervisor.call_tool(REVIEW, agreement(prompt, self._spec.cwd, self._words(prompt)))
+            await self._supervisor.call_tool(
+                REVIEW, agreement(prompt, self._spec.cwd, self._words(prompt))
+            )
         else:
             await self._work(prompt)
         yield TurnEnded(text="done", num_turns=1)
@@ -261,15 +263,20 @@ def agreement(prompt: str, directory: Path, words: str) -> dict[str, JsonValue]:
     """The review of one who agrees with everything, and quotes the task and the first line there is."""
     listed = re.findall(r"^(\d+)\. ", prompt, re.MULTILINE)
     names = (p for p in sorted(directory.rglob("*")) if p.is_file() and ".git" not in p.parts)
-    file, line = next(
-        (path.relative_to(directory).as_posix(), text)
+    lines: Iterator[dict[str, JsonValue]] = (
+        {"file": path.relative_to(directory).as_posix(), "line": 1, "text": text}
         for path in names
         for text in path.read_text("utf-8", "replace").splitlines()
         if text.strip()
     )
-    quote: JsonValue = [{"file": file, "line": 1, "text": line}]
+    quote: JsonValue = [next(lines, {})]
     verdicts: list[JsonValue] = [
-        {"number": int(number), "met": True, "reason": f'The task says "{words}".', "evidence": quote}
+        {
+            "number": int(number),
+            "met": True,
+            "reason": f'The task says "{words}".',
+            "evidence": quote,
+        }
         for number in dict.fromkeys(listed)
     ]
     return {"criteria": verdicts, "summary": "Fine."}
