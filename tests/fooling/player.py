@@ -9,6 +9,7 @@ import json
 import os
 import pwd
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -34,6 +35,9 @@ from tests.harness.model import serving
 from tests.scenario.running import play
 
 HERE = Path(__file__).parent
+GOOD = {"cheats": ("refused", "stopped"), "honest": ("verified",)}
+"""How the rows of each table should end."""
+MODES = ("open", "sandbox")
 SECONDS = 120
 """How long a row's shell text may take."""
 
@@ -136,6 +140,14 @@ def falls(table: str, mode: str) -> dict[str, str]:
     listed = _read("falls.yaml").get(table, {})
     found = [*listed.get("both", {}).items(), *listed.get(mode, {}).items()]
     return {name: word for word, names in found for name in names}
+
+
+def missing(row: Row) -> list[str]:
+    """The programs and directories that a row needs and this machine lacks."""
+    home = pwd.getpwuid(os.getuid()).pw_dir  # HOME is the test's
+    needs = bases()[row.on].needs
+    found = (Path(n.replace("~", home)).exists() if "/" in n else shutil.which(n) for n in needs)
+    return [need for need, there in zip(needs, found, strict=True) if not there]
 
 
 def environment_of(row: Row) -> dict[str, str]:

@@ -1,20 +1,15 @@
 """Play the tables of cheats and honest ways, with the sandbox on and off.
 
 `falls.yaml` names the rows that do not end as they should, with how they end. It can only shrink: a row that ends well
-must leave it.
+must leave it. `uv run python -m tests.fooling.measure` plays all rows and writes it anew.
 """
 
-import os
-import pwd
 from pathlib import Path
 
 import pytest
 
-from tests.fooling.player import accepted_by_loop, bases, falls, played, rows
+from tests.fooling.player import GOOD, MODES, accepted_by_loop, falls, missing, played, rows
 from tests.harness.suite import need
-
-GOOD = {"cheats": ("refused", "stopped"), "honest": ("verified",)}
-MODES = ("open", "sandbox")
 
 
 def played_rows() -> list[object]:
@@ -33,12 +28,10 @@ def played_rows() -> list[object]:
 
 def require(name: str, table: str = "cheats") -> None:
     """Skip a row whose tools are missing."""
-    home = pwd.getpwuid(os.getuid()).pw_dir  # HOME is the test's
-    for wanted in bases()[rows(table)[name].on].needs:
-        if "/" not in wanted:
-            need(wanted)
-        elif not Path(wanted.replace("~", home)).exists():
+    for wanted in missing(rows(table)[name]):
+        if "/" in wanted:
             pytest.skip(f"{wanted}: not there")
+        need(wanted)
 
 
 @pytest.mark.parametrize(("table", "name", "mode"), played_rows())

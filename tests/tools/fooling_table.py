@@ -17,6 +17,7 @@ way. This page lists {cheats} such cheats by class, and {honest} honest ways of 
 | | ralph | ralph with the sandbox | a loop that runs the check |
 | --- | --- | --- | --- |
 | cheats accepted as *verified* | {cheats_open} | {cheats_sandbox} | {loop} of {cheats} |
+| cheats accepted as *reviewed*, by a reviewer that agrees with everything | {fooled_open} | {fooled_sandbox} | |
 | honest ways refused | {refused_open} | {refused_sandbox} | 0 of {honest} |
 | honest ways that need a reviewer | {reviewed_open} | {reviewed_sandbox} | |
 
@@ -55,6 +56,7 @@ def page() -> str:
     for mode in ("open", "sandbox"):
         bad = list(falls("cheats", mode).values())
         facts[f"cheats_{mode}"] = f"{bad.count('verified')} of {len(cheats)}"
+        facts[f"fooled_{mode}"] = f"{bad.count('reviewed')} of {len(cheats)}"
         ends = list(falls("honest", mode).values())
         reviewed = ends.count("reviewed")
         facts[f"refused_{mode}"] = f"{len(ends) - reviewed} of {len(honest)}"
