@@ -420,12 +420,15 @@ def test_guidance_must_say_something_bounded(project: Path, text: str) -> None:
 
 def test_a_task_is_edited_and_dropped(project: Path) -> None:
     root = project
-    words = ("--description", "Second, smaller", "--priority", "1", "--check", "tests")
+    words = ("--description", "Second, smaller", "--priority", "1", "--check", "./check.sh")
     done = inside("edit", "task-002", *words, cwd=root)
     assert done.stdout == "Changed task-002: Second, smaller (priority 1).\n"
     task = Project(root).load().plan.task("task-002")
     assert task is not None
-    assert task.verification_criteria == ("tests",)
+    assert task.verification_criteria == ("$ ./check.sh",)
+    refused = inside("edit", "task-002", "--check", "tests", cwd=root)
+    assert refused.returncode == 3
+    assert "has no command for `tests`" in refused.stderr
     assert inside("edit", "task-002", cwd=root).returncode == 3
     assert "task-003 depends on task-002." in inside("drop", "task-002", cwd=root).stderr
     assert inside("drop", "task-003", cwd=root).stdout == "Dropped task-003: Third.\n"
@@ -438,8 +441,8 @@ def test_a_task_is_added(project: Path) -> None:
         "long it took",
         "--after",
         "task-003",
-        "--check",
-        "tests",
+        "--criterion",
+        "It says how long",
         "--tokens",
         "9000",
     )

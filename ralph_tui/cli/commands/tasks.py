@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -29,13 +30,20 @@ Priority = Annotated[
     int | None,
     typer.Option("--priority", metavar="N", help="The task's priority; lower is sooner."),
 ]
-Check = Annotated[
+Criteria = Annotated[
     list[str] | None,
     typer.Option(
         "--criterion",
-        "--check",
         metavar="TEXT",
-        help="What shows that the task is done, such as '$ npm test'. Repeat for several.",
+        help="What shows that the task is done: text, or a command such as '$ npm test'. Repeat for several.",
+    ),
+]
+Check = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--check",
+        metavar="COMMAND",
+        help="A command that shows that the task is done, or the name of a check such as tests. Repeat for several.",
     ),
 ]
 After = Annotated[
@@ -141,6 +149,7 @@ def edit(  # noqa: PLR0913 - an option of the command for each
         str | None, typer.Option("--description", metavar="TEXT", help="What to do.")
     ] = None,
     priority: Priority = None,
+    criterion: Criteria = None,
     check: Check = None,
     after: After = None,
     model: Model = None,
@@ -164,8 +173,9 @@ def edit(  # noqa: PLR0913 - an option of the command for each
 
     `--after none` removes the dependencies. The parts of a split task run one after the other.
     """
+    criteria = _criteria(criterion, check, project_root)
     fields = replace(
-        _fields(description, priority, check, after, model, tokens),
+        _fields(description, priority, criteria, after, model, tokens),
         may_change_checks=may_change_checks,
     )
     if part:
@@ -209,6 +219,7 @@ def add(  # noqa: PLR0913 - an option of the command for each
         typer.Option("--plan", help="Let the planning model turn it into tasks. This costs money."),
     ] = False,
     priority: Priority = None,
+    criterion: Criteria = None,
     check: Check = None,
     after: After = None,
     model: Model = None,
@@ -231,7 +242,7 @@ def add(  # noqa: PLR0913 - an option of the command for each
     a file or a GitHub issue (`12` or its URL) and adds tasks for it. Existing tasks stay as they are.
     """
     if plan:
-        if any(given is not None for given in (priority, check, after, tokens)):
+        if any(given is not None for given in (priority, criterion, check, after, tokens)):
             raise RalphError(
                 "With --plan the model sets priorities, criteria, dependencies and sizes.",
                 "Leave --priority, --criterion, --after and --tokens out, or leave --plan out.",
@@ -247,15 +258,44 @@ def add(  # noqa: PLR0913 - an option of the command for each
         )
     from ralph_tui.cli.run.inputs import read_task
 
-    fields = _fields(read_task(text), priority, check, after, model, tokens)
+    criteria = _criteria(criterion, check, project_root)
+    fields = _fields(read_task(text), priority, criteria, after, model, tokens)
     task = controls_of(project_root).add_task(fields)
     out(f"Added {task.id}: {task.title} (priority {task.priority}).")
+
+
+def _criteria(
+    criteria: list[str] | None, checks: list[str] | None, project_root: Path | None
+) -> tuple[str, ...] | None:
+    """Return the criteria of both options; one given as a check is always a command.
+
+    Raises:
+        RalphError: The project has no command for the name of a check.
+    """
+    if not criteria and not checks:
+        return None
+    from ralph_tui.config.load import load_settings
+    from ralph_tui.domain.verification.check_commands import ALL, CheckKind
+    from ralph_tui.engine.verification.detection.project_checks import checks_of
+
+    root = find_project(project_root).root
+    named = checks_of(root, load_settings(root)).named
+    for text in (*(criteria or ()), *(checks or ())):
+        if text.strip() in {*CheckKind, ALL} and text.strip() not in named:
+            raise RalphError(
+                f"This project has no command for `{text.strip()}`.",
+                "Give the command itself, or set it with `ralph config set build.test_command COMMAND`.",
+            )
+    own = (
+        text if text.strip() in named or text[:1] in "$`" else f"$ {text}" for text in checks or ()
+    )
+    return (*(criteria or ()), *own)
 
 
 def _fields(
     description: str | None,
     priority: int | None,
-    check: list[str] | None,
+    criteria: tuple[str, ...] | None,
     after: list[str] | None,
     model: str | None,
     tokens: int | None,
@@ -265,7 +305,7 @@ def _fields(
     return TaskFields(
         description=description,
         priority=priority,
-        criteria=tuple(check) if check else None,
+        criteria=criteria,
         dependencies=None if after is None else tuple(other for other in after if other != "none"),
         model="" if model == "none" else model,
         tokens=tokens,
