@@ -166,10 +166,10 @@ class BuildingSettings(PhaseExtras):
         description="Rerun the checks of completed tasks at the end of a run and before validation.",
     )
     review: ReviewPolicy = Field(
-        "prose",
+        "needed",
         description=(
-            "When a second, read-only session reviews a claim: off (never), prose (only for criteria that no"
-            " command checks) or always."
+            "When a second, read-only session reviews a claim: off (never; what no command shows waits for you),"
+            " needed (only for what no command shows) or always."
         ),
     )
     promise: Annotated[str, Field(max_length=200), AfterValidator(_require_one_line)] = Field(

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain.sanitize import inert
-from ralph_tui.engine.verification.evidence.check_files import CheckFiles
+from ralph_tui.engine.verification.evidence.trusted_base import TrustedBase
+from ralph_tui.engine.verification.judge_tree import JudgeTree
 from tests.cli.processes import inside
 from tests.engine.verification.evidence.projects import PROJECT, PYTEST, RIGHT, write
 from tests.harness.projects import make_project, task
@@ -30,7 +31,7 @@ def test_a_tasks_checks_run_by_hand_and_nothing_is_written_down(project: Path) -
         f"passed  {inert(PYTEST)}",
         "    2 passed",
         "    check files unchanged",
-        "    in place, without a sandbox",
+        "    in place and in the judge tree, without a sandbox",
         "a passes: 1 check passed.",
     ]
     assert done.stderr == "ralph: Verifying a (1 check)\n"
@@ -39,22 +40,21 @@ def test_a_tasks_checks_run_by_hand_and_nothing_is_written_down(project: Path) -
     assert (missing.returncode, "no task nothing" in missing.stderr) == (3, True)
 
 
-def test_changed_check_files_are_told_and_speak_against_it(project: Path) -> None:
-    CheckFiles(project).begin(
-        "a", [PYTEST]
-    )  # a session that never ended: what follows is the agent's
+def test_what_the_checks_rest_on_is_told(project: Path) -> None:
+    base = TrustedBase(project, JudgeTree(project).store)
+    base.begin("a", [PYTEST])  # a session that never ended: what follows is the agent's
     write(project, {"tests/test_total.py": WEAK})
     done = inside("verify", "b", "--json", cwd=project)
     assert done.returncode == 1, done.stderr
     told = json.loads(done.stdout)
     (receipt,) = told["receipts"]
-    assert (told["passed"], receipt["status"], receipt["place"]) == (
-        False,
-        "failed",
-        "in_place_and_copy",
-    )
-    assert receipt["inputs"] == "originals_used"
+    assert (told["passed"], told["verified"], receipt["status"]) == (True, False, "passed")
+    assert receipt["place"] == "in_place_and_copy"
     assert receipt["changed"] == ["tests/test_total.py (changed)"]
-    assert receipt["failing"] == ["tests/test_total.py::test_some"]
-    assert receipt["counts"]["passed"] == 2
-    assert receipt["before"]["failed"] == 1
+    assert told["rests_on"] == ["tests/test_total.py"]
+    assert "passes only with the changes to tests/test_total.py" in told["question"]
+    assert [(run["tree"], run["passed"]) for run in receipt["runs"]] == [
+        ("in_place", True),
+        ("judge_tree", False),
+        ("whole_claim", True),
+    ]

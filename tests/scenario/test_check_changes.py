@@ -10,7 +10,7 @@ from ralph_tui.domain.documents.questions import Answer
 from ralph_tui.domain.permissions import CHECK_FILES, DENY, ONCE
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import Phase
-from ralph_tui.domain.verification.verification import Inputs
+from ralph_tui.domain.verification.verification import VerificationOutcome
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.request import RunRequest
 from tests.cli.processes import beside
@@ -66,15 +66,17 @@ def answering(*answers: Answer) -> Meanwhile:
     return answer
 
 
-async def test_the_person_allows_exactly_what_they_see(tmp_path: Path) -> None:
+ALONE = {"phases.building.review": "off"}
+
+
+async def test_the_person_agrees_to_exactly_what_they_see(tmp_path: Path) -> None:
     project = project_of(tmp_path)
-    again = EDITS.replace("import unittest, price", "import unittest, price # again")
-    turns = (DOES, EDITS, CLAIMS, ASKS, again, CLAIMS, EDITS, CLAIMS)
-    async with serving(scenario(script(*turns))) as server:
+    async with serving(scenario(script(DOES, EDITS, CLAIMS))) as server:
         run = await play(
             project,
             server,
             request=RunRequest(only=Phase.BUILDING, interactive=True),
+            overrides=ALONE,
             meanwhile=answering(Answer(labels=(ONCE,), by="command")),
         )
     assert run.end.exit_code == 0, run.end.reason
@@ -83,27 +85,28 @@ async def test_the_person_allows_exactly_what_they_see(tmp_path: Path) -> None:
     assert asked.question.permission.tool == CHECK_FILES
     assert "-        self.assertEqual(price.of(2), 6)" in asked.question.permission.argument
     assert "+        self.assertEqual(price.of(2), 8)" in asked.question.permission.argument
-    assert [g.passed for g in run.of(ev.GateFinished)] == [False, False, True]
-    assert run.of(ev.GateFinished)[-1].receipts[0].inputs is Inputs.ALLOWED
+    (gate,) = run.of(ev.GateFinished)
+    assert (gate.passed, gate.reviewed) == (True, True)
     done = task_of(project, "a")
-    assert done.changed_checks == ("test_price.py (changed)",)
-    assert run.end.reason.endswith("1 with changed checks (a)")
+    assert done.verification is not None
+    assert done.verification.outcome is VerificationOutcome.REVIEWED
+    assert done.verification.rests_on == ("test_price.py",)
 
 
 @pytest.mark.long
 async def test_a_denial_is_told_and_the_originals_count(tmp_path: Path) -> None:
     project = project_of(tmp_path)
-    async with serving(scenario(script(DOES, EDITS, ASKS, CLAIMS))) as server:
-        run = await play(
+    denied = Answer(labels=(DENY,), other="Six it stays.", by="command")
+    async with serving(scenario(script(DOES, EDITS, CLAIMS))) as server:
+        await play(
             project,
             server,
             request=RunRequest(only=Phase.BUILDING, interactive=True),
-            overrides={"phases.building.max_iterations": 1},
-            meanwhile=answering(Answer(labels=(DENY,), other="Six it stays.", by="command")),
+            overrides={**ALONE, "phases.building.max_iterations": 1},
+            meanwhile=answering(denied),
         )
         heard = "".join(str(request.body["messages"]) for request in server.requests)
     assert "Six it stays." in heard
-    assert [g.passed for g in run.of(ev.GateFinished)] == [False]
     assert task_of(project, "a").status is TaskStatus.PENDING
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 from heapq import heapify, heappop, heappush
 from itertools import count
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field, JsonValue, model_validator
 
@@ -111,8 +111,12 @@ class Task(Record):
     """Failed attempts since the plan or a person queued it."""
     iterations: Count = 0
     """Iterations since then that did not finish it, including hand-offs."""
-    may_change_checks: bool = False
-    """Whether this task may change tests and other check files that existed before it."""
+    touches: tuple[str, ...] = ()
+    """Globs of files that the task changes and that are no tests. A change of them is the work, not of a check."""
+    shows: Literal["", "kept"] = ""
+    """`kept` if it is enough that nothing broke: a refactoring, a formatting or an upgrade."""
+    may_change_checks: bool | tuple[str, ...] = False
+    """Whether this task may change tests and other check files that existed before it, or globs of such files."""
     asks_to_change_checks: bool = False
     """Whether the planning model asks for that permission. It counts once a person has approved the plan."""
     allowed_check_changes: tuple[AllowedCheckChange, ...] = ()

@@ -1,17 +1,27 @@
 """A reviewer's verdicts on criteria that no command checks, and the rules that make them credible."""
 
+import re
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from ralph_tui.domain.base import Count, Model
 from ralph_tui.domain.costs import Money
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.domain.verification.verification import TaskVerification, VerificationOutcome
+from ralph_tui.domain.verification.verification import (
+    GateResult,
+    TaskVerification,
+    VerificationOutcome,
+)
 
-ReviewPolicy = Literal["off", "prose", "always"]
-"""When a reviewer judges a claim: never, for criteria that no command covers, or always."""
+
+def _renamed(value: object) -> object:
+    return "needed" if value == "prose" else value  # its name until 0.2
+
+
+ReviewPolicy = Annotated[Literal["off", "needed", "always"], BeforeValidator(_renamed)]
+"""When a reviewer judges a claim: never, for what no command shows, or always."""
 
 MAX_QUOTES = 20
 MAX_QUOTE = 2_000
@@ -90,10 +100,28 @@ class Review(Model):
         return gate.model_copy(update=changes)
 
 
+ASKED_FOR = "The approved task asks for the change to "
+"""The beginning of the criterion about a changed file of the checks."""
+
+
+def question_criteria(gate: GateResult) -> tuple[str, ...]:
+    """Return what a reviewer judges about a claim that the checks do not show on product code alone."""
+    if not gate.question:
+        return ()
+    if not gate.rests_on:
+        return (f"The files show that the task is done; {gate.question}.",)
+    return tuple(
+        f"{ASKED_FOR}{path}, without which the checks do not pass. Default to not met. If it is met, the reason quotes "
+        "the sentence of the task that asks for it, in double quotes."
+        for path in gate.rests_on
+    )
+
+
 def review_problems(
     verdicts: Sequence[CriterionReview],
     criteria: Sequence[str],
     read: Callable[[str], str | None],
+    task_text: str = "",
 ) -> list[str]:
     """Return what is wrong with a review, as instructions to the reviewer; an accepted review has no problems.
 
@@ -101,6 +129,7 @@ def review_problems(
         verdicts: The reviewer's verdicts.
         criteria: The criteria to judge.
         read: Returns the text of a project file by its relative path, or None if there is no such file.
+        task_text: The approved task, which the reasons for changed files of the checks quote.
     """
     numbers = [verdict.number for verdict in verdicts]
     expected = list(range(1, len(criteria) + 1))
@@ -112,8 +141,22 @@ def review_problems(
             problems.append(
                 f"Criterion {verdict.number}: quote the lines that show that it is met, or say that it is not."
             )
+        asked = criteria[verdict.number - 1].startswith(ASKED_FOR)
+        if verdict.met and asked and not _quotes(verdict.reason, task_text):
+            problems.append(
+                f"Criterion {verdict.number}: quote in the reason, in double quotes, the sentence of the task that asks "
+                "for this change, or say that it is not met."
+            )
         problems += [_quote_problem(verdict.number, quote, read) for quote in verdict.evidence]
     return [problem for problem in problems if problem]
+
+
+_QUOTED = re.compile(r'["“”]([^"“”]{12,})["“”]')
+
+
+def _quotes(reason: str, text: str) -> bool:
+    plain = " ".join(text.split())
+    return any(" ".join(quoted.split()) in plain for quoted in _QUOTED.findall(reason))
 
 
 def _quote_problem(number: int, quote: Quote, read: Callable[[str], str | None]) -> str:

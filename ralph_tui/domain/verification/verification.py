@@ -90,6 +90,10 @@ class TaskVerification(Record):
     """The id of ralph's record of the verification; empty if there is none."""
     changed_checks: tuple[str, ...] = ()
     """Check files that changed with permission, with the kind of change."""
+    rests_on: tuple[str, ...] = ()
+    """Changed files of the checks without which the checks do not pass; somebody agreed to them."""
+    also_changed: tuple[str, ...] = ()
+    """Changed files of the checks that made no difference and that nobody agreed to."""
     checks: Count = 0
     """Checks that passed; also 0 if an older ralph did not count them."""
 
@@ -137,7 +141,32 @@ class Place(StrEnum):
 
     HERE = "in_place"
     COPY = "in_place_and_copy"
-    """In the project, and in a clean copy with the original check files."""
+    """In the project, and in the judge tree."""
+    ONLY_HERE = "judged_in_place"
+    """In the project only, because it does not pass in a clean place, whatever changed."""
+
+
+class Tree(StrEnum):
+    """The tree of files that a check ran on."""
+
+    HERE = "in_place"
+    """The work tree as it is."""
+    JUDGE = "judge_tree"
+    """The trusted base with the product changes of the claim."""
+    CLAIM = "whole_claim"
+    """The judge tree with every change of the claim."""
+    BASE = "base_code"
+    """The judge tree with the base's product code and the new tests of the claim."""
+
+
+class TreeRun(Model):
+    """What one check showed on one tree."""
+
+    tree: Tree
+    passed: bool
+    counts: TestCounts | None = None
+    reason: str = ""
+    """Why it did not pass, or what else it showed."""
 
 
 class Receipt(Model):
@@ -161,6 +190,8 @@ class Receipt(Model):
     changed: tuple[str, ...] = ()
     """Check files that changed since the task began."""
     place: Place | None = None
+    runs: tuple[TreeRun, ...] = ()
+    """What the check showed on each tree, in the order of the runs."""
     sandboxed: bool = False
 
     @property
@@ -173,7 +204,11 @@ _INPUTS = {
     Inputs.ALLOWED: "check files changed, which is allowed",
     Inputs.ORIGINALS: "check files changed, so the originals were used, too",
 }
-_PLACES = {Place.HERE: "in place", Place.COPY: "in place and in a clean copy"}
+_PLACES = {
+    Place.HERE: "in place",
+    Place.COPY: "in place and in the judge tree",
+    Place.ONLY_HERE: "judged here, because it does not pass in a clean tree",
+}
 
 
 def receipt_facts(receipt: Receipt) -> tuple[str, ...]:
@@ -212,6 +247,14 @@ class GateResult(Model):
     """Whether a command of the task's own criteria passed."""
     unchecked: tuple[str, ...] = ()
     """Criteria in prose, which no command checks."""
+    question: str = ""
+    """What somebody has to judge because the checks do not show it on product code alone; empty if they do."""
+    rests_on: tuple[str, ...] = ()
+    """Changed files of the checks without which the checks do not pass."""
+    also_changed: tuple[str, ...] = ()
+    """Changed files of the checks that made no difference and that nobody has agreed to."""
+    for_person: bool = False
+    """Whether no reviewer may answer the question, but the plan or the person."""
 
     @property
     def passed(self) -> bool:
@@ -229,7 +272,8 @@ class GateResult(Model):
         A gate without a passed check verifies nothing. If a check of the project already failed before the
         run, only a command of the task's own criteria counts.
         """
-        return self.passed and bool(self.proven) and (self.shown or not self._failed_before)
+        shown = self.shown or not self._failed_before
+        return self.passed and bool(self.proven) and shown and not self.question
 
     @property
     def failures(self) -> tuple[Receipt, ...]:
@@ -268,6 +312,8 @@ class GateResult(Model):
             at=at,
             reason=self.basis,
             changed_checks=self.changed_checks,
+            rests_on=self.rests_on,
+            also_changed=self.also_changed,
             checks=len(self.proven),
         )
 

@@ -301,8 +301,7 @@ class BuildLoop:
         task, number, injections = begun
         guidance = tuple(injection.guidance for injection in injections)
         meter, spec = self._new_session()
-        rules = await asyncio.to_thread(self._run.gate.rules)
-        await self._run.reviewer.begin(task, rules.checks)
+        await self._run.reviewer.begin(task)
         before = await asyncio.to_thread(self._contents.digest)
         await self._run.snapshots.before(number, task.id)
         prompt = await self._prompt(task, number, guidance)
@@ -310,7 +309,7 @@ class BuildLoop:
         self._announce(task, number, len(prompt))
         await self._run.gate.begin(task.id, self._docs.plan.tasks)
         result, session = await iteration.run(prompt)
-        await self._run.gate.end(self._docs.plan.tasks)
+        await self._run.gate.end()
         self._close_later(session)
         self._run_limits.done += 1
         after = await asyncio.to_thread(self._contents.digest)

@@ -189,7 +189,7 @@ async def run_session(
             update={"reason": describe_interrupt(conversation.interrupted, meter, seconds)}
         )
     await conversation.session.close()
-    await run.gate.end(stage.docs.plan.tasks)
+    await run.gate.end()
     run_limits.done += 1
     await record_iteration(run, number, phase.value, result, phase=phase)
     return await run_limits.after(result.failure)

@@ -80,6 +80,8 @@ class PlannedTask(NewTask):
     """A task of a plan."""
 
     asks_to_change_checks: bool = False
+    touches: list[str] = Field([], max_length=100)
+    shows: Literal["", "kept"] = ""
 
 
 class SubmitPlan(ToolInput):

@@ -12,7 +12,7 @@ from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.run.promise import words_before_promise
 from ralph_tui.domain.sanitize import head
 from ralph_tui.domain.tool_calls import ToolAnswer
-from ralph_tui.domain.verification.review import Review
+from ralph_tui.domain.verification.review import Review, question_criteria
 from ralph_tui.domain.verification.verification import (
     GateResult,
     TaskVerification,
@@ -24,7 +24,6 @@ from ralph_tui.engine.prompts import tool_schemas as rt
 from ralph_tui.engine.session.learnings import record_learning
 from ralph_tui.engine.session.task_tracker import TaskTracker
 from ralph_tui.engine.verification.coverage import may_be_unverified
-from ralph_tui.engine.verification.evidence.allowed_changes import paths_of
 from ralph_tui.engine.verification.failure_report import failure_fingerprint, failure_report
 from ralph_tui.engine.verification.gate import Permit, deny_unattended, receipt_text
 from ralph_tui.store.project import Documents, Outcome
@@ -37,6 +36,9 @@ async def deny_change(wanted: Permission) -> Ruling:
     del wanted
     return Ruling(allowed=False, reason=UNASKED, by=NOBODY)
 
+
+MOST_REVIEWED = 20
+"""The most changed files of the checks that a reviewer judges; the person decides about more."""
 
 MAX_REJECTIONS = 2
 """After this many rejections by a reviewer, the task waits for the person."""
@@ -223,7 +225,8 @@ class TaskTools:
         gate, reviewer = self._run.gate, self._run.reviewer
         rules = await asyncio.to_thread(gate.rules)
         criteria = reviewer.criteria(task, rules.checks)
-        allowed = may_be_unverified(task, self._run.settings.phases.building)
+        building = self._run.settings.phases.building
+        allowed, may_review = may_be_unverified(task, building), building.review != "off"
         result = await gate.run(
             task,
             claim.verification_notes,
@@ -236,6 +239,11 @@ class TaskTools:
         if not result.passed:
             return rt.error(receipt_text(result))
         now = self._run.clock()
+        if result.question and (
+            not may_review or result.for_person or len(result.rests_on) > MOST_REVIEWED
+        ):
+            return await self._ask_person(task, claim, result)
+        criteria += question_criteria(result)
         if not criteria:
             verification, answer = result.verification(now), receipt_text(result)
             return await self._complete(
@@ -244,7 +252,7 @@ class TaskTools:
         review = await reviewer.review(task, criteria, result, self._meter)
         if not review.agreed:
             return await self._rejected_by_reviewer(review)
-        reason = f"{result.basis}, {review.result_text}" if result.verified else review.result_text
+        reason = f"{result.basis}, {review.result_text}" if result.proven else review.result_text
         verification = review.verification(reason, result.verification(now))
         answer = f"ACCEPTED: {reason}."
         return await self._complete(task, claim, verification, reason=reason, answer=answer)
@@ -288,12 +296,47 @@ class TaskTools:
         if not settled:
             news = self._task.news()  # edited while the checks ran
             return _not_yet(news) if news and not self._task.withdrawn_reason else self._withdrawn()
-        await self._run.gate.accept(task)
+        agreed = verification.outcome is VerificationOutcome.REVIEWED
+        await self._run.gate.accept(task, verification.rests_on if agreed else ())
         await self._run.reviewer.finished(task.id)
         plan = self._project_state.docs.plan
         left = sum(task.status is not TaskStatus.COMPLETE for task in plan.tasks)
         done = f"{plan.completion_percentage:.0%} of the plan, {left} to go"
         return ToolAnswer(text=f"{answer}\nTask {task.id} is complete. {done}. Stop now.")
+
+    async def _ask_person(self, task: Task, claim: rt.Claim, result: GateResult) -> ToolAnswer:
+        """Ask the person about what the checks do not show; block the task if no one is there to answer."""
+        diff, shown = await self._run.gate.shown_changes(result.rests_on)
+        paths = tuple(change.path for change in shown)
+        if paths and paths == result.rests_on:
+            wanted = check_change_permission(paths, diff, result.question)
+            ruling = await self._permit_change(wanted)
+            if ruling.allowed:
+                reason = f"{result.basis}, and you agreed to the changes to {', '.join(paths)}"
+                changes = {
+                    "outcome": VerificationOutcome.REVIEWED,
+                    "by": ruling.by or "person",
+                    "reason": reason,
+                }
+                verification = result.verification(self._run.clock()).model_copy(update=changes)
+                return await self._complete(
+                    task, claim, verification, reason=reason, answer=f"ACCEPTED: {reason}."
+                )
+            if ruling.by not in ("", NOBODY):
+                why = f": {ruling.reason}" if ruling.reason else ""
+                return rt.error(f"NOT YET: {result.question}. The person does not allow it{why}.")
+        blocker = (
+            f"Needs your decision: {result.question}. To accept the work as it is: `ralph task complete {task.id}`. "
+            f"To let the task change its checks: `ralph edit {task.id} --may-change-checks`, then `ralph retry {task.id}`."
+        )
+        blockers = (*self._task.blockers, blocker)
+        if not await self._task.settle(
+            f"blocked: {blocker}", TaskStatus.BLOCKED, blockers=blockers
+        ):
+            return self._withdrawn()
+        return ToolAnswer(
+            text=f"The checks pass, but {result.question}. The person will decide. Stop now."
+        )
 
     async def _rejected_by_reviewer(self, review: Review) -> ToolAnswer:
         """Send the model the reviewer's objections; after the second rejection, the person decides."""
@@ -351,13 +394,13 @@ class TaskTools:
         if task is None or self._task.settled is not None:
             return self._already_settled()
         changes, diff, shown = await self._run.gate.check_changes(task)
-        if not paths_of(changes):
+        if not changes:
             return rt.error(
                 "No check file has changed, so there is nothing to ask. Make the change first."
             )
         paths = tuple(change.path for change in shown)
         if not paths:  # nothing can be shown, so only the person's own command can allow it
-            return await self._block_for_checks(task, changes.names, wanted.reason)
+            return await self._block_for_checks(task, changes, wanted.reason)
         ruling = await self._permit_change(check_change_permission(paths, diff, wanted.reason))
         if ruling.allowed:
             allowed = (*task.allowed_check_changes, *shown)
@@ -369,7 +412,7 @@ class TaskTools:
                 }
             )
         if ruling.by in ("", NOBODY):
-            return await self._block_for_checks(task, changes.names, wanted.reason)
+            return await self._block_for_checks(task, changes, wanted.reason)
         why = f": {ruling.reason}" if ruling.reason else ""
         return rt.error(f"The person does not allow it{why}. Restore {', '.join(paths)}.")
 

@@ -84,7 +84,7 @@ class AgentStep:
         ) as conversation:
             ended = await conversation.run_turn(prompt + position(job))
         await conversation.session.close()
-        await run.gate.end(run.docs.plan.tasks)
+        await run.gate.end()
         result = _result(ended, conversation.interrupted, meter, seconds)
         used = conversation.with_usage(
             IterationResult(outcome=_OUTCOMES[result.outcome], reason=result.reason)

@@ -212,7 +212,7 @@ class StepRunner:
         try:
             return await unless(state, work, immediate_stop_requested)
         finally:
-            await gate.end(self._run.docs.plan.tasks)
+            await gate.end()
 
     async def _record(self, name: str, step: StepSettings, result: StepResult) -> None:
         now, breaker = self._run.clock(), step.breaker

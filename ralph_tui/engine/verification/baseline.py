@@ -25,9 +25,10 @@ from ralph_tui.engine.core.project_tree import files_of
 from ralph_tui.engine.verification.detection.directory_files import DirectoryFiles
 from ralph_tui.engine.verification.detection.python_declarations import PythonProject
 from ralph_tui.engine.verification.evidence import report_judge
-from ralph_tui.engine.verification.evidence.examine import Examined, Inspection
+from ralph_tui.engine.verification.evidence.examine import Examined
 from ralph_tui.engine.verification.evidence.reports import TestReport
 from ralph_tui.engine.verification.evidence.runners import placed_programs, recognized_runners
+from ralph_tui.engine.verification.evidence.trusted_base import Inspection
 from ralph_tui.guard.core.policy import PYTHON_TOOLS
 from ralph_tui.guard.shell.statuses import lost_status
 from ralph_tui.store.backup.check_store import CheckStore
@@ -168,12 +169,18 @@ class Baseline:
             for command, before in self._record.red.items()
             if command not in examined or _failed(examined[command])
         }
-        if red != self._record.red:
-            self._save(self._record.model_copy(update={"red": red}))
+        passed = (command for command, one in examined.items() if one.passed)
+        green = tuple(dict.fromkeys((*self._record.green, *passed)))
+        if (red, green) != (self._record.red, self._record.green):
+            self._save(self._record.model_copy(update={"red": red, "green": green}))
 
     def outcomes(self, command: str) -> Mapping[str, str] | None:
         """Return the outcome of each test before the run, or None if they are not known."""
         return self._record.outcomes.get(command)
+
+    def green(self, command: str) -> bool | None:
+        """Return whether a check passed before the run and since; None if it did not run."""
+        return command in self._record.green if command in self._record.commands else None
 
     def excuse(self, command: str, now: Examined, inspection: Inspection) -> str:
         """Return why a failed check does not count against a task, or an empty string if it counts."""

@@ -48,7 +48,7 @@ def criteria_to_review(
     """Return the criteria of a task that a reviewer judges; empty without a review."""
     if building.review == "off":
         return ()
-    if building.review == "prose":
+    if building.review == "needed":
         return prose_criteria(task, checks)
     every = tuple(criterion_text(criterion) for criterion in task.verification_criteria)
     return every or (NO_CRITERIA,)

@@ -35,13 +35,13 @@ from ralph_tui.engine.verification.baseline import Baseline, circumstances
 from ralph_tui.engine.verification.check_command import CommandResult, run_command
 from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.engine.verification.evidence.allowed_changes import shown_changes
-from ralph_tui.engine.verification.evidence.check_files import CheckChanges, CheckFiles
 from ralph_tui.engine.verification.evidence.examine import (
+    Before,
     CommandRun,
     Examined,
     Examiner,
-    Inspection,
 )
+from ralph_tui.engine.verification.evidence.trusted_base import Inspection, TrustedBase
 from ralph_tui.engine.verification.judge_tree import JudgeTree
 from ralph_tui.engine.verification.work_done import look, objections
 from ralph_tui.guard.sandbox.environ_block import without_keys
@@ -134,6 +134,14 @@ NO_CHECK_PASSED = NO_CHECK_RAN.model_copy(
 """The objection to a claim whose only checks already failed before the run."""
 
 
+NOTHING_SHOWN = "every check passed before the work as well, and no new test notices it"
+"""The question of a claim that broke nothing and of which no check shows that anything was done."""
+
+
+def _in_judge_tree(command: str) -> str:
+    return f"judge tree: {command}"
+
+
 class Gate:
     """Verifies the claims of one project."""
 
@@ -174,25 +182,38 @@ class Gate:
         self._environment = environment
         self._review = review
         self._emit = emit
-        self.files = CheckFiles(root, feature=layout_of(root).feature)
+        tree = JudgeTree(root)
+        self.base = TrustedBase(root, tree.store, feature=layout_of(root).feature)
         self._examiner = Examiner(
             root,
-            self.files,
+            self.base,
             self._start,
             environment,
-            self._outcomes_before_run,
+            self._before,
+            tree,
             lambda: bool(prefix("", (), ())),
         )
         self._examined: dict[str, Examined] = {}
+        self._inspection = Inspection()
+        """What the last claim changed, when its last check had run."""
         self._sandboxed = False
-        self._warned_of_store = False
+        self._warned_of_base = False
 
     def use(self, tree: JudgeTree) -> None:
         """Judge in the run's tree instead of one of its own."""
         self._examiner.tree = tree
+        self.base.trees = tree.store
 
-    def _outcomes_before_run(self, command: str) -> Mapping[str, str] | None:
-        return self.baseline.outcomes(command)
+    def _before(self, command: str) -> Before:
+        accepted = self.base.store.outcomes(command)
+        judged = self.base.store.outcomes(_in_judge_tree(command)) or accepted
+        known = self.baseline.outcomes(command)
+        green = self.baseline.green(command)
+        return Before(
+            outcomes=known if accepted is None else accepted,
+            judged=(known if judged is None else judged) or {},
+            green=True if green is None and accepted is not None else green,
+        )
 
     def checks(self, task: Task) -> tuple[Check, ...]:
         """Return the checks for a claim on `task`. Blocks on reading a few files."""
@@ -200,12 +221,18 @@ class Gate:
 
     async def check_changes(
         self, task: Task
-    ) -> tuple[CheckChanges, str, tuple[AllowedCheckChange, ...]]:
+    ) -> tuple[tuple[str, ...], str, tuple[AllowedCheckChange, ...]]:
         """Return the check-file changes that nobody has allowed for a task, their diff, and a permission for it."""
         commands = tuple(check.command for check in await asyncio.to_thread(self.checks, task))
         changes = (await self._examiner.inspect(commands, task)).not_allowed
-        shown = await asyncio.to_thread(shown_changes, changes, self.files, self._root)
-        return changes, *shown
+        shown = await self.shown_changes(tuple(change.path for change in changes))
+        return tuple(change.text for change in changes), *shown
+
+    async def shown_changes(
+        self, paths: tuple[str, ...]
+    ) -> tuple[str, tuple[AllowedCheckChange, ...]]:
+        """Return the changes of files since the trusted base as a diff, and a permission for what it shows."""
+        return await asyncio.to_thread(shown_changes, paths, self.base.original, self._root)
 
     def own_checks(self, task: Task) -> tuple[Check, ...]:
         """Return the checks from the task's own criteria. Blocks on reading a few files."""
@@ -225,10 +252,10 @@ class Gate:
                 command = await self._unattended(check.command)
             if command is None or lost_status(command):
                 continue
-            examined = await self._examiner.examine(command, Inspection())
+            examined, _ = await self._examiner.examine(command)
             if examined.result.watches and not self.baseline.needs_ci:
                 self.baseline.set_ci()
-                examined = await self._examiner.examine(command, Inspection())
+                examined, _ = await self._examiner.examine(command)
             found[check.command] = examined
         return found
 
@@ -251,8 +278,7 @@ class Gate:
         return circumstances(self._root, contents, settings, commands, path)
 
     async def run_check(self, check: Check) -> Receipt:
-        inspection = await self._examiner.inspect((check.command,))
-        return await self._run_check(check, deny_unattended, inspection)
+        return await self._run_check(check, deny_unattended, None, ())
 
     async def run(
         self,
@@ -277,7 +303,6 @@ class Gate:
         commands = tuple(check.command for check in checks)
         self._emit(ev.GateStarted(task_id=task.id, notes=notes, commands=commands))
         self._examined.clear()
-        inspection = await self._examiner.inspect(commands, task)
         receipts: list[Receipt] = []
 
         def add(receipt: Receipt) -> None:
@@ -285,19 +310,14 @@ class Gate:
             self._emit(ev.GateChecked(task_id=task.id, receipt=receipt))
 
         for check in checks:
-            add(await self._run_check(check, permit, inspection))
+            judge = all(receipt.ok for receipt in receipts)
+            add(await self._run_check(check, permit, task, commands, judge=judge))
         if task.begun is not None and all(receipt.ok for receipt in receipts):
             now = await asyncio.to_thread(look, self._root)
             for objection in objections(task, now, tuple(receipts)):
                 add(objection)
-        own = {check.command for check in checks if check.own}
-        result = GateResult(
-            task_id=task.id,
-            receipts=tuple(receipts),
-            shown=any(r.status is ReceiptStatus.PASSED and r.command in own for r in receipts),
-            unchecked=prose_criteria(task, rules.checks),
-        )
-        if must_verify and result.passed and not result.verified:
+        result = self._result(task, checks, tuple(receipts), prose_criteria(task, rules.checks))
+        if must_verify and result.passed and not result.verified and not result.question:
             add(NO_CHECK_PASSED if receipts else NO_CHECK_RAN)
             result = result.model_copy(update={"receipts": tuple(receipts)})
         self._emit(
@@ -307,12 +327,49 @@ class Gate:
                 unverified=result.passed and not result.verified,
                 receipts=result.receipts,
                 unchecked=result.unchecked,
-                reviewed=reviewed and result.passed,
+                reviewed=(reviewed or bool(result.question)) and result.passed,
             )
         )
         return result
 
-    async def _run_check(self, check: Check, permit: Permit, inspection: Inspection) -> Receipt:
+    def _result(
+        self,
+        task: Task,
+        checks: tuple[Check, ...],
+        receipts: tuple[Receipt, ...],
+        unchecked: tuple[str, ...],
+    ) -> GateResult:
+        own = {check.command for check in checks if check.own}
+        green = {r.command for r in receipts if r.status is ReceiptStatus.PASSED}
+        examined = {c: one for c, one in self._examined.items() if c in green}
+        excused = any(receipt.status is ReceiptStatus.RED_BEFORE for receipt in receipts)
+        deciding = own if excused else green
+        shown = task.shows == "kept" or any(examined[c].shown for c in deciding & {*examined})
+        asked = {one.question: None for one in examined.values() if one.question}
+        if not asked and examined and not shown and not excused:
+            asked = {NOTHING_SHOWN: None}
+        rests_on = tuple(dict.fromkeys(path for one in examined.values() for path in one.rests_on))
+        changed = (change.path for change in self._inspection.not_allowed)
+        return GateResult(
+            task_id=task.id,
+            receipts=receipts,
+            shown=shown,
+            unchecked=unchecked,
+            question="; ".join(asked),
+            rests_on=rests_on,
+            also_changed=tuple(path for path in changed if path not in rests_on),
+            for_person=any(one.for_person for one in examined.values()),
+        )
+
+    async def _run_check(
+        self,
+        check: Check,
+        permit: Permit,
+        task: Task | None,
+        commands: tuple[str, ...],
+        *,
+        judge: bool = True,
+    ) -> Receipt:
         command = check.command
         if lost := lost_status(command):
             return Receipt(
@@ -332,17 +389,11 @@ class Gate:
                     reason=refused,
                 )
             command = await self._as_it_runs(command, verdict)
-        return await self._run_permitted(check, command, inspection)
-
-    def _needs_uv(self, command: str) -> bool:
-        """Return whether a criterion's tools run through uv: in a uv project, or if the PATH lacks the tool. Blocks."""
-        tool = command.split(maxsplit=1)[0]
-        path = self._environment.get("PATH", os.defpath)
-        return self.rules().checks.uses_uv or shutil.which(tool, path=path) is None
-
-    async def _run_permitted(self, check: Check, command: str, inspection: Inspection) -> Receipt:
-        examined = await self._examiner.examine(command, inspection)
-        self._examined[command] = examined
+        examined, inspection = await self._examiner.examine(
+            command, task, commands, judge=judge, known_as=check.command
+        )
+        self._examined[check.command] = examined
+        self._inspection = inspection
         status, reason = _status_of(examined, self._timeout)
         if status is ReceiptStatus.FAILED and not check.own:
             excuse = self.baseline.excuse(command, examined, inspection)
@@ -361,8 +412,15 @@ class Gate:
             inputs=examined.inputs,
             changed=examined.changed,
             place=examined.place,
+            runs=examined.runs,
             sandboxed=self._sandboxed,
         )
+
+    def _needs_uv(self, command: str) -> bool:
+        """Return whether a criterion's tools run through uv: in a uv project, or if the PATH lacks the tool. Blocks."""
+        tool = command.split(maxsplit=1)[0]
+        path = self._environment.get("PATH", os.defpath)
+        return self.rules().checks.uses_uv or shutil.which(tool, path=path) is None
 
     async def run_step_command(self, command: str, *, seconds: float) -> tuple[CommandResult, bool]:
         """Run a command that is not a check, such as a step's, in the same sandbox as the checks.
@@ -417,7 +475,7 @@ class Gate:
     # Check files during a task.
 
     async def begin(self, task_id: str, tasks: Iterable[Task]) -> None:
-        """Record the check files of all `tasks` before an agent session on `task_id`."""
+        """Record the project before an agent session on `task_id`; `tasks` are all tasks of the plan."""
         listed = tuple(tasks)
         await self._examiner.start()
         tree = self._examiner.tree
@@ -428,29 +486,36 @@ class Gate:
             self._emit(
                 ev.Notice(level="info", text=f"Left out of undo and review: {names} ({why}).")
             )
-        await asyncio.to_thread(lambda: self.files.begin(task_id, *self._scope(listed)))
-        if self.files.store.trouble and not self._warned_of_store:
-            self._warned_of_store = True
+        await asyncio.to_thread(lambda: self.base.begin(task_id, *self._scope(listed)))
+        if self.base.trouble and not self._warned_of_base:
+            self._warned_of_base = True
             text = (
-                f"The original check files cannot be kept outside the project ({self.files.store.trouble}): "
-                "ralph knows them only until this run ends."
+                f"The trusted state of the project cannot be kept ({self.base.trouble}): "
+                "every claim needs a reviewer or your decision."
             )
             self._emit(ev.Notice(level="warning", text=text))
 
-    async def end(self, tasks: Iterable[Task]) -> None:
-        listed = tuple(tasks)
-        await asyncio.to_thread(lambda: self.files.end(*self._scope(listed)))
+    async def end(self) -> None:
+        """Record the project after an agent session."""
+        await asyncio.to_thread(self.base.end)
 
-    async def accept(self, task: Task) -> None:
-        """Trust the current check files, because the claim on `task` was accepted."""
-        await asyncio.to_thread(self._accept, task)
+    async def accept(self, task: Task, settled: Iterable[str] = ()) -> None:
+        """Move the trusted base, because the claim on `task` was accepted.
 
-    def _accept(self, task: Task) -> None:
-        self.files.accept(task.id, *self._scope((task,)))
+        Args:
+            task: The completed task.
+            settled: Changed files of the checks that a reviewer or the person agreed to.
+        """
+        await asyncio.to_thread(self._accept, task, tuple(settled))
+
+    def _accept(self, task: Task, settled: tuple[str, ...]) -> None:
+        self.base.accept(task.id, self._inspection, settled)
         self.baseline.accept(self._examined)
         for command, examined in self._examined.items():
             if examined.passed and examined.outcomes:
-                self.files.store.save_outcomes(command, examined.outcomes)
+                judged = examined.judged or examined.outcomes
+                self.base.store.save_outcomes(command, examined.outcomes)
+                self.base.store.save_outcomes(_in_judge_tree(command), judged)
 
     def _scope(self, tasks: tuple[Task, ...]) -> tuple[tuple[str, ...], str]:
         rules = self.rules()
@@ -502,6 +567,8 @@ def _headline(result: GateResult) -> str:
         return "NOT YET: these checks failed."
     if result.verified:
         return f"ACCEPTED: {result.basis}."
+    if result.question:
+        return f"TO BE REVIEWED: {result.question}."
     return f"ACCEPTED as unverified: {result.basis}. Nothing was checked. Your notes are the only evidence."
 
 

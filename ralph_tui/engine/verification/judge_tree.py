@@ -227,6 +227,16 @@ class JudgeTree(PlacedTree):
         found = _MODULE.search(output)
         return f"the module {found[1]}" if found else ""
 
+    def written(self) -> tuple[str, ...]:
+        """Return the files that git ignores and that were written since the run began; caches do not count."""
+        paths = (path.rstrip("/") for path in self.store.ignored())
+        return tuple(
+            path
+            for path in sorted(paths)
+            if self._is_environment(path)
+            and not (path in self._environment and self._is_unchanged(self.project / path))
+        )
+
     # The person's environment.
 
     def _is_environment(self, path: str) -> bool:

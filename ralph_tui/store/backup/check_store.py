@@ -1,4 +1,4 @@
-"""Store the originals of a project's check files outside the project, where no agent can write."""
+"""Store what ralph trusts about a project's checks outside the project, where no agent can write."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,33 +15,23 @@ from ralph_tui.store.backup.mirror import mirror_of
 from ralph_tui.store.io.files import replace_file
 
 
-class FileMark(Model):
-    """A file's identity: the digest of its content, its mode, and whether it is a symbolic link."""
+class BaseRecord(Model):
+    """The trusted base of a project: trees of the snapshot store, and what the gate knew when they were made."""
 
-    digest: str
-    mode: int = 0o644
-    link: bool = False
-
-
-class CheckRecord(Model):
-    """The trusted content of each check file."""
-
-    begun: bool = False
-    trusted: dict[str, FileMark] = Field(default_factory=dict)
-    tasks: dict[str, dict[str, FileMark]] = Field(default_factory=dict)
-    """By started task, the files that differed from the trusted ones before it started."""
-    left: dict[str, FileMark] | None = None
-    """The files at the end of the last agent session; None while a session runs, or if it never ended."""
+    base: str = ""
+    """The trusted base; empty before the first session."""
+    left: str | None = None
+    """The project at the end of the last agent session; None while a session runs, or if it never ended."""
+    tasks: dict[str, str] = Field(default_factory=dict)
+    """The project before each started task."""
+    inputs: tuple[str, ...] = ()
+    """Files that the check commands ran or read before an agent worked."""
     since: int = 0
     """When the last agent session began, in nanoseconds."""
-    modules: tuple[str, ...] | None = None
-    """The names of the project's own modules before the first session; None in a record of an older version."""
     started: int | None = None
-    """When the first agent session began, in nanoseconds; None in a record of an older version."""
+    """When the first agent session began, in nanoseconds."""
     environment: dict[str, str] = Field(default_factory=dict)
     """The digests of what affects every run of Python, from before the first session."""
-    watched: tuple[str, ...] = ()
-    """Files that were watched in that session because a command names them."""
 
 
 class RequiredChecks(Model):
@@ -82,14 +72,13 @@ def missing(
 
 
 class CheckStore:
-    """Stores the original check files and their records for one project. Every method blocks on the disk."""
+    """Stores the records of the gate for one project. Every method blocks on the disk."""
 
     def __init__(self, root: Path) -> None:
         """Store the files beside the copy of the project's state."""
         self._root = root
-        self._in_memory: dict[str, bytes] = {}
         self.trouble = ""
-        """Why a write failed. The content is then kept in memory, for this run only."""
+        """Why the last write failed."""
 
     @property
     def _home(self) -> Path:
@@ -100,39 +89,15 @@ class CheckStore:
         """
         return mirror_of(self._root) / "checks"
 
-    def load(self) -> CheckRecord:
+    def load(self) -> BaseRecord:
         """Return the record, or an empty one before the first task."""
         try:
-            return CheckRecord.model_validate_json((self._home / "record.json").read_bytes())
+            return BaseRecord.model_validate_json((self._home / "base.json").read_bytes())
         except (OSError, StoreError, ValidationError):
-            return CheckRecord()
+            return BaseRecord()
 
-    def save(self, record: CheckRecord) -> None:
-        self._write("record.json", record.model_dump_json().encode())
-
-    def has(self, digest: str) -> bool:
-        """Return whether the content with this digest is stored."""
-        try:
-            return digest in self._in_memory or self._object(digest).is_file()
-        except StoreError:
-            return False
-
-    def get(self, digest: str) -> bytes | None:
-        """Return the content with this digest, or None when it is missing or damaged."""
-        if digest in self._in_memory:
-            return self._in_memory[digest]
-        try:
-            data = self._object(digest).read_bytes()
-        except (OSError, StoreError):
-            return None
-        return data if sha256(data).hexdigest() == digest else None
-
-    def put(self, digest: str, data: bytes) -> None:
-        """Store a content under its digest, unless the file changed after the digest was computed."""
-        if sha256(data).hexdigest() == digest and not self._write(
-            f"objects/{digest[:2]}/{digest[2:]}", data
-        ):
-            self._in_memory[digest] = data
+    def save(self, record: BaseRecord) -> None:
+        self._write("base.json", record.model_dump_json().encode())
 
     def outcomes(self, command: str) -> dict[str, str] | None:
         """Return each test's outcome from the last accepted run of a command, or None before the first."""
@@ -164,24 +129,6 @@ class CheckStore:
 
     def save_required(self, required: RequiredChecks) -> None:
         self._write("required.json", required.model_dump_json().encode())
-
-    def marks(self) -> dict[str, tuple[tuple[int, ...], FileMark]]:
-        """Return the known file marks, with the size and times that show whether a file has changed."""
-        try:
-            value = json.loads((self._home / "stat.json").read_bytes())
-            return {
-                path: (tuple(seen), FileMark(digest=digest, mode=mode, link=link))
-                for path, (seen, digest, mode, link) in value.items()
-            }
-        except (OSError, StoreError, ValueError, AttributeError, TypeError):
-            return {}
-
-    def save_marks(self, marks: Mapping[str, tuple[tuple[int, ...], FileMark]]) -> None:
-        value = {path: (seen, m.digest, m.mode, m.link) for path, (seen, m) in marks.items()}
-        self._write("stat.json", json.dumps(value).encode())
-
-    def _object(self, digest: str) -> Path:
-        return self._home / "objects" / digest[:2] / digest[2:]
 
     def _write(self, name: str, data: bytes) -> bool:
         try:

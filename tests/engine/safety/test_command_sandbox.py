@@ -169,7 +169,7 @@ async def test_a_check_whose_sandbox_did_not_start_is_started_again(tmp_path: Pa
         environment=dict(os.environ),
         review=allow,
         emit=lambda _: None,
-        prefix=lambda *_: prefixes.pop(0),
+        prefix=lambda *_: prefixes.pop(0) if prefixes else (),
     )
     result = await gate.run(Task(id="a"), "")
     assert result.passed, result.receipts

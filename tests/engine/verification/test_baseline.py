@@ -7,8 +7,9 @@ import pytest
 from ralph_tui.domain.verification.verification import GateResult, Receipt, ReceiptStatus
 from ralph_tui.engine.verification.baseline import Baseline, BaselineFailure, cannot_start
 from ralph_tui.engine.verification.check_command import CommandResult
-from ralph_tui.engine.verification.evidence.check_files import CheckChanges
-from ralph_tui.engine.verification.evidence.examine import Examined, Inspection
+from ralph_tui.engine.verification.evidence.classify import Side
+from ralph_tui.engine.verification.evidence.examine import Examined
+from ralph_tui.engine.verification.evidence.trusted_base import ChangedFile, Inspection
 from tests.engine.verification.evidence.projects import write
 
 NOTHING = Inspection()
@@ -71,7 +72,8 @@ def test_a_tool_without_a_report_is_judged_by_what_it_prints(
 def test_changed_check_files_and_a_runner_that_is_not_the_installed_one_are_no_excuse() -> None:
     known, now = BaselineFailure(exit_code=1, outcomes={"a": "failed"}), ended(1, a="failed")
     assert known.excuses(now, NOTHING)
-    weakened = Inspection(changes=CheckChanges(changed=("test_a.py",)))
+    changed = ChangedFile(path="test_a.py", kind="changed", side=Side.CHECK, reason="is a test")
+    weakened = Inspection(changes=(changed,))
     assert not known.excuses(now, weakened)
     assert known.excuses(now, weakened.model_copy(update={"allowed": ("test_a.py",)}))
     assert not known.excuses(now.model_copy(update={"run_faults": ("shadowed",)}), NOTHING)

@@ -6,28 +6,15 @@ A permission of the person covers exactly the content that they saw.
 import difflib
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from ralph_tui.domain.plan.plan import ImplementationPlan, Task
+from ralph_tui.domain.plan.plan import ImplementationPlan
 from ralph_tui.domain.sanitize import inert
 from ralph_tui.domain.verification.verification import AllowedCheckChange
-from ralph_tui.engine.verification.evidence.check_files import CheckChanges, CheckFiles
 
 MOST_LINES = 1_000
 """The most lines of a diff shown to the person. A file whose diff does not fit is not part of the permission."""
-
-
-def paths_of(changes: CheckChanges) -> tuple[str, ...]:
-    return (*changes.changed, *changes.deleted, *changes.added)
-
-
-def allowed_changes(task: Task, changes: CheckChanges, root: Path) -> tuple[str, ...]:
-    """Return the changed files that the task or the person allows to change. Blocks on reading them."""
-    if task.may_change_checks:
-        return paths_of(changes)
-    agreed = {(allowed.path, allowed.digest) for allowed in task.allowed_check_changes}
-    return tuple(path for path in paths_of(changes) if (path, digest_of(root / path)) in agreed)
 
 
 _ORDER = re.compile(
@@ -41,7 +28,7 @@ _WORDS = re.compile(r"[a-z0-9]+")
 _NOT_THE_SUBJECT = frozenset({"test", "tests", "spec", "specs", "py", "js", "ts", "go", "rs"})
 
 
-def allowed_by_text(task_text: str, changes: CheckChanges) -> tuple[str, ...]:
+def allowed_by_text(task_text: str, deleted: tuple[str, ...]) -> tuple[str, ...]:
     """Return the deleted check files that the task's text orders to remove.
 
     An order names tests, the file, or the subject of the file: `Remove the legacy exporter` is about
@@ -51,9 +38,9 @@ def allowed_by_text(task_text: str, changes: CheckChanges) -> tuple[str, ...]:
     if not orders:
         return ()
     if any(_TESTS.search(order) for order in orders):
-        return changes.deleted
+        return deleted
     named = {word for order in orders for word in _WORDS.findall(order.lower())}
-    return tuple(path for path in changes.deleted if _subject(path) & named)
+    return tuple(path for path in deleted if _subject(path) & named)
 
 
 def _subject(path: str) -> set[str]:
@@ -74,10 +61,6 @@ def allowing_check_changes(plan: ImplementationPlan) -> ImplementationPlan:
     return plan
 
 
-def digest_of(file: Path) -> str:
-    return _digest(_content(file))
-
-
 def _content(file: Path) -> bytes | None:
     try:
         return file.read_bytes()
@@ -90,7 +73,7 @@ def _digest(content: bytes | None) -> str:
 
 
 def shown_changes(
-    changes: CheckChanges, files: CheckFiles, root: Path
+    paths: Iterable[str], original: Callable[[str], bytes | None], root: Path
 ) -> tuple[str, tuple[AllowedCheckChange, ...]]:
     """Return the changes as a diff against the originals, inert and bounded, and the permission for what it shows.
 
@@ -99,9 +82,9 @@ def shown_changes(
     """
     lines: list[str] = []
     agreed: list[AllowedCheckChange] = []
-    for path in paths_of(changes):
+    for path in paths:
         now = _content(root / path)
-        before, after = _lines(files.original(path)), _lines(now)
+        before, after = _lines(original(path)), _lines(now)
         diff = list(
             difflib.unified_diff(before, after, f"before/{path}", f"now/{path}", lineterm="")
         )

@@ -3,14 +3,12 @@
 import fnmatch
 import os
 import re
-import sys
 import tomllib
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
 from ralph_tui.engine.core.project_tree import EXCLUDED_DIRECTORIES
-from ralph_tui.engine.verification.evidence.python_environment import site_packages
 from ralph_tui.engine.verification.evidence.runners import package_script, placed_programs
 
 TEST_DIRECTORIES = frozenset({
@@ -413,60 +411,6 @@ def _behind_link(root: Path, path: str) -> Iterator[tuple[str, str]]:
         relative = os.path.relpath(file, base)
         if not is_code(relative):
             yield relative, file
-
-
-def shadowing_modules(root: Path, own: Container[str] | None = None) -> Iterator[str]:
-    """Yield modules of the project that shadow those of the standard library, the runner or an installed package.
-
-    Args:
-        root: The project.
-        own: The names that the project's own modules had before; without them, installed packages do not count.
-    """
-    reserved = RUNNER_MODULES | sys.stdlib_module_names
-    sites = list(site_packages(root)) if own is not None else []
-    for stem, path in _modules(root):
-        if stem in reserved or (own is not None and stem not in own and _is_installed(sites, stem)):
-            if path.is_file():
-                yield path.relative_to(root).as_posix()
-                continue
-            yield from (
-                found.relative_to(root).as_posix()
-                for found in path.rglob("*.py")
-                if "__pycache__" not in found.parts
-            )
-
-
-def module_names(root: Path) -> tuple[str, ...]:
-    return tuple(sorted({stem for stem, _ in _modules(root)}))
-
-
-def _modules(root: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the name and the file or directory of each module that Python may import."""
-    for directory in _import_roots(root):
-        try:
-            entries = list(os.scandir(directory))
-        except OSError:
-            continue
-        for entry in entries:
-            stem, dot, suffix = entry.name.partition(".")
-            if stem.startswith("__"):
-                continue
-            if (
-                dot and suffix.split(".")[-1] in {"py", "so", "pyc", "pyd"} and entry.is_file()
-            ) or (not dot and stem not in TEST_DIRECTORIES and entry.is_dir()):
-                yield stem, Path(entry.path)
-
-
-def _is_installed(sites: Iterable[Path], stem: str) -> bool:
-    return any((s / stem / "__init__.py").is_file() or (s / f"{stem}.py").is_file() for s in sites)
-
-
-def _import_roots(root: Path) -> Iterator[Path]:
-    """Yield the directories from which Python may import top-level modules while checks run."""
-    yield root
-    for name in ("src", "lib", *sorted(TEST_DIRECTORIES)):
-        if (root / name).is_dir():
-            yield root / name
 
 
 _PLUGIN_SETTINGS = frozenset(

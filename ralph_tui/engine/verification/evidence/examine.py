@@ -1,12 +1,17 @@
-"""Run and judge one check, in place and, if check files changed, in the judge tree with the originals."""
+"""Run a check on the trees that tell which of the changes made it pass.
+
+In place it must pass. In the judge tree, the trusted base with the product of the claim, it must pass as well; where it
+does not, the whole claim in the same place tells whether the other changes or the place are the cause. Where everything
+was green before, the base's product with the new tests tells whether they notice the work.
+"""
 
 import asyncio
 import contextlib
-import os
+import re
 import shutil
 import tempfile
-from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 
 from pydantic import Field
@@ -20,32 +25,24 @@ from ralph_tui.domain.verification.verification import (
     Place,
     RunnerKind,
     TestCounts,
+    Tree,
+    TreeRun,
 )
 from ralph_tui.engine.verification.check_command import CommandResult
 from ralph_tui.engine.verification.evidence import report_judge
-from ralph_tui.engine.verification.evidence.allowed_changes import (
-    allowed_by_text,
-    allowed_changes,
-)
-from ralph_tui.engine.verification.evidence.check_files import CheckChanges, CheckFiles
-from ralph_tui.engine.verification.evidence.check_paths import (
-    declared_plugins,
-    is_code,
-    is_test_file,
-    targets_exist,
-)
+from ralph_tui.engine.verification.evidence.check_paths import targets_exist
+from ralph_tui.engine.verification.evidence.classify import SUBJECT
 from ralph_tui.engine.verification.evidence.python_environment import editable_paths
 from ralph_tui.engine.verification.evidence.reports import TestReport, go_text, read_reports
 from ralph_tui.engine.verification.evidence.runners import (
     SCRIPT_WRAPPER,
     join_environments,
-    recognized_runners,
+    programs,
     with_reporting,
 )
+from ralph_tui.engine.verification.evidence.trusted_base import Inspection, TrustedBase
 from ralph_tui.engine.verification.judge_tree import JudgeTree, Mount
 from ralph_tui.guard.shell.statuses import with_pipe_failures
-from ralph_tui.vcs.git import Git
-from ralph_tui.vcs.snapshots import Content
 
 _LOAD_FAILURES = {
     1: SCRIPT_WRAPPER,
@@ -78,28 +75,15 @@ RunCommand = Callable[[CommandRun], Awaitable[CommandResult]]
 """Runs a command with the gate's sandbox and time limit."""
 
 
-class Inspection(Model):
-    """The state of the check files for one claim."""
+class Before(Model):
+    """What is known of a check from before the work."""
 
-    changes: CheckChanges = CheckChanges()
-    allowed: tuple[str, ...] = ()
-    """Changed files that the person or the plan allows to change."""
-    trusted: frozenset[str] = frozenset()
-    faults: tuple[str, ...] = ()
-    """Faults of the installed environment."""
-    commands: tuple[str, ...] = ()
-    task_text: str = ""
-
-    @property
-    def inputs(self) -> Inputs:
-        """The state of the check files for a receipt."""
-        if self.not_allowed:
-            return Inputs.ORIGINALS
-        return Inputs.ALLOWED if self.changes else Inputs.UNCHANGED
-
-    @property
-    def not_allowed(self) -> CheckChanges:
-        return self.changes.without(self.allowed)
+    outcomes: Mapping[str, str] | None = None
+    """The outcome of each test in place; None if they are not known."""
+    judged: Mapping[str, str] = {}
+    """The outcome of each test in the judge tree."""
+    green: bool | None = None
+    """Whether the check passed; None if it is not known."""
 
 
 class Examined(Model):
@@ -116,10 +100,36 @@ class Examined(Model):
     changed: tuple[str, ...] = ()
     place: Place = Place.HERE
     outcomes: dict[str, str] = Field(default_factory=dict)
+    judged: dict[str, str] = Field(default_factory=dict)
+    """The outcome of each test in the judge tree."""
+    runs: tuple[TreeRun, ...] = ()
+    shown: bool = True
+    """Whether the check shows the work: it was red before, or its new tests notice the work."""
+    question: str = ""
+    """Why somebody has to judge what the check does not show on product code alone."""
+    rests_on: tuple[str, ...] = ()
+    """Changed files of the checks without which it does not pass."""
+    for_person: bool = False
+    """Whether only the plan or the person may agree."""
 
     @property
     def passed(self) -> bool:
         return self.result.exit_code == 0 and not self.faults
+
+
+class _Ran(Model):
+    """One run of a check: its result and its report."""
+
+    result: CommandResult
+    report: TestReport
+
+    @property
+    def reported(self) -> bool:
+        return bool(self.report.runners)
+
+    def on(self, tree: Tree, reason: str = "") -> TreeRun:
+        counts = self.report.counts if self.reported else None
+        return TreeRun(tree=tree, passed=not reason, counts=counts, reason=reason)
 
 
 class Examiner:
@@ -128,29 +138,37 @@ class Examiner:
     def __init__(
         self,
         root: Path,
-        files: CheckFiles,
+        base: TrustedBase,
         run: RunCommand,
         environment: Mapping[str, str],
-        before_run: Callable[[str], Mapping[str, str] | None] = lambda _: None,
+        before: Callable[[str], Before] = lambda _: Before(),
+        tree: JudgeTree | None = None,
         confined: Callable[[], bool] = lambda: False,
     ) -> None:
         """Examine the checks of one project.
 
         Args:
             root: The project directory.
-            files: The project's check files.
+            base: The trusted base.
             run: Runs a command with the gate's sandbox and time limit.
             environment: The commands' environment.
-            before_run: Returns the outcomes of a command before the run, for a first claim to be compared with.
+            before: Returns what is known of a check from before the work.
+            tree: The judge tree.
             confined: Returns whether the commands run in the sandbox.
         """
-        self.tree = JudgeTree(root)
+        self.tree = tree or JudgeTree(root, base.trees)
         self._confined = confined
-        self._before_run = before_run
+        self._before = before
         self._root = root
-        self._files = files
+        self._base = base
         self._run = run
         self._environment = environment
+        self._written_at = 0
+        """When the judge tree was last written, in nanoseconds."""
+        self._only_here: set[str] = set()
+        """The checks that do not pass in a clean tree of the base either, although they do in place."""
+        self._seen: set[str] = set()
+        """The checks that passed in the judge tree in this run."""
 
     async def start(self) -> None:
         """Record what exists before an agent session or a check, once."""
@@ -158,203 +176,199 @@ class Examiner:
             await asyncio.to_thread(self.tree.start)
 
     async def inspect(self, commands: Iterable[str], task: Task | None = None) -> Inspection:
-        """Inspect the check files once for all checks of a claim on `task`."""
-        listed, task_text = tuple(commands), task.full_text if task else ""
+        """Compare the project with the trusted base."""
+        return await asyncio.to_thread(self._base.inspect, tuple(commands), task)
 
-        def inspect() -> Inspection:
-            changes = self._files.changes(listed, task_text)
-            allowed = allowed_changes(task, changes, self._root) if task else ()
-            allowed = tuple(dict.fromkeys((*allowed, *allowed_by_text(task_text, changes))))
-            touched = {*changes.changed, *changes.deleted, *changes.added}
-            trusted = ({*self._files.trusted()} - touched) | (touched & set(allowed))
-            return Inspection(
-                changes=changes,
-                allowed=allowed,
-                trusted=frozenset(trusted) | declared_plugins(self._root, trusted),
-                faults=self._files.environment_faults(),
-                commands=listed,
-                task_text=task_text,
-            )
-
-        return await asyncio.to_thread(inspect)
-
-    async def examine(self, command: str, inspection: Inspection) -> Examined:
-        """Run and judge a check; if it passes and check files changed, run it again with the originals."""
-        await self.start()
-        accepted = await asyncio.to_thread(self._files.store.outcomes, command)
-        before = self._before_run(command) if accepted is None else accepted
-        seen = self._files.signatures() if inspection.commands else {}
-        result, report = await self._run_with_reports(command)
-        examined = self._judge(result, report, before, inspection)
-        if examined.passed:
-            written = await asyncio.to_thread(self._write_faults, command, seen, inspection)
-            examined = examined.model_copy(update={"faults": written})
-        if not examined.passed or not inspection.not_allowed:
-            return examined
-        return await self._with_originals(command, examined, report, inspection)
-
-    def _write_faults(
-        self, command: str, seen: Mapping[str, tuple[int, ...]], inspection: Inspection
-    ) -> tuple[str, ...]:
-        """Return a fault when check code was written while the check ran. Blocks.
+    async def examine(
+        self,
+        command: str,
+        task: Task | None = None,
+        commands: Iterable[str] = (),
+        *,
+        judge: bool = True,
+        known_as: str = "",
+    ) -> tuple[Examined, Inspection]:
+        """Run and judge a check.
 
         Args:
-            command: The check. Rewriting a file unchanged is a fault for test runners only; a formatter may do it.
-            seen: The files' signatures before the check.
-            inspection: The changes known before the check.
+            command: The check.
+            task: The claimed task; None outside any task.
+            commands: All checks of the task.
+            judge: Whether to run it in the judge tree as well, where that is needed.
+            known_as: The check in the plan, if it runs through another program.
         """
-        known = {*inspection.changes.names}
-        now = self._files.changes(inspection.commands, inspection.task_text)
-        paths = [
-            name for name in now.names if name not in known and is_code(name.rpartition(" (")[0])
-        ]
-        if not paths and recognized_runners(command, self._root):
-            paths = [
-                f"{path} (written and restored)"
-                for path, signature in self._files.signatures().items()
-                if is_code(path) and seen.get(path, signature) != signature
-            ]
-        data = [path for path in now.changed if path not in inspection.changes.changed]
-        paths += [f"{path} (rewritten)" for path in self._rewritten(self._root, data)]
-        return (f"{shortlist(tuple(paths), _NAMED)} while the check ran",) if paths else ()
+        await self.start()
+        await asyncio.to_thread(self._base.forget_bytecode)
+        before = self._before(known_as or command)
+        since = _clock()
+        here = await self._run_with_reports(command)
+        inspection = await self.inspect((command, *commands), task)
+        written = _written(self._root, inspection.originals, since)
+        examined = self._judge(here, before, inspection)
+        if not examined.passed or not judge or task is None:
+            return examined, inspection
+        if inspection.trouble:
+            question = f"the trusted base is not known: {inspection.trouble}"
+            return examined.model_copy(update={"question": question}), inspection
+        if inspection.faults:
+            question = f"the installed packages changed: {shortlist(inspection.faults, _NAMED)}"
+            return examined.model_copy(
+                update={"question": question, "for_person": True}
+            ), inspection
+        needed = inspection.checks or written or command not in self._seen
+        if needed or before.green:
+            try:
+                found = await self._judge_elsewhere(
+                    command, here, before, inspection, needed=bool(needed)
+                )
+            except SetupError as error:
+                found = {"question": f"the judge tree cannot be made: {error.message}"}
+            examined = examined.model_copy(update=found)
+        if _is_linter(command) and before.green is not True and not examined.question:
+            examined = examined.model_copy(update=_silenced(inspection))
+        return examined, inspection
 
-    def _rewritten(self, root: Path, paths: Iterable[str]) -> Iterator[str]:
-        """Yield the expected results that no longer have their original lines after a check in `root`. Blocks.
-
-        A runner may add lines, such as a new snapshot, and may write files that git does not track.
-        """
-        found = []
-        for path in paths:
-            original = self._files.original(path)
-            if is_code(path) or original is None:
-                continue
-            lines = Counter(original.splitlines())
-            lines.subtract(_content(root / path).splitlines())
-            if any(number > 0 for number in lines.values()):
-                found.append(path)
-        if found and Git(self._root).succeeds("rev-parse", "--git-dir"):
-            listed = Git(self._root).output("ls-files", "-z", "--", *found)
-            tracked = {os.fsdecode(name) for name in listed.split(b"\0")}
-            found = [path for path in found if path in tracked]
-        yield from found
-
-    def _judge(
-        self,
-        result: CommandResult,
-        report: TestReport,
-        before: Mapping[str, str] | None,
-        inspection: Inspection,
-    ) -> Examined:
+    def _judge(self, here: _Ran, before: Before, inspection: Inspection) -> Examined:
         found: tuple[str, ...] = ()
         run_faults: tuple[str, ...] = ()
+        result, report = here.result, here.report
+        changed = [change.path for change in inspection.checks]
         if result.exit_code == 0:
-            found = report_judge.faults(
-                report, (self._root,), inspection.trusted, inspection.changes.changed
-            )
-            found += inspection.faults
-            if report.runners and before and not inspection.allowed:
-                found += report_judge.weaknesses(before, report)
+            found = report_judge.faults(report, (self._root,), inspection.trusted, changed)
+            if report.runners and before.outcomes and not inspection.allowed:
+                found += report_judge.weaknesses(before.outcomes, report)
         elif result.exit_code and report.runners:
             run_faults = report_judge.run_faults(report, (self._root,), inspection.trusted)
+        known = before.outcomes
         return Examined(
             result=result,
             faults=found,
             run_faults=run_faults,
             counts=report.counts if report.runners else None,
-            before=TestReport(outcomes=dict(before)).counts if before else None,
+            before=TestReport(outcomes=dict(known)).counts if known else None,
             failing=report.failing_named,
-            inputs=inspection.inputs,
-            changed=inspection.changes.names,
+            inputs=_inputs(inspection),
+            changed=inspection.names or tuple(f"{path} (allowed)" for path in inspection.allowed),
             outcomes=report.outcomes,
+            runs=(here.on(Tree.HERE, "; ".join(found) or _exit_text(result)),),
         )
 
-    async def _with_originals(
-        self, command: str, examined: Examined, here: TestReport, inspection: Inspection
-    ) -> Examined:
-        changes, tree = inspection.not_allowed, self.tree
-        try:
-            await asyncio.to_thread(self._write_originals, command, changes)
-            result, report = await self._run_with_reports(command, tree)
-            restored = (*changes.changed, *changes.deleted)
-            rewritten = tuple(
-                await asyncio.to_thread(lambda: list(self._rewritten(tree.root, restored)))
-            )
-        except LookupError as error:
-            fault = (
-                f"the original of {error.args[0]} is no longer stored, so the check proves nothing"
-            )
-            return examined.model_copy(update={"faults": (fault,)})
-        except SetupError as error:
-            fault = f"the check cannot run with the original check files: {error.message}"
-            return examined.model_copy(update={"faults": (fault,)})
-        found = self._faults_with_originals(result, report, here, inspection)
-        if rewritten:
-            found += (f"{shortlist(rewritten, _NAMED)} (rewritten) while the check ran",)
-        tail = result.tail.replace(str(tree.root), str(self._root))
-        shown = result.model_copy(update={"tail": tail})
-        return examined.model_copy(
-            update={
-                "faults": found,
-                "place": Place.COPY,
-                "before": report.counts if report.runners else examined.before,
-                "failing": report.failing_named if found else (),
-                "result": shown if found and result.exit_code != 0 else examined.result,
-            }
-        )
+    # The judge tree.
 
-    def _write_originals(self, command: str, changes: CheckChanges) -> None:
-        new = [
-            path
-            for path in changes.new_tests
-            if is_test_file(path.rsplit("/", 1)[-1]) and path not in command
-        ]
-        named = [path for path in changes.added if path in command]
-        gone = [path for path in (*changes.added, *new) if path not in named]
-        store = self.tree.store
-        tree = store.take()
-        originals = self._files.originals((*changes.changed, *changes.deleted))
-        kept = {path: store.put(data, mode) for path, (mode, data) in originals.items()}
-        changed: dict[str, Content | None] = {**dict.fromkeys(gone), **kept}
-        self.tree.write(store.tree_with(tree, changed), confined=self._confined())
-
-    def _faults_with_originals(
-        self,
-        result: CommandResult,
-        report: TestReport,
-        here: TestReport,
-        inspection: Inspection,
-    ) -> tuple[str, ...]:
-        files = shortlist(inspection.not_allowed.names, _NAMED)
-        new = {*inspection.changes.new_tests, *inspection.changes.added}
-        if result.exit_code != 0:
-            if (
-                report.runners
-                and report.failing
-                and all(name.partition("::")[0] in new for name in report.failing)
+    async def _judge_elsewhere(
+        self, command: str, here: _Ran, before: Before, inspection: Inspection, *, needed: bool
+    ) -> dict[str, object]:
+        """Return what the other trees add to a check that passed in place, as changes of its result."""
+        held = dict(inspection.judged)
+        if _is_linter(command):  # its subject includes the tests
+            subjects = {c.path for c in inspection.checks if SUBJECT.fullmatch(c.reason)}
+            held = {path: content for path, content in held.items() if path not in subjects}
+        store, runs = self.tree.store, [here.on(Tree.HERE)]
+        tree = store.tree_with(inspection.claim, held) if held else inspection.claim
+        shown, vacuous, judged = before.green is not True, False, here.report.outcomes
+        if needed:
+            there = await self._run_on(tree, command)
+            vacuous = _only_new_tests(here, there, before, inspection)
+            lost = "" if vacuous else _lost(here, there, before, inspection)
+            if lost:  # unless it is flaky
+                there = await self._run_on(tree, command)
+                lost = _lost(here, there, before, inspection)
+            runs.append(there.on(Tree.JUDGE, lost))
+            if lost:
+                return await self._cause(
+                    command, here, before, inspection, lost, tuple(runs), differs=bool(held)
+                )
+            if not _is_linter(command) and (
+                written := _written(self.tree.root, inspection.originals, self._written_at)
             ):
-                return ()  # only new tests failed, which need their new helpers; in place they passed
-            tests = (
-                f"{shortlist(report.failing, _NAMED)} failed"
-                if report.failing
-                else _exit_text(result)
+                before_too = await self._written_by_base(inspection.base, command)
+                if left := [path for path in written if path not in before_too]:
+                    question = f"{shortlist(left, _NAMED)} changed while the check ran"
+                    return _asked(question, tuple(left), tuple(runs), for_person=True)
+            self._seen.add(command)
+            judged = there.report.outcomes
+        if (before.green or vacuous) and here.reported and inspection.checks:
+            base = await self._run_on(
+                store.tree_with(inspection.claim, inspection.product), command
             )
-            return (f"with the original check files {tests}; changed: {files}",)
-        found = report_judge.faults(
-            report, (self.tree.root, self._root), inspection.trusted, inspection.changes.changed
-        )
-        if report.runners and here.runners:
-            found += report_judge.weaknesses(report.outcomes, here, report.deselected)
-        return tuple(f"{one}; changed: {files}" for one in found)
+            noticed = _noticing(here, base)
+            found = f"{shortlist(noticed, _NAMED)} fails without the work" if noticed else ""
+            runs.append(base.on(Tree.BASE, found))
+            shown = bool(noticed)
+        if vacuous and not shown:
+            files = tuple(change.path for change in inspection.checks)
+            question = (
+                f"`{command}` passes only with new tests, which pass without the work as well"
+            )
+            return _asked(question, files, tuple(runs))
+        place = Place.COPY if needed else Place.HERE
+        return {"runs": tuple(runs), "shown": shown, "place": place, "judged": judged}
 
-    async def _run_with_reports(
-        self, check: str, tree: JudgeTree | None = None
-    ) -> tuple[CommandResult, TestReport]:
+    async def _cause(
+        self,
+        command: str,
+        here: _Ran,
+        before: Before,
+        inspection: Inspection,
+        lost: str,
+        runs: tuple[TreeRun, ...],
+        *,
+        differs: bool,
+    ) -> dict[str, object]:
+        """Find out what makes a check pass in place that does not pass in the judge tree."""
+        files = tuple(change.path for change in inspection.checks)
+        whole = lost
+        if differs:
+            there = await self._run_on(inspection.claim, command)
+            whole = _lost(here, there, before, inspection)
+            runs = (*runs, there.on(Tree.CLAIM, whole))
+        if not whole:
+            question = (
+                f"`{command}` passes only with the changes to {shortlist(files, _NAMED)} ({lost})"
+            )
+            return _asked(question, files, runs)
+        if outputs := await asyncio.to_thread(self.tree.written):
+            question = (
+                f"`{command}` passes only with files that git ignores: {shortlist(outputs, _NAMED)}"
+            )
+            return _asked(question, outputs, runs, for_person=True)
+        if files:
+            question = (
+                f"`{command}` passes only in place, where {shortlist(files, _NAMED)} changed, too"
+            )
+            return _asked(question, files, runs)
+        if await self._fails_in_base(command, before, inspection):
+            return {"runs": runs, "shown": False, "place": Place.ONLY_HERE}
+        return _asked(
+            f"`{command}` passes only in place, not in a clean tree ({lost})", files, runs
+        )
+
+    async def _fails_in_base(self, command: str, before: Before, inspection: Inspection) -> bool:
+        """Return whether a check that was green before the work never passes in a clean tree."""
+        if before.green and command not in self._only_here:
+            base = await self._run_on(inspection.base, command)
+            if _lost(base, base, before, inspection) or base.result.exit_code != 0:
+                self._only_here.add(command)
+        return command in self._only_here
+
+    async def _written_by_base(self, base: str, command: str) -> tuple[str, ...]:
+        await self._run_on(base, command)
+        paths = await asyncio.to_thread(self.tree.store.contents, base)
+        return _written(self.tree.root, paths, self._written_at)
+
+    async def _run_on(self, tree: str, command: str) -> _Ran:
+        await asyncio.to_thread(lambda: self.tree.write(tree, confined=self._confined()))
+        self._written_at = _clock()
+        ran = await self._run_with_reports(command, self.tree)
+        tail = ran.result.tail.replace(str(self.tree.root), str(self._root))
+        return ran.model_copy(update={"result": ran.result.model_copy(update={"tail": tail})})
+
+    async def _run_with_reports(self, check: str, tree: JudgeTree | None = None) -> _Ran:
         directory = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="ralph-report-"))
         cwd, files = (tree.cwd, tree.root) if tree else (self._root, self._root)
         command = tree.command(check) if tree else check
-        own = join_environments(
-            self._environment, tree.variables(editable_paths(self._root)) if tree else {}
-        )
+        editable = await asyncio.to_thread(lambda: tuple(editable_paths(self._root)))
+        own = join_environments(self._environment, tree.variables(editable) if tree else {})
         run = CommandRun(
             command=with_pipe_failures(command),
             check=check,
@@ -378,7 +392,7 @@ class Examiner:
             result = await self._run(run.model_copy(update=changes))
             removed = _report_was_removed(directory, empty)
             if not removed and _cannot_report(result, directory):
-                return await self._run(run), TestReport()
+                return _Ran(result=await self._run(run), report=TestReport())
             report = await asyncio.to_thread(
                 read_reports, directory, result.output, reporting.runners, reporting.scripts
             )
@@ -386,7 +400,7 @@ class Examiner:
                 report = report.model_copy(update={"faults": (*report.faults, _REMOVED)})
             if RunnerKind.GO in reporting.runners:
                 result = result.model_copy(update={"tail": go_text(result.tail)})
-            return result, report.within(cwd)
+            return _Ran(result=result, report=report.within(cwd))
         finally:
             await asyncio.to_thread(shutil.rmtree, directory, ignore_errors=True)
 
@@ -406,14 +420,140 @@ def _cannot_report(result: CommandResult, directory: Path) -> bool:
     return refused is not None and refused in result.tail and not any(directory.iterdir())
 
 
-def _content(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except OSError:
-        return b""
+def _inputs(inspection: Inspection) -> Inputs:
+    if inspection.not_allowed:
+        return Inputs.ORIGINALS
+    return Inputs.ALLOWED if inspection.allowed else Inputs.UNCHANGED
+
+
+def _asked(
+    question: str, files: tuple[str, ...], runs: tuple[TreeRun, ...], *, for_person: bool = False
+) -> dict[str, object]:
+    return {
+        "question": question,
+        "rests_on": files,
+        "runs": runs,
+        "place": Place.COPY,
+        "for_person": for_person,
+    }
+
+
+def _only_new_tests(here: _Ran, there: _Ran, before: Before, inspection: Inspection) -> bool:
+    """Return whether a check runs only tests that are new, so that the judge tree has nothing to run."""
+    if not here.reported or there.report.counts.run or any(_ran(before.judged)):
+        return False
+    files = {change.path for change in inspection.checks if change.kind == "new"}
+    named = {name.partition("::")[0] for name in here.report.outcomes if "::" in name}
+    return bool(files) and all(name in files for name in named if "/" in name or "." in name)
+
+
+def _ran(outcomes: Mapping[str, str]) -> Iterable[str]:
+    return (name for name, outcome in outcomes.items() if outcome == "passed")
+
+
+def _lost(here: _Ran, there: _Ran, before: Before, inspection: Inspection) -> str:
+    """Return what passed in place or before and does not pass in another tree; empty if nothing is lost."""
+    if there.result.exit_code is None:
+        return "timed out"
+    if not here.reported:
+        return _exit_text(there.result)
+    now, then, known = here.report.outcomes, there.report.outcomes, before.judged
+    if not there.report.counts.run:
+        return "no test ran"
+    failed = [
+        n
+        for n in there.report.failing
+        if now.get(n, "passed") != "failed" and _counts(n, now, known)
+    ]
+    weak = [
+        n
+        for n, o in then.items()
+        if o in {"skipped", "xfailed"} and "passed" in (now.get(n), known.get(n))
+    ]
+    new = {change.path for change in inspection.checks if change.kind != "deleted"}
+    gone = [
+        name
+        for name in dict.fromkeys((*_ran(known), *_ran(now)))
+        if name not in then
+        and (
+            (name in known and (name in now or not inspection.allowed))
+            or (name not in known and not new)
+        )
+    ]
+    parts = [
+        f"{shortlist(tuple(names), _NAMED)} {what}"
+        for names, what in ((failed, "failed"), (weak, "skipped"), (gone, "did not run"))
+        if names
+    ]
+    return ", ".join((*parts, *there.report.faults))
+
+
+def _counts(name: str, now: Mapping[str, str], known: Mapping[str, str]) -> bool:
+    return name in now or known.get(name) != "failed"
+
+
+def _noticing(here: _Ran, base: _Ran) -> tuple[str, ...]:
+    """Return the tests that pass with the work and fail, or cannot be loaded, without it."""
+    then = base.report.outcomes
+    missing = base.result.exit_code != 0
+    return tuple(
+        name
+        for name in _ran(here.report.outcomes)
+        if then.get(name) == "failed" or (name not in then and missing)
+    )
+
+
+_LINTERS = re.compile(
+    r"ruff|mypy|flake8|pylint|black|isort|pyright|basedpyright|ty|pyrefly|bandit|eslint|prettier|biome|tsc|stylelint|standard"
+    r"|xo|oxlint|gofmt|goimports|golangci-lint|staticcheck|rustfmt|clang-format|clang-tidy|cppcheck|shellcheck|shfmt|rubocop"
+    r"|ktlint|detekt|checkstyle|scalafmt|yamllint|markdownlint|hadolint|sqlfluff|codespell|typos|taplo|pre-commit"
+)
+_LINTING = {
+    ("go", "vet"),
+    ("cargo", "clippy"),
+    ("cargo", "fmt"),
+    ("cargo", "check"),
+    ("deno", "lint"),
+    ("deno", "fmt"),
+}
+
+
+def _is_linter(command: str) -> bool:
+    """Return whether a check looks at sources without running tests, so that tests are its subject, too."""
+    found = [words for words in programs(command) if words and words[0] != "cd"]
+    for words in found:
+        left = words[2:] if words[1:2] == ("-m",) else words
+        if not left or not (_LINTERS.fullmatch(Path(left[0]).name) or left[:2] in _LINTING):
+            return False
+    return bool(found)
+
+
+def _silenced(inspection: Inspection) -> dict[str, object]:
+    found = inspection.suppressing
+    if not found:
+        return {}
+    number = sum(change.suppressions for change in found)
+    files = tuple(change.path for change in found)
+    marks = "1 new mark that silences" if number == 1 else f"{number} new marks that silence"
+    return {"question": f"{marks} a check in {shortlist(files, _NAMED)}", "rests_on": files}
+
+
+def _written(root: Path, paths: Iterable[str], since: int) -> tuple[str, ...]:
+    """Return the files that were written since a time, whatever is in them now. Blocks."""
+    found = []
+    for path in paths:
+        with contextlib.suppress(OSError):
+            if (root / path).lstat().st_ctime_ns > since:
+                found.append(path)
+    return tuple(found)
+
+
+def _clock() -> int:
+    coarse = getattr(time, "CLOCK_REALTIME_COARSE", None)  # the clock of file times
+    return time.time_ns() if coarse is None else time.clock_gettime_ns(coarse)
 
 
 def _exit_text(result: CommandResult) -> str:
     if result.exit_code is None:
-        return "the check timed out"
-    return f"the check exited with status {result.exit_code}"
+        return "timed out"
+    return f"exit status {result.exit_code}" if result.exit_code else ""

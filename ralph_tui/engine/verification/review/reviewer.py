@@ -125,11 +125,12 @@ class _Submission:
 
     criteria: tuple[str, ...]
     directory: Path
+    task_text: str
     verdicts: tuple[CriterionReview, ...] = ()
     summary: str = ""
 
     def accept(self, review: rt.SubmitReview) -> ToolAnswer:
-        problems = review_problems(review.criteria, self.criteria, self._read)
+        problems = review_problems(review.criteria, self.criteria, self._read, self.task_text)
         if problems:
             return rt.error(f"NOT YET:\n{bullets(problems)}\nSubmit the whole review again.")
         self.verdicts = tuple(sorted(review.criteria, key=lambda verdict: verdict.number))
@@ -247,13 +248,13 @@ class Reviewer:
     def criteria(self, task: Task, checks: ProjectChecks) -> tuple[str, ...]:
         return criteria_to_review(task, self.settings().phases.building, checks)
 
-    async def begin(self, task: Task, checks: ProjectChecks) -> None:
-        """Snapshot the project before the first attempt at a task that will be reviewed.
+    async def begin(self, task: Task) -> None:
+        """Snapshot the project before the first attempt at a task that may be reviewed.
 
         Raises:
             SetupError: Git is missing or cannot read the project.
         """
-        if self.criteria(task, checks):
+        if self.settings().phases.building.review != "off":
             await asyncio.to_thread(self._snapshots.begin, task.id)
 
     async def finished(self, task_id: str) -> None:
@@ -299,7 +300,7 @@ class Reviewer:
         directory: Path,
         changes: str,
     ) -> Review:
-        submission = _Submission(criteria, directory)
+        submission = _Submission(criteria, directory, task.full_text)
         spec = self.spec_for(directory)
         session = await self.agent.open(spec, ReviewSupervisor(submission))
         spent = _ReviewCosts(self.project_state, self.emit, self.clock, meter)
@@ -378,6 +379,7 @@ def _failure_reason(ended: TurnEnded, spent: _ReviewCosts) -> str:
 def _prompt(task: Task, criteria: tuple[str, ...], gate: GateResult, changes: str) -> str:
     numbered = "\n".join(f"{number}. {text}" for number, text in enumerate(criteria, 1))
     receipts = [f"{r.status.value}: `{r.command}` {r.reason}".strip() for r in gate.receipts]
+    receipts += [f"not shown on product code alone: {gate.question}"] if gate.question else []
     places = {
         "task.id": task.id,
         "task.description": task.description or task.id,

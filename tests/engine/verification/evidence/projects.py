@@ -8,13 +8,14 @@ from pathlib import Path
 
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.engine.verification.check_command import CommandResult, run_command
-from ralph_tui.engine.verification.evidence.check_files import CheckFiles
 from ralph_tui.engine.verification.evidence.examine import (
+    Before,
     CommandRun,
     Examined,
     Examiner,
-    Inspection,
 )
+from ralph_tui.engine.verification.evidence.trusted_base import TrustedBase
+from ralph_tui.engine.verification.judge_tree import JudgeTree
 
 PYTEST = f"{sys.executable} -m pytest -q -p no:cacheprovider"
 UNITTEST = f"{sys.executable} -m unittest -q"
@@ -80,27 +81,28 @@ class Tried:
         write(root, files)
         self.task = Task(id="a", description=words, verification_criteria=(f"$ {command}",))
         self.command = command
-        self.files = CheckFiles(root)
-        if begun:
-            self.files.begin("a", [command], self.task.full_text)
+        self.tree = JudgeTree(root)
+        self.base = TrustedBase(root, self.tree.store)
         self.ran: list[Path] = []
-        self._baseline: dict[str, str] | None = None
+        self._before = Before()
+        self._examiner = Examiner(
+            root, self.base, self._run, check_environment(), lambda _: self._before, self.tree
+        )
+        if begun:
+            self.tree.start()
+            self.base.begin("a", [command], self.task.full_text)
 
     async def take_baseline(self) -> None:
         """Run the check as ralph does before the first task."""
-        self._baseline = (await self._examiner.examine(self.command, Inspection())).outcomes
-
-    @property
-    def _examiner(self) -> Examiner:
-        before = self._baseline
-        return Examiner(self.root, self.files, self._run, check_environment(), lambda _: before)
+        examined, _ = await self._examiner.examine(self.command)
+        outcomes = examined.outcomes
+        self._before = Before(outcomes=outcomes, judged=outcomes, green=examined.passed)
 
     async def claim(self, changes: Changes | None = None) -> Examined:
         """Make the changes and examine the claim."""
         write(self.root, changes or {})
-        examiner = self._examiner
-        inspection = await examiner.inspect([self.command], self.task)
-        return await examiner.examine(self.command, inspection)
+        examined, _ = await self._examiner.examine(self.command, self.task, [self.command])
+        return examined
 
     async def _run(self, run: CommandRun) -> CommandResult:
         self.ran.append(run.cwd)

@@ -8,14 +8,26 @@ from ralph_tui.domain.plan.plan import ImplementationPlan, Task
 from ralph_tui.engine.verification.evidence.allowed_changes import (
     MOST_LINES,
     allowed_by_text,
-    allowed_changes,
     allowing_check_changes,
     check_change_notice,
     shown_changes,
 )
-from ralph_tui.engine.verification.evidence.check_files import CheckChanges, CheckFiles
+from ralph_tui.engine.verification.evidence.trusted_base import TrustedBase
+from ralph_tui.engine.verification.judge_tree import JudgeTree
+from tests.engine.verification.evidence.projects import write
 
-CHANGES = CheckChanges(changed=("test_a.py",), deleted=("test_b.py",))
+BOTH = {"test_a.py": "old", "test_b.py": "old"}
+
+
+def begun(root: Path, files: dict[str, str] = BOTH) -> TrustedBase:
+    write(root, files)
+    base = TrustedBase(root, JudgeTree(root).store)
+    base.begin("a", ())
+    return base
+
+
+def allowed_of(base: TrustedBase, task: Task) -> tuple[str, ...]:
+    return base.inspect((), task).allowed
 
 
 def test_what_a_planner_asks_for_counts_once_a_person_approved_the_plan() -> None:
@@ -26,17 +38,29 @@ def test_what_a_planner_asks_for_counts_once_a_person_approved_the_plan() -> Non
     assert not any(task.asks_to_change_checks for task in approved.tasks)
 
 
-def test_a_wish_alone_allows_nothing(tmp_path: Path) -> None:
-    assert allowed_changes(Task(id="a", asks_to_change_checks=True), CHANGES, tmp_path) == ()
-    both = allowed_changes(Task(id="a", may_change_checks=True), CHANGES, tmp_path)
-    assert both == ("test_a.py", "test_b.py")
+@pytest.mark.parametrize(
+    ("marks", "allowed"),
+    [
+        ({"asks_to_change_checks": True}, ()),
+        ({"may_change_checks": True}, ("test_a.py", "test_b.py")),
+        ({"may_change_checks": ("test_b*",)}, ("test_b.py",)),
+        ({"touches": ("*",)}, ()),
+        ({"description": "Fix test_a.py"}, ()),
+    ],
+)
+def test_the_approved_plan_allows_changes_of_checks(
+    tmp_path: Path, marks: dict[str, object], allowed: tuple[str, ...]
+) -> None:
+    base = begun(tmp_path)
+    write(tmp_path, {"test_a.py": "new", "test_b.py": None})
+    assert allowed_of(base, Task.model_validate({"id": "a", **marks})) == allowed
 
 
 def test_a_permission_is_for_the_content_that_was_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = tmp_path / "test_a.py"
-    file.write_text("shown")
+    base, file = begun(tmp_path), tmp_path / "test_a.py"
+    write(tmp_path, {"test_a.py": "shown", "test_b.py": None})
     real = Path.read_bytes
 
     def read_once(path: Path) -> bytes:
@@ -47,27 +71,29 @@ def test_a_permission_is_for_the_content_that_was_shown(
 
     with monkeypatch.context() as patched:
         patched.setattr(Path, "read_bytes", read_once)
-        diff, agreed = shown_changes(CHANGES, CheckFiles(tmp_path), tmp_path)
+        diff, agreed = shown_changes(BOTH, base.original, tmp_path)
     assert "+shown" in diff
     task = Task(id="a", allowed_check_changes=agreed)
-    assert allowed_changes(task, CHANGES, tmp_path) == ("test_b.py",)
+    assert allowed_of(base, task) == ("test_b.py",)
     file.write_text("shown")
-    assert allowed_changes(task, CHANGES, tmp_path) == ("test_a.py", "test_b.py")
+    assert allowed_of(base, task) == ("test_a.py", "test_b.py")
     file.write_text("changed again")
-    assert allowed_changes(task, CHANGES, tmp_path) == ("test_b.py",)
+    assert allowed_of(base, task) == ("test_b.py",)
 
 
 def test_a_permission_covers_no_file_whose_changes_are_too_many_to_show(tmp_path: Path) -> None:
-    for name, lines in (("test_a.py", 5), ("test_c.py", MOST_LINES), ("test_d.py", 5)):
-        (tmp_path / name).write_text("line\n" * lines)
-    changes = CheckChanges(changed=("test_a.py", "test_c.py", "test_d.py"))
-    diff, agreed = shown_changes(changes, CheckFiles(tmp_path), tmp_path)
+    files = {"test_a.py": "line\n" * 5, "test_c.py": "line\n" * MOST_LINES, "test_d.py": "line\n"}
+    base = begun(tmp_path, dict.fromkeys(files, ""))
+    write(tmp_path, files)
+    diff, agreed = shown_changes(files, base.original, tmp_path)
     assert len(diff.splitlines()) <= MOST_LINES + 1
     assert "test_c.py: " in diff
     assert "--may-change-checks" in diff
     assert [change.path for change in agreed] == ["test_a.py", "test_d.py"]
-    task = Task(id="a", allowed_check_changes=agreed)
-    assert allowed_changes(task, changes, tmp_path) == ("test_a.py", "test_d.py")
+    assert allowed_of(base, Task(id="a", allowed_check_changes=agreed)) == (
+        "test_a.py",
+        "test_d.py",
+    )
 
 
 @pytest.mark.parametrize(
@@ -85,5 +111,6 @@ def test_a_permission_covers_no_file_whose_changes_are_too_many_to_show(tmp_path
 def test_a_deleted_test_is_allowed_if_the_text_orders_to_remove_it(
     text: str, allowed: bool
 ) -> None:
-    changes = CheckChanges(changed=("test_a.py",), deleted=("tests/test_exporter.py",))
-    assert allowed_by_text(text, changes) == (("tests/test_exporter.py",) if allowed else ())
+    assert allowed_by_text(text, ("tests/test_exporter.py",)) == (
+        ("tests/test_exporter.py",) if allowed else ()
+    )

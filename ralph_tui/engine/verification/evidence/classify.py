@@ -1,0 +1,360 @@
+"""Classify a changed file: is it the product, or does it decide what a check says about the product?"""
+
+import ast
+import fnmatch
+import json
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+import yaml
+
+from ralph_tui.engine.core.project_tree import EXCLUDED_DIRECTORIES
+from ralph_tui.engine.verification.evidence.check_paths import (
+    TEST_DIRECTORIES,
+    is_recipe,
+    is_runner_settings,
+    is_test_file,
+)
+from ralph_tui.engine.verification.evidence.settings_parts import (
+    controlling_part,
+    with_original_part,
+)
+
+
+class Side(StrEnum):
+    """What a changed file is to the checks."""
+
+    PRODUCT = "product"
+    """What the task makes; checks judge it."""
+    CHECK = "check"
+    """A test, its data, a check script, or something that steers a tool."""
+    ENVIRONMENT = "environment"
+    """An installed package or another file that git ignores."""
+    IGNORED = "ignored"
+    """A change without meaning, or a file that no check reads."""
+
+
+SUBJECT = re.compile(r"is (?:a )?(?:test|mock|stub)\b.*|uses the test framework.*")
+"""The reasons of files that linters and type checkers look at, as they look at the product."""
+
+
+class Classified(NamedTuple):
+    """The side of a file, and the reason as a part of a sentence."""
+
+    side: Side
+    reason: str
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a classification has to know about the project and the approved plan.
+
+    Attributes:
+        inputs: Files that the check commands run or read, relative to the project.
+        is_input: Returns whether the names and settings of the project make a path an input of its checks.
+        task_text: The description of the approved task.
+        touches: Globs of the files that the task changes, from the approved plan.
+        named_by: Returns the files of the trusted base that name a path.
+        hidden: The modules that a new module of the same name would hide.
+        offered: The plugins of a test framework that the project offers to others.
+    """
+
+    inputs: Collection[str] = ()
+    is_input: Callable[[str], bool] = lambda _: False
+    task_text: str = ""
+    touches: tuple[str, ...] = ()
+    named_by: Callable[[str], tuple[str, ...]] = lambda _: ()
+    hidden: Collection[str] = ()
+    offered: Collection[str] = ()
+
+
+_SOURCE = re.compile(
+    r".+\.(pyx?|[cm]?[jt]sx?|vue|svelte|go|rs|rb|exs?|erl|dart|c|cc|cpp|cxx|h|hh|hpp|java|kt|scala|groovy|cs|fs|php"
+    r"|swift|lua|pl|pm|r|jl|zig|cljc?|cljs|hs|mli?|nim|m|mm|f90|s|asm|sql|proto|html?|s?css|less|sh|bash|zsh|fish|ps1"
+    r"|awk|d)",
+    re.IGNORECASE,
+)
+_STEERS = re.compile(
+    r"\.env(\..*)?|.*\.env|[\w.-]+[._-](config|conf|setup|preload|plugin|hooks?)\.\w+|(config|setup|build)\.(rs|zig|sbt)"
+    r"|(pom|build)\.xml|(build|settings)\.gradle(\.kts)?|gradle\.properties|gradlew|mvnw|CMake(Lists\.txt|Presets\.json)"
+    r"|.*\.cmake|meson(\.build|_options\.txt)|(BUILD|WORKSPACE|MODULE)(\.bazel)?|configure(\.ac)?|.*\.(csproj|fsproj|sln|props)"
+    r"|Directory\.\w+\.(props|targets)|Gemfile|.*\.gemspec|mix\.exs|rebar\.config|dune(-project)?|stack\.yaml|.*\.cabal"
+    r"|.*\.(ini|cfg|toml|properties)|\.?(?!docker-compose)[\w-]*(rc|ignore)(\.\w+)?|\.gitmodules|.*\.pth|manage\.py",
+    re.IGNORECASE,
+)
+"""Names of files that a tool reads without being told: settings, build recipes, environment files, plugins."""
+
+_PLACES = {
+    "a stub": {"@types", "typings", "stubs"},
+    "a mock": {"mocks", "mock", "fakes", "stub", "__mocks__"},
+    "test data": {"fixtures", "fixture", "golden", "goldens", "snapshots", "expected", "testdata"},
+    "a test helper": {"testing", "test_helpers", "testutils", "test_utils", "test-utils", "testlib"},
+    "vendored": {"vendor", "third_party", "external"},
+    "build output": {"dist", "build", "out", "target", "_build", "obj", "coverage"},
+    "a hook or plugin of a tool": {
+        ".husky", ".githooks", "hooks.d", ".cargo", ".mvn", ".vscode", ".config", ".yarn", ".bundle", "plugins.d",
+    },
+}  # fmt: skip
+"""Directories by what their files are."""
+
+_INSTALLED = {".venv", "venv", "node_modules", "site-packages", ".tox", ".nox"}
+_NOTES = re.compile(r"(MEMORY\.md|progress\.txt(\.\d)?|\.ralph/.*|PROMPT_\w+\.md|\.coverage.*)")
+_CACHED = re.compile(r".*\.(py[cod]|o|class|tsbuildinfo)")
+
+SUPPRESSION = re.compile(
+    r"noqa|type:\s*ignore|pyright:\s*ignore|pylint:\s*disable|mypy:\s*ignore|pragma:\s*no\s*(?:cover|branch)|fmt:\s*(?:off|skip)"
+    r"|nosec|@ts-(?:nocheck|ignore|expect-error)|eslint-disable|biome-ignore|prettier-ignore|(?:istanbul|c8|v8) ignore"
+    r"|nolint|#!?\[(?:allow|expect)\(|#\[ignore|@SuppressWarnings|@Disabled|@Ignore|rubocop:\s*disable|shellcheck disable"
+    r"|phpcs:ignore|@phpstan-ignore|#pragma\s+(?:warning|GCC diagnostic)|clang-format off|dead_code",
+    re.IGNORECASE,
+)
+"""Marks that silence a check at one place."""
+
+_FRAMEWORK = re.compile(
+    r"""\b(?:_pytest|pytest|pluggy|unittest|nose2?|doctest|conftest)\b|['"](?:node:test|vitest|@jest/[\w-]+|mocha|ava|tap)['"]"""
+    r"""|\b(?:RSpec|Minitest)\b|org\.(?:junit|test[n]g)|^\s*"testing"|\b__main__\._pytest""",
+    re.MULTILINE,
+)
+"""The names under which sources reach test frameworks."""
+
+
+def classify(
+    path: str,
+    old: bytes | None,
+    new: bytes | None,
+    context: Context | None = None,
+    *,
+    same_kind: bool = True,
+) -> Classified:
+    """Return the side of a changed file.
+
+    Args:
+        path: The file, relative to the project, with slashes.
+        old: Its content in the trusted base; None if it is new.
+        new: Its content in the claimed tree; None if it was deleted.
+        context: The project and the plan.
+        same_kind: Whether it is still a file, a program or a link, as before.
+    """
+    if same_kind and old is not None and new is not None and same_meaning(path, old, new):
+        return Classified(Side.IGNORED, "means the same as before")
+    found = _sides(path, old, new, context or Context())
+    return next(Classified(*one) for one in found if one[1])
+
+
+def _sides(
+    path: str, old: bytes | None, new: bytes | None, context: Context
+) -> Iterator[tuple[Side, str]]:
+    """Yield the sides of a file in the order of precedence, each with its reason; empty where it does not apply."""
+    name, parts = path.rpartition("/")[2], path.split("/")
+    if not _INSTALLED.isdisjoint(parts):
+        yield Side.ENVIRONMENT, "is an installed package"
+    if not EXCLUDED_DIRECTORIES.isdisjoint(parts) or _CACHED.fullmatch(name):
+        yield Side.IGNORED, "is a cache"
+    if _NOTES.fullmatch(path):
+        yield Side.IGNORED, "is a note about the work"
+    yield Side.CHECK, _is_test(path, name, parts, context)
+    if any(fnmatch.fnmatchcase(path, glob) for glob in context.touches):
+        yield Side.PRODUCT, "is named by `touches` in the plan"
+    if _is_named(path, name, context.task_text):
+        yield Side.PRODUCT, "is named by the task"
+    yield Side.CHECK, _steers(path, name, parts, old, new, context)
+    if _SOURCE.fullmatch(name):
+        if path not in context.offered and _uses_framework(name, new if new is not None else old):
+            yield Side.CHECK, "uses the test framework outside the tests"
+        yield Side.PRODUCT, "is source of the project"
+    if old is None:
+        yield Side.PRODUCT, "is a new file that steers no tool"
+    yield Side.CHECK, _named_by_check(path, context)
+    yield Side.PRODUCT, "is read by no check"
+
+
+def _named_by_check(path: str, context: Context) -> str:
+    own = Context(inputs=context.inputs, is_input=context.is_input)
+    readers = (
+        f"is named by {reader}"
+        for reader in context.named_by(path)
+        if classify(reader, None, b"", own).side is Side.CHECK
+    )
+    return next(readers, "")
+
+
+def _is_test(path: str, name: str, parts: list[str], context: Context) -> str:
+    if is_test_file(name) or not TEST_DIRECTORIES.isdisjoint(parts[:-1]):
+        return "is a test or its data"
+    for what, names in _PLACES.items():
+        if what in {"a mock", "test data"} and not names.isdisjoint(parts[:-1]):
+            return f"is {what}"
+    if name.endswith((".pyi", ".snap")):
+        return "is a stub" if name.endswith(".pyi") else "is test data"
+    return "is run by a check" if path in context.inputs else ""
+
+
+def _steers(
+    path: str,
+    name: str,
+    parts: list[str],
+    old: bytes | None,
+    new: bytes | None,
+    context: Context,
+) -> str:
+    for what, names in _PLACES.items():
+        if not names.isdisjoint(parts[:-1]):
+            return f"is {what}" if what.startswith(("a ", "test")) else f"is in {what}"
+    settings = is_runner_settings(path) or is_recipe(name) or _STEERS.fullmatch(name)
+    if settings or context.is_input(path):
+        before, after = (controlling_part(name, one or b"") for one in (old, new))
+        free = (before, after) != (old or b"", new or b"")
+        if free and (before or b"{}") == (after or b"{}"):
+            return ""  # only names, versions and dependencies changed
+        return "steers a tool"
+    pure = PurePosixPath(path)
+    stem = pure.parent.name if pure.stem == "__init__" else pure.name.partition(".")[0]
+    if old is None and stem in context.hidden and name.endswith((".py", ".so", ".pyd")):
+        return f"hides the module {stem}"
+    return ""
+
+
+def _is_named(path: str, name: str, text: str) -> bool:
+    """Return whether a text names a file by its path or its name."""
+    wanted = "|".join(map(re.escape, dict.fromkeys((path, name))))
+    return re.search(rf"(?<![\w/.-])(?:\./)?(?:{wanted})(?![\w/-]|\.\w)", text) is not None
+
+
+def _uses_framework(name: str, data: bytes | None) -> bool:
+    text = (data or b"").decode("utf-8", "replace")
+    if not _FRAMEWORK.search(text):
+        return False
+    if not name.endswith(".py"):
+        return True
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return True
+    prose = {
+        id(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    for node in ast.walk(tree):
+        match node:
+            case ast.Constant(value=str() as words) if id(node) not in prose:
+                found = words
+            case ast.Import(names=names):
+                found = " ".join(one.name for one in names)
+            case ast.ImportFrom(module=module):
+                found = module or ""
+            case ast.Name(id=words) | ast.Attribute(attr=words):
+                found = words
+            case _:
+                continue
+        if _FRAMEWORK.search(found):
+            return True
+    return False
+
+
+# Meaning.
+
+
+_FREE_LAYOUT = re.compile(r".+\.([cm]?[jt]sx?|go|rs|c|cc|cpp|h|hpp|java|kt|cs|css|scss|php|swift)")
+
+
+def same_meaning(path: str, old: bytes, new: bytes) -> bool:
+    """Return whether two contents of a file mean the same; new suppression marks are a difference."""
+    if old == new:
+        return True
+    try:
+        before, after = old.decode(), new.decode()
+    except ValueError:
+        return False
+    if suppressions(before) != suppressions(after):
+        return False
+    try:
+        if path.endswith((".py", ".pyi")):
+            return ast.dump(ast.parse(before)) == ast.dump(ast.parse(after))
+        for suffixes, load in _LOADERS:
+            if path.endswith(suffixes):
+                one, two = load(before), load(after)
+                return repr(one) == repr(two)
+    except (SyntaxError, ValueError, RecursionError, yaml.YAMLError):
+        return False
+    if _FREE_LAYOUT.fullmatch(path) and "`" not in before + after:
+        return _lines(before) == _lines(after)
+    return False
+
+
+_LOADERS: tuple[tuple[tuple[str, ...], Callable[[str], object]], ...] = (
+    ((".json",), json.loads),
+    ((".toml",), tomllib.loads),
+    ((".yaml", ".yml"), lambda text: list(yaml.safe_load_all(text))),
+)
+
+
+def _lines(text: str) -> list[str]:
+    return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+
+
+def suppressions(text: str) -> Counter[str]:
+    """Return how often each mark that silences a check is in a text."""
+    return Counter(mark.lower() for mark in SUPPRESSION.findall(text))
+
+
+def new_suppressions(old: bytes | None, new: bytes | None) -> int:
+    """Return how many marks that silence a check were added."""
+    before, after = (suppressions((one or b"").decode("utf-8", "replace")) for one in (old, new))
+    return (after - before).total()
+
+
+# What the judge tree holds.
+
+
+def judged_content(path: str, side: Side, old: bytes | None, new: bytes | None) -> bytes | None:
+    """Return the content that a changed file has in the judge tree; None if it is not there."""
+    if side in (Side.PRODUCT, Side.IGNORED):
+        return with_base_tests(path, old, new)
+    name = path.rpartition("/")[2]
+    if new is None or controlling_part(name, new) == new:
+        return old
+    merged = with_original_part(name, new, old or (b"{}" if name.endswith("json") else b""))
+    return merged or old
+
+
+_RUST_TESTS = re.compile(
+    r"^[ \t]*#\[cfg\(test\)\]\s*(?:#\[[^\]]*\]\s*)*(?:pub\s+)?mod\s+\w+\s*\{", re.MULTILINE
+)
+_VITEST_TESTS = re.compile(r"^[ \t]*if\s*\(\s*import\.meta\.vitest\s*\)\s*\{", re.MULTILINE)
+
+
+def with_base_tests(path: str, old: bytes | None, new: bytes | None) -> bytes | None:
+    """Return the new content of a source file with the tests inside it as they were."""
+    opening = _RUST_TESTS if path.endswith(".rs") else _VITEST_TESTS
+    if old is None or new is None or not opening.search(old.decode("utf-8", "replace")):
+        return new
+    before, after = old.decode("utf-8", "replace"), new.decode("utf-8", "replace")
+    kept = "\n".join(before[start:end] for start, end in _regions(before, opening))
+    rest, at = [], 0
+    for start, end in _regions(after, opening):
+        rest.append(after[at:start])
+        at = end
+    return f"{''.join(rest)}{after[at:].rstrip()}\n\n{kept}\n".encode()
+
+
+def _regions(text: str, opening: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+    """Yield the start and the end of each block that begins with a pattern; strings and comments are skipped."""
+    token = re.compile(
+        r"""//[^\n]*|/\*.*?\*/|r#*".*?"#*|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])'|[{}]""", re.DOTALL
+    )
+    at = 0
+    while match := opening.search(text, at):
+        depth, at = 1, match.end()
+        while depth and (found := token.search(text, at)):
+            depth += {"{": 1, "}": -1}.get(found[0], 0)
+            at = found.end()
+        if depth:
+            at = len(text)
+        yield match.start(), at

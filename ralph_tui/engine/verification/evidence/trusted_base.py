@@ -1,0 +1,437 @@
+"""Keep the trusted base, and find out what a claim changed besides the product.
+
+The base is a tree of the snapshot store: the project when the plan was approved, moved by the product of accepted tasks,
+by their new tests, by what a reviewer or the person agreed to, and by what the person changes while no agent works.
+Changes of checks that nobody agreed to never enter it, so that no later task or run trusts them.
+"""
+
+import contextlib
+import fnmatch
+import hashlib
+import os
+import re
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+from ralph_tui.domain.base import Model
+from ralph_tui.domain.errors import SetupError
+from ralph_tui.domain.plan.plan import Task
+from ralph_tui.engine.core.project_tree import EXCLUDED_DIRECTORIES
+from ralph_tui.engine.verification.evidence.allowed_changes import allowed_by_text
+from ralph_tui.engine.verification.evidence.check_paths import (
+    RUNNER_MODULES,
+    CheckInputs,
+    declared_plugins,
+    is_test_file,
+)
+from ralph_tui.engine.verification.evidence.classify import (
+    Context,
+    Side,
+    classify,
+    judged_content,
+    new_suppressions,
+)
+from ralph_tui.engine.verification.evidence.python_environment import (
+    environment_faults,
+    environment_state,
+    site_packages,
+)
+from ralph_tui.store.backup.check_store import BaseRecord, CheckStore
+from ralph_tui.vcs.snapshots import Content, Difference, SnapshotStore
+
+_REF = "refs/trusted/"
+
+
+class ChangedFile(Model):
+    """A file that differs between the trusted base and a claim."""
+
+    path: str
+    kind: Literal["changed", "deleted", "new"]
+    side: Side
+    reason: str
+    """Why the file is on its side, as a part of a sentence."""
+    suppressions: int = 0
+    """New marks that silence a check."""
+
+    @property
+    def text(self) -> str:
+        return f"{self.path} ({self.kind})"
+
+
+class Inspection(Model):
+    """What a claim changed since the trusted base, and the trees to judge it in."""
+
+    base: str = ""
+    claim: str = ""
+    """The whole claimed tree; empty if there is none, so that checks run in place only."""
+    changes: tuple[ChangedFile, ...] = ()
+    judged: Mapping[str, Content | None] = {}
+    """What the judge tree has in place of the claim, by path."""
+    product: Mapping[str, Content | None] = {}
+    """The base's content of each product file that changed."""
+    allowed: tuple[str, ...] = ()
+    """Changed files of the checks that the plan or the person allows to change."""
+    trusted: frozenset[str] = frozenset()
+    """The files of the checks that are as in the base or allowed."""
+    originals: frozenset[str] = frozenset()
+    """All files of the checks in the base."""
+    faults: tuple[str, ...] = ()
+    """What is wrong with the installed packages."""
+    trouble: str = ""
+    """Why there is no trusted base."""
+
+    @property
+    def checks(self) -> tuple[ChangedFile, ...]:
+        """The changed files of the checks that nothing allows."""
+        return tuple(c for c in self.changes if c.side is Side.CHECK and c.path not in self.allowed)
+
+    @property
+    def not_allowed(self) -> tuple[ChangedFile, ...]:
+        """The changes of checks that may affect existing tests."""
+        return tuple(c for c in self.checks if not self.only_adds(c))
+
+    @staticmethod
+    def only_adds(change: ChangedFile) -> bool:
+        return change.kind == "new" and is_test_file(change.path.rpartition("/")[2])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(change.text for change in self.checks)
+
+    @property
+    def suppressing(self) -> tuple[ChangedFile, ...]:
+        return tuple(change for change in self.changes if change.suppressions)
+
+
+class TrustedBase:
+    """The trusted base of one project. Every method blocks."""
+
+    def __init__(self, root: Path, store: SnapshotStore, *, feature: str = "") -> None:
+        """Keep the base of the tasks of `feature` in `store`, outside the project."""
+        self._root = root
+        self.trees = store
+        self.store = CheckStore(root)
+        self.trouble = ""
+        """Why there is no base, such as a missing git."""
+        self._feature = feature
+        self._task_id = ""
+        self._known: tuple[str, dict[str, Content]] = ("", {})
+
+    @cached_property
+    def _record(self) -> BaseRecord:
+        return self.store.load()
+
+    def begin(self, task_id: str, commands: Iterable[str], task_text: str = "") -> None:
+        """Record the state before an agent session, and trust what the person changed since the last one.
+
+        `task_id` is empty in a phase without tasks.
+        """
+        self._task_id = name = self._key(task_id)
+        before = self._record
+        if before.base and before.left is None:  # a session that did not end
+            forget_bytecode(self._root, before.since)
+        try:
+            now = self.trees.take()
+            base = self._with_persons_changes(before, now)
+        except (SetupError, OSError) as error:
+            self.trouble = error.message if isinstance(error, SetupError) else str(error)
+            return
+        self.trouble = ""
+        named = (*before.inputs, *CheckInputs(self._root, commands, task_text).named)
+        first = not before.base
+        self._save(
+            before.model_copy(
+                update={
+                    "base": base,
+                    "left": None,
+                    "tasks": {name: now, **before.tasks} if name else before.tasks,
+                    "inputs": tuple(dict.fromkeys((*named, *self._loaded_plugins()))),
+                    "since": time.time_ns(),
+                    "started": time.time_ns() if first else before.started,
+                    "environment": environment_state(self._root) if first else before.environment,
+                }
+            )
+        )
+
+    def end(self) -> None:
+        """Record the state after an agent session; later changes are the person's."""
+        record = self._record
+        forget_bytecode(self._root, record.since)
+        with contextlib.suppress(SetupError, OSError):
+            self._save(record.model_copy(update={"left": self.trees.take()}))
+
+    def forget_bytecode(self) -> None:
+        """Delete bytecode that the running session wrote."""
+        if self._record.base and self._record.left is None:
+            forget_bytecode(self._root, self._record.since)
+
+    def inspect(self, commands: Iterable[str], task: Task | None = None) -> Inspection:
+        """Compare the project with the base."""
+        record = self._record
+        if self.trouble:
+            return Inspection(trouble=self.trouble)
+        try:
+            claim = self.trees.take()
+            base = self._with_persons_changes(record, claim)
+            return self._compared(base, claim, tuple(commands), task)
+        except SetupError as error:
+            return Inspection(trouble=error.message)
+
+    def accept(
+        self, task_id: str, judged: Inspection, settled: Iterable[str] = ()
+    ) -> tuple[str, ...]:
+        """Move the base by an accepted claim; return the changed files of the checks that stay untrusted.
+
+        Args:
+            task_id: The completed task.
+            judged: What the claim was when it was judged; what changed since is not trusted.
+            settled: Changed files of the checks that somebody agreed to.
+        """
+        record = self._record
+        if not record.base or not judged.claim:
+            return ()
+        known = self._key(task_id)
+        name = known if known in record.tasks else self._task_id  # it may have been renamed
+        claim = self.trees.contents(judged.claim)
+        before = self.trees.contents(record.tasks[name]) if name in record.tasks else {}
+        agreed = {*settled, *judged.allowed}
+        moved: dict[str, Content | None] = {}
+        left: list[str] = []
+        for change in judged.changes:
+            now = claim.get(change.path)
+            own = before.get(change.path) != now
+            if (
+                change.side is not Side.CHECK
+                or change.path in agreed
+                or (judged.only_adds(change) and own)
+            ):
+                moved[change.path] = now
+            else:
+                left.append(change.path)
+                if change.path in judged.judged:
+                    moved[change.path] = judged.judged[change.path]
+        base = self.trees.tree_with(judged.base, moved) if moved else judged.base
+        tasks = {other: tree for other, tree in record.tasks.items() if other != name}
+        self._save(record.model_copy(update={"base": base, "tasks": tasks}))
+        return tuple(left)
+
+    def original(self, path: str) -> bytes | None:
+        """Return the content of a file in the base, or None."""
+        held = self._contents(self._record.base).get(path)
+        return self.read(held) if held is not None else None
+
+    def read(self, content: Content) -> bytes:
+        return os.fsencode(self.trees.git("cat-file", "blob", content.object))
+
+    # The state.
+
+    def _key(self, task_id: str) -> str:
+        return f"{self._feature}/{task_id}" if self._feature and task_id else task_id
+
+    def _save(self, record: BaseRecord) -> None:
+        trees = {"base": record.base, "left": record.left or ""}
+        trees |= {
+            f"task/{hashlib.sha256(n.encode()).hexdigest()[:32]}": t
+            for n, t in record.tasks.items()
+        }
+        lines = [f"update {_REF}{name} {tree}\n" for name, tree in trees.items() if tree]
+        self.trees.git("update-ref", "--stdin", stdin="".join(lines))
+        self.__dict__["_record"] = record
+        self.store.save(record)
+
+    def _with_persons_changes(self, record: BaseRecord, now: str) -> str:
+        if not record.base:
+            return now
+        if record.left is None or record.left == now:
+            return record.base
+        edited = {one.path: one.new for one in self.trees.differences(record.left, now)}
+        return self.trees.tree_with(record.base, edited)
+
+    def _contents(self, tree: str) -> dict[str, Content]:
+        if not tree:
+            return {}
+        if self._known[0] != tree:
+            self._known = (tree, self.trees.contents(tree))
+        return self._known[1]
+
+    # Comparing.
+
+    def _compared(
+        self, base: str, claim: str, commands: tuple[str, ...], task: Task | None
+    ) -> Inspection:
+        inputs = CheckInputs(self._root, commands, task.full_text if task else "")
+        context = self._context(base, inputs, task)
+        held = self._contents(base)
+        changes: list[ChangedFile] = []
+        judged: dict[str, Content | None] = {}
+        product: dict[str, Content | None] = {}
+        differences = self.trees.differences(base, claim) if base != claim else ()
+        texts = self._read(differences)
+        for one in differences:
+            old, new = (texts.get(side.object) if side else None for side in (one.old, one.new))
+            change = _change(one, old, new, context)
+            if one.old is None and any(path.startswith(f"{one.path}/") for path in held):
+                change = change.model_copy(
+                    update={"side": Side.CHECK, "reason": "replaces a directory"}
+                )
+            changes.append(change)
+            content = judged_content(one.path, change.side, old, new)
+            if change.side is Side.PRODUCT:
+                product[one.path] = one.old
+            if content is None:
+                judged[one.path] = None
+            elif content == old and one.old is not None and change.side is Side.CHECK:
+                judged[one.path] = one.old
+            elif content != new:
+                mode = one.new.mode if one.new else one.old.mode if one.old else "100644"
+                judged[one.path] = self.trees.put(content, mode)
+        changed = {change.path for change in changes if change.side is Side.CHECK}
+        allowed = self._allowed(task, changes, {one.path: one.new for one in differences})
+        originals = frozenset(path for path in held if _is_check(path, context))
+        trusted = originals - (changed - {*allowed})
+        return Inspection(
+            base=base,
+            claim=claim,
+            changes=tuple(changes),
+            judged={p: c for p, c in judged.items() if p not in allowed},
+            product=product,
+            allowed=allowed,
+            originals=originals,
+            trusted=frozenset(trusted | declared_plugins(self._root, trusted)),
+            faults=environment_faults(self._root, self._record.environment, self._record.started),
+        )
+
+    def _context(self, base: str, inputs: CheckInputs, task: Task | None) -> Context:
+        present = {path.split("/")[0].partition(".")[0] for path in self._contents(base)}
+        present |= {
+            path.split("/")[1].partition(".")[0] for path in self._contents(base) if "/" in path
+        }
+        installed = {
+            entry.name.partition(".")[0]
+            for site in site_packages(self._root)
+            for entry in os.scandir(site)
+        }
+        known = {*self._record.inputs}
+        return Context(
+            inputs={*inputs.named, *known, *inputs.included},
+            is_input=lambda path: inputs.includes(path, in_tests=False),
+            task_text=task.description if task else "",
+            touches=task.touches if task else (),
+            named_by=lambda path: self._named_by(base, path),
+            hidden=(RUNNER_MODULES | sys.stdlib_module_names | installed) - present,
+            offered=declared_plugins(self._root, self._contents(base)) - known,
+        )
+
+    def _loaded_plugins(self) -> Iterator[str]:
+        yield from declared_plugins(self._root, _settings_files(self._root), offered=False)
+
+    def _named_by(self, base: str, path: str) -> tuple[str, ...]:
+        """Return the files of the base that name a file or, if none does, its directory."""
+        directory, _, name = path.rpartition("/")
+        for word in (name, f"{directory}/" if directory else ""):
+            with contextlib.suppress(SetupError):  # nothing was found
+                if word and (found := self.trees.git("grep", "-zlFI", "-e", word, base)):
+                    names = (one.partition(":")[2] for one in found.split("\0"))
+                    return tuple(one for one in names if one and one != path)
+        return ()
+
+    def _read(self, differences: Iterable[Difference]) -> dict[str, bytes]:
+        """Return the bytes of each object that differs."""
+        wanted = sorted(
+            {c.object for one in differences for c in (one.old, one.new) if c is not None}
+        )
+        if not wanted:
+            return {}
+        data = os.fsencode(self.trees.git("cat-file", "--batch", stdin="\n".join([*wanted, ""])))
+        found, at = {}, 0
+        while at < len(data):
+            end = data.index(b"\n", at)
+            name, _, size = data[at:end].decode().split()
+            found[name] = data[end + 1 : end + 1 + int(size)]
+            at = end + 2 + int(size)
+        return found
+
+    def _allowed(
+        self, task: Task | None, changes: Iterable[ChangedFile], new: Mapping[str, Content | None]
+    ) -> tuple[str, ...]:
+        """Return the changed files of checks that the plan or the person allows to change."""
+        if task is None:
+            return ()
+        checks = [change for change in changes if change.side is Side.CHECK]
+        may = task.may_change_checks
+        agreed = {(one.path, one.digest) for one in task.allowed_check_changes}
+        deleted = tuple(change.path for change in checks if change.kind == "deleted")
+        ordered = allowed_by_text(task.full_text, deleted)
+        return tuple(
+            change.path
+            for change in checks
+            if may is True
+            or (may and any(fnmatch.fnmatchcase(change.path, glob) for glob in may))
+            or change.path in ordered
+            or (change.path, self._digest(new[change.path])) in agreed
+        )
+
+    def _digest(self, content: Content | None) -> str:
+        return "" if content is None else hashlib.sha256(self.read(content)).hexdigest()
+
+
+def _change(one: Difference, old: bytes | None, new: bytes | None, context: Context) -> ChangedFile:
+    kind: Literal["changed", "deleted", "new"] = "changed"
+    if one.old is None or one.new is None:
+        kind = "new" if one.old is None else "deleted"
+    same = one.old is not None and one.new is not None and one.old.mode == one.new.mode
+    found = classify(one.path, old, new, context, same_kind=same)
+    marks = new_suppressions(old, new)
+    return ChangedFile(
+        path=one.path, kind=kind, side=found.side, reason=found.reason, suppressions=marks
+    )
+
+
+def _is_check(path: str, context: Context) -> bool:
+    own = Context(inputs=context.inputs, is_input=context.is_input)
+    return classify(path, None, b"x", own).side is Side.CHECK
+
+
+_SETTINGS = re.compile(r"conftest\.py|pyproject\.toml|\.?pytest\.ini|tox\.ini|setup\.cfg")
+
+
+def _settings_files(root: Path) -> Iterator[str]:
+    """Yield the files that name plugins for pytest, near the top of the project."""
+    for pattern in ("*", "*/*", "*/*/*"):
+        for file in root.glob(pattern):
+            if _SETTINGS.fullmatch(file.name) and EXCLUDED_DIRECTORIES.isdisjoint(file.parts):
+                yield file.relative_to(root).as_posix()
+
+
+def forget_bytecode(root: Path, since: int) -> None:
+    """Delete bytecode written since a time, because Python would run it instead of the sources. Blocks.
+
+    Args:
+        root: The project.
+        since: The time, in nanoseconds.
+    """
+    caches = [
+        *_caches(root),
+        *(
+            cache
+            for site in site_packages(root)
+            for name in ("pytest", "_pytest", "pluggy")
+            for cache in (site / name).rglob("__pycache__")
+        ),
+    ]
+    for cache in caches:
+        with contextlib.suppress(OSError):
+            for entry in list(os.scandir(cache)):
+                if entry.stat(follow_symlinks=False).st_ctime_ns >= since:
+                    Path(entry.path).unlink()
+
+
+def _caches(root: Path) -> Iterator[Path]:
+    for directory, names, _ in os.walk(root):
+        if "__pycache__" in names:
+            yield Path(directory, "__pycache__")
+        names[:] = [name for name in names if name not in EXCLUDED_DIRECTORIES]

@@ -1,0 +1,151 @@
+"""On which side of a claim each changed file stands."""
+
+import pytest
+
+from ralph_tui.engine.verification.evidence.classify import (
+    Context,
+    Side,
+    classify,
+    judged_content,
+    new_suppressions,
+)
+
+CONTEXT = Context(
+    inputs={"scripts/e2e.sh", "check.py"},
+    task_text="Teach scripts/build.sh to sign, and say so in README.md (see tests/test_a.py)",
+    touches=("docs/**", "config/*.toml", "tests/**"),
+    named_by=lambda path: {
+        "data/words.txt": ("tests/test_words.py",),
+        "data/used.txt": ("src/app.py",),
+    }.get(path, ()),
+    hidden={"json", "requests"},
+    offered={"src/plug.py"},
+)
+OLD, NEW = b"old\n", b"new\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "side"),
+    [
+        # Sources are the product, wherever they are not a part of the checks.
+        ("src/app.py", Side.PRODUCT), ("lib/sum.ts", Side.PRODUCT), ("main.go", Side.PRODUCT),
+        ("src/lib.rs", Side.PRODUCT), ("slug.sh", Side.PRODUCT), ("web/index.html", Side.PRODUCT),
+        ("src/Main.java", Side.PRODUCT), ("src/hooks/useThing.ts", Side.PRODUCT),
+        # Tests, their data, doubles and helpers.
+        ("tests/test_a.py", Side.CHECK), ("src/sum.test.ts", Side.CHECK), ("pkg/a_test.go", Side.CHECK),
+        ("golden/report.txt", Side.CHECK), ("fixtures/a.json", Side.CHECK), ("src/__mocks__/fs.js", Side.CHECK),
+        ("mocks/api.py", Side.CHECK), ("src/app.pyi", Side.CHECK), ("types/@types/x/index.d.ts", Side.CHECK),
+        ("conftest.py", Side.CHECK), ("src/__snapshots__/a.snap", Side.CHECK), ("testing/helpers.py", Side.CHECK),
+        # Check scripts, and what steers a tool.
+        ("scripts/e2e.sh", Side.CHECK), ("check.py", Side.CHECK), ("jest.setup.js", Side.CHECK),
+        ("vite.config.ts", Side.CHECK), ("pom.xml", Side.CHECK), ("CMakeLists.txt", Side.CHECK),
+        ("Makefile", Side.CHECK), (".env", Side.CHECK), ("app/.gitignore", Side.CHECK), ("mypy.ini", Side.CHECK),
+        (".cargo/config.toml", Side.CHECK), ("build.rs", Side.CHECK), ("vendor/x/x.go", Side.CHECK),
+        ("dist/app.js", Side.CHECK), ("go.work", Side.CHECK),
+        # Data: who names it decides.
+        ("data/words.txt", Side.CHECK), ("data/used.txt", Side.PRODUCT), ("data/free.txt", Side.PRODUCT),
+        # What the approved plan names is the work, but never a test.
+        ("scripts/build.sh", Side.PRODUCT), ("README.md", Side.PRODUCT), ("docs/conf.py", Side.PRODUCT),
+        ("config/app.toml", Side.PRODUCT),
+        # No part of the judgment.
+        (".venv/lib/x.py", Side.ENVIRONMENT), ("web/node_modules/x/index.js", Side.ENVIRONMENT),
+        ("src/__pycache__/a.pyc", Side.IGNORED), ("progress.txt", Side.IGNORED), (".ralph/state.json", Side.IGNORED),
+    ],
+)  # fmt: skip
+def test_the_side_of_a_changed_file(path: str, side: Side) -> None:
+    found = classify(path, OLD, NEW, CONTEXT)
+    assert found.side is side, found.reason
+    assert found.reason
+
+
+@pytest.mark.parametrize(
+    ("path", "side"),
+    [
+        ("notes.txt", Side.PRODUCT), ("locale/de.json", Side.PRODUCT), ("tests/test_new.py", Side.CHECK),
+        ("json.py", Side.CHECK), ("src/requests/__init__.py", Side.CHECK), ("src/jsonish.py", Side.PRODUCT),
+        (".npmrc", Side.CHECK), (".husky/pre-commit", Side.CHECK), ("pytest.ini", Side.CHECK),
+    ],
+)  # fmt: skip
+def test_the_side_of_a_new_file(path: str, side: Side) -> None:
+    assert classify(path, None, NEW, CONTEXT).side is side
+
+
+@pytest.mark.parametrize(
+    ("path", "source", "side"),
+    [
+        ("src/app.py", "import _pytest.python", Side.CHECK),
+        ("src/app.py", "import sys\nsys.modules['_pytest.python']", Side.CHECK),
+        ("src/app.py", "import gc\n[o for o in gc.get_objects() if o.__class__.__module__ == 'unittest.case']", Side.CHECK),
+        ("src/app.py", '"""Run with pytest."""\nx = 1  # pytest', Side.PRODUCT),
+        ("src/plug.py", "import pytest", Side.PRODUCT),
+        ("app.mjs", "import { beforeEach } from 'node:test';", Side.CHECK),
+    ],
+)  # fmt: skip
+def test_a_source_that_uses_the_test_framework_is_a_part_of_the_checks(
+    path: str, source: str, side: Side
+) -> None:
+    assert classify(path, b"x = 0\n", source.encode(), CONTEXT).side is side
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "same"),
+    [
+        ("tests/test_a.py", "assert f(1) == 'a'\n", 'assert f(1)  ==  "a"  # why\n', True),
+        ("tests/test_a.py", "assert f(1) == 'a'\n", "assert f(1)  # noqa\n", False),
+        ("tests/test_a.py", "import a\n", "import a  # noqa: F401\n", False),
+        ("golden/a.json", '{"a": 1, "b": 2}', '{\n  "a": 1,\n  "b": 2\n}\n', True),
+        ("golden/a.json", '{"a": 1}', '{"a": 2}', False),
+        ("ci/a.yaml", "a: [1, 2]\n", "a:\n- 1\n- 2\n", True),
+        ("a.test.ts", "test('a', () => {\nx();\n});\n", "test('a', () => {\n  x();\n\n});\n", True),
+        ("a.test.ts", "x(); // no\ny();\n", "x(); // no y();\n", False),
+        ("check.sh", "exit 1\n", "  exit 1\n", False),
+    ],
+)  # fmt: skip
+def test_what_means_the_same_is_no_change(path: str, old: str, new: str, same: bool) -> None:
+    found = classify(path, old.encode(), new.encode())
+    assert (found.side is Side.IGNORED) is same
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "side"),
+    [
+        ("pyproject.toml", '[project]\nversion = "1"\n', '[project]\nversion = "2"\n', Side.PRODUCT),
+        ("pyproject.toml", "[tool.pytest.ini_options]\nx = 1\n", "[tool.pytest.ini_options]\nx = 2\n", Side.CHECK),
+        ("package.json", '{"dependencies": {}}', '{"dependencies": {"a": "1"}}', Side.PRODUCT),
+        ("package.json", '{"scripts": {"test": "jest"}}', '{"scripts": {"test": "true"}}', Side.CHECK),
+        ("go.mod", "module m\n", "module m\n\nrequire x v1\n", Side.PRODUCT),
+        ("go.mod", "module m\n", "module m\n\nreplace x => ./x\n", Side.CHECK),
+    ],
+)  # fmt: skip
+def test_dependencies_are_product_and_settings_are_not(
+    name: str, old: str, new: str, side: Side
+) -> None:
+    assert classify(name, old.encode(), new.encode()).side is side
+
+
+def test_the_judge_tree_has_the_tests_of_the_base_inside_product_files() -> None:
+    tests = '#[cfg(test)]\nmod tests {\n    #[test]\n    fn some() { assert_eq!(super::f("}"), 3); }\n}\n'
+    old = f"pub fn f(s: &str) -> i32 {{ 0 }}\n\n{tests}"
+    new = f"pub fn f(s: &str) -> i32 {{ 1 }}\n\n{tests.replace('3', '1')}\npub fn g() {{}}\n"
+    held = (judged_content("src/lib.rs", Side.PRODUCT, old.encode(), new.encode()) or b"").decode()
+    assert "{ 1 }" in held
+    assert "pub fn g()" in held
+    assert held.count("mod tests") == 1
+    assert '"}"), 3)' in held
+
+
+def test_the_judge_tree_has_new_dependencies_and_the_settings_of_the_base() -> None:
+    old = b'{"scripts": {"test": "jest"}}'
+    new = b'{"scripts": {"test": "true"}, "dependencies": {"a": "1"}}'
+    held = judged_content("package.json", Side.CHECK, old, new) or b""
+    assert b"jest" in held
+    assert b'"a": "1"' in held
+    assert judged_content("tests/test_new.py", Side.CHECK, None, b"x") is None
+
+
+def test_marks_that_silence_a_check_are_counted() -> None:
+    assert (
+        new_suppressions(b"import os\n", b"import os  # noqa\nx: int = ''  # type: ignore[x]\n")
+        == 2
+    )
+    assert new_suppressions(b"import os  # noqa\n", b"import os\n") == 0

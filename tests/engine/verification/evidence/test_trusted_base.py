@@ -1,0 +1,222 @@
+"""The trusted base: whose changes enter it, and what a claim is compared with."""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.domain.plan.plan import Task
+from ralph_tui.engine.verification.evidence.check_paths import CheckInputs, walk
+from ralph_tui.engine.verification.evidence.settings_parts import (
+    controlling_part,
+    with_original_part,
+)
+from ralph_tui.engine.verification.evidence.trusted_base import TrustedBase
+from ralph_tui.engine.verification.judge_tree import JudgeTree
+from tests.engine.verification.evidence.projects import PROJECT, Changes, write
+
+COMMANDS = ("uv run pytest", "sh scripts/check.sh", "make test")
+FILES = {
+    **PROJECT,
+    "scripts/check.sh": ". ./scripts/common.sh\nsh run.sh | diff - scripts/expected.txt\n",
+    "scripts/common.sh": "",
+    "scripts/expected.txt": "3\n",
+    "run.sh": "echo 3\n",
+    "Makefile": "test:\n\ttrue\n",
+    "web/app.test.ts": "",
+    "web/app.ts": "",
+    "web/vitest.config.ts": "",
+    ".cargo/config.toml": "",
+    "tests/data/golden.json": "{}",
+    "src/pkg/conftest.py": "",
+    "README.md": "",
+    "node_modules/x/package.json": "{}",
+}
+WEAK = {"tests/test_total.py": "weak"}
+
+
+def project(root: Path, files: Changes = FILES) -> TrustedBase:
+    write(root, files)
+    return another_run(root)
+
+
+def another_run(root: Path) -> TrustedBase:
+    return TrustedBase(root, JudgeTree(root).store)
+
+
+def names(base: TrustedBase) -> list[str]:
+    return sorted(change.text for change in base.inspect(COMMANDS).not_allowed)
+
+
+def test_what_belongs_to_checks(tmp_path: Path) -> None:
+    project(tmp_path)
+    found = {path for path, _ in walk(tmp_path, CheckInputs(tmp_path, COMMANDS))}
+    work = {"total.py", "run.sh", "web/app.ts", "README.md", "node_modules/x/package.json"}
+    assert found == {*FILES} - work
+
+
+@pytest.mark.parametrize(
+    ("command", "words", "watched"),
+    [
+        ("python app.py", "Fix the parser", True),
+        ("python app.py", "Fix app.py", False),
+        ("python check_app.py", "Make check_app.py pass", True),
+        ("shellcheck run.sh", "Fix it", False),
+        ("./run.sh", "Fix it", True),
+        ("cat README.md", "Write it", False),
+    ],
+)
+def test_a_file_that_a_check_runs_is_the_check_or_the_work(
+    tmp_path: Path, command: str, words: str, watched: bool
+) -> None:
+    write(tmp_path, {"app.py": "", "check_app.py": "", "run.sh": "", "README.md": ""})
+    assert bool(CheckInputs(tmp_path, [command], words).named) is watched
+
+
+def test_what_the_agent_does_is_a_change_and_what_the_person_does_is_trusted(
+    tmp_path: Path,
+) -> None:
+    base = project(tmp_path)
+    base.begin("a", COMMANDS)
+    write(tmp_path, {**WEAK, "scripts/check.sh": None, "conftest.py": "x = 1"})
+    write(
+        tmp_path, {"total.py": "x", "tests/test_more.py": "def test_x(): ...", "README.md": "new"}
+    )
+    assert names(base) == [
+        "conftest.py (new)",
+        "scripts/check.sh (deleted)",
+        "tests/test_total.py (changed)",
+    ]
+    assert "tests/test_more.py (new)" in base.inspect(COMMANDS).names
+    base.end()
+    write(tmp_path, {"Makefile": "test:\n\tfalse\n", "scripts/check.sh": FILES["scripts/check.sh"]})
+    later = another_run(tmp_path)
+    later.begin("a", COMMANDS)
+    assert names(later) == ["conftest.py (new)", "tests/test_total.py (changed)"]
+    assert later.original("tests/test_total.py") == PROJECT["tests/test_total.py"].encode()
+    assert later.original("Makefile") == b"test:\n\tfalse\n"
+
+
+@pytest.mark.parametrize("ended", [True, False])
+def test_what_changes_in_a_session_is_the_agents_whether_it_ended_or_was_killed(
+    tmp_path: Path, ended: bool
+) -> None:
+    base = project(tmp_path)
+    base.begin("", COMMANDS)
+    write(tmp_path, WEAK)
+    if ended:
+        base.end()
+    again = another_run(tmp_path)
+    again.begin("a", COMMANDS)
+    assert names(again) == ["tests/test_total.py (changed)"]
+
+
+def test_without_a_place_for_the_base_there_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", "/proc/nowhere")
+    base = project(tmp_path)
+    base.begin("a", COMMANDS)
+    assert base.trouble
+    assert base.inspect(COMMANDS).trouble == base.trouble
+
+
+def test_nothing_is_laundered_from_task_to_task(tmp_path: Path) -> None:
+    base = project(tmp_path)
+    base.begin("a", COMMANDS)
+    write(tmp_path, {**WEAK, "total.py": "done"})
+    judged = base.inspect(COMMANDS, Task(id="a"))
+    write(tmp_path, {"tests/test_late.py": "def test_late(): ..."})  # after the checks ran
+    assert base.accept("a", judged) == ("tests/test_total.py",)
+    base.end()
+    base.begin("b", COMMANDS)
+    write(tmp_path, {"tests/test_b.py": "def test_b(): ..."})
+    found = base.inspect(COMMANDS, Task(id="b"))
+    assert [change.text for change in found.not_allowed] == ["tests/test_total.py (changed)"]
+    assert not any(change.path == "total.py" for change in found.changes), "the product landed"
+    base.accept("b", found)
+    base.end()
+    base.begin("c", COMMANDS)
+    write(tmp_path, {"tests/test_b.py": "weak", "tests/test_late.py": "weak"})
+    found = base.inspect(COMMANDS, Task(id="c"))
+    assert "tests/test_b.py (changed)" in found.names, "the new test of b binds c"
+    assert "tests/test_late.py (new)" in found.names
+
+
+def test_what_somebody_agreed_to_is_trusted(tmp_path: Path) -> None:
+    base = project(tmp_path)
+    base.begin("a", COMMANDS)
+    write(tmp_path, WEAK)
+    assert base.accept("a", base.inspect(COMMANDS, Task(id="a")), ["tests/test_total.py"]) == ()
+    base.end()
+    base.begin("b", COMMANDS)
+    assert names(base) == []
+    assert base.original("tests/test_total.py") == b"weak"
+
+
+def test_only_the_part_that_steers_checks_counts(tmp_path: Path) -> None:
+    base = project(tmp_path)
+    base.begin("a", COMMANDS)
+    text = FILES["pyproject.toml"]
+    changed = {"pyproject.toml": text.replace('"1"', '"2"'), "package.json": '{"dependencies": {}}'}
+    write(tmp_path, changed)
+    assert names(base) == []
+    write(tmp_path, {"pyproject.toml": text.replace('["."]', '["fake"]').replace('"1"', '"2"')})
+    found = base.inspect(COMMANDS)
+    assert [change.text for change in found.checks] == ["pyproject.toml (changed)"]
+    held = found.judged["pyproject.toml"]
+    assert held is not None
+    assert base.read(held).decode() == text.replace('"1"', '"2"')
+
+
+@pytest.mark.parametrize(
+    ("name", "current", "original", "merged"),
+    [
+        ("pyproject.toml", "not [toml", "[tool.pytest]\na = 1\n", "[tool.pytest]\na = 1\n"),
+        (
+            "pyproject.toml",
+            "[tool]\npytest = {a = 2}\n",
+            "[tool.pytest]\na = 1\n",
+            "[tool.pytest]\na = 1\n",
+        ),
+        ("pytest.ini", "[pytest]\nx=1", "[pytest]\n", "[pytest]\n"),
+    ],
+)
+def test_where_parts_cannot_be_told_apart_the_whole_original_counts(
+    name: str, current: str, original: str, merged: str
+) -> None:
+    assert with_original_part(name, current.encode(), original.encode()) == merged.encode()
+
+
+def test_what_takes_the_place_of_pytest_steers_and_dependencies_do_not() -> None:
+    before = b'[project]\nname = "x"\n'
+    fake = b'[tool.uv]\noverride-dependencies = ["pytest @ file:///tmp/fake"]\n'
+    assert controlling_part("pyproject.toml", before + fake) != controlling_part(
+        "pyproject.toml", before
+    )
+    more = before + b'dependencies = ["rich"]\n[tool.uv]\nindex-url = "https://example.org"\n'
+    assert controlling_part("pyproject.toml", more) == controlling_part("pyproject.toml", before)
+
+
+def test_package_scripts_steer_and_dependencies_do_not() -> None:
+    before = json.dumps({"scripts": {"test": "jest"}, "dependencies": {}}).encode()
+    after = json.dumps({"scripts": {"test": "true"}, "dependencies": {"a": "1"}}).encode()
+    assert controlling_part("package.json", before) != controlling_part("package.json", after)
+    merged = json.loads(with_original_part("package.json", after, before))
+    assert merged == {"scripts": {"test": "jest"}, "dependencies": {"a": "1"}}
+
+
+@pytest.mark.long
+def test_a_look_at_twenty_thousand_files_is_quick(tmp_path: Path) -> None:
+    for number in range(200):
+        directory = tmp_path / ("tests" if number < 20 else "src") / f"d{number}"
+        directory.mkdir(parents=True)
+        for name in range(100):
+            (directory / f"f{name}.py").touch()
+    base = another_run(tmp_path)
+    base.begin("a", ["uv run pytest"])
+    base.inspect(["uv run pytest"])
+    started = time.process_time()
+    assert not base.inspect(["uv run pytest"]).changes
+    assert time.process_time() - started < 1.0, "a fraction of that on an idle machine"
