@@ -200,7 +200,13 @@ async def test_a_check_the_agent_wrote_reaches_nothing_outside(
         exceptions = {opened: {"ports": [port]}}
         project = make_project(
             tmp_path,
-            [task("a", verification_criteria=[{"command": check}, {"command": opened}])],
+            [
+                task(
+                    "a",
+                    verification_criteria=[{"command": check}, {"command": opened}],
+                    may_change_checks=["check.py"],
+                )
+            ],
             config={"safety": {"sandbox": mode, "sandbox_exceptions": exceptions}},
             files={"port": str(port), "pid": str(os.getpid())},
         )
