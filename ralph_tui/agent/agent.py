@@ -35,7 +35,6 @@ class SkillsPlugin:
         return Path(self._directories[skills].name)
 
     def close(self) -> None:
-        """Remove the copies."""
         for directory in self._directories.values():
             directory.cleanup()
         self._directories.clear()
@@ -76,13 +75,11 @@ class ClaudeAgent:
         self._standby_spec: SessionSpec | None = None
 
     async def open(self, spec: SessionSpec, supervisor: Supervisor) -> AgentSession:
-        """See `Agent.open`."""
         session = await self._take_standby(spec) or await self._connect(spec)
         session.oversee(supervisor)
         return session
 
     def prepare(self, spec: SessionSpec) -> None:
-        """See `Agent.prepare`. Does nothing while a standby session exists."""
         if self._standby is None:
             self._standby_spec = spec
             self._standby = asyncio.create_task(self._connect(spec), name="ralph-standby")
@@ -105,7 +102,6 @@ class ClaudeAgent:
             await session.close()
 
     async def _pop_standby(self) -> ClaudeSession | None:
-        """Take the standby session, or None. If it failed to start, the next session reports why."""
         standby, self._standby = self._standby, None
         try:
             return await standby if standby is not None else None

@@ -96,11 +96,8 @@ class Hooks:
 
         Args:
             emit: Receives the hooks' events, in order with the CLI's messages.
-            started: Receives every call before it is judged.
-            denied: Receives the ID of each denied call.
             end_failed: Receives an error while the end of a turn was judged.
             wait_for_messages: Waits until the messages before a hook have been handled.
-            session: The mark of the session's processes.
         """
         self.permissions = PermissionCallback(emit, denied, session)
         self._session = session
@@ -152,7 +149,7 @@ class Hooks:
             )
         answer = self._apply(call, verdict)
         if verdict.decision == "deny" and self.supervisor is not None:
-            with suppress(Exception):  # the denial stands whatever happens
+            with suppress(Exception):  # the call stays denied in any case
                 await self._wait_for_messages()
                 await self.supervisor.hold()  # a denied call leads to another request too
         return answer

@@ -1,4 +1,4 @@
-"""Finds the login and the address of the model, and tries both without spending anything."""
+"""Finds the login and the address of the model, and refuses what cannot work."""
 
 import json
 import os
@@ -6,7 +6,6 @@ import socket
 import subprocess
 import sys
 from collections.abc import Mapping
-from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -24,7 +23,6 @@ LOGIN_HINT = (
 _HELPER = "apiKeyHelper"
 _HELPER_SECONDS = 10.0
 _MANAGED = Path("/etc/claude-code/managed-settings.json")
-_DEFAULT_URL = "https://api.anthropic.com"
 _BASE_URL_HINT = f"Correct {VARIABLE} or unset it. It comes from your environment."
 
 
@@ -100,38 +98,6 @@ def check_address(environ: Mapping[str, str] = os.environ) -> None:
         ) from error
     except (OSError, UnicodeError):
         return  # it may pass, so the run waits it out
-
-
-def try_login(environ: Mapping[str, str] = os.environ) -> str:
-    """Ask the API for a model name, which costs nothing; return what that showed. Blocks.
-
-    Raises:
-        SetupError: There is no login, the address is wrong, or the API rejects the key.
-    """
-    import urllib.error
-    import urllib.request
-
-    check_login(environ)
-    check_address(environ)
-    how = login(environ) or ""
-    key = _run_helper(key_helper(environ)) if how.endswith("settings") else environ.get(how, "")
-    if how in CLOUD_VARIABLES or not key.strip():
-        return f"by {how} (cannot be tried)"
-    header = "x-api-key" if how == KEY_VARIABLES[0] or how not in KEY_VARIABLES else "authorization"
-    value = key.strip() if header == "x-api-key" else f"Bearer {key.strip()}"
-    url = (environ.get(VARIABLE, "").strip() or _DEFAULT_URL).rstrip("/") + "/v1/models?limit=1"
-    headers = {header: value, "anthropic-version": "2023-06-01"}
-    request = urllib.request.Request(url, headers=headers)  # noqa: S310 - checked above
-    try:
-        with urllib.request.urlopen(request, timeout=_HELPER_SECONDS):  # noqa: S310
-            return f"by {how}: the API accepted it"
-    except urllib.error.HTTPError as error:
-        if error.code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-            message = f"The API at {urlsplit(url).netloc} rejects the key (HTTP {error.code})."
-            raise SetupError(message, rejected_login_hint(environ)) from error
-        return f"by {how} (not tried: the API answered with HTTP {error.code})"
-    except (OSError, ValueError) as error:
-        return f"by {how} (not tried: {one_line(str(error), 100)})"
 
 
 def rejected_login_hint(environ: Mapping[str, str]) -> str:

@@ -98,7 +98,6 @@ class Launcher:
         self.path = path
 
     def close(self) -> None:
-        """Remove the script."""
         if self._directory is not None:
             self._directory.cleanup()
             self._directory = None
@@ -129,7 +128,6 @@ async def end_cli(
     """End the CLI and every process with its mark. Call it in a task that is never cancelled.
 
     Args:
-        client: The SDK's client.
         mark: The mark of the session's processes, in their environment.
         responsive: Whether the CLI still responds, so that it can exit on its own.
         tools_running: Whether there are running tools to interrupt first.
@@ -168,7 +166,6 @@ async def continue_when_stopped(
 
     Args:
         mark: The mark of the session's processes, in their environment.
-        emit: Receives notices for the person.
         give_up: Receives the reason if the CLI is stopped too often.
     """
     process = await asyncio.to_thread(_cli_of, mark)
@@ -190,7 +187,6 @@ async def continue_when_stopped(
 
 
 def _cli_of(mark: str) -> "psutil.Process | None":
-    """Return the child of this process with the mark, which is the CLI itself, or None."""
     import psutil
 
     for child in psutil.Process(os.getpid()).children():
@@ -203,7 +199,6 @@ def _cli_of(mark: str) -> "psutil.Process | None":
 
 
 def _is_stopped(process: "psutil.Process") -> bool | None:
-    """Return whether the process is stopped, or None if it is gone."""
     import psutil
 
     try:

@@ -161,10 +161,8 @@ class ClaudeSession:
 
         Args:
             spec: The session that the engine requests.
-            environment: Variables to add to the CLI's environment.
             log: Receives each line of the CLI's stderr.
             cli_path: The CLI to start instead of the bundled one.
-            plugin: The directory with the spec's skills.
         """
         self.spec = spec
         self._log = log
@@ -310,7 +308,6 @@ class ClaudeSession:
                     raise
 
     def _result_items(self, message: ResultMessage) -> list[AgentItem]:
-        """Translate a result; it ends the turn only if all our messages are answered."""
         items = [
             item.model_copy(update={"failure": self._named(item.failure)})
             if isinstance(item, TurnEnded) and item.failure is not None
@@ -326,7 +323,6 @@ class ClaudeSession:
         return [item for item in items if not isinstance(item, TurnEnded)]
 
     def _check_login(self, items: list[AgentItem]) -> list[AgentItem]:
-        """End the session when its first request is rejected again; the CLI would try for minutes."""
         self._answered = self._answered or any(isinstance(item, TurnUsage) for item in items)
         retry = next((item for item in items if isinstance(item, ev.ApiRetry)), None)
         if (
@@ -342,7 +338,6 @@ class ClaudeSession:
         return [*items, *self._translator.abandon(), TurnEnded(failure=self._named(rejected))]
 
     def _named(self, found: Failure) -> Failure:
-        """Return the failure with a hint that names the person's setting behind it."""
         environ, hint = {**os.environ, **self._environment}, ""
         if found.kind is FailureClass.AUTHENTICATION:
             hint = rejected_login_hint(environ)

@@ -65,7 +65,6 @@ SETTINGS: Mapping[str, object] = MappingProxyType(
 
 
 def _settings(environ: Mapping[str, str]) -> str:
-    """Return the CLI's settings, with the person's helper for keys, whose file the CLI does not load here."""
     helper = key_helper(environ)
     return json.dumps({**SETTINGS, **({"apiKeyHelper": helper} if helper else {})})
 
@@ -92,7 +91,6 @@ def session_options(
         server: The server with the `ralph_*` tools.
         log: Receives the CLI's stderr line by line; none of it reaches fd 2.
         cli_path: The CLI to start instead of the bundled one.
-        plugin: The directory with the spec's skills.
     """
     # The guard is the PreToolUse hook, and the callback is intentionally only for what the CLI still
     # asks. A warning on fd 2 would garble the screen.

@@ -23,15 +23,7 @@ Answer = Callable[[str, dict[str, JsonValue]], ToolAnswer]
 def serve_tools(
     name: str, version: str, instructions: str, specs: tuple[ToolSpec, ...], answer: Answer
 ) -> None:
-    """Offer tools until the client closes standard input; print other output to standard error.
-
-    Args:
-        name: The server's name.
-        version: The server's version.
-        instructions: Instructions for the client's model.
-        specs: The tools.
-        answer: Runs one of the tools.
-    """
+    """Offer tools until the client closes standard input; print other output to standard error."""
     # The default action, because a thread that waits for input cannot be woken. Nothing is left half done.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     with redirect_stdout(sys.stderr):  # standard output is for the protocol only

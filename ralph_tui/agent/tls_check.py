@@ -38,7 +38,6 @@ def tls_problem(environ: Mapping[str, str]) -> str:
 
 
 def _probe(environ: Mapping[str, str]) -> tuple[str, bool]:
-    """Return what is wrong, and whether that is certain: a silent server may just be busy."""
     url = environ.get(VARIABLE, "").strip()
     try:
         parts = urlsplit(url)

@@ -70,7 +70,6 @@ class SessionUsage:
         self._sub_agent_messages: set[str] = set()
 
     def start_response(self, model: str, usage: Mapping[str, Any]) -> None:
-        """Count a request, and keep its input tokens, which the end of the response may omit."""
         self._model = model or self._model
         self._started = dict(usage)
         self._requests += 1

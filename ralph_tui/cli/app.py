@@ -207,7 +207,6 @@ def is_request(word: str) -> bool:
 
 
 def _command_index(words: list[str]) -> int:
-    """Return the index of the first word after any leading project and feature options."""
     at = 0
     while at < len(words):
         if words[at] in ("-C", "--project-root", "-f", "--feature"):

@@ -37,7 +37,6 @@ def _offered(found: Iterable[tuple[str, str]], incomplete: str) -> Offers:
 
 
 def _root(context: typer.Context) -> Path | None:
-    """Return the project that the command line is about; None if there is none."""
     from ralph_tui.cli.project_lookup import project_directory
 
     given = context.params.get("project_root")

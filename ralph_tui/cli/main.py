@@ -42,7 +42,6 @@ def _load_no_plugins() -> None:
 
 
 def _from_real_loader(name: str) -> object:
-    """Load the real module for any other name, which another version of pydantic may use."""
     if name.startswith("__"):
         raise AttributeError(name)
     sys.modules.pop(LOADER, None)

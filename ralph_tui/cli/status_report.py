@@ -121,7 +121,6 @@ def status_facts(project: Project, documents: Documents, owner: Owner | None) ->
 
 
 def _phase(project: Project, documents: Documents) -> str:
-    """Return the phase, or that nothing is left to do in it."""
     state = documents.state
     if not documents.plan.is_finished or state.awaits_decision:
         return state.current_phase.value
@@ -133,7 +132,6 @@ def _phase(project: Project, documents: Documents) -> str:
 
 
 def _blocked(plan: ImplementationPlan) -> str:
-    """Return the blocked tasks, why, and what to do."""
     if not (tasks := [task for task in plan.tasks if task.status is TaskStatus.BLOCKED]):
         return ""
     named = [

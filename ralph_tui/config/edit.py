@@ -45,8 +45,6 @@ def with_setting(text: str, key: str, value: object, path: Path) -> str:
 
     Args:
         text: The settings file; empty for a new one.
-        key: The dotted name of a setting.
-        value: The new value.
         path: The file, named in errors.
 
     Raises:
@@ -113,7 +111,6 @@ _NOT_PLAIN = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", 
 
 
 def _flow_text(value: object) -> str:
-    """Return a value on one line, quoted only where necessary."""
     if isinstance(value, Mapping):
         return (
             f"{{{', '.join(f'{_flow_text(n)}: {_flow_text(part)}' for n, part in value.items())}}}"
@@ -228,7 +225,6 @@ def _with_appended(text: str, path: list[str], value: str) -> str:
 
 
 def _below_template_line(text: str, key: str) -> int | None:
-    """Return the offset below a setting's commented line, or None when the line is inside a section or missing."""
     found = re.search(rf"^# {re.escape(key)}: .*(?:\n|\Z)", text, re.MULTILINE)
     if found is None:
         return None

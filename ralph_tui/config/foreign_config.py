@@ -76,7 +76,6 @@ class Translation:
             self.leave_out(source, _NO_SETTING)
 
     def leave_out(self, source: str, reason: str) -> None:
-        """Record that a key is not translated, and why."""
         self.left_out.append(
             UntranslatedKey(key=source, line=self.lines.get(source, 0), reason=reason)
         )

@@ -57,7 +57,6 @@ def translate_hybrid(value: Mapping[str, object], lines: Mapping[str, int]) -> F
     """Translate the settings of Ralph Hybrid.
 
     Args:
-        value: The parsed file.
         lines: The line of each key by dotted name.
     """
     made = Translation(ForeignTool.HYBRID, lines=lines)

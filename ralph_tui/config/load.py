@@ -40,7 +40,6 @@ class EffectiveSetting(NamedTuple):
 
 
 def config_paths(root: Path, home: Path | None = None) -> tuple[Path, ...]:
-    """Return the settings files of a project, lowest precedence first. They need not exist."""
     user = home if home is not None else _home()
     places = [user] if user is not None else []
     return tuple(place / ".ralph" / "config.yaml" for place in (*places, root))
@@ -56,10 +55,7 @@ def load_settings(
     """Load the settings of the project at `root`.
 
     Args:
-        root: The project directory.
         overrides: Command line values by dotted key; None counts as not given.
-        environ: Instead of the process's environment.
-        home: Instead of the person's home directory.
 
     Raises:
         ConfigError: A setting is unknown or has an invalid value. The error says where, and suggests a correction.
@@ -81,10 +77,7 @@ def value_sources(
     """Return the source of each value: `default`, `/path/config.yaml:12`, a variable, or `command line`.
 
     Args:
-        root: The project directory.
         overrides: Command line values by dotted key; None counts as not given.
-        environ: Instead of the process's environment.
-        home: Instead of the person's home directory.
 
     Returns:
         The source by dotted key, for every setting.
@@ -172,7 +165,6 @@ def _as_tree(chosen: Mapping[str, Entry]) -> dict[str, object]:
 
 
 def _bad_value(detail: ErrorDetails, chosen: Mapping[str, Entry]) -> ConfigError:
-    """Turn pydantic's first error into a ConfigError."""
     parts = [str(part) for part in detail["loc"]]
     key = next((k for k in _prefixes(parts) if k in chosen), None)
     if key is None:

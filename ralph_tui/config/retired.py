@@ -77,12 +77,7 @@ def switches_sandbox_off(old: RetiredEntry) -> bool:
 
 
 def retirement_notice(found: Sequence[RetiredEntry], short: Callable[[str], str]) -> str:
-    """Return a notice that lists the removed settings, or an empty string when there are none.
-
-    Args:
-        found: The removed settings and where they are.
-        short: Shortens a location for display.
-    """
+    """Return a notice that lists the removed settings, or an empty string when there are none."""
     if not found:
         return ""
     listed = _joined(f"{old.key} ({short(old.where)})" for old in found)

@@ -50,7 +50,6 @@ def sections() -> frozenset[str]:
 
 
 def children(section: str) -> tuple[str, ...]:
-    """Return the names directly inside a section."""
     prefix = f"{section}." if section else ""
     inside = (key.removeprefix(prefix) for key in known_keys() if key.startswith(prefix))
     return tuple(dict.fromkeys(name.split(".")[0] for name in inside))

@@ -399,7 +399,6 @@ class GitSettings(Model):
 
     @property
     def commands(self) -> tuple[str, ...]:
-        """The allowed subcommands, with `all` expanded."""
         return (
             GIT_READ_ONLY if EVERY_READING in self.allowed_operations else self.allowed_operations
         )

@@ -63,7 +63,6 @@ class StepSettings(Model):
 
     @property
     def runs(self) -> StepWhen:
-        """When the step runs. By default always, and a commit only after a completed task."""
         return self.when or (StepWhen.TASK_COMPLETE if self.type == COMMIT else StepWhen.ALWAYS)
 
     @property

@@ -151,7 +151,6 @@ def by_topic(keys: Iterable[str]) -> dict[str, Topic]:
 
 
 def _first_match(key: str) -> tuple[int, int]:
-    """Return the topic's index, and the index in it, of the first pattern that matches."""
     for at, topic in enumerate(TOPICS):
         for place, pattern in enumerate(topic.keys):
             start, star, end = pattern.partition("*")

@@ -57,9 +57,7 @@ def _expanded_value(entry: Entry, value: object, below: str, environ: Mapping[st
 
     Args:
         entry: The setting's entry, for error messages.
-        value: The value or a part of it.
         below: The dotted name of the part inside the value; empty for the whole value.
-        environ: The environment.
     """
     if isinstance(value, Mapping):
         if entry.key.endswith(SERVERS) and below.rpartition(".")[2] in _KEPT_PARTS:

@@ -101,7 +101,6 @@ def _config(step: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _work_index(steps: Sequence[object]) -> int | None:
-    """Return the index of the step that works on tasks: the first agent that does not run only once."""
     for number, step in enumerate(steps):
         if _is_step(step) and step["type"] == AGENT and not _config(step).get("marker_file"):
             return number
@@ -233,10 +232,6 @@ def _add_step(
     """Add a step with the settings that all types share; return its name.
 
     Args:
-        made: The translation.
-        place: The step's location in the file.
-        step: The step in the file.
-        settings: The translated settings of its type.
         timeout: The timeout in `config`, used when the step itself has none.
     """
     if step.get("timeout") not in (None, ""):
@@ -284,15 +279,7 @@ def _unique_name(made: Translation, wanted: str) -> str:
 def _set_seconds(
     made: Translation, source: str, given: object, settings: dict[str, object], name: str
 ) -> None:
-    """Set a duration in seconds, or leave it out.
-
-    Args:
-        made: The translation.
-        source: The key in the file.
-        given: The value in the file.
-        settings: The step's settings.
-        name: The setting to set.
-    """
+    """Set a duration in seconds, or leave it out."""
     seconds = parsed_duration(given)
     if seconds is None:
         made.leave_out(source, _VARIABLE if "${" in str(given) else _DURATION)

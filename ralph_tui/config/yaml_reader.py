@@ -176,8 +176,6 @@ def _section_entries(
     """Yield the entries of one mapping node. The known sections limit the depth.
 
     Args:
-        node: The node.
-        section: The node's dotted name.
         path: The file, named in errors.
         seen: The line of each setting so far. `a.b` and `b` below `a` are the same setting.
     """

@@ -74,8 +74,6 @@ class AutoPerson:
 
         Args:
             persona: The answers, and the seconds to wait before them.
-            project: The loop's project.
-            speed: The divisor of the waiting time.
             on_screen: Whether a person watches the screen and needs time to read.
             clock: Returns seconds.
         """
@@ -92,19 +90,16 @@ class AutoPerson:
 
     @property
     def seconds_left(self) -> float | None:
-        """Seconds until the automatic answer to the pending decision, or None when there will be none."""
         if self._pending is None or self._pending.key == self._left_alone:
             return None
         return max(0.0, self._due - self._clock())
 
     def yield_to_person(self) -> None:
-        """Leave the pending decision to the caller."""
         if self._pending is not None and self._pending.key != self._left_alone:
             self._left_alone = self._pending.key
             self._changed.set()
 
     async def live(self, emit: EventSink) -> None:
-        """Answer until cancelled. `emit` receives notices that announce the answers."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._watch())
             group.create_task(self._act_forever(emit))

@@ -17,7 +17,6 @@ def create_demo_project(
     """Write the demo project; return its directory, which is kept for the person to look at.
 
     Args:
-        files: The text of each path.
         target: An empty or new directory. The default is `name` in a new temporary directory.
         name: The name of the project's directory if there is no target.
 

@@ -46,7 +46,6 @@ class Request:
 
     @property
     def keeps_alive(self) -> bool:
-        """Whether the client may send another request on this connection."""
         return self.headers.get("connection", "").lower() != "close"
 
 
@@ -120,9 +119,6 @@ class Reply:
         """Send a whole JSON response.
 
         Args:
-            status: The HTTP status.
-            payload: The body.
-            headers: Extra headers.
             with_body: False to send only the headers, for HEAD.
         """
         body = json.dumps(payload).encode()
@@ -140,10 +136,6 @@ class Reply:
         """Send a whole response of any content type.
 
         Args:
-            body: The content.
-            kind: The content type.
-            status: The HTTP status.
-            headers: Extra headers.
             with_body: False to send only the headers.
         """
         lines = {"content-type": kind, "content-length": str(len(body)), **(headers or {})}

@@ -20,14 +20,7 @@ Json = dict[str, JsonValue]
 
 
 def message(turn: Turn, *, key: str, model: str, usage: Usage) -> Json:
-    """Return a whole assistant message.
-
-    Args:
-        turn: The model's text and tool calls.
-        key: Makes the message's ids unique.
-        model: The model named in the response.
-        usage: The reported tokens.
-    """
+    """Return a whole assistant message."""
     return {
         "id": f"msg_{key}",
         "type": "message",
@@ -57,9 +50,7 @@ def turn_usage(turn: Turn, scenario: Scenario, *, body_bytes: int, first: bool) 
     """Return a turn's usage: the turn's own numbers, the scenario's, or an estimate.
 
     Args:
-        turn: The turn.
         scenario: The scenario, which sets the defaults.
-        body_bytes: The size of the request.
         first: Whether this is the first request of a conversation, when the cache is empty.
     """
     if turn.usage:

@@ -40,7 +40,6 @@ class RequestLog:
     """The most recent requests in order of arrival."""
 
     def __init__(self, keep: int, on_request: Callable[[RecordedRequest], None] | None) -> None:
-        """Keep the last `keep` requests, and pass each request to the callback."""
         self.requests: deque[RecordedRequest] = deque(maxlen=keep)
         self._on_request = on_request
         self._arrival = asyncio.Condition()
@@ -57,8 +56,6 @@ class RequestLog:
         """Record a request without its secrets.
 
         Args:
-            request: The HTTP request.
-            body: Its decoded JSON.
             script: The script that answered it, or an empty string.
             turn: The index of the turn in the script.
             attempt: The number of earlier requests for this turn.

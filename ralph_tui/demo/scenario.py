@@ -209,7 +209,6 @@ class Turn(Model):
         return None
 
     def fits(self, *, user: str, results: str) -> bool:
-        """Return whether this turn may be played now."""
         return self.when is None or self.when.fits(user=user, results=results)
 
 

@@ -51,7 +51,6 @@ def shipped_scenario(name: str) -> Path:
 
 
 def shipped_scenarios() -> tuple[str, ...]:
-    """Return the names of the scenarios that ship with ralph, the default one first."""
     names = (path.stem for path in SCENARIOS.glob("*.yaml"))
     return tuple(sorted(names, key=lambda name: (name != FIRST, name)))
 

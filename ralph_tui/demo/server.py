@@ -96,7 +96,6 @@ class ModelServer:
         self._server: asyncio.Server | None = None
 
     async def __aenter__(self) -> Self:
-        """Bind a free port of the loopback interface and start serving."""
         self._server = await asyncio.start_server(self._serve, LOOPBACK, 0)
         self.port = self._server.sockets[0].getsockname()[1]
         return self
@@ -120,7 +119,6 @@ class ModelServer:
 
     @property
     def requests(self) -> tuple[RecordedRequest, ...]:
-        """The last `keep` requests, oldest first."""
         return tuple(self._log.requests)
 
     @property
@@ -268,7 +266,6 @@ class ModelServer:
         return (default if own is None else own) / self.speed
 
     def _may_begin(self, script: TurnScript, conversation: str) -> bool:
-        """Return whether a script may start in a conversation, given its `times`."""
         if script.times is None:
             return True
         taken = self._conversations.setdefault(script.label, set())

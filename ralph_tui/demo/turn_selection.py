@@ -54,7 +54,6 @@ def read_steps(messages: Sequence[JsonValue]) -> tuple[Step, ...]:
 
 
 def _step(received: Sequence[Mapping[str, JsonValue]], *, first: bool) -> Step:
-    """Return one step. The first omits system text, which describes the machine and not the work."""
     relevant = [m for m in received if not first or m.get("role") == "user"]
     blocks = [block for message in relevant for block in _blocks(message.get("content"))]
     user = [_REMINDER.sub("", text) for kind, text in blocks if kind == "text"]
@@ -65,7 +64,6 @@ def _step(received: Sequence[Mapping[str, JsonValue]], *, first: bool) -> Step:
 
 
 def _blocks(content: JsonValue) -> Iterator[tuple[str, str]]:
-    """Yield the kind and text of each content block. A plain string is one text block."""
     if isinstance(content, str):
         yield "text", content
     elif isinstance(content, list):
@@ -90,8 +88,6 @@ def choose(
     below continues.
 
     Args:
-        scenario: The scenario.
-        steps: The conversation so far.
         may_begin: Returns whether a script may start in this conversation.
     """
     stack: list[_Cursor] = []
@@ -109,7 +105,6 @@ def choose(
 def _matching_script(
     scripts: Sequence[TurnScript], step: Step, may_begin: Callable[[TurnScript], bool]
 ) -> TurnScript | None:
-    """Return the first script that matches the latest prompt for which there is one."""
     for prompt in reversed(step.prompts):
         for script in scripts:
             if script.matches(prompt) and may_begin(script):

@@ -101,7 +101,6 @@ class CostMeter(Model):
         }[level]
 
     def exceeded(self, limits: CostLimits) -> CostLevel | None:
-        """Return the widest scope whose limit is used up, or None."""
         widest_first = (CostLevel.TOTAL, CostLevel.SESSION, CostLevel.ITERATION)
         return next((lv for lv in widest_first if 0 < limits.of(lv) <= self.of(lv)), None)
 

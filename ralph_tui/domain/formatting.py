@@ -29,11 +29,9 @@ def plural(count: int, noun: str) -> str:
 
 
 def shortlist(names: Sequence[str], most: int) -> str:
-    """Return the first `most` names and the number of the others: `a, b and 3 more`."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
 
 
 def took(seconds: float) -> str:
-    """Format how long something took, with tenths of a second."""
     return duration(seconds, tenths=True)

@@ -48,7 +48,6 @@ class Ruling(Model):
 
     @property
     def summary(self) -> str:
-        """The decision in words, without who made it."""
         if not self.allowed:
             return f"denied: {self.reason}" if self.reason else "denied"
         return "allowed once" if self.scope == "once" else "allowed for this session"
@@ -89,7 +88,6 @@ def permission_question(permission: Permission) -> Question:
 
 
 def check_change_permission(paths: Sequence[str], diff: str, reason: str) -> Permission:
-    """Return a request to accept exactly this change of check files."""
     return Permission(
         tool=CHECK_FILES, argument=diff, rule=CHECK_CHANGE, reason=reason, patterns=tuple(paths)
     )

@@ -34,7 +34,6 @@ class StopMode(StrEnum):
     NOW = "now"
 
     def again(self) -> "StopMode":
-        """Return the next stronger request: the first stops after the iteration, a second one stops now."""
         return StopMode.AFTER_ITERATION if self is StopMode.NONE else StopMode.NOW
 
 

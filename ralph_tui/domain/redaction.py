@@ -58,7 +58,6 @@ def is_secret_name(name: str) -> bool:
 
 
 def secret_values(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the values of secret variables that must be redacted."""
     stripped = (value.strip() for name, value in environment.items() if is_secret_name(name))
     return tuple(v for v in stripped if len(v) >= MIN_VALUE and not _WORD.fullmatch(v))
 
@@ -76,7 +75,6 @@ _LAST = (
 
 
 def unfinished(text: str) -> int:
-    """Return where an incomplete secret may begin that continues in the next chunk of a stream."""
     match = re.search(_LAST, text, re.DOTALL)
     return match.start() if match else len(text)
 

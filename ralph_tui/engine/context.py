@@ -66,7 +66,6 @@ class RunContext:
 
     @property
     def docs(self) -> Documents:
-        """The documents as last seen."""
         return self.project_state.docs
 
     @property

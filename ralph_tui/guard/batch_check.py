@@ -23,7 +23,6 @@ def check_lines(
 
     Args:
         lines: The JSON lines.
-        policy: The policy to judge by.
         judge: A judge with a deadline; without it there is no time limit.
     """
     for number, line in enumerate(lines, start=1):

@@ -25,12 +25,10 @@ _OWN_TOOLS = f"mcp__{OWN_SERVER}__"
 
 
 def may_write_unnamed_files(name: str) -> bool:
-    """Return whether a tool runs a program that may write files without naming them."""
     return name in COMMAND_TOOLS or (name.startswith("mcp__") and not name.startswith(_OWN_TOOLS))
 
 
 def may_write(name: str) -> bool:
-    """Return whether a tool may write anything: it writes a file or runs a program."""
     return may_write_unnamed_files(name) or name in WRITE_TOOLS
 
 
@@ -48,7 +46,6 @@ class Guard:
         self._pending_writes: deque[str] = deque(maxlen=_MAX_PENDING_WRITES)
 
     async def warm_up(self) -> None:
-        """Start the child process before the first command."""
         await self._commands.warm_up()
 
     async def review(self, call: ToolCall) -> Verdict:
@@ -111,7 +108,6 @@ def _not_in_phase(name: str, policy: Policy) -> Verdict:
 
 
 def _review_skill(call: ToolCall, policy: Policy) -> Verdict:
-    """Allow the person's skills only: the CLI's own skills may change settings or start loops."""
     name = str(call.input.get("skill", ""))
     if name in policy.skills:
         return ALLOW

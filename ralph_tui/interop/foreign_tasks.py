@@ -223,7 +223,6 @@ def _reads_as_command(command: str) -> bool:
 
 
 def slug(text: str, limit: int = 60) -> str:
-    """Return an id made of a text's words, such as `add-a-login-page`; empty if there are no letters or digits."""
     words = re.findall(r"\w+", inert(text[: limit * 8]).casefold())
     made = "-".join(words)
     return made if len(made) <= limit else made[: limit + 1].rpartition("-")[0] or made[:limit]
@@ -233,8 +232,6 @@ def tasks_by_foreign_id(plan: ImplementationPlan, format_: str, path: str) -> Ma
     """Return the tasks that came from a file, by the file's own ids. A task for a group has several of them.
 
     Args:
-        plan: The plan.
-        format_: The name of the importer.
         path: The file, as in `Origin.path`.
     """
     found: dict[str, Task] = {}
@@ -248,7 +245,6 @@ def tasks_by_foreign_id(plan: ImplementationPlan, format_: str, path: str) -> Ma
 
 
 def represents_group(task: Task) -> bool:
-    """Return whether a task represents a whole group, some of whose entries may be done while it is open."""
     return task.origin is not None and MEMBERS in task.origin.foreign
 
 
@@ -492,7 +488,6 @@ def _task(entry: PlanEntry, format_: str, source: Source, names: Mapping[str, st
 
 
 def _hash(entry: PlanEntry) -> str:
-    """Return a hash of an entry's content, which stays the same while only its state changes."""
     if entry.members:
         # Not of the text, which says which of the members are done.
         return _digest([entry.title, *map(_hash, entry.members)])

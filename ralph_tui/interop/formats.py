@@ -24,7 +24,6 @@ class InteropError(RalphError):
     """
 
     def __init__(self, file: str, line: int, what: str, hint: str = "") -> None:
-        """Build the message from the place and the clause."""
         self.file, self.line, self.what = file, line, what
         place = f"{file}:{line}" if line else file
         super().__init__(f"{place}: {what}.", hint)

@@ -21,7 +21,6 @@ class JsonDocument:
         """Read the text.
 
         Args:
-            source: The file.
             lines: Whether there is one value on each line that is not blank.
 
         Raises:

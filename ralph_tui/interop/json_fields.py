@@ -19,7 +19,6 @@ _INSIDE = ("description", "text", "criterion", "title", "name")
 
 
 def first_text(document: JsonDocument, node: Node, *keys: str) -> str:
-    """Return the text of the first member that is not blank."""
     return next((text for key in keys if (text := document.text(node, key)).strip()), "")
 
 
@@ -54,7 +53,6 @@ def priority(document: JsonDocument, node: Node, key: str = "priority") -> int |
 
 
 def priority_word(task: Task) -> str:
-    """Return a task's priority as high, medium or low."""
     if task.priority in {DEFAULT_PRIORITY, 2}:
         return "medium"
     return "high" if task.priority < 2 else "low"
@@ -82,7 +80,6 @@ def criteria(document: JsonDocument, node: Node, *keys: str) -> Sequence[str]:
 
 
 def dependencies(document: JsonDocument, node: Node, *keys: str) -> Mapping[str, int]:
-    """Return the dependencies of an entry, with their lines, from the first of these members that is present."""
     return next((document.texts(node, key) for key in keys if node.get(key) is not None), {})
 
 
@@ -127,14 +124,12 @@ class States:
         )
 
     def word(self, state: str) -> str:
-        """Return the word for a state; open if the format has no word for blocked."""
         if state == DONE:
             return self.done[0]
         return self.blocked[0] if state == BLOCKED and self.blocked else self.open[0]
 
 
 def state_of(task: Task) -> str:
-    """Return the state that a task of ralph has in these formats."""
     if task.status is TaskStatus.COMPLETE:
         return DONE
     return BLOCKED if task.status is TaskStatus.BLOCKED else OPEN
@@ -149,7 +144,6 @@ def needs_change(task: Task, state: str) -> bool:
 
 
 def criterion_text(criterion: Criterion) -> str:
-    """Return a criterion as text for another tool's file."""
     if isinstance(criterion, CommandCriterion):
         return f"`{criterion.command}` passes"
     return criterion

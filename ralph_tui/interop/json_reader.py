@@ -46,7 +46,6 @@ class Node:
     items: Sequence["Node"] | None = None
 
     def get(self, key: str) -> "Node | None":
-        """Return a member of an object; None if it is absent or null."""
         found = self.members.get(key) if self.members is not None else None
         return None if found is None or found.is_null else found
 

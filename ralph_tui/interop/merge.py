@@ -129,11 +129,9 @@ def merge(
     """Merge the tasks of files into a plan.
 
     Args:
-        plan: The current plan.
         incoming: The files, in order.
         verdicts: The guard's verdicts; a command without one is refused.
         checks: The project's checks, which define what a criterion such as `tests` runs.
-        at: The time of the import.
 
     Returns:
         The merged plan with its preview.
@@ -195,7 +193,6 @@ def merge(
 def with_evidence(
     plan: ImplementationPlan, evidence: Mapping[str, TaskVerification]
 ) -> ImplementationPlan:
-    """Return the plan with the verification of the tasks that an import made complete."""
     for task_id, verification in evidence.items():
         plan = plan.with_task(task_id, verification=verification)
     return plan
@@ -275,7 +272,6 @@ def _sanitized(
     verdicts: Verdicts,
     checks: ProjectChecks,
 ) -> tuple[Task, list[ImportedCommand]]:
-    """Return the task without anything that only ralph or the person may set, and its commands."""
     new_id = ids[task.id]
     criteria: list[Criterion] = []
     commands: list[ImportedCommand] = []
@@ -401,7 +397,6 @@ def _updated(there: Task, new: Task, at: datetime, one: Incoming, report: _Merge
 
 
 def _is_edited(task: Task, name: str) -> bool:
-    """Return whether the person has changed a field since its import."""
     was = task.origin.fields.get(name) if task.origin is not None else None
     return was is not None and was != _hash([_shown(task, name)])
 

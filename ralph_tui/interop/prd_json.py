@@ -160,7 +160,6 @@ def _guidance(document: JsonDocument, node: Node) -> Iterator[str]:
 
 
 def _commands_for_all(document: JsonDocument) -> Iterator[str]:
-    """Yield a remark about each command that the file wants for every story; only the person sets the gate's commands."""
     root = document.root
     found = list(_commands(document, root))
     for holder in (root, root.get("metadata")):

@@ -143,7 +143,6 @@ class Taskmaster:
 
 
 def _is_tag_list(key: str) -> bool:
-    """Return whether a key is the task list of a tag, which may be empty."""
     return key.count(".") == 1 and key.endswith(".tasks")
 
 

@@ -47,9 +47,7 @@ def staged_archive(
     """Write an archive under a temporary name, and remove it at the end unless it was moved.
 
     Args:
-        layout: The project's paths.
         name: The wanted name of the folder. A number is added if the name is taken.
-        summary: The archive's summary.
         files: The contents by relative path, with slashes.
 
     Raises:
@@ -76,9 +74,7 @@ def write_archive(
     """Write an archive atomically.
 
     Args:
-        layout: The project's paths.
         name: The wanted name of the folder. A number is added if the name is taken.
-        summary: The archive's summary.
         files: The contents by relative path, with slashes.
 
     Returns:

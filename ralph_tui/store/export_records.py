@@ -49,7 +49,6 @@ class FollowedFiles(Record):
     files: tuple[FollowedFile, ...] = ()
 
     def at(self, path: str) -> FollowedFile | None:
-        """Return the file at this path, or None."""
         return next((file for file in self.files if file.path == path), None)
 
     def with_file(self, file: FollowedFile) -> "FollowedFiles":

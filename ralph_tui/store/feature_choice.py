@@ -106,7 +106,6 @@ def checked_out(root: Path) -> str:
 
 
 def _decide(layout: Layout) -> str:
-    """Return the feature that the running loop, the branch or the person's last choice selects."""
     active, branches = _choice_and_branches(layout)
     if not branches:
         return ""
@@ -127,7 +126,6 @@ def _decide(layout: Layout) -> str:
 
 
 def _read_list(layout: Layout) -> dict[str, JsonValue] | None:
-    """Return the list of features or its last good copy, or None when neither can be read."""
     for path in (layout.project, layout.project.with_name(f"{layout.project.name}.bak")):
         try:
             data = read_regular(path)

@@ -89,11 +89,6 @@ class Features:
     def new(self, name: str, files: FeatureFiles, *, branch: str) -> bool:
         """Create a feature, and choose it unless a loop runs; return whether it was chosen.
 
-        Args:
-            name: The feature's name.
-            files: The feature's initial files.
-            branch: The feature's branch.
-
         Raises:
             StoreError: The name is invalid or taken, or the disk refuses; nothing was created.
         """

@@ -43,7 +43,6 @@ MAX_ENTRIES = 200
 
 
 def foreign_plans(root: Path) -> tuple[str, ...]:
-    """Return the paths of other tools' plans, relative to the project, most likely first."""
     found = (*_existing(root, FIXED_PATHS), *_feature_plans(root), *_stories(root))
     return found or tuple(_existing(root, GENERIC))
 

@@ -27,6 +27,5 @@ def write_last_prompt(layout: Layout, system: str, message: str) -> None:
 
 
 def read_last_prompt(layout: Layout) -> LastPrompt | None:
-    """Return the last prompt, or None before the first session."""
     system, mark, message = read_text(layout, layout.last_prompt, TAIL_BYTES).partition(_MARK)
     return LastPrompt(system, message) if mark else None

@@ -126,7 +126,6 @@ class Layout:
 
     @cached_property
     def lock(self) -> Path:
-        """The lock held by the owner of the loop, for a whole run."""
         return self.dot / "lock"
 
     @cached_property
@@ -152,7 +151,6 @@ class Layout:
 
     @cached_property
     def last_prompt(self) -> Path:
-        """The last session's first prompt."""
         return self.logs / "last-prompt.md"
 
     @cached_property
@@ -165,7 +163,6 @@ class Layout:
 
     @cached_property
     def memory_iterations(self) -> Path:
-        """One file per iteration, the last few."""
         return self.home / "memory" / "iterations"
 
     @cached_property
@@ -174,7 +171,6 @@ class Layout:
 
     @cached_property
     def memory_sessions(self) -> Path:
-        """One file per hand-off, the last few."""
         return self.home / "memory" / "sessions"
 
     @cached_property
@@ -191,7 +187,6 @@ class Layout:
 
     @cached_property
     def progress(self) -> Path:
-        """The append-only log of learnings."""
         return (self.home if self.feature else self.root) / "progress.txt"
 
     @cached_property
@@ -204,7 +199,6 @@ class Layout:
 
     @cached_property
     def every_spec(self) -> Path:
-        """The folder with the specs of the plan without a name, and below it those of the features."""
         return self.root / specs_folder(self.config)
 
     @cached_property
@@ -212,7 +206,6 @@ class Layout:
         return self.home / "session_history"
 
     def prompt(self, phase: Phase) -> Path:
-        """Return the file with the person's instructions for a phase: the feature's if it exists, else the project's."""
         name = f"PROMPT_{PROMPT_NAMES[phase]}.md"
         own = self.home / name
         return own if self.feature and own.is_file() else self.root / name

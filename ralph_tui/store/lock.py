@@ -103,7 +103,6 @@ MOST_ANCESTORS = 64
 
 @lru_cache(maxsize=64)  # checked in each transaction, and ancestors stay the same
 def _descends_from_agent(root: str, pid: int) -> bool:
-    """Return whether a process or an ancestor was started with the agent's variable, even if it unset it later."""
     wanted = os.fsencode(f"{AGENT_OF}={root}")
     for _ in range(MOST_ANCESTORS):
         process = _PROC / str(pid)
@@ -129,7 +128,6 @@ class LoopLock:
     """
 
     def __init__(self, layout: Layout) -> None:
-        """Prepare the lock of a project without acquiring it."""
         self._layout = layout
         self._lock: BaseFileLock | None = None
         self._identity: tuple[int, int] | None = None
@@ -175,11 +173,9 @@ class LoopLock:
 
     @property
     def held(self) -> bool:
-        """Whether this object still owns the loop. False once the lock file was removed."""
         return self._lock is not None and self._is_our_file()
 
     def owner(self) -> Owner | None:
-        """Return the process that runs the loop now, or None. Takes no lock."""
         owner = _read_owner(self._layout.lock)
         return None if owner is None or provably_gone(owner) else owner
 
@@ -195,7 +191,6 @@ class LoopLock:
         return owner if provably_gone(owner) else None
 
     def feature_owner(self) -> Owner | None:
-        """Return the process that runs the loop of this feature now, or None."""
         owner = self.owner()
         return owner if owner is not None and owner.feature == self._layout.feature else None
 
@@ -315,7 +310,6 @@ def _write_record(path: Path, data: bytes) -> None:
 
 
 def _holder(path: Path) -> str:
-    """Describe the process that holds the lock of a transaction."""
     try:
         pid = (read_regular(path) or b"").strip().decode("ascii", "replace")
     except DamagedError:

@@ -57,9 +57,7 @@ def write_picture(
     """Write a picture of the validation phase.
 
     Args:
-        layout: The project's paths.
         round_number: The round of validation, from 1.
-        number: The picture's number in the round.
         picture: The picture, encoded in base64.
 
     Returns:
@@ -103,7 +101,6 @@ class Project:
         """Open a feature of the project at `root` without creating anything.
 
         Args:
-            root: The project's directory.
             feature: The feature's name; empty for the plan without a name, None for the feature that this
                 process works on.
             clock: Returns the time, in UTC.
@@ -125,7 +122,6 @@ class Project:
 
     @cached_property
     def receipts(self) -> "ReceiptBook":
-        """The records of completions, imported only when needed."""
         from ralph_tui.store.backup.receipts import ReceiptBook
 
         return ReceiptBook(self.layout)
@@ -206,7 +202,6 @@ class Project:
             time.sleep(RETRY_SECONDS)  # without the lock, so that other processes need not wait
 
     def transact_returning(self, change: Callable[[Documents], Outcome[T]]) -> Outcome[T]:
-        """Change documents as `transact` does; return the documents and the value that `change` returned."""
         returning = Returning(change)
         documents = self.transact(returning)
         return Outcome(documents, returning.value)
@@ -247,19 +242,16 @@ class Project:
                 self._guard.undo()
 
     def undone(self) -> tuple[str, ...]:
-        """Return sentences about the agent's changes that were undone since the last call."""
         with self._messages_lock:
             undone, self._undone = tuple(self._undone), []
         return undone
 
     def damage(self) -> tuple[str, ...]:
-        """Return sentences about files that were set aside or restored since the last call."""
         with self._messages_lock:
             damage, self._damage = tuple(self._damage), []
         return damage
 
     def queue_injection(self, guidance: str, by: str = "user", *, now: bool = False) -> Injection:
-        """Add guidance for the next iteration, or for the running turn."""
         injection = new_injection(guidance, by, self._clock()).model_copy(update={"now": now})
         self.transact(lambda d: d.replacing(pending=(*d.pending, injection)))
         return injection
@@ -273,11 +265,9 @@ class Project:
         text_files.append_progress(self.layout, progress, plan, name)
 
     def read_learnings(self, limit: int) -> tuple[str, ...]:
-        """Return the last `limit` learnings of progress.txt, newest last."""
         return text_files.read_learnings(self.layout, limit)
 
     def all_learnings(self) -> tuple[str, ...]:
-        """Return all learnings of progress.txt, newest last."""
         return text_files.all_learnings(self.layout)
 
     def compact_learnings(self, replaced: Sequence[str], replacements: Sequence[str]) -> Path:
@@ -292,7 +282,6 @@ class Project:
         return text_files.write_text(self.layout.memory, text, mode=text_files.PROJECT_MODE)
 
     def read_memory(self) -> str:
-        """Return the hand-off of the last session, or an empty string."""
         return self.read_text(self.layout.memory, text_files.TAIL_BYTES)
 
     def handoff(self) -> tuple[str, datetime | None]:
@@ -308,7 +297,6 @@ class Project:
         return text_files.write_text(self.layout.active_memory, text)
 
     def write_iteration_memory(self, iteration: int, text: str) -> Path:
-        """Write the memory of an iteration, and archive the oldest ones."""
         return self._write_numbered(
             self.layout.memory_iterations, "iter", iteration, text, text_files.KEPT_ITERATIONS
         )
@@ -330,7 +318,6 @@ class Project:
         )
 
     def write_session_memory(self, number: int, text: str) -> Path:
-        """Write the memory of a session, and archive the oldest ones."""
         return self._write_numbered(
             self.layout.memory_sessions, "session", number, text, text_files.KEPT_SESSIONS
         )
@@ -360,13 +347,11 @@ class Project:
         )
 
     def read_phase_memory(self, phase: Phase) -> str:
-        """Return the memory of a phase, or an empty string."""
         return self.read_text(
             self.layout.memory_phases / f"{phase.value}.md", text_files.TAIL_BYTES
         )
 
     def read_specs(self) -> tuple["Spec", ...]:
-        """Return every file in the folder of the specs; `request_specs` has those that count."""
         return text_files.read_specs(self.layout)
 
     def request_specs(self) -> tuple["Spec", ...]:
@@ -406,24 +391,20 @@ class Project:
             return None
 
     def write_picture(self, round_number: int, number: int, picture: "Picture") -> str | None:
-        """Write a picture of the validation; return its path in the project, or None when it is not valid."""
         self._require_dot()
         path = write_picture(self.layout, round_number, number, picture)
         return str(path.relative_to(self.root)) if path else None
 
     def archive_plan(self) -> Path | None:
-        """Copy the plan into the session history before it is replaced; return the copy, or None without a plan."""
         self._require_dot()
         return text_files.archive_plan(self.layout, self._clock())
 
     def recent_iteration_memories(self, limit: int = 3) -> tuple[str, ...]:
-        """Return the memories of the last iterations, newest last."""
         paths = text_files.numbered(self.layout.memory_iterations, "iter")
         recent = paths[-limit:] if limit > 0 else []
         return tuple(self.read_text(path, text_files.TAIL_BYTES) for path in recent)
 
     def archive_session(self, record: SessionRecord) -> None:
-        """Add an ended session to the history. The end time defaults to now."""
         self._require_dot()
         ended = {"ended_at": record.ended_at or self._clock(), "feature": self.layout.feature}
         text_files.archive_session(self.layout, record.model_copy(update=ended))

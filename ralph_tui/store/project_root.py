@@ -22,5 +22,4 @@ def upwards(here: Path) -> Iterator[Path]:
 
 
 def nearest(start: Path) -> Path | None:
-    """Return the directory of the project that contains `start`, or None."""
     return next((d for d in upwards(start.resolve()) if os.path.lexists(d / DOT)), None)

@@ -48,7 +48,6 @@ def made_by_ralph(
     """Return every path that a reset removes. A directory represents all of its content.
 
     Args:
-        layout: The project's paths.
         written: The names of the specs that ralph wrote; the other files in their folder stay.
         keep_specs: Whether these stay, too.
     """

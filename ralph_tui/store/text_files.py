@@ -51,7 +51,6 @@ def append_learning(layout: Layout, category: str, text: str, now: datetime) -> 
     """Add one line to progress.txt. A full file becomes `progress.txt.1`.
 
     Args:
-        layout: The project's paths.
         category: A short label, written in capitals.
         text: The learning, which is shortened to one line.
         now: The time of the line, in UTC.
@@ -68,10 +67,7 @@ def append_progress(
     """Add the block of an iteration to progress.txt. A full file becomes `progress.txt.1`.
 
     Args:
-        layout: The project's paths.
-        progress: The result of the iteration.
         plan: The plan, whose latest commit is added to the previous block.
-        name: The title of a new log.
     """
     from ralph_tui.domain.documents.progress_log import (
         block,
@@ -98,7 +94,6 @@ def read_learnings(layout: Layout, limit: int) -> tuple[str, ...]:
 
 
 def all_learnings(layout: Layout) -> tuple[str, ...]:
-    """Return all learnings of progress.txt and its predecessor, newest last."""
     from ralph_tui.domain.documents.progress_log import learnings_in
 
     return learnings_in(read_grown(layout.progress).decode("utf-8", "replace").splitlines())
@@ -112,9 +107,7 @@ def compact_learnings(
     The copy is written first, so that a later failure or crash loses nothing.
 
     Args:
-        layout: The project's paths.
         replaced: The learnings to replace, as `all_learnings` returned them.
-        replacements: The new learnings.
         now: The time in the copy's name, in UTC.
 
     Raises:
@@ -156,10 +149,7 @@ def write_numbered(
 
     Args:
         directory: The directory of the memories of this kind.
-        archive: The directory of older memories.
         stem: The kind, such as `iter`.
-        number: The number of the iteration or session.
-        text: The memory.
         keep: The number of memories to keep in `directory`.
 
     Returns:
@@ -174,10 +164,7 @@ def rotate(directory: Path, archive: Path, stem: str, keep: int) -> tuple[Path, 
     """Archive all but the newest memories of a kind.
 
     Args:
-        directory: The directory of the memories.
-        archive: The directory of older memories.
         stem: The kind, such as `iter`.
-        keep: The number of memories to keep.
 
     Returns:
         The former paths of the archived files.
@@ -192,7 +179,6 @@ def rotate(directory: Path, archive: Path, stem: str, keep: int) -> tuple[Path, 
 
 
 def old_archived(archive: Path, now: datetime) -> tuple[Path, ...]:
-    """Return the memories that were archived more than `ARCHIVE_DAYS` ago."""
     before = now.timestamp() - ARCHIVE_DAYS * 86_400
     files = (path for path in archive.glob("*.md") if path.is_file())
     return tuple(sorted(path for path in files if path.stat().st_mtime < before))

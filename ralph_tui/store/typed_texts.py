@@ -40,8 +40,6 @@ def with_text(texts: Sequence[TypedText], kind: str, text: str) -> tuple[TypedTe
 
     Args:
         texts: The kept texts, oldest first.
-        kind: The kind of the text box.
-        text: The typed text.
     """
     text = str(scrub(text)).strip()
     same = [one for one in texts if one.kind == kind]

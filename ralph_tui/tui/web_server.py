@@ -248,7 +248,6 @@ class RalphServer(Server):
         return app
 
     async def _check_request(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Handle a request only if it has the key and comes from our own page."""
         if request.host != self._host_and_port:  # another name that resolves to this address
             raise web.HTTPForbidden(text=f"Open {self.public_url} instead.\n")
         if request.headers.get("Origin", self.public_url) != self.public_url:

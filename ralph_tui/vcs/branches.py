@@ -140,8 +140,6 @@ def require_clean(
     Uncommitted changes are accepted only if they belong to an unfinished task of an earlier run.
 
     Args:
-        git: The repository.
-        head: The current HEAD.
         worked_on: The branch of an unfinished task; None if there is none.
         setting: The setting that requires commits, for the message.
         kept: Paths in the project that ralph changed itself; its next commit includes them.
@@ -162,7 +160,6 @@ def require_clean(
 
 
 def _continues_task(git: Git, head: Head, worked_on: UnfinishedBranch) -> bool:
-    """Return whether the unfinished task's branch is checked out and still has the task's last commit."""
     if head.branch != worked_on.branch:
         return False
     return not worked_on.commit or git.succeeds(
@@ -223,9 +220,6 @@ def check_out(git: Git, name: str, before: Head, require: Callable[[], None]) ->
     """Check out a branch, and create it at HEAD if it does not exist; an existing branch never moves.
 
     Args:
-        git: The repository.
-        name: A valid branch name.
-        before: The current HEAD.
         require: Called before anything changes; raises to refuse.
 
     Raises:

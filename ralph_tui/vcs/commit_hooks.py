@@ -69,11 +69,7 @@ def run_hooks(git: Git, run: RunHook, message: str, directory: Path, tree: str) 
     """Run the hooks on the staged tree and return the message as they leave it.
 
     Args:
-        git: The repository.
-        run: Runs one hook in the sandbox.
-        message: The message of the commit.
         directory: An empty directory for the message.
-        tree: The staged tree.
 
     Raises:
         HookError: A hook failed, or changed files or the index.

@@ -162,7 +162,6 @@ class Committer:
             raise
 
     def is_made(self, commit: str) -> bool:
-        """Return whether the checked-out branch contains this commit."""
         return bool(re.fullmatch(r"[0-9a-f]{40,64}", commit)) and self.git.succeeds(
             "merge-base", "--is-ancestor", commit, "HEAD"
         )
@@ -317,7 +316,6 @@ def filled(template: str, values: Mapping[str, str]) -> str:
 
 
 def with_trailers(message: str, trailers: Mapping[str, str]) -> str:
-    """Return the message with these trailers as its last paragraph."""
     lines = [f"{name}: {one_line(value)}" for name, value in trailers.items() if value.strip()]
     return "\n\n".join([message.strip(), "\n".join(lines)] if lines else [message.strip()]) + "\n"
 

@@ -81,8 +81,6 @@ class Git:
         """Run a command and return its result, whatever its status.
 
         Args:
-            arguments: The command and its arguments.
-            stdin: Its standard input.
             place: The directory to run in; by default the project.
             shows_hooks: Whether the command sees the repository's hooks; only for commands that run none.
 

@@ -174,7 +174,6 @@ class SnapshotStore:
         return not stat.S_ISREG(mode) or os.access(self._root / path, os.R_OK)
 
     def _newly_forced(self) -> tuple[str, ...]:
-        """Return the files that the person's repository tracks although a rule ignores them, once for each index."""
         git = Git(self._root)
         if self._persons_index is None:
             self._persons_index = os.fsdecode(
@@ -228,7 +227,6 @@ class SnapshotStore:
             self.git("update-ref", f"{_POINT_REFS}{iteration:08}/after", self.take())
 
     def changed_in(self, iteration: int) -> tuple[str, ...]:
-        """Return the paths that differ before and after an iteration that has ended."""
         place = f"{_POINT_REFS}{iteration:08}"
         return tuple(one.path for one in self.differences(f"{place}/before", f"{place}/after"))
 
@@ -277,7 +275,6 @@ class SnapshotStore:
             self._last = None
 
     def forget(self, iterations: Iterable[int]) -> None:
-        """Drop the records of these iterations."""
         self._begun = None
         places = (f"{_POINT_REFS}{n:08}/{when}" for n in iterations for when in ("before", "after"))
         self.git("update-ref", "--stdin", stdin="".join(f"delete {place}\n" for place in places))
@@ -394,9 +391,6 @@ class SnapshotStore:
         """Run a git command on the snapshots and return its output.
 
         Args:
-            arguments: The command and its arguments.
-            stdin: Its standard input.
-            extra: Additional variables.
             work_tree: The directory of the files; by default the project.
             ok: The statuses that are no failure.
 
@@ -453,7 +447,6 @@ class SnapshotStore:
 
 
 def _persons_rules(root: Path) -> str:
-    """Return the ignore rules of the person and of the repository that are in no .gitignore of the project."""
     git, home = Git(root), os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
     named = git.ask("config", "--type=path", "core.excludesFile").stdout.strip()
     own = git.ask("rev-parse", "--git-path", "info/exclude").stdout.strip()
@@ -502,7 +495,6 @@ def plan_undo(current: Mapping[str, Content], undone: Iterable[Sequence[Differen
     alone, so that an interrupted undo can be repeated.
 
     Args:
-        current: The current content of each path.
         undone: What each iteration changed, newest first.
     """
     wanted: dict[str, Content | None] = {}

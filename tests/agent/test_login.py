@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.agent.login import check_address, check_login, try_login
+from ralph_tui.agent.login import check_address, check_login
 from ralph_tui.domain.errors import SetupError
 from tests.harness.model import serving_in_thread
 from tests.harness.projects import make_project, task
@@ -51,15 +51,6 @@ def test_a_helper_for_keys_is_a_login_if_it_prints_one(tmp_path: Path) -> None:
     check_login(with_helper(tmp_path, "echo key"))
     with pytest.raises(SetupError, match=r"apiKeyHelper.*get-key --now.*no such vault"):
         check_login(with_helper(tmp_path, "get-key --now() { :; }; echo no such vault >&2; exit 3"))
-
-
-def test_a_login_is_tried_without_spending(tmp_path: Path) -> None:
-    with serving_in_thread(scenario(finishes("a"))) as server:
-        environ = {**server.environment(tmp_path), KEY: "wrong"}
-        assert "by ANTHROPIC_API_KEY" in try_login(environ)
-        assert not [r for r in server.requests if r.path.endswith("/messages")]
-    with pytest.raises(SetupError, match="Nothing listens"):
-        try_login(environ)
 
 
 @pytest.mark.real_cli

@@ -114,7 +114,6 @@ async def _follow(project: "Project", shown: int, started: int, show: "Printer")
 
 
 def _start_of_run(project: "Project") -> int:
-    """Return the offset at which the last run's first event begins."""
     from ralph_tui.store.journal.journal import last_run
 
     found = last_run(project.layout.events)

@@ -173,7 +173,6 @@ def _warn_of_old_settings(root: Path) -> None:
 
 
 def _look_ahead(words: list[str] | None, only: str | None, options: RunOptions) -> int:
-    """Show what the run would do first; return the exit status."""
     from ralph_tui.cli.run.dry_run_report import show_next_run
 
     on_screen = not (options.headless or options.as_json) and no_screen() is None
@@ -222,7 +221,6 @@ _COMMANDS = {
 
 
 def _overrides(only: str | None, options: RunOptions) -> Mapping[str, object]:
-    """Return the settings that the options override, by key; None means not given."""
     plans = only in ("discovery", "planning")
     return {
         "phases.building.max_iterations": options.max_iterations,
@@ -263,7 +261,6 @@ def _background_options(options: RunOptions) -> list[str]:
 
 
 def _background_build_options(options: RunOptions) -> list[str]:
-    """Return the options for the background that only building commands take."""
     if not isinstance(options, BuildOptions):
         return []
     words = ["--once"] if options.once else []

@@ -163,7 +163,6 @@ def _git(start: Path) -> Finding:
 
 
 def _is_python(root: Path) -> bool:
-    """Return whether the project is, or may become, a Python project."""
     from ralph_tui.engine.verification.detection.directory_files import DirectoryFiles
     from ralph_tui.engine.verification.detection.project_checks import detect_checks
 
@@ -303,7 +302,6 @@ def _missing_program(checks: ProjectChecks) -> str:
 
 
 def _commits(root: Path) -> Finding | None:
-    """Check that ralph can commit to the branch of the next run; None if it makes no commits."""
     from ralph_tui.engine.commits.readiness import work_place
     from ralph_tui.guard.sandbox.os_sandbox import sandbox_problem
     from ralph_tui.store.project import Project
@@ -325,7 +323,6 @@ def _commits(root: Path) -> Finding | None:
 
 
 def _agents_md(root: Path) -> Finding | None:
-    """Check that AGENTS.md fits into prompts; None if there is no AGENTS.md."""
     from ralph_tui.store.project import Project
 
     project = Project(root, "")

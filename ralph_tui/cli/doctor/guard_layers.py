@@ -232,7 +232,6 @@ def _check_guard(root: Path) -> Finding:
 
 
 def _check_shims(git: str | None, root: Path, environment: Mapping[str, str]) -> Finding:
-    """Check that the shims, which come before git and pip in an agent's PATH, refuse what they must."""
     from ralph_tui.guard.sandbox.environment import SHIMS
 
     programs = [p for d in (SHIMS, SHIMS / "hooks") for p in sorted(d.glob("*")) if p.is_file()]
@@ -292,7 +291,6 @@ def _check_secrets(project: TrialProject) -> Finding:
 
 
 def _check_sandbox(project: TrialProject, mode: str) -> Finding:
-    """Check that the sandbox, if one works here, prevents what it must."""
     from ralph_tui.guard.sandbox.os_sandbox import INSTALL, sandbox_problem
 
     if mode == "off":

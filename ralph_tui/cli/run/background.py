@@ -107,7 +107,6 @@ def _start(project: "Project", words: Sequence[str], stdin: str) -> int:
 
 
 def _last_error(log: Path, before: int) -> str:
-    """Return the last error that was logged after the offset `before`."""
     with log.open("rb") as file:
         file.seek(before)
         lines = file.read().decode("utf-8", "replace").strip().splitlines()

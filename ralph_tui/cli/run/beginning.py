@@ -219,7 +219,6 @@ def _is_plan(source: "Source") -> bool:
 
 
 def _layout_before(root: Path, feature: str | None) -> Layout:
-    """Return the paths of the feature, which may not exist yet."""
     if feature is not None:
         return Layout(root, feature)
     return layout_of(root) if Layout(root).dot.is_dir() else Layout(root)

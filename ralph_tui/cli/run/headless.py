@@ -57,7 +57,7 @@ def _print_end(as_json: bool, status: LoopStatus, reason: str, code: ExitCode) -
 
 
 UNREAD_SECONDS = 5.0
-"""How long a run that was told to stop waits for a reader of its output that is stalled."""
+"""How long a stopping run waits for a stalled reader of its output."""
 
 
 class _Stopper:

@@ -93,7 +93,6 @@ def open_project(project_root: Path | None, request: str = "") -> int:
 
 
 def _readiness(root: Path) -> "Iterable[Notice]":
-    """Return the notices of the doctor, which is only imported after the first paint."""
     from ralph_tui.cli.doctor.checks import readiness
 
     return readiness(root)

@@ -142,7 +142,6 @@ class TerminalPrompts:
             self._loop.add_reader(self._descriptor, self._read)
 
     def _read(self) -> None:
-        """Read a line; the terminal delivers whole lines only."""
         if not _is_in_foreground(
             self._descriptor
         ):  # reading from the background would stop the process
@@ -210,7 +209,6 @@ class TerminalPrompts:
 
 
 def _is_in_foreground(descriptor: int) -> bool:
-    """Return whether this process may read from its terminal without being stopped."""
     try:
         return os.tcgetpgrp(descriptor) == os.getpgrp()
     except OSError:  # not our controlling terminal: reading does not stop us

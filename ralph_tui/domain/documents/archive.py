@@ -48,8 +48,6 @@ def archive_text(summary: ArchiveSummary, plan: ImplementationPlan, progress: st
     """Return an archive as Markdown.
 
     Args:
-        summary: The archive's summary.
-        plan: The archived plan.
         progress: The archived progress log; empty if there was none.
     """
     title = one_line(summary.title or summary.request, 200) or summary.name

@@ -248,7 +248,6 @@ def relevant_handoff(
     Args:
         text: The hand-off, as Markdown.
         written_at: When the hand-off was written; None if unknown.
-        plan: The plan as it is now.
         task: The task of the session, or None in a phase without tasks.
     """
     named = _TASK_ID.search(text)

@@ -41,7 +41,6 @@ class Progress(Model):
 
 
 def header(name: str, now: datetime) -> str:
-    """Return the first lines of a new log."""
     return f"# Progress Log: {one_line(name, 120)}\n# Started: {_stamp(now)}\n{WRITTEN}\n"
 
 

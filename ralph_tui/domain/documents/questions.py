@@ -37,7 +37,6 @@ class Question(Record):
 
     @property
     def is_closed(self) -> bool:
-        """Whether only the options are answers. Free text can then only be the reason for an option."""
         return any(option.reasoned for option in self.options)
 
 
@@ -103,7 +102,6 @@ class QuestionLog(Record):
     questions: tuple[AskedQuestion, ...] = ()
 
     def open(self) -> tuple[AskedQuestion, ...]:
-        """Return the questions that wait for the person, oldest first."""
         return tuple(q for q in self.questions if q.is_open)
 
     def asked_in(self, phase: Phase, since: Timestamp | None = None) -> tuple[AskedQuestion, ...]:
@@ -134,7 +132,6 @@ class QuestionLog(Record):
         return log
 
     def find(self, question_id: str) -> AskedQuestion | None:
-        """Return the question with this id, or None."""
         return next((q for q in self.questions if q.id == question_id), None)
 
     def changing(self, question_id: str, **changes: object) -> "QuestionLog":
@@ -211,7 +208,6 @@ _SEPARATORS = " :,.\n"
 
 
 def _option_label(question: Question, part: str) -> str | None:
-    """Return the label of the option with this number or label, or None."""
     if part.isdecimal() and 1 <= int(part) <= len(question.options):
         return question.options[int(part) - 1].label
     return next((o.label for o in question.options if o.label.lower() == part.lower()), None)

@@ -66,7 +66,6 @@ def counting(specs: Sequence[Spec], written: Collection[str]) -> tuple[Spec, ...
     wrote them by hand.
 
     Args:
-        specs: The files in the folder.
         written: The names of those that ralph wrote.
     """
     kept = tuple(spec for spec in specs if spec.name in written or not spec.problems())
@@ -88,7 +87,6 @@ def persons_own(
 
 
 def _section(text: str, title: re.Pattern[str]) -> str | None:
-    """Return the text between the first heading that matches and the next heading, or None."""
     headings = list(_SECTION_HEADING.finditer(text))
     for number, heading in enumerate(headings):
         if title.search(heading[1]):
@@ -159,11 +157,6 @@ def parts_for(task: Task, specs: Sequence[Spec], *, most: int = CHARACTERS) -> t
 
     A task refers to a section by `file.md#anchor`, by its heading, or by an id in the section. It refers to a
     whole file by `file.md`, unless it also refers to a section of that file.
-
-    Args:
-        task: The task.
-        specs: The specs of the task's plan.
-        most: Maximum characters of all parts together.
     """
     task_text = _task_text(task)
     chosen: list[tuple[Spec, int, int, str]] = []

@@ -22,8 +22,6 @@ def after_iteration(
     """Return the changes to a task after an iteration that did not complete it: pending again, or blocked.
 
     Args:
-        task: The task as the iteration left it.
-        reason: How the iteration ended.
         limits: When the loop gives up on the task.
         failed: Whether the iteration was a failed attempt; a hand-off is not.
         counted: Whether the failed attempt is already in `retry_count`.

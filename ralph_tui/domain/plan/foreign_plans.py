@@ -106,14 +106,12 @@ def foreign_part(document: Mapping[str, JsonValue]) -> ForeignPart | None:
 
 
 def foreign_list(items: Sequence[JsonValue]) -> ForeignPart | None:
-    """Refuse a plan file that is a list of tasks; return None if the list contains no task."""
     if not any(isinstance(item, dict) for item in items):
         return None
     return _foreign_file((), "is a list of tasks, as other tools write it")
 
 
 def foreign_lines(first: Mapping[str, JsonValue]) -> ForeignPart:
-    """Refuse a plan file with one JSON object per line; `first` is the first of them."""
     tool = "beads" if "issue_type" in first else "beads or ralph-orchestrator"
     return _foreign_file((), f"has one JSON object on each line, as {tool} write them")
 
@@ -124,7 +122,6 @@ def _foreign_file(place: tuple[str | int, ...], why: str) -> ForeignPart:
 
 
 def _foreign_shape(document: Mapping[str, JsonValue]) -> ForeignPart | None:
-    """Recognize another tool's file by its top level, or return None."""
     for name, tool in _TOP_LEVEL.items():
         if _has_objects(document.get(name)):
             return _foreign_file((name,), f"has {name!r} at its top level like {tool}")
@@ -183,7 +180,6 @@ def _foreign_in_criterion(
 
 
 def _foreign_fields(unknown: Mapping[str, str], index: int) -> ForeignPart:
-    """Refuse a task's foreign fields: the message names the first one, the hint lists them all."""
     first = next(iter(unknown))
     tool = _FOREIGN_FIELDS.get(_plain(first), ("", ""))[0]
     names = " and ".join(f"{_quoted(name)} to {ours}" for name, ours in list(unknown.items())[:5])

@@ -173,7 +173,6 @@ class Task(Record):
 
     @property
     def title(self) -> str:
-        """The first line of the description, or the id without a description."""
         return next(iter(self.description.strip().splitlines()), "") or self.id
 
     @property
@@ -220,15 +219,12 @@ class ImplementationPlan(Record):
         return self
 
     def task(self, task_id: str) -> Task | None:
-        """Return the task with this id, or None."""
         return next((task for task in self.tasks if task.id == task_id), None)
 
     def get_next_task(self) -> Task | None:
-        """Return the ready task with the lowest priority number, the first in the plan of several, or None."""
         return min(self.ready(), key=lambda task: task.priority, default=None)
 
     def get_current_task(self) -> Task | None:
-        """Return the task in progress, or None."""
         return next((t for t in self.tasks if t.status is TaskStatus.IN_PROGRESS), None)
 
     def ready(self) -> tuple[Task, ...]:
@@ -249,14 +245,12 @@ class ImplementationPlan(Record):
         """Return the dependencies of `task` that are not complete.
 
         Args:
-            task: The task.
             done: The result of `complete_ids`, to compute it only once for many tasks.
         """
         done = self.complete_ids() if done is None else done
         return tuple(dep for dep in task.dependencies if dep not in done)
 
     def taken_ids(self) -> frozenset[str]:
-        """Return the ids that a new task must not use: those of all tasks and retired tasks."""
         return frozenset({t.id for t in self.tasks} | {t.id for t in self.retired})
 
     def counts(self) -> Counter[TaskStatus]:
@@ -308,7 +302,6 @@ class ImplementationPlan(Record):
         return plan_problems([(task.id, task.dependencies) for task in self.tasks])
 
     def why_unworkable(self) -> str:
-        """Return the first five problems as text."""
         return " ".join(problem.message for problem in self.problems()[:5])
 
 
@@ -337,7 +330,6 @@ def in_order(tasks: Iterable[Task]) -> list[Task]:
 
 
 def plan_size(tasks: Iterable[Task]) -> str:
-    """Return the size of the remaining work in words, for the approval of the plan."""
     left = in_order(tasks)
     tokens = sum(t.estimated_tokens or 0 for t in left)
     return f"{plural(len(left), 'task')}, about {tokens:,} tokens"

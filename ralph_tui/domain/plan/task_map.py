@@ -108,7 +108,6 @@ class Checked:
     problems: tuple[PlanProblem, ...] = ()
 
     def again(self, tasks: Tasks) -> "Checked":
-        """Check the changed plan. If the order of work is the same, so are the problems."""
         if tasks.is_ordered_like(self.tasks):
             return Checked(tasks, self.problems)
         return Checked(tasks, ImplementationPlan(tasks=tuple(tasks.values())).problems())
@@ -145,7 +144,6 @@ def reworded(before: Task, now: Task) -> str:
 
 
 def task_text(task: Task) -> str:
-    """Return the description and criteria of a task, as the agent reads them after an edit."""
     criteria = [f"- {criterion_text(criterion)}" for criterion in task.verification_criteria]
     heading = "Verification criteria:" if criteria else "No verification criteria."
     return "\n".join([f"Task {task.id}: {task.description}", heading, *criteria])

@@ -89,7 +89,6 @@ class Signal(Model):
 
     @property
     def cause_of_one(self) -> str:
-        """The cause, worded for the one task that is responsible for all of it."""
         text = self._counted(_CAUSES_FOR_ONE_TASK)
         last = self.evidence[-1].partition(": ")[2] if self.evidence else ""
         return f"{text}; the last: {last}" if last else text
@@ -241,7 +240,6 @@ class CircuitBreaker(Record):
         return count + 1 if now == before else 1
 
     def _failing_tasks(self, name: str, count: int, verdict: IterationVerdict, *, on: bool) -> int:
-        """Return the number of failing tasks in a row. A task that fails again is counted only once."""
         if count and on and verdict.task and verdict.task in self.blamed.get(name, ()):
             return count
         return _count(count, on=on)
@@ -264,7 +262,6 @@ class CircuitBreaker(Record):
         return next((s for s in self.signals() if s.reached and self._blames_one_task(s)), None)
 
     def without_blocked(self) -> "CircuitBreaker":
-        """Return a copy in which each stagnating task, such as the one just blocked, counts only once."""
         tasks = len(self.blamed.get("stagnation", ()))
         return self.model_copy(update={"stagnation_count": min(self.stagnation_count, tasks)})
 
@@ -300,7 +297,6 @@ class CircuitBreaker(Record):
         return f"{verdict.evidence} ({details[name]})" if details.get(name) else verdict.evidence
 
     def tripped(self) -> Signal | None:
-        """Return the first signal that opens the breaker, or None. A single task does not open it."""
         return next((s for s in self.signals() if s.reached and not self._blames_one_task(s)), None)
 
     @property
@@ -312,7 +308,6 @@ class CircuitBreaker(Record):
         return self.state is BreakerState.OPEN and self.half_open_at is not None
 
     def cooling(self, until: datetime | None) -> "CircuitBreaker":
-        """Return a copy that allows one iteration at `until`; with None, only a person resets it."""
         return self.model_copy(update={"half_open_at": until})
 
     def half_open(self) -> "CircuitBreaker":

@@ -56,12 +56,10 @@ class ContextBudget(Record):
 
     @property
     def interrupt_percent(self) -> int:
-        """The use at which the turn is interrupted, in percent of the capacity."""
         return round(100 * (1 - self.safety_margin))
 
     @property
     def percent(self) -> float:
-        """The current use in percent of the capacity."""
         return 100 * self.current_usage / self.total_capacity if self.total_capacity else 0.0
 
     @property
@@ -81,9 +79,7 @@ class ContextBudget(Record):
 
         Args:
             number: The iteration's number, from 1.
-            task_id: The iteration's task.
             context: Tokens in the context window at the end.
-            tokens: Tokens of all requests.
         """
         use = IterationUse(
             iteration=number,
@@ -95,7 +91,6 @@ class ContextBudget(Record):
         return self.model_copy(update={"iterations": (*self.iterations, use)[-MOST_ITERATIONS:]})
 
     def at_turn_end(self) -> BudgetDecision:
-        """Decide between turns: hand off once the use reaches the budget percentage."""
         over = self.percent >= self.budget_percent
         return BudgetDecision.HAND_OFF if over else BudgetDecision.CONTINUE
 

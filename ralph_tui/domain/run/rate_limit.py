@@ -32,7 +32,6 @@ class RequestRate(Record):
         )
 
     def in_hour(self, now: datetime) -> int:
-        """Return the requests in the last hour; a partial minute counts as a whole one."""
         return sum(n for m, n in self.minutes.items() if _counts(m, now))
 
     def free_at(self, limit: int, now: datetime) -> Timestamp | None:

@@ -76,7 +76,6 @@ class StepLog(Record):
     """The step that runs now, or ran when the run was killed."""
 
     def of(self, name: str) -> StepRecord:
-        """Return the state of a step, or an empty one before the step's first run."""
         return self.steps.get(name, StepRecord())
 
     def with_step(self, name: str, **changes: object) -> "StepLog":
@@ -111,8 +110,6 @@ class StepLog(Record):
         """Return a copy after a step ended, with the step's breaker open if the step failed too often.
 
         Args:
-            name: The step.
-            outcome: How it ended.
             reason: Why it ended so, as a clause.
             now: The time in UTC.
             threshold: Failures in a row that open the breaker; 0 for a step without breaker.
@@ -133,7 +130,6 @@ class StepLog(Record):
         return changed.model_copy(update={"running": ""})
 
     def done_once(self, name: str, digest: str, now: datetime) -> "StepLog":
-        """Return a copy in which a run-once step is done."""
         return self.with_step(name, done_at=now, done_hash=digest)
 
     def reset(self, name: str, reason: str, now: datetime) -> "StepLog":

@@ -106,7 +106,6 @@ class ProjectChecks(Model):
 
     @property
     def named(self) -> Mapping[str, str]:
-        """The commands by the names that a criterion may use, without names that have no command."""
         lines = {kind.value: self.line(kind) for kind in CheckKind}
         lines[ALL] = " && ".join(self.gate)
         return {name: line for name, line in lines.items() if line}

@@ -93,7 +93,6 @@ class Review(Model):
 
         Args:
             basis: The reason for completion, in one line.
-            gate: The gate's verification before the review.
         """
         by = f"reviewer {self.model}".strip()
         changes = {"outcome": VerificationOutcome.REVIEWED, "by": by, "reason": basis}
@@ -126,8 +125,6 @@ def review_problems(
     """Return what is wrong with a review, as instructions to the reviewer; an accepted review has no problems.
 
     Args:
-        verdicts: The reviewer's verdicts.
-        criteria: The criteria to judge.
         read: Returns the text of a project file by its relative path, or None if there is no such file.
         task_text: The approved task, which the reasons for changed files of the checks quote.
     """

@@ -319,7 +319,6 @@ class GateResult(Model):
 
 
 def criterion_text(criterion: Criterion) -> str:
-    """Return a criterion in words."""
     if isinstance(criterion, CommandCriterion):
         return criterion.description or criterion.command
     return criterion

@@ -14,9 +14,7 @@ class Attempt(Protocol):
     """An attempt at a task, from the journal or an event."""
 
     @property
-    def outcome(self) -> IterationOutcome | None:
-        """How the attempt ended; None while it runs."""
-        ...
+    def outcome(self) -> IterationOutcome | None: ...
 
     @property
     def seconds(self) -> float: ...

@@ -151,7 +151,6 @@ class LoopView(Model):
 
     @property
     def gate_is_past(self) -> bool:
-        """Whether the last claim was about another task than the current one."""
         return self.gate_task_id is not None and self.gate_task_id != self.task_id
 
     @property
@@ -161,5 +160,4 @@ class LoopView(Model):
 
     @property
     def current_task(self) -> Task | None:
-        """The task in progress, or None."""
         return self.tasks.get(self.task_id) if self.task_id else None

@@ -40,7 +40,6 @@ class Metric(Model):
 
     @property
     def value(self) -> float | None:
-        """The quotient, or None."""
         return self.numerator / self.denominator if self.denominator else None
 
 
@@ -69,7 +68,6 @@ class _Tally:
     good_builds: int = 0
 
     def complete(self, task_id: str) -> bool:
-        """Return whether the task was last reported complete."""
         task = self.tasks.get(task_id)
         return task is not None and task.status is TaskStatus.COMPLETE
 
@@ -86,7 +84,6 @@ class Meter:
         self._tally = _Tally()
 
     def feed(self, event: ev.Event) -> None:
-        """Count one more event of any type."""
         handler = _HANDLERS.get(type(event))
         if self._events.takes(event) and handler:
             handler(self._tally, event)

@@ -61,7 +61,6 @@ class Iteration(Model):
 
     @property
     def percent(self) -> float:
-        """The use of the context window at the end, in percent."""
         return 100 * self.context_tokens / self.capacity if self.capacity else 0.0
 
 
@@ -308,7 +307,6 @@ class RunHistoryBuilder:
                 self._iterations[at] = self._iterations[at].model_copy(update={"is_undone": True})
 
     def _last_of(self, number: int) -> int | None:
-        """Return the index of the latest iteration with this number, or None."""
         places = range(len(self._iterations) - 1, -1, -1)
         return next((at for at in places if self._iterations[at].number == number), None)
 

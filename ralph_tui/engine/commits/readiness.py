@@ -121,12 +121,9 @@ def work_place(
     """Return the object that determines the branch of a run.
 
     Args:
-        docs: The current documents of the project.
-        settings: The settings of the run.
         root: The project's directory; its name is the fallback for the branch's name.
         asked: The request of a run that runs all phases; empty for a single phase, or to continue.
         builds: Whether the run may build tasks.
-        sandboxed: Whether ralph's commands run in a sandbox.
     """
     is_new = bool(asked) and asked != docs.state.request
     subject = asked if is_new else docs.plan.title or docs.state.request

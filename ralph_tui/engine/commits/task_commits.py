@@ -79,12 +79,9 @@ class TaskCommits:
         """Prepare the commits of a run; nothing is done before `begin`.
 
         Args:
-            project_state: The documents on disk.
             place: Determines the branch; has the git settings.
-            emit: Receives the events.
             run_id: The run's id, for the trailers.
             guard: Checks the repository, and must know ralph's own commits.
-            hooks: Runs the repository's hooks.
         """
         self._project_state = project_state
         self._place = place
@@ -301,7 +298,6 @@ def _own_commit(made: MadeCommit) -> OwnCommit:
 
 
 def hook_environment(base: Mapping[str, str], shims: Path) -> dict[str, str]:
-    """Return the gate's environment with the real git, since the sandbox already protects the repository."""
     path = [part for part in base.get("PATH", os.defpath).split(os.pathsep) if part != str(shims)]
     kept = {n: v for n, v in base.items() if not n.startswith(("GIT_CONFIG_", "RALPH_GUARD_"))}
     return kept | {"PATH": os.pathsep.join(path)}

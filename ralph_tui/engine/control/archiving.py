@@ -53,8 +53,6 @@ def archive_by_hand(project: Project, now: datetime, *, complete: bool = False) 
     """Archive the plan, or only its complete tasks, while holding the loop's lock. Blocks.
 
     Args:
-        project: One feature of the project.
-        now: The current time.
         complete: Whether to archive only the complete tasks and remove them from the plan.
 
     Raises:

@@ -76,14 +76,12 @@ def change_setting(root: Path, key: str, typed: str) -> SettingChange:
 
 
 def value_of(settings: object, key: str) -> object:
-    """Return a setting by its dotted name."""
     for part in key.split("."):
         settings = getattr(settings, part)
     return settings
 
 
 def _parsed(key: str, value: str) -> object:
-    """Parse a typed value like one in the file, where it may be a YAML list or mapping."""
     field = known_keys().get(key)
     mapping = field is not None and is_mapping(key)
     default = field.get_default(call_default_factory=True) if field else None

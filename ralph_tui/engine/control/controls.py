@@ -162,7 +162,6 @@ class Controls:
         self._project.transact(lambda docs: docs.with_state(retry_now=True))
 
     def open_questions(self) -> tuple[AskedQuestion, ...]:
-        """List the questions that wait for the person, oldest first."""
         return self._project.load().questions.open()
 
     def decide(self, *, approved: bool, reason: str = "", by: str = "person") -> Approval:
@@ -341,7 +340,6 @@ class Controls:
 
         Args:
             words: What the person did, as the reason for each changed task.
-            change: Returns the new plan.
             branch: The feature's new branch; empty to keep its own.
 
         Raises:

@@ -14,8 +14,6 @@ def make_feature(root: Path, name: str, texts: tuple[tuple[str, str], ...] = ())
     """Create a feature with an empty plan and a folder for its specs; return whether it was chosen.
 
     Args:
-        root: The project's directory.
-        name: The feature's name.
         texts: Further files for the feature's folder, as pairs of name and text.
 
     Raises:
@@ -43,9 +41,7 @@ def adopt_specs(root: Path, source: str, name: str) -> tuple[str, ...]:
     feature are not changed.
 
     Args:
-        root: The project's directory.
         source: The prd.json that was imported.
-        name: The feature.
 
     Raises:
         StoreError: A spec cannot be written.

@@ -173,7 +173,6 @@ def _unreadable(name: str, error: OSError) -> InteropError:
 
 
 def _decoded(name: str, data: bytes) -> str:
-    """Return the text of a file without its byte order mark; line ends stay as they are."""
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise InteropError(name, 1, "it is UTF-16, not UTF-8", _SAVE_AS)
     if (nul := data.find(b"\0")) >= 0:

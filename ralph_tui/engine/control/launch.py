@@ -36,9 +36,7 @@ class AutoResponder(Protocol):
     """Answers the loop's questions until the person takes over, as the demo does."""
 
     @property
-    def seconds_left(self) -> float | None:
-        """Seconds until it answers the open questions; None if it will not."""
-        ...
+    def seconds_left(self) -> float | None: ...
 
     def yield_to_person(self) -> None: ...
 

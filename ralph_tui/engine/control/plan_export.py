@@ -60,11 +60,9 @@ def export_plan(
     """Write the plan's state into a file. Blocks.
 
     Args:
-        project: The project whose plan is written.
         given: The file, as the person named it.
         form: The format; required for a new file.
         follow: Whether to keep the file current from now on.
-        by_setting: Whether the settings ask for the file.
 
     Raises:
         RalphError: The file cannot be written, or no task of the plan was imported from it; it is unchanged.
@@ -132,7 +130,6 @@ class FollowedExports:
     """Keeps the followed files of a project current."""
 
     def __init__(self, project: Project, tell: Callable[[str], None]) -> None:
-        """Keep the files of `project` current; `tell` receives each problem once."""
         self._project = project
         self._tell = tell
         self._reported: set[str] = set()

@@ -40,14 +40,12 @@ class StepState(Model):
 
 
 def step_text(project: Project, step: StepSettings) -> str:
-    """Return a step's instructions or command; empty if its file is missing or outside the project."""
     if not step.prompt:
         return step.run
     return project.read_text(project.root / step.prompt, PROMPT_LIMIT)
 
 
 def has_changed(project: Project, step: StepSettings, record: StepRecord) -> bool:
-    """Return whether a one-time step's instructions or command have changed since it ran."""
     text = step_text(project, step)
     return bool(text and record.done_hash) and digest_of(text) != record.done_hash
 
@@ -63,11 +61,7 @@ def step_states(
     """Return the state of each step.
 
     Args:
-        project: The project on disk.
-        steps: The steps of its settings.
-        log: The records of the steps.
         running: Whether a loop runs, so that a step may be running.
-        commits: Whether the git settings want commits.
     """
     now = datetime.now(UTC)
     states = []
@@ -114,12 +108,6 @@ def _state(project: Project, step: StepSettings, record: StepRecord, now: dateti
 
 def reset_step(root: Path, steps: Mapping[str, StepSettings], name: str, reason: str) -> StepRecord:
     """Let a step run again: close its breaker and record the reason.
-
-    Args:
-        root: The project directory.
-        steps: The steps of its settings.
-        name: The step's name.
-        reason: Why the step should run again.
 
     Raises:
         RalphError: There is no such step, no reason is given, or the documents cannot be written.

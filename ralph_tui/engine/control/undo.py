@@ -36,7 +36,6 @@ class Undo:
     """Undoes work in one project. Every call blocks."""
 
     def __init__(self, project: Project) -> None:
-        """Undo work in `project`."""
         self._project = project
         self._store = snapshots_of(project.root)
         self._committer = Committer(project.root, None)
@@ -196,7 +195,6 @@ class Undo:
     def _conflict_message(
         self, paths: Sequence[str], task: Task, undone: Sequence[Point], points: Sequence[Point]
     ) -> tuple[str, str]:
-        """Return an error and a hint that name who changed these paths since: a later task, or someone else."""
         named = shortlist([one_line(path, 60) for path in paths], 3)
         first, numbers = undone[0].iteration, {point.iteration for point in undone}
         for point in reversed(points):

@@ -54,7 +54,6 @@ class EventBus:
                 self._idle.set()
 
     async def _write_queue(self) -> None:
-        """Write the queued events; a batch that has begun is finished even on cancellation."""
         batch, self._queue = self._queue, []
         loop = (
             asyncio.get_running_loop()

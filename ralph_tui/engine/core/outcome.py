@@ -70,7 +70,6 @@ def waiting_end(reason: str, hint: str) -> End:
 
 
 def failed_end(error: RalphError) -> End:
-    """Return the end by an error that a person must fix."""
     return End(
         status=LoopStatus.ERROR, reason=error.message, hint=error.hint, exit_code=error.exit_code
     )
@@ -125,7 +124,6 @@ def fatal_end(failure: Failure | None, *, outage: str = "") -> End | None:
 
 
 def all_done(plan: ImplementationPlan) -> str:
-    """Return a clause that every task is complete, with the unverified ones."""
     count = len(plan.tasks)
     complete = f"all {count} tasks are complete" if count > 1 else "the only task is complete"
     return f"{complete}{unverified_clause(plan)}"

@@ -87,8 +87,6 @@ class ProjectState:
         """Emit changes to `emit`.
 
         Args:
-            project: The project on disk.
-            emit: Receives the events.
             standing: Describes the project where no loop runs. Pause and stop requests are then not emitted,
                 because no loop obeys them, and errors are raised instead of emitted.
             exports: Files of other tools, updated after every change of the plan before it is reported.
@@ -168,7 +166,6 @@ class ProjectState:
     async def transact_returning(
         self, change: Callable[[Documents], Outcome[T]], reason: str = ""
     ) -> Outcome[T]:
-        """Change the documents as `transact` does; also return the value that `change` computed."""
         returning = Returning(change)
         documents = await self.transact(returning, reason)
         return Outcome(documents, returning.value)
@@ -200,9 +197,6 @@ class ProjectState:
 
         Args:
             costs: The costs so far, in US dollars.
-            context: The fill level of the session's context.
-            tokens: Tokens used since the last call.
-            requests: Model requests since the last call.
             now: When the requests were made, in UTC.
         """
 
@@ -257,7 +251,6 @@ class ProjectState:
             self._exported = plan
 
     def _read_disk(self) -> Documents:
-        """Return the documents on disk; a loop first undoes its agent's edits of them."""
         if self._describe is None:
             self.project.undo_agent_edits()
         return self.project.look()
@@ -374,7 +367,6 @@ class ProjectState:
             self._emit(ev.Notice(level="error", text=message))
 
     def take_undone(self) -> str:
-        """Return the notice about the first undone edit of the agent since the last call, or an empty string."""
         first, self._undone_notice = self._undone_notice, ""
         return first
 
@@ -439,10 +431,8 @@ async def answered(
     """Ask, and return the questions once all are answered or the wait is over.
 
     Args:
-        project_state: The documents.
         asked: The questions; those already answered are not asked again.
         gives_up: Returns whether to stop waiting.
-        until: The deadline.
     """
     await ask(project_state, asked)
     while True:
@@ -481,14 +471,7 @@ async def withdraw(project_state: ProjectState, question_id: str) -> None:
 async def stop_unanswered(
     project_state: ProjectState, emit: EventSink, asked: AskedQuestion, seconds: float
 ) -> None:
-    """Stop the run because nobody answered a question in time, and withdraw the question.
-
-    Args:
-        project_state: The documents.
-        emit: Receives the event.
-        asked: The question.
-        seconds: How long the run waited.
-    """
+    """Stop the run because nobody answered a question in time, and withdraw the question."""
     about = one_line(asked.question.question, 200)
     emit(ev.NobodyAnswered(about=about, seconds=seconds))
 

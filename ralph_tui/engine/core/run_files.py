@@ -101,7 +101,6 @@ class RunFiles:
         self._report: Callable[[str], None] = lambda _: None
 
     def begin(self, tell: Callable[[str], None]) -> None:
-        """Start writing on every change; `tell` is called once for each file that cannot be written."""
         self._report = tell
         if self._paths:
             self._writing = asyncio.create_task(self._write_forever(), name="ralph-run-files")

@@ -15,8 +15,6 @@ class UsageMeter:
         """Start from the costs in `spent`.
 
         Args:
-            spent: The costs before the session.
-            limits: The cost limits in US dollars.
             budget: The capacity of the context and its thresholds.
             follow_model: Whether to replace the capacity by the model's own context window.
         """
@@ -58,5 +56,4 @@ class UsageMeter:
 
     @property
     def exceeded(self) -> CostLevel | None:
-        """The widest limit that is used up, or None."""
         return self.costs.exceeded(self.limits)

@@ -48,7 +48,6 @@ class QuestionChannel:
         """Ask at most `most` questions in this phase.
 
         Args:
-            run: The run context.
             request: Whether a person is present, and the prepared answers.
             phase: The phase that asks.
             most: The maximum number of questions in this phase.
@@ -63,7 +62,6 @@ class QuestionChannel:
 
     @property
     def left(self) -> int:
-        """How many questions may still be asked."""
         docs = self._run.docs
         asked = docs.questions.asked_in(self._phase, docs.state.requested_at)
         return max(0, self._most - len(asked))
@@ -146,8 +144,6 @@ def with_given_answers(
     """Return the documents with prepared answers to the questions that the last run left open.
 
     Args:
-        docs: The documents.
-        request: The request with the prepared answers.
         phase: The phase that asked.
         now: The time of the answers, in UTC.
     """
@@ -218,10 +214,7 @@ async def decide(
     consequence is on disk too; others are cleared here.
 
     Args:
-        run: The run context.
         request: Whether a person is present, and whether `--yes` approves.
-        kind: What is decided.
-        summary: The text for the person.
         content: Reads the current content that the decision is about.
         wait: Returns when to check for a decision again; by default, after a change of a document.
     """
@@ -270,7 +263,6 @@ async def _wait_for_decision(
     wait: Callable[[], Awaitable[None]] | None,
     expires: datetime | None,
 ) -> End | None:
-    """Wait until a decision may have been made; return the end of the run when the deadline has passed."""
     if wait is not None:
         await wait()
         return None
@@ -325,7 +317,6 @@ async def _set_deadline(
 async def _current_decision(
     run: RunContext, kind: ApprovalKind, summary: str, content: ContentOf
 ) -> Approval | None:
-    """Return the decision, or None; ask again if the approved content has changed since."""
     made = _decision(run, kind)
     if made is None or not made.approved or kind not in REASONED:
         return made
@@ -368,8 +359,6 @@ def requested(kind: ApprovalKind, summary: str, about: Content, now: datetime) -
     """Return a request for a decision about this content.
 
     Args:
-        kind: What is decided.
-        summary: The text for the person.
         about: The name and hash of each part that the decision is about.
         now: The time of the request, in UTC.
     """
@@ -383,7 +372,6 @@ def _decision(run: RunContext, kind: ApprovalKind) -> Approval | None:
 
 
 async def clear_decision(run: RunContext) -> None:
-    """Remove the request or decision from disk, once its consequence is on disk."""
     if run.docs.state.approval is not None:
         await run.project_state.transact(lambda docs: with_approval(docs, None))
 

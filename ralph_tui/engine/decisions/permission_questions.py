@@ -45,8 +45,6 @@ def permission_of(
     Args:
         call: The call with the input that will be used.
         verdict: The guard's verdict, if it is why the person is asked.
-        asked: The command as the agent wrote it.
-        said: The CLI's reason for asking.
         check: Whether the gate runs the command, not the agent.
     """
     argument = argument_of(call)
@@ -168,7 +166,6 @@ class CallPermissions:
         return parse_ruling(then.answer)
 
     async def _withdraw(self, question_id: str) -> None:
-        """Withdraw a question, even if the caller is cancelled again."""
         withdrawal = withdraw(self._run.project_state, question_id)
         task = asyncio.create_task(withdrawal, name="ralph-withdraw")
         self._withdrawing.add(task)

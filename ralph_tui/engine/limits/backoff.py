@@ -43,7 +43,6 @@ async def wait_until(
     """Wait, report the wait, and return why it ended.
 
     Args:
-        run: The run context.
         until: When the wait is over, in UTC.
         message: The reason for the wait, for the person.
         ends: Returns whether a requested stop ends the wait.
@@ -105,8 +104,6 @@ class Backoff:
         """Wait according to the settings of `run`.
 
         Args:
-            run: The run context.
-            request: Whether a person can be asked.
             chance: Returns a random number from 0 to 1 for the jitter.
             monotonic: A monotonic clock in seconds.
         """

@@ -63,6 +63,5 @@ class CostLimitReached:
 
 
 def cost_limit_reached(costs: CostMeter, limits: CostLimits) -> CostLimitReached | None:
-    """Return the widest limit that is used up, or None."""
     level = costs.exceeded(limits)
     return None if level is None else CostLimitReached(level, costs.of(level), limits.of(level))

@@ -32,7 +32,6 @@ def steady_seconds() -> float:
 async def change_breaker(
     run: RunContext, change: Callable[[CircuitBreaker], CircuitBreaker], reason: str
 ) -> None:
-    """Change the breaker's state and report the reason."""
     await run.project_state.transact(
         lambda docs: docs.replacing(breaker=change(docs.breaker)), reason
     )
@@ -55,7 +54,6 @@ async def recover_open_breaker(
     The person is not asked where no task could be tried.
 
     Args:
-        run: The run context.
         request: Whether a person can be asked, and whether only one phase runs.
         limit: The end by another limit, if one is reached; then the person is not asked.
         steady: The clock of the cool-down, in seconds.
@@ -83,7 +81,6 @@ def _is_stuck(plan: ImplementationPlan) -> bool:
 async def _ask_to_try(
     run: RunContext, request: RunRequest, reason: str, no: End, cooling: "CoolDown | None"
 ) -> End | None:
-    """Ask whether to try one more iteration; return None for yes, by the person or the clock, else an end."""
     summary = (
         f"{reason[:1].upper()}{reason[1:]}. Try one more iteration? The loop continues if it completes "
         "a task. Otherwise it asks again. No ends this run, and nothing is lost."

@@ -66,8 +66,6 @@ class RunLimits:
         """Count from zero.
 
         Args:
-            run: The run context.
-            request: What the person asked for.
             repository_guard: Ends the run when the repository changed.
             quota: Ends the run when the person's share of the quota is used up.
         """
@@ -116,7 +114,6 @@ class RunLimits:
         )
 
     async def repository_changed(self) -> End | None:
-        """Return the end by a change of the repository, or None when nothing but the person changed it."""
         return await self._repository_guard.check()
 
     async def wait_out(self, failure: Failure | None) -> bool:

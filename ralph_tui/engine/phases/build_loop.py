@@ -59,8 +59,6 @@ async def take_baseline(
     before the attempt is used, and without one no failure is excused.
 
     Args:
-        run: The run's context.
-        contents: Computes the fingerprint of the project's files.
         with_tasks: Whether to run the criteria of the open tasks, too.
 
     Raises:
@@ -97,14 +95,7 @@ async def take_baseline(
 def lacks_baseline(
     baseline: Baseline, plan: ImplementationPlan, commands: Sequence[str], now: str
 ) -> bool:
-    """Return whether the checks must run once before the first task.
-
-    Args:
-        baseline: The baseline of an earlier run.
-        plan: The plan as the run begins.
-        commands: All checks.
-        now: The fingerprint of what decides their results.
-    """
+    """Return whether the checks must run once before the first task."""
     if any(task.begun or task.retry_count or task.reopened for task in _open_tasks(plan)):
         return False
     return bool(commands) and not baseline.holds(now, commands)
@@ -115,7 +106,6 @@ def _open_tasks(plan: ImplementationPlan) -> list[Task]:
 
 
 def tasks_to_come(plan: ImplementationPlan) -> list[Task]:
-    """Return the tasks whose criteria run once before the first task."""
     return [t for t in _open_tasks(plan) if t.status is not TaskStatus.BLOCKED and not t.held]
 
 
@@ -138,7 +128,6 @@ async def _report_failing_checks(run: RunContext, open_tasks: Sequence[Task]) ->
 
 
 async def unless_stopped(run: RunContext, work: Awaitable[T]) -> T | None:
-    """Return the result of long-running work, or None if the person stops the run immediately."""
     return await unless(run.project_state, work, lambda state: state.stop is StopMode.NOW)
 
 
@@ -158,12 +147,10 @@ class BuildLoop:
         """Prepare to work on the plan.
 
         Args:
-            run: The run's context.
             spec_for: Returns the spec of a session that may spend a given amount.
             run_limits: Decides whether another iteration may begin.
             finished: Remembers which checks passed earlier in this run.
             steps: Runs the steps around the work; those of the settings by default.
-            request: What the person asked for.
         """
         self._request = request
         self._finished = finished or FinishedWork(run.project.root)
@@ -219,7 +206,6 @@ class BuildLoop:
         )
 
     async def _advance(self) -> End | None:
-        """Take the next step: prepare or run one iteration; return an end if the run must stop."""
         plan = self._docs.plan
         if plan.is_finished:
             return None if await self._finished.reopen(self._run) else complete_end(all_done(plan))
@@ -243,7 +229,6 @@ class BuildLoop:
         return await self._iterate(task)
 
     async def _end_if_nothing_to_do(self, task: Task) -> End | None:
-        """Drop the task of `ralph until` and end if its command passed before the work."""
         command = self._request.until
         if not command or not self._run.gate.baseline.was_green(command):
             return None
@@ -265,7 +250,6 @@ class BuildLoop:
             self._run.agent.prepare(with_task_model(spec, task))
 
     async def _can_complete(self, task: Task) -> bool:
-        """Return whether a claim on the task can be verified, or may stay unverified."""
         building = self._run.settings.phases.building
         return may_start(task, building, await asyncio.to_thread(self._run.gate.rules))
 
@@ -281,7 +265,6 @@ class BuildLoop:
         await self._run.project_state.transact(change, "it has no check that can run")
 
     def _end_without_ready_task(self) -> End:
-        """Return the end for a plan without a ready task; if this run blocked a task, it may suggest a replan."""
         end = nothing_ready(self._docs.plan)
         action = recovery_of_plan(self._docs.plan) if self._blocked_a_task else RecoveryAction.NONE
         return end.model_copy(update={"recovery": action})
@@ -291,7 +274,6 @@ class BuildLoop:
         return self._run.docs
 
     async def _iterate(self, task: Task) -> End | None:
-        """Run and record one iteration with its steps; return an end if the run must stop."""
         end = await self._steps.before(task)
         if end is not None:
             return end

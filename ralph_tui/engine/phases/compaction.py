@@ -97,7 +97,6 @@ class _ShorterList:
         self.hint = ""
 
     async def missing(self) -> str | None:
-        """Return what the model still has to do, or None."""
         return None if self.summary else _MISSING
 
     async def submit(self, given: rt.ToolInput) -> ToolAnswer:

@@ -93,9 +93,7 @@ def with_specs(docs: Documents, names: Sequence[str], *, begins: bool = False) -
     late answer, continues the request and does not take older specs for its result.
 
     Args:
-        docs: The documents.
         names: The names of the files in the folder.
-        begins: Whether the discovery of a request begins.
     """
     state = docs.state
     own = persons_own(names, state.specs, state.specs_before)
@@ -116,7 +114,6 @@ async def read_specs(stage: Stage) -> tuple[Spec, ...]:
 
 
 async def missing_specs(stage: Stage) -> str | None:
-    """Return what the specs on disk lack, as an instruction to the model; None if all are complete."""
     folder = stage.run.project.layout.specs.relative_to(stage.run.project.root)
     return spec_problems(stage.docs, await read_specs(stage), folder.as_posix())
 
@@ -136,7 +133,6 @@ def spec_problems(docs: Documents, specs: Sequence[Spec], folder: str) -> str | 
 
 
 async def _run_session(stage: Stage, feedback: str) -> End | None:
-    """Run one session and report the specs; return an end if the run must stop."""
     limit = stage.run.settings.phases.discovery.max_questions
     asking = QuestionChannel(stage.run, stage.request, stage.phase, most=limit)
 
@@ -173,7 +169,6 @@ def _may_ask(stage: Stage) -> bool:
 
 
 def may_ask(request: RunRequest, settings: Settings) -> bool:
-    """Return whether discovery may ask a person questions."""
     return not request.no_input and settings.phases.discovery.human_in_loop
 
 

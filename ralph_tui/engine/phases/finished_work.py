@@ -70,7 +70,6 @@ class FinishedWork:
     """Checks complete tasks again; a check that passed in this run with the same files is not repeated."""
 
     def __init__(self, root: Path) -> None:
-        """Start without any passed checks."""
         self._contents = Fingerprinter(root)
         self._passed: dict[str, str] = {}
         """Maps each command to the fingerprint of the files with which it passed."""
@@ -187,7 +186,6 @@ def with_reopened(
 
 
 def _completed_after(plan: ImplementationPlan, task: Task) -> tuple[str, ...]:
-    """Return the latest tasks that were completed after this one, latest first."""
     since = task.completed_at
     if since is None:
         return ()

@@ -109,11 +109,8 @@ class Iteration:
         """Prepare an attempt at `task`.
 
         Args:
-            run: The run's context.
             task: The task to attempt, in progress.
-            number: The iteration's number.
             spec: The spec of the session; the task's own model overrides its model.
-            meter: Counts the session's usage.
         """
         self._run = run
         self._number = number
@@ -128,7 +125,6 @@ class Iteration:
 
     @property
     def task_id(self) -> str:
-        """The task's current id; the person may have renamed it."""
         return self._supervisor.task.task_id
 
     async def run(self, prompt: str) -> tuple[IterationResult, AgentSession]:
@@ -180,7 +176,6 @@ class Iteration:
             self._run.agent.prepare(with_task_model(self._base_spec, following))
 
     def _why_hand_off(self, ended: TurnEnded, interrupted: InterruptReason) -> str:
-        """Return why the session must be handed off, or an empty string."""
         budget = self._meter.budget
         full = f"context {budget.percent:.0f} % full"
         if not self._supervisor.working:
@@ -194,7 +189,6 @@ class Iteration:
         return full if budget.at_turn_end() is BudgetDecision.HAND_OFF else self._supervisor.ending
 
     def _has_filled_context(self, failure: Failure) -> bool:
-        """Return whether the context is full of work; a first prompt that is too long leaves none to hand off."""
         return failure.kind is FailureClass.CONTEXT_FULL and self._meter.tokens > 0
 
     async def _hand_off(self, conversation: Conversation, why: str) -> None:
@@ -211,12 +205,10 @@ class Iteration:
         self._run.emit(ev.HandoffFinished(path=path, summarised=summarised))
 
     async def _added_dependencies(self) -> tuple[str, ...]:
-        """Return the commands for the dependencies added since the session began."""
         now = await asyncio.to_thread(declared_dependencies, self._run.project.root)
         return added_dependencies(self._declared, now)
 
     def _result(self, ended: TurnEnded, interrupted: InterruptReason) -> IterationResult:
-        """Return the outcome. The plan on disk decides first, then the end of the turn."""
         task = self._supervisor.task
         if task.settled is TaskStatus.COMPLETE:
             return _result(IterationOutcome.COMPLETE, self._supervisor.tools.completion_evidence)

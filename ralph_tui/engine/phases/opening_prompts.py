@@ -60,9 +60,6 @@ def prompt_of_task(
     """Return the prompt of an iteration, and the memory in it.
 
     Args:
-        project: The project on disk.
-        docs: The documents as the iteration begins.
-        facts: What is known of the task.
         own: The person's template for this run, which overrides the project's; None for no override.
 
     Raises:
@@ -92,11 +89,9 @@ def prompt_of_discovery(
     """Return the prompt of a discovery session.
 
     Args:
-        project: The project on disk.
         docs: The documents as the session begins, with the request.
         feedback: The changes that the person wants; empty for none.
         left: How many questions may still be asked.
-        may_ask: Whether someone is there to answer them.
 
     Raises:
         ConfigError: The template has an unknown placeholder.
@@ -127,9 +122,6 @@ def prompt_of_planning(
     """Return the prompt of a planning session.
 
     Args:
-        project: The project on disk.
-        docs: The documents as the session begins.
-        settings: The settings of the phase.
         feedback: The changes that the person wants; empty for none.
 
     Raises:
@@ -156,10 +148,6 @@ def prompt_of_additions(
     """Return the prompt of a planning session that only adds to the plan.
 
     Args:
-        project: The project on disk.
-        docs: The documents as the session begins.
-        settings: The settings of the phase.
-        addition: What to add.
         feedback: The changes that the person wants to the tasks added before; empty for none.
     """
     texts = _spec_texts(project.request_specs())
@@ -183,12 +171,6 @@ def prompt_of_validation(
     project: Project, docs: Documents, report: ValidationReport, specs: Sequence[Spec]
 ) -> str:
     """Return the prompt of a validation session.
-
-    Args:
-        project: The project on disk.
-        docs: The documents as the session begins.
-        report: The results of the project's checks.
-        specs: The specs to check against.
 
     Raises:
         ConfigError: The template has an unknown placeholder.

@@ -56,12 +56,9 @@ class PhaseSupervisor(SessionSupervisor):
         """Serve the tools of a phase.
 
         Args:
-            run: The run's context.
-            missing: Returns what the phase still lacks.
             handlers: The handlers of `ralph_*` tools, by the tool's name.
             asking: Asks the person the model's questions; None if no one is asked.
             ends_turn: The `ralph_*` tools that end the turn if nothing is missing.
-            on_output: Receives the output of MCP tools.
         """
         super().__init__(run)
         self._missing = missing
@@ -136,7 +133,6 @@ class Stage:
 
     @property
     def docs(self) -> Documents:
-        """The documents as last seen."""
         return self.run.docs
 
 
@@ -152,9 +148,6 @@ async def run_session(
     """Run one session; return an end if the run must stop.
 
     Args:
-        stage: The running phase.
-        supervisor: Supervises the session.
-        prompt: The first prompt.
         missing: Returns what the phase still lacks, or None.
         why: Why the session runs, for the person.
         findings: Counts the findings that a finished phase sends back to building.

@@ -197,7 +197,6 @@ async def _submit(stage: Stage, given: rt.SubmitPlan) -> ToolAnswer:
 
 
 async def _add(stage: Stage, given: rt.NewTask, *, replaces: bool) -> ToolAnswer:
-    """Add one task; the first one of a new plan `replaces` all open tasks."""
     rules = await asyncio.to_thread(stage.run.gate.rules)
 
     def change(docs: Documents) -> Outcome[tuple[str, ...]]:
@@ -221,10 +220,7 @@ def with_submitted_plan(
     """Return the documents with the model's plan and a pending approval, so that a crash cannot let it be built unseen.
 
     Args:
-        stage: The running phase.
-        docs: The documents before the change.
         plan: The plan with the tasks that the model submitted.
-        rules: The project's checks.
         new: What is new in the plan, for the person who decides.
     """
     summary, about = new + _summary(stage, plan, rules), plan_content(plan)

@@ -144,7 +144,6 @@ async def shown_report(project: Project, docs: Documents) -> tuple[ValidationRep
 
 
 async def _unchanged_report(stage: Stage) -> ValidationReport | None:
-    """Return the report that the person was shown, if nothing has changed since."""
     report, news = await shown_report(stage.run.project, stage.docs)
     asked = stage.docs.state.decision
     if report is None or asked is None or not news:
@@ -206,7 +205,6 @@ async def _approve(stage: Stage, report: ValidationReport) -> End | BackToBuildi
 
 
 async def _repair(stage: Stage, report: ValidationReport, number: int) -> End | BackToBuilding:
-    """Add a task for each failure; return an end after the last allowed round."""
     max_rounds = stage.run.settings.phases.validation.max_rounds
     await _send_back(stage, repair_tasks(report, stage.docs.plan), number)
     if number >= max_rounds:
@@ -245,7 +243,6 @@ class _ReportReceiver:
         self._specs = specs
 
     async def missing(self) -> str | None:
-        """Return a request for the report, or None if it was submitted."""
         return None if self.report else "The report is missing. Submit it with ralph_submit_report."
 
     def findings(self) -> int:

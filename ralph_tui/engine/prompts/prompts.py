@@ -65,7 +65,6 @@ def building_prompt(template: str, parts: PromptParts, *, source: str) -> str:
 
     Args:
         template: Text with `{{name}}` placeholders, and optionally an `{{#each}}` block over the criteria.
-        parts: The texts for the placeholders.
         source: The template's origin, for the error.
 
     Raises:
@@ -180,7 +179,6 @@ def _quoted(part: SpecPart, paths: Sequence[str]) -> str:
 
 
 def fenced(text: str) -> str:
-    """Quote Markdown in a fence that its text cannot close."""
     longest = max((len(run) for run in _TICKS.findall(text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}markdown\n{text}\n{fence}"
@@ -253,10 +251,7 @@ def system_prompt(
     Args:
         phase: The phase that determines the rules.
         claude_md: The text of the project's CLAUDE.md; empty without one.
-        git: The allowed git operations.
-        checks: The project's checks.
         rules: A template that replaces the rules of the phase; empty for none.
-        specs: The directory of the specs.
     """
     rules = (rules or builtin_template(_SYSTEM[phase])).strip()
     known = _EVERY_READING_GIT if EVERY_READING in git else ", ".join(git)

@@ -50,7 +50,6 @@ SUB_AGENTS: Mapping[Phase, tuple[SubAgent, ...]] = {
 
 
 def sub_agents(phase: Phase, without: Collection[str]) -> tuple[SubAgent, ...]:
-    """Return the sub-agents of a phase that do not need a tool in `without`; none if they cannot be started."""
     if AGENT_TOOLS & set(without):
         return ()
     return tuple(agent for agent in SUB_AGENTS[phase] if not set(agent.tools) & set(without))
@@ -104,7 +103,6 @@ class SubAgentRules:
         )
 
     def ended(self, call: ToolCall) -> None:
-        """Free the slot of a call that has ended."""
         self._running = {
             slot: running for slot, running in self._running.items() if running != call.tool_id
         }

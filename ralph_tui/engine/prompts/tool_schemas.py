@@ -235,7 +235,6 @@ def compaction_tool_specs() -> tuple[ToolSpec, ...]:
 
 
 def learning_tool_specs() -> tuple[ToolSpec, ...]:
-    """Return the only tool of a step's session, which records a learning."""
     return _specs(PHASE_RALPH_TOOLS[Phase.DISCOVERY])
 
 

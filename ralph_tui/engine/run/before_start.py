@@ -25,12 +25,6 @@ def checked_phase(
 ) -> Phase:
     """Return the phase where a run begins; refuse invalid settings, prompts and plans.
 
-    Args:
-        project: The project on disk.
-        docs: Its documents.
-        services: The services of the user interface.
-        request: What the person asked for.
-
     Raises:
         RalphError: A person must correct something first.
     """
@@ -52,13 +46,6 @@ def require_verifiable(
 ) -> None:
     """Refuse a plan with tasks that no check can verify, if no one can be asked about them.
 
-    Args:
-        project: The project on disk.
-        docs: Its documents.
-        settings: Its settings.
-        request: What the person asked for.
-        phase: The phase where the run begins.
-
     Raises:
         PlanError: There are such tasks.
     """
@@ -73,12 +60,6 @@ def place_to_work(
     """Return where the run works and its branch; refuse a run that could not commit its work.
 
     The branch is empty if ralph neither commits nor checks out a branch.
-
-    Args:
-        project: The project on disk.
-        settings: Its settings.
-        request: What the person asked for.
-        sandboxed: Whether ralph's commands run in a sandbox.
 
     Raises:
         SetupError: The repository is not ready for the run.

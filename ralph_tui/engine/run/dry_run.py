@@ -126,9 +126,7 @@ async def look_ahead(root: Path, services: RunServices, request: RunRequest) -> 
     """Return what a run for `request` would do first.
 
     Args:
-        root: The project directory.
         services: The services of the user interface; the machine is not checked.
-        request: What the person asks for.
 
     Raises:
         RalphError: The run would be refused with this message.
@@ -152,15 +150,7 @@ class _Preview:
         request: RunRequest,
         phase: Phase,
     ) -> None:
-        """Start from the documents as they would be when the run begins.
-
-        Args:
-            project: The project on disk.
-            docs: Its documents.
-            settings: Its settings.
-            request: What the person asks for.
-            phase: The phase where the run begins.
-        """
+        """Start from the documents as they would be when the run begins."""
         self._project = project
         self._settings = settings
         self._request = request
@@ -230,7 +220,6 @@ class _Preview:
         return self._next_run(f"The run ends immediately: {end.reason.rstrip('.')}.", end)
 
     def _session(self, what: str, prompt: str | None) -> NextRun:
-        """Return the preview of a session, or of the end of a run that may spend nothing more."""
         if (end := self._end_at_cost_limit()) is not None:
             return self._next_run_ends(end)
         self._add_waits()
@@ -262,7 +251,6 @@ class _Preview:
             )
 
     async def _decision(self, kind: ApprovalKind, content: Content) -> NextRun | str | None:
-        """Return the preview of a pending decision, the reason of a rejection, or None if it is approved."""
         last = self._docs.state.decision
         decision = last if last is not None and last.kind is kind else None
         if self._request.assume_yes and (decision is None or decision.approved is not False):

@@ -117,10 +117,7 @@ def notification_sandbox(
     """Return the environment of notification commands: the sandbox of steps, with the project read-only.
 
     Args:
-        project: The project on disk.
-        settings: Its settings.
         held: The sandbox for commands; None for no sandbox.
-        everything: Ralph's own environment.
         marks: Variables that mark the processes of a run.
     """
 
@@ -171,10 +168,8 @@ async def deliver(
     """Send a notification to all targets in parallel; return each target's error, empty on success.
 
     Args:
-        notification: The notification.
         commands: The commands that read it on standard input.
         webhook: Where it is posted; None for nowhere.
-        room: Where the commands run.
     """
     body = notification.body()
     targets = [f"`{one_line(command, 80)}`" for command in commands]
@@ -248,8 +243,6 @@ class Notifier:
         Args:
             settings: The events to report, and the targets.
             webhook: The webhook of the settings, with its variables filled in.
-            room: Where commands run.
-            project: The project's name.
             feature: The current feature; empty for the plan without a name.
             waits: Whether the run waits for an answer; otherwise its end reports the open questions.
             clock: Returns the current time, in UTC.
@@ -274,7 +267,6 @@ class Notifier:
         self._task: asyncio.Task[None] | None = None
 
     def begin(self, emit: EventSink) -> None:
-        """Start to notify; `emit` receives a notice for each failed notification."""
         self._emit = emit
         if self._wanted:
             self._task = asyncio.create_task(self._report_waits(), name="ralph-notify")

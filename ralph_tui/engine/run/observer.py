@@ -137,7 +137,6 @@ class _ProjectWatcher:
         return ProjectState(self._project, self._sink, standing=self._standing)
 
     def report_problem(self, problem: str) -> None:
-        """Report a problem, once."""
         if problem != self._problem:
             self._problem = problem
             self._sink(ProjectUnreadable(reason=problem))
@@ -247,7 +246,6 @@ async def _tail(path: Path, position: _JournalPosition, sink: EventSink) -> None
 
 
 async def _owner_is_not(lock: LoopLock, owner: Owner | None) -> None:
-    """Wait until `owner` is no longer the owner of the lock."""
     while await asyncio.to_thread(lock.owner) == owner:  # noqa: ASYNC110 - no other process tells us
         await asyncio.sleep(OWNER_SECONDS)
 

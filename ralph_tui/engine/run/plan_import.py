@@ -51,8 +51,6 @@ class PlanImport:
         """Prepare an import into the project of these controls.
 
         Args:
-            controls: The project's controls.
-            settings: The project's settings.
             base: The directory that file names are relative to; None for the current directory.
             into_new: The name of a new feature, or empty for a new plan without a name; call `made` once it
                 exists. None for the existing plan.
@@ -77,7 +75,6 @@ class PlanImport:
         Args:
             given: A file, or a directory of files; `-` is standard input.
             form: The name of the format; empty to detect it.
-            wanted: The person's options for the importer.
 
         Raises:
             InteropError: The file cannot be read as a plan.
@@ -290,10 +287,6 @@ def branch_for(
 
     Args:
         feature: The target feature; empty for the plan without a name.
-        incoming: The imported files.
-        docs: The documents of the feature.
-        git: The settings for commits and branches.
-        root: The project's directory.
     """
     named = {one.imported.branch: one.name for one in incoming if one.imported.branch}
     if not named:

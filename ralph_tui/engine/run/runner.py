@@ -92,9 +92,6 @@ class Runner:
 
         Args:
             project: The project on disk; its lock is held.
-            services: The services of the user interface.
-            request: What the person asked for.
-            bus: Receives every event of the run.
             run_id: Marks the processes of the run, so that all of them can be ended.
             confinement: The sandbox of the run's commands, if there is one.
             place: The branch that the run works on, and what it commits.
@@ -232,7 +229,6 @@ class Runner:
                 )
 
     async def _before_call(self, call: ToolCall) -> None:
-        """Record a call that may change the repository, or ralph's documents unseen by the guard."""
         if may_write(call.name):
             await self._repository_guard.begin_command(call.tool_id, call.session)
         is_held = call.name in COMMAND_TOOLS and self._confinement.sandbox is not None
@@ -296,7 +292,6 @@ class Runner:
                 companion.result()  # raises, so that a bug in it is not hidden
 
     async def _end_parts(self, watchdog: Watchdog) -> None:
-        """End all parts in reverse order, each one even if another fails."""
         async with contextlib.AsyncExitStack() as left:
             left.push_async_callback(watchdog.stop)
             if self._checks is not None:
@@ -430,9 +425,6 @@ async def run_loop(
     """Run the loop to its end.
 
     Args:
-        root: The project directory.
-        services: The services of the user interface.
-        request: What the person asked for.
         sink: Receives every event, on the caller's event loop.
 
     Raises:
@@ -456,7 +448,6 @@ async def run_loop(
 async def _run_locked(
     project: Project, services: RunServices, request: RunRequest, sink: EventSink, phase: Phase
 ) -> LoopFinished:
-    """Take the lock and run from `phase` to the end."""
     confinement = await asyncio.to_thread(
         confine, project.root, services.settings.safety, services.everything
     )
@@ -524,7 +515,6 @@ def _notifier(
 
 
 async def _start_exports(project: Project, wanted: tuple[str, ...], bus: EventBus) -> None:
-    """Start to keep the exports of the settings current; an error is only reported."""
     try:
         await asyncio.to_thread(follow_settings, project, wanted)
     except RalphError as error:

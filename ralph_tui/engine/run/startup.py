@@ -34,8 +34,6 @@ async def begin_run(
 
     Args:
         project: The project on disk; its lock is held.
-        settings: The project's settings.
-        run_id: The run's id.
         phase: The phase where the run begins; None to keep the project's phase.
         waits: Whether the run waits for a person, and so for the rest of a cooldown.
         reset_breaker: Whether the person wants the circuit breaker closed in any case.
@@ -68,9 +66,7 @@ def as_begun(
 
     Args:
         docs: The documents as the last run left them.
-        settings: The project's settings.
         phase: The phase where the run begins; None to keep the project's phase.
-        waits: Whether the run waits for a person.
         reset_breaker: Whether the person wants the circuit breaker closed.
     """
     docs = with_guidance_used(docs, heard=False)  # guidance of a run that was killed
@@ -106,9 +102,7 @@ def fresh_breaker(
 
     Args:
         breaker: The breaker as the last run left it.
-        settings: The project's settings.
         waits: Whether the run waits for a person, and so for the rest of a cooldown.
-        reset: Whether the person wants the breaker closed.
     """
     limits = settings.circuit_breaker
     cools = not reset and waits and breaker.is_cooling and limits.cooldown_minutes > 0
@@ -141,10 +135,6 @@ def run_started(
     """Return the first event of a run, which describes the run to a user interface.
 
     Args:
-        project: The project on disk.
-        settings: The project's settings.
-        docs: The documents as the run began.
-        run_id: The run's id.
         request: A request that discovery will write to the documents; empty to keep the last one.
     """
     shared = {
@@ -192,7 +182,6 @@ def project_read(project: Project, settings: Settings, docs: Documents) -> ev.Pr
 
 
 def _last_end(layout: Layout) -> ev.LoopFinished | None:
-    """Return the end of the last run, if it worked on this feature and was not killed."""
     begun = last_run(layout.events)
     if begun is None or begun[1].feature != layout.feature:
         return None
@@ -201,7 +190,6 @@ def _last_end(layout: Layout) -> ev.LoopFinished | None:
 
 
 def _is_finished(project: Project, docs: Documents) -> bool:
-    """Return whether the last validation found nothing to do, and no approval is pending."""
     if docs.state.current_phase is not Phase.VALIDATION or docs.state.awaits_decision:
         return False
     report = project.read_report()

@@ -46,12 +46,6 @@ def task_to_verify(plan: ImplementationPlan, task_id: str | None) -> Task:
 async def verify_by_hand(root: Path, settings: Settings, task: Task, emit: EventSink) -> GateResult:
     """Run the gate for a task, as for a claim.
 
-    Args:
-        root: The project directory.
-        settings: The project's settings.
-        task: The task whose checks run.
-        emit: Receives the gate's events.
-
     Raises:
         RalphError: The sandbox is required and does not work.
     """

@@ -45,7 +45,6 @@ class Webhook:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The texts to redact: the values of variables, and a path long enough to contain a key."""
         target = _target(self._parts)
         values = tuple(value for value in self._values if len(value) >= MIN_VALUE)
         return (*values, target) if len(target) >= _SECRET_PATH_LENGTH else values
@@ -110,7 +109,6 @@ def webhook_of(written: str, environ: Mapping[str, str]) -> Webhook | None:
 
     Args:
         written: The setting, in which `${NAME}` is a variable.
-        environ: The variables.
 
     Raises:
         ConfigError: A variable is not set, or ralph may not post to the address.

@@ -185,7 +185,6 @@ class CommandSandbox:
             await self._relays.serve_port(directory / str(port), port)
 
     async def close(self) -> None:
-        """Remove the temporary directory, and close the proxy and the ports."""
         await self._relays.close()
         if self._directory is not None:
             await asyncio.to_thread(shutil.rmtree, self._directory, ignore_errors=True)

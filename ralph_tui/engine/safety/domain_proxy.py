@@ -85,7 +85,6 @@ class SandboxRelays:
     """Serves the Unix sockets of one run: the proxy, and one for each opened local port."""
 
     def __init__(self, domains: tuple[str, ...]) -> None:
-        """Allow these domains."""
         self._domains = domains
         self._servers: list[asyncio.Server] = []
         self._clients: set[asyncio.Task[None]] = set()

@@ -87,9 +87,6 @@ async def settle_orphans(
     A person who is present is asked. `--yes` ends them. Otherwise they are only reported.
 
     Args:
-        root: The project directory.
-        project_state: Where the person is asked.
-        emit: Receives the notices.
         request: Whether a person is present, and whether `--yes` was given.
         timeout_seconds: How long to wait for an answer before the run is stopped; 0 for no limit.
     """

@@ -51,10 +51,7 @@ def check_extras(
     """Check the extensions of phases before the run, instead of when a phase begins.
 
     Args:
-        settings: The project's settings.
         phases: The phases that the run may enter.
-        root: The project directory.
-        environ: The environment with the variables' values.
 
     Raises:
         ConfigError: A variable is not set, a skill is missing or ambiguous, or a tool is unknown.
@@ -136,7 +133,6 @@ def extra_environment(extras: PhaseExtras, environ: Mapping[str, str]) -> dict[s
 
 
 def extra_values(settings: Settings, environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the values of all phases' variables, which must be redacted; defaults are not secret."""
     servers = (s for phase in Phase for s in extras_of(settings, phase).mcp_servers.values())
     values = (environ.get(found.name, "") for server in servers for found in server.variables)
     return tuple(dict.fromkeys(value for value in values if len(value) >= MIN_VALUE))

@@ -58,8 +58,6 @@ class RepositoryGuard:
         """Watch the repository of a project.
 
         Args:
-            root: The project directory.
-            emit: Receives events about the repository.
             alive: Returns the live processes that the run started. Blocks.
             confined: Whether no process of the agent can write to the repository.
             activity: Records when commands end.
@@ -149,13 +147,11 @@ class RepositoryGuard:
         return end
 
     def close(self) -> None:
-        """Stop watching the repository."""
         self._active = False
         if self._reinspection is not None:
             self._reinspection.cancel()
 
     async def _inspect(self) -> None:
-        """Inspect the repository, and judge changes since the last inspection."""
         if not self._active:
             return
         quiet = self._confined or not (self._command_ran or self._running or self._left_running)
@@ -185,7 +181,6 @@ class RepositoryGuard:
         self._reinspection = None
 
     def _find_left_running(self) -> frozenset[MarkedProcess]:
-        """Return the processes that commands left running. Blocks, longer if some are new since the last inspection."""
         left = frozenset(filter(self._may_come_from_command, self._alive()))
         for _ in range(_SCANS - 1):
             if left <= self._left_running:
@@ -195,7 +190,6 @@ class RepositoryGuard:
         return left
 
     def _may_come_from_command(self, process: MarkedProcess) -> bool:
-        """Return whether a command may have started the process, rather than the CLI."""
         if not process.session:
             return True
         return process not in self._helpers.get(process.session, {process})

@@ -24,10 +24,7 @@ async def write_handoff(
     """Write MEMORY.md and the session memory; return the name of MEMORY.md.
 
     Args:
-        run: The run's context.
         supervisor: Holds the task, its files and the model's summary.
-        iteration: The iteration's number.
-        meter: Holds the session's usage.
         dependencies: The commands that add the dependencies that the session declared.
     """
     docs = run.docs

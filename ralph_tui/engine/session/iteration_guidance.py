@@ -32,7 +32,6 @@ def with_guidance_used(docs: Documents, *, heard: bool) -> Documents:
 
 
 def emit_consumed(run: "RunContext", waiting: Injections, iteration: int) -> None:
-    """Report which iteration received the guidance."""
     if waiting:
         ids = tuple(injection.id for injection in waiting)
         run.emit(ev.InjectionConsumed(ids=ids, iteration=iteration))

@@ -129,9 +129,6 @@ def with_task_iteration(
     """Return the documents updated with the result of an iteration on a task.
 
     Args:
-        docs: The current documents.
-        task_id: The task of the iteration.
-        result: The iteration's result.
         limits: The attempts and iterations after which the task is blocked.
     """
     complete = result.outcome is IterationOutcome.COMPLETE
@@ -241,7 +238,6 @@ async def begin_iteration(
     """Count an iteration and take the pending guidance, in one transaction.
 
     Args:
-        run: The run's context.
         start: Applies further changes; if it returns None, the iteration is canceled and nothing changes.
         why: The reason for changed tasks, for the person.
 
@@ -277,11 +273,7 @@ async def record_iteration(
     """Record an iteration in the documents, the memory and the archive, and emit its events.
 
     Args:
-        run: The run's context.
-        number: The iteration's number.
         task_id: The task of the iteration, or the name of a phase without tasks.
-        result: The iteration's result.
-        phase: The current phase.
         title: The task's title; empty in a phase without tasks.
 
     Returns:
@@ -321,10 +313,6 @@ def iteration_memory(
     """Return the text of an iteration's memory: its facts, and the model's own notes.
 
     Args:
-        number: The iteration's number.
-        task_id: The task of the iteration.
-        title: The task's title.
-        result: The iteration's result.
         phase: The current phase; only building has a task.
         now: When the iteration ended, in UTC.
     """
@@ -351,10 +339,6 @@ def iteration_progress(
     """Return an iteration's entry in the progress log.
 
     Args:
-        number: The iteration's number.
-        task_id: The task of the iteration.
-        title: The task's title.
-        result: The iteration's result.
         now: When the iteration ended, in UTC.
     """
     complete = result.outcome is IterationOutcome.COMPLETE
@@ -374,9 +358,7 @@ def session_record(
     """Return the archive record for the session of an iteration.
 
     Args:
-        number: The iteration's number.
         task_id: The task of the iteration, or the name of a phase.
-        result: The iteration's result.
         phase: The current phase; only building completes tasks.
     """
     building = phase is Phase.BUILDING

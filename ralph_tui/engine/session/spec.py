@@ -130,10 +130,7 @@ def spec_maker(
     The model and the budget are read for each spec, because a person may change them while the loop runs.
 
     Args:
-        project: The project on disk.
         settings_now: Returns the settings with the person's changes for this run.
-        environment: Variables added to the CLI's environment.
-        phase: The phase of the sessions.
         sandbox: Confines the agent's commands; None for no sandbox.
     """
     settings = settings_now()
@@ -182,9 +179,6 @@ def step_spec(spec: SessionSpec, project: Project, settings: Settings, model: st
     """Return the spec of a step's session: a building session with other rules and without task tools.
 
     Args:
-        spec: The spec of a building session.
-        project: The project on disk.
-        settings: The project's settings.
         model: The step's model; empty for the model of `spec`.
     """
     checks = checks_of(project.root, settings)

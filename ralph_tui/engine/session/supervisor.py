@@ -72,7 +72,6 @@ class SessionSupervisor(Supervisor):
         """Report the effect of the person's edits."""
 
     def session_verdict(self, call: ToolCall) -> Verdict | None:
-        """Judge a call by the session's rules; None leaves the verdict to the guard."""
         return self._sub_agents.review(call)
 
     def record_allowed(self, call: ToolCall) -> None:
@@ -108,7 +107,6 @@ class SessionSupervisor(Supervisor):
         return verdict
 
     async def hold(self) -> None:
-        """Wait until another request fits into the hourly limit."""
         await self._rate_limiter.hold(in_session=True)
 
     async def permit(self, call: ToolCall, wanted: Permission) -> Ruling:
@@ -160,7 +158,6 @@ class TaskSupervisor(SessionSupervisor):
 
     @property
     def tests_only(self) -> bool:
-        """Whether the session ran tests and wrote only test files."""
         return self._ran_tests and all(TEST_FILE.search(path) for path in self.files)
 
     @property
@@ -195,7 +192,6 @@ class TaskSupervisor(SessionSupervisor):
             self._ran_tests = self._ran_tests or bool(TEST_COMMAND.search(command))
 
     def record_denied(self, what: str) -> None:
-        """Record the last denial; the breaker counts it."""
         self.denied = what
 
     async def turn_end_reason(self, call: ToolCall, output: ToolOutput) -> str:
@@ -262,7 +258,6 @@ async def stop_on_forbidden_write(
 
     Args:
         project_state: The project's documents, which hold the request to stop.
-        emit: Receives the notice for the person.
         call: The call that wrote the file.
         verdict: The guard's verdict on the path, made again after the write.
     """

@@ -59,10 +59,8 @@ class TaskTools:
 
         Args:
             task: Tracks the session's task and the person's edits of it.
-            run: The run's context.
             meter: Holds the session's usage; a review is charged to it.
             permit: Asks the person about a check that the guard does not allow on its own.
-            permit_change: Asks the person about changed check files.
         """
         self._task = task
         self.note: MemoryNote | None = None
@@ -89,18 +87,15 @@ class TaskTools:
 
     @property
     def claim_refused(self) -> bool:
-        """Whether the gate refused the last claim."""
         return self.gate_result is not None and not self.gate_result.passed
 
     @property
     def failed_checks(self) -> str:
-        """Report on the failed checks of the last claim, for the next attempt; empty if none failed."""
         result = self.gate_result
         return failure_report(result.receipts) if result is not None and self.claim_refused else ""
 
     @property
     def fingerprint(self) -> str:
-        """Identifies the failure of the last claim; empty if the claim did not fail."""
         result = self.gate_result
         return failure_fingerprint(result.receipts) if result and self.claim_refused else ""
 
@@ -197,7 +192,6 @@ class TaskTools:
         return answer.text if answer.is_error else ""
 
     async def _judge_to_the_end(self, claim: rt.Claim) -> ToolAnswer:
-        """Judge a claim to the end, even if the turn that made it is interrupted."""
         self._judging = asyncio.create_task(self._judge_claim(claim), name="ralph-claim")
         return await asyncio.shield(self._judging)
 
@@ -339,7 +333,6 @@ class TaskTools:
         )
 
     async def _rejected_by_reviewer(self, review: Review) -> ToolAnswer:
-        """Send the model the reviewer's objections; after the second rejection, the person decides."""
         if not review.rejected:
             return rt.error(
                 f"NOT YET: the claim could not be reviewed ({review.failure}). Claim again once."

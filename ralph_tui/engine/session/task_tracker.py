@@ -35,12 +35,10 @@ class TaskTracker:
 
     @property
     def task(self) -> Task | None:
-        """The task as last seen; None if it was removed from the plan."""
         return task_map.found(self._project_state.docs.plan, self._initial)
 
     @property
     def status(self) -> TaskStatus | None:
-        """The task's status as last seen."""
         return self.task.status if self.task else None
 
     @property
@@ -57,7 +55,6 @@ class TaskTracker:
 
     @property
     def settled(self) -> TaskStatus | None:
-        """The final status that the agent gave the task; None if there is none, or someone changed it since."""
         return self._final_status if self.status is self._final_status else None
 
     def is_called(self, name: str) -> bool:
@@ -67,7 +64,6 @@ class TaskTracker:
 
     @property
     def withdrawn_reason(self) -> str:
-        """Why the person's edit ends the work on the task; empty while it continues, and once it is settled."""
         taken = "" if self.settled is not None else self._withdrawal(self._project_state.docs)
         return f"the task was withdrawn: {taken}" if taken else ""
 
@@ -91,13 +87,11 @@ class TaskTracker:
             self._unread_edit = task_map.task_text(task)
 
     def news(self) -> str:
-        """Return the person's edit for the agent, once; empty if the agent knows the current task."""
         self.report_edits()
         words, self._unread_edit = self._unread_edit, ""
         return f"The person changed your task. It now reads:\n{words}" if words else ""
 
     def _rename(self, name: str) -> None:
-        """Follow the task under its new id; the agent may continue to use the old one."""
         self._names.add(name)
         self._initial = self._initial.model_copy(update={"id": name})
 
@@ -136,7 +130,6 @@ class TaskTracker:
         Args:
             reason: The reason for the change, for the person.
             judged: The version whose wording the task must still have; None for any.
-            changes: The fields to change.
             before_write: Receives the task's id, or an empty string, before the plan is written.
         """
 

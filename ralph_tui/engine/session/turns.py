@@ -134,7 +134,6 @@ def describe_interrupt(interrupted: InterruptReason, meter: UsageMeter, seconds:
 
 
 def spoiled_session(failure: Failure) -> Failure:
-    """Return the failure of a session that the API answered before, so its conversation is at fault, not a setting."""
     hint = "The session was thrown away. Continuing in a fresh one."
     update = {"kind": FailureClass.SPOILED_SESSION, "hint": hint}
     return failure.model_copy(update=update)
@@ -158,10 +157,6 @@ class Conversation:
         """Prepare a conversation; entering the context opens its session.
 
         Args:
-            run: The run's context.
-            supervisor: Answers the agent's hooks and tools.
-            spec: The spec of the session.
-            meter: Counts the session's usage.
             seconds: How long the conversation may take, without the time the person needs to answer.
         """
         self.interrupted = InterruptReason.NONE
@@ -360,7 +355,6 @@ class Conversation:
         await self.session.close()
 
     async def _steer(self) -> None:
-        """Send guidance marked "now" to the running turn, once."""
         waiting = [i for i in self._run.docs.pending if i.now and i.id not in self._steered]
         if not waiting or not self._turn_running or self.interrupted is not InterruptReason.NONE:
             return

@@ -54,13 +54,7 @@ def check_steps(project: Project, settings: Settings, log: StepLog) -> None:
 
 
 def due_steps(settings: Settings, names: tuple[str, ...], *whens: StepWhen) -> tuple[str, ...]:
-    """Return the steps among `names` that may run at one of these moments.
-
-    Args:
-        settings: The project's settings.
-        names: The names of the steps to consider.
-        whens: The moments.
-    """
+    """Return the steps among `names` that may run at one of these moments."""
     steps = settings.steps_in_order
     return tuple(
         name
@@ -76,7 +70,6 @@ def steps_before(settings: Settings) -> tuple[str, ...]:
 
 
 def steps_after(settings: Settings) -> tuple[str, ...]:
-    """Return the steps that may follow the work of an iteration."""
     whens = (StepWhen.ALWAYS, StepWhen.TASK_COMPLETE, StepWhen.TASK_NOT_COMPLETE)
     return due_steps(settings, after_work(settings.steps_in_order), *whens)
 
@@ -90,11 +83,6 @@ class StepsAroundWork:
 
     def __init__(self, run: RunContext, run_limits: RunLimits, spec_for: SpecFor) -> None:
         """Load the types of all steps.
-
-        Args:
-            run: The run's context.
-            run_limits: The limits of the run.
-            spec_for: Returns the specs of building sessions.
 
         Raises:
             ConfigError: A step type is unknown or cannot be loaded.
@@ -127,7 +115,6 @@ class StepsAroundWork:
         return None
 
     def _warn_commits_off(self) -> None:
-        """Report once that the settings have a commit step that does nothing."""
         named = [n for n, s in self._steps.items() if s.type == COMMIT and s.enabled]
         if self._warns_commits_off and named:
             self._warns_commits_off = False

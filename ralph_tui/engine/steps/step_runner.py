@@ -54,9 +54,6 @@ class StepRunner:
         """Prepare to run steps within the limits of the run.
 
         Args:
-            run: The run's context.
-            run_limits: The limits of the run.
-            spec_for: Returns the specs of sessions.
             types: The type of each step, by the step's name.
         """
         self._run = run
@@ -67,11 +64,6 @@ class StepRunner:
 
     async def run(self, name: str, step: StepSettings, place: StepPlace) -> End | None:
         """Run one step; return an end if it was stopped, or failed so that the run may not continue.
-
-        Args:
-            name: The step's name.
-            step: The step's settings.
-            place: Where in the run the step runs.
 
         Raises:
             StoreError: The result could not be written.
@@ -245,11 +237,6 @@ class StepRunner:
         """Emit the event that an attempt has ended.
 
         Args:
-            name: The step's name.
-            step: The step's settings.
-            place: Where in the run the step runs.
-            result: How the attempt ended.
-            attempt: The number of the attempt.
             again_in: Seconds until the next attempt; None if there is none.
         """
         self._run.emit(
@@ -324,7 +311,6 @@ async def _run_or_abandon(kind: StepType, job: StepJob) -> object:
 
 
 def _failed_end(name: str, step: StepSettings, result: StepResult) -> End:
-    """Return the end of a run whose step failed, with the last line that the step printed."""
     last = one_line(result.tail.strip().rpartition("\n")[2], _SHOWN_TAIL) if result.tail else ""
     output = f" (last output: {last})" if last else ""
     what = f" ({one_line(step.what, 80)})" if step.what != name else ""

@@ -130,7 +130,6 @@ class Baseline:
         return command in self._record.green
 
     def set_ci(self) -> None:
-        """Run all checks with `CI=true` from now on."""
         self._record = self._record.model_copy(update={"needs_ci": True})
 
     def take(
@@ -143,7 +142,6 @@ class Baseline:
         """Store the results of the checks. Blocks.
 
         Args:
-            contents: The fingerprint of what decides the results.
             examined: The result of each command that ran.
             project: The commands that check the project; all by default. The others are criteria, red until done.
             commands: All commands, also those that may not run unattended.
@@ -175,11 +173,9 @@ class Baseline:
             self._save(self._record.model_copy(update={"red": red, "green": green}))
 
     def outcomes(self, command: str) -> Mapping[str, str] | None:
-        """Return the outcome of each test before the run, or None if they are not known."""
         return self._record.outcomes.get(command)
 
     def green(self, command: str) -> bool | None:
-        """Return whether a check passed before the run and since; None if it did not run."""
         return command in self._record.green if command in self._record.commands else None
 
     def excuse(self, command: str, now: Examined, inspection: Inspection) -> str:
@@ -204,11 +200,7 @@ def circumstances(
     """Return a fingerprint of what decides the results of checks, empty if the files have none. Blocks.
 
     Args:
-        root: The project.
-        contents: The fingerprint of the project's files.
-        settings: The settings as text.
         commands: The checks, whose programs are searched.
-        path: The PATH of the checks.
     """
     if not contents:
         return ""
@@ -329,9 +321,6 @@ def cannot_start(
     program or module that the plan speaks of.
 
     Args:
-        command: The check.
-        examined: Its result before the first task.
-        root: The project.
         planned: The text of the open tasks if the check is a criterion of theirs; None for a check of the project.
     """
     code, output = examined.result.exit_code, examined.result.tail
@@ -447,10 +436,7 @@ def require_started(
     """Refuse to spend anything on checks that show nothing; return warnings about the others. Blocks.
 
     Args:
-        root: The project.
-        checks: All checks.
         examined: The result of each check that ran.
-        tasks: The open tasks.
         hidden: The variables that checks do not see.
 
     Raises:
@@ -500,7 +486,6 @@ def _endless(command: str, examined: Examined) -> Obstacle:
 
 
 def _mentioned(root: Path, names: Sequence[str]) -> frozenset[str]:
-    """Return the variables that the project's files name."""
     found: set[str] = set()
     for entry in islice(files_of(root), _MOST_SEARCHED):
         with contextlib.suppress(OSError):
@@ -511,7 +496,6 @@ def _mentioned(root: Path, names: Sequence[str]) -> frozenset[str]:
 
 
 def _speaks_of(output: str, name: str) -> bool:
-    """Return whether an output names a variable, or a setting whose name is part of the variable's."""
     words = re.findall(r"[A-Z][A-Z0-9]*_[A-Z0-9_]+", output)
     return any(word in name for word in words)
 

@@ -59,12 +59,8 @@ async def run_command(
 
     Args:
         command: The command, for `bash -c`.
-        cwd: The working directory.
-        environment: The complete environment.
-        limit_seconds: The timeout.
         prefix: The program and arguments that start it, such as a sandbox.
         keep: The number of bytes to return as `output`, in addition to the tail.
-        given: The standard input.
     """
     started = time.monotonic()
     # We create the pipe: from Python 3.12 on, asyncio's wait() also waits for every process that has
@@ -113,7 +109,6 @@ async def run_command(
 
 
 async def _until_it_watches(process: asyncio.subprocess.Process, kept: bytearray) -> bool:
-    """Wait for the end of a process; return early, with True, once it prints nothing but waits for changes of files."""
     waiting = asyncio.ensure_future(process.wait())
     try:
         while True:

@@ -67,7 +67,6 @@ def may_start(task: Task, building: BuildingSettings, rules: GateRules) -> bool:
 
 
 def uncovered_notice(tasks: Sequence[Task]) -> str:
-    """Return a sentence that names these tasks."""
     names = shortlist([task.id for task in tasks], SHOWN_TASKS)
     verb = "has" if len(tasks) == 1 else "have"
     return f"{plural(len(tasks), 'task')} {verb} no check that can run: {names}."
@@ -93,7 +92,6 @@ def require_checks(tasks: Sequence[Task]) -> None:
 
 
 def allowing_unverified(plan: ImplementationPlan, tasks: Sequence[Task]) -> ImplementationPlan:
-    """Return the plan with the person's permission to build these tasks unverified."""
     for task in tasks:
         plan = plan.with_task(task.id, may_be_unverified=True)
     return plan

@@ -86,7 +86,6 @@ def _report_lines(receipt: Receipt, room: int) -> Iterator[str]:
 
 
 def _last_lines(lines: Sequence[str], room: int) -> list[str]:
-    """Return the last non-empty lines that fit into `room` characters."""
     kept: list[str] = []
     for line in reversed([one_line(line, 240) for line in lines if line.strip()]):
         room -= len(line) + 5

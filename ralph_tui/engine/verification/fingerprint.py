@@ -21,7 +21,6 @@ class Fingerprinter:
     """Digests a project's files; reads a file again only after it has changed."""
 
     def __init__(self, root: Path) -> None:
-        """Prepare to digest the files below `root`."""
         self._root = root
         self._known: dict[str, tuple[_Signature, bytes]] = {}
         self._too_large = False

@@ -159,12 +159,8 @@ class Gate:
         """Verify claims in the project at `root`.
 
         Args:
-            root: The project directory.
             rules: Returns the current rules; called for each claim, since an agent may have added the first test.
-            timeout: Seconds after which a command is ended.
-            environment: The commands' environment.
             review: The guard's review of commands that come from a plan.
-            emit: Receives the gate's events.
             prefix: Returns the words that start a command in its sandbox.
         """
         self.activity: ActivityLog | None = None
@@ -231,7 +227,6 @@ class Gate:
     async def shown_changes(
         self, paths: tuple[str, ...]
     ) -> tuple[str, tuple[AllowedCheckChange, ...]]:
-        """Return the changes of files since the trusted base as a diff, and a permission for what it shows."""
         return await asyncio.to_thread(shown_changes, paths, self.base.original, self._root)
 
     def own_checks(self, task: Task) -> tuple[Check, ...]:
@@ -260,7 +255,6 @@ class Gate:
         return found
 
     async def _unattended(self, command: str) -> str | None:
-        """Return a criterion's command as it runs, or None if the guard refuses it or asks the person."""
         call = ToolCall(tool_id="gate", name="Bash", input={"command": command})
         verdict = await self._review(call)
         if verdict.decision in ("deny", "ask"):
@@ -292,8 +286,6 @@ class Gate:
         """Verify a claim: run every check in turn and emit each receipt.
 
         Args:
-            task: The claimed task.
-            notes: The model's summary of its work.
             permit: Asks the person about commands that need permission.
             must_verify: Whether to reject a claim that no command has verified.
             reviewed: Whether a reviewer judges the unchecked criteria next.
@@ -427,7 +419,6 @@ class Gate:
 
         Args:
             command: A shell command, run in the project.
-            seconds: The timeout.
 
         Returns:
             The result, and whether the command ran in a sandbox.
@@ -496,14 +487,12 @@ class Gate:
             self._emit(ev.Notice(level="warning", text=text))
 
     async def end(self) -> None:
-        """Record the project after an agent session."""
         await asyncio.to_thread(self.base.end)
 
     async def accept(self, task: Task, settled: Iterable[str] = ()) -> None:
         """Move the trusted base, because the claim on `task` was accepted.
 
         Args:
-            task: The completed task.
             settled: Changed files of the checks that a reviewer or the person agreed to.
         """
         await asyncio.to_thread(self._accept, task, tuple(settled))
@@ -535,7 +524,6 @@ def _status_of(examined: Examined, limit: float) -> tuple[ReceiptStatus, str]:
 
 
 async def _refusal(command: str, verdict: Verdict, permit: Permit) -> str:
-    """Return why a check from the plan may not run, or an empty string."""
     if verdict.decision == "deny":
         return verdict.message
     if verdict.decision != "ask":

@@ -2,7 +2,7 @@
 
 A tree is moved from claim to claim, so only what differs is written. What git ignores is not copied: dependencies and
 local settings that existed when the run began enter the tree read-only, and what was written since is output, of which
-the tree has its own. In the sandbox, the tree stands at the project's own path.
+the tree has its own. In the sandbox, the tree is at the project's own path.
 """
 
 import contextlib
@@ -61,7 +61,6 @@ class PlacedTree:
 
     @property
     def root(self) -> Path:
-        """The directory with the files of the tree."""
         return self.place / "files" / (self.project.name or "project")
 
     def write(self, tree: str) -> None:
@@ -78,7 +77,6 @@ class PlacedTree:
             self._move(tree)
 
     def close(self) -> None:
-        """Leave the directory to another process."""
         if self._lock is not None:
             self._lock()
             self._lock = None
@@ -155,7 +153,6 @@ class JudgeTree(PlacedTree):
         """Put a tree into the directory, and the person's environment around it.
 
         Args:
-            tree: A tree of the store.
             confined: Whether the commands run in the sandbox, which shows the tree at the project's path.
 
         Raises:
@@ -174,7 +171,6 @@ class JudgeTree(PlacedTree):
 
     @property
     def cwd(self) -> Path:
-        """The directory that a command in the tree starts in."""
         return self.project if self._confined else self.root
 
     @property
@@ -182,7 +178,6 @@ class JudgeTree(PlacedTree):
         return self.place / "bytecode"
 
     def command(self, text: str) -> str:
-        """Return a command with the paths that hold in the tree."""
         if self._confined:
             return text
         return re.sub(rf"{re.escape(str(self.project))}(?![\w.-])", str(self.root), text)
@@ -280,7 +275,6 @@ class JudgeTree(PlacedTree):
                 yield from self._own_caches(path, place)
 
     def _fits(self, path: str) -> bool:
-        """Return whether nothing of the tree stands where an entry of the environment belongs."""
         target = self.root / path
         return not os.path.lexists(target) and not any(
             os.path.lexists(one) and (one.is_symlink() or not one.is_dir())
@@ -289,7 +283,6 @@ class JudgeTree(PlacedTree):
         )
 
     def _own_caches(self, path: str, place: Path) -> Iterator[Mount]:
-        """Yield the tree's own directories in place of those that tools keep inside `node_modules`."""
         if path.rpartition("/")[2] != "node_modules":
             return
         for entry in sorted(os.scandir(self.project / path), key=lambda entry: entry.name):
@@ -305,7 +298,6 @@ class JudgeTree(PlacedTree):
         return source.is_symlink() or os.access(source, os.R_OK)
 
     def _is_unchanged(self, source: Path) -> bool:
-        """Return whether an ignored entry is the person's and not the output of a command."""
         try:
             info = source.lstat()
         except OSError:
@@ -318,7 +310,6 @@ class JudgeTree(PlacedTree):
     # The tree's own repository.
 
     def _make_repository(self, place: Path) -> Iterator[Mount]:
-        """Give the tree a repository with the person's commits and refs, whose objects stay where they are."""
         git, own = Git(self.project), self.root / ".git"
         asked = git.ask(
             "rev-parse", "--show-toplevel", "--show-object-format", "--git-path", "objects", "--git-path", "index",
@@ -369,7 +360,6 @@ def _holds_packages(source: Path) -> bool:
 
 
 def _written_since(top: Path, since: int) -> bool:
-    """Return whether a directory is a tool's cache or has been written to."""
     left, seen = deque([top]), 0
     while left and seen < _MOST_LOOKED_AT:
         directory = left.popleft()
@@ -390,7 +380,6 @@ def _written_since(top: Path, since: int) -> bool:
 
 
 def _is_compiled(file: Path) -> bool:
-    """Return whether a file is binary and a file beside it has the same name but for the suffix, as its source."""
     try:
         with file.open("rb") as opened:
             if b"\0" not in opened.read(1024):
@@ -401,7 +390,6 @@ def _is_compiled(file: Path) -> bool:
 
 
 def _remove(directory: Path) -> None:
-    """Remove a file or a directory, also where a check took the right to."""
     if not directory.is_dir() or directory.is_symlink():
         directory.unlink(missing_ok=True)
         return

@@ -143,7 +143,6 @@ class CommandAnalyzer:
         """Judge a simple command.
 
         Args:
-            command: The command.
             scope: Its context, whose directories and variables it may change.
             feed: Its standard input; None if nothing is fed to it.
             certain: Whether the next command runs only if this one succeeds.
@@ -279,7 +278,6 @@ class CommandAnalyzer:
     # --- programs -------------------------------------------------------------------------------
 
     def run(self, words: Sequence[Word], call: Invocation, *, under_uv: bool = False) -> None:
-        """Judge words that run as a command."""
         self._count_command()
         scope = replace(call.scope.deeper(), under_uv=under_uv or call.under_uv)
         self._judge_start(replace(call, words=tuple(words), scope=scope))
@@ -379,7 +377,6 @@ class CommandAnalyzer:
             judge_unknown(call)
 
     def _judge_function_call(self, call: Invocation) -> bool:
-        """Return whether this calls a function of the text; judge its body if input or arguments may matter."""
         name = call.words[0].text
         function = self._functions.get(name)
         if function is not None and (call.feed is not None or self._forwards_arguments):

@@ -115,7 +115,6 @@ def _matching_entries(call: Invocation, commands: Sequence[str]) -> Iterator[str
 
 
 def _git_words(call: Invocation) -> tuple[Word, ...] | None:
-    """Return the words after `git`, also for `git-branch` and the like, or None for another program."""
     program = call.program
     if program == "git":
         return call.arguments
@@ -144,7 +143,6 @@ _GIT_READERS = names(
 
 
 def _contains_words(arguments: Sequence[Word], wanted: Sequence[str]) -> bool:
-    """Return whether the wanted words occur in this order; short options may be clustered anywhere."""
     letters = {c for w in arguments if re.match(r"-[^-]", w.text) for c in w.text[1:]}
     at = 0
     for want in wanted:
@@ -174,7 +172,6 @@ def refuse_endless(function: Compound) -> None:
 
 
 def _redefines_itself(function: Compound) -> bool:
-    """Return whether the function first redefines its own name."""
     first = next(function.bodies[0].commands(), None)
     if isinstance(first, Compound) and first.kind == "group":
         first = next(first.bodies[0].commands(), None)
@@ -182,7 +179,6 @@ def _redefines_itself(function: Compound) -> bool:
 
 
 def _only_starts_itself(function: Compound) -> bool:
-    """Return whether the body is a subshell that calls the function first."""
     body = next(function.bodies[0].commands(), None)
     if not isinstance(body, Compound) or body.kind != "subshell" or not body.bodies[0].pipelines:
         return False

@@ -61,7 +61,6 @@ def _rewritten(command: str, walker: CommandAnalyzer, policy: Policy) -> Verdict
 
 
 def _walk(command: str, policy: Policy) -> CommandAnalyzer:
-    """Judge a text as read by both parsers; it must be harmless in each reading."""
     walker = CommandAnalyzer(command, policy)
     walker.judge_script(read_shell(command), walker.outermost)
     other = CommandAnalyzer(command, policy, rewrites=False)

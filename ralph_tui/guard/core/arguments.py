@@ -107,5 +107,4 @@ def _short(word: Word, spec: Spec) -> tuple[list[Option], bool]:
 
 
 def abbreviates(name: str, options: frozenset[str]) -> set[str]:
-    """Return the long options that `name` may abbreviate: as in git and GNU tools, any prefix counts."""
     return {name} if name in options else {o for o in options if o.startswith(name)}

@@ -63,13 +63,11 @@ def only_defined_by(name: str, source: str, definition: str) -> bool:
 
 @lru_cache(maxsize=8)
 def _assigns_any_variable(source: str) -> bool:
-    """Return whether a command in the source may assign a variable indirectly."""
     return any(_may_assign(words) for words in _all_words(read_shell(source)))
 
 
 @lru_cache(maxsize=8)
 def keeps_parameters(source: str) -> bool:
-    """Return whether `"$@"` in a function always holds its arguments, or the last of them."""
     if len(source) > _MAX_SOURCE or "command_not_found_handle" in source:
         return False
     return not any(_may_set_parameters(words) for words in _all_words(read_shell(source)))
@@ -77,7 +75,6 @@ def keeps_parameters(source: str) -> bool:
 
 @lru_cache(maxsize=8)
 def shifts_parameters(source: str) -> bool:
-    """Return whether a function may drop some of its parameters with `shift`."""
     return any("shift" in word.text for words in _all_words(read_shell(source)) for word in words)
 
 
@@ -85,7 +82,6 @@ _SET_OPTIONS = re.compile(rf"set(?:{_SEPARATOR}[-+][a-zA-Z]+(?:{_SEPARATOR}pipef
 
 
 def _may_set_parameters(words: Sequence[Word]) -> bool:
-    """Return whether a command, or code in its words, may replace a function's parameters."""
     text = _SEPARATOR.join(_QUOTING.sub("", word.text) for word in words)
     found = set(re.findall(r"(?<![\w./])[\w-]+", text))
     if found & {"eval", "source"} or _DOT_BUILTIN.search(text):
@@ -153,7 +149,6 @@ def _substitute(expansions: Mapping[str, str], raw: str) -> str:
 
 
 def _may_assign(words: Sequence[Word]) -> bool:
-    """Return whether a command, or code in its words, may assign a variable."""
     text = _SEPARATOR.join(_QUOTING.sub("", word.text) for word in words)
     found = set(re.findall(r"(?<![\w./])[\w-]+", text))
     if _HARMLESS_EVAL.fullmatch(text):

@@ -96,7 +96,6 @@ def _judge_phase(relative: PurePath, raw: str, policy: Policy) -> Verdict:
 
 
 def _hard_linked_directory(target: Path, root: Path) -> str | None:
-    """Return the guarded directory that holds another hard link to the target, or None."""
     try:
         found = target.stat()
     except FileNotFoundError:

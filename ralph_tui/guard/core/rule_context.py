@@ -87,7 +87,6 @@ class Invocation:
 
     @property
     def dirs(self) -> WorkingDirs:
-        """The working directories it may run in."""
         return self.scope.dirs
 
     @property

@@ -152,9 +152,7 @@ class WorkingDirs:
         """Record the value of a variable, if it is certain.
 
         Args:
-            name: The variable.
             words: Its possible values; more than one for a loop variable.
-            source: The whole text the agent sent.
             definition: A pattern for the definition, which may occur in `source` once at most.
         """
         known = [form for word in words for form in self.possible_words(word) or (word,)]
@@ -198,7 +196,6 @@ class WorkingDirs:
         """Refuse a write to a guarded file, or outside the project and the scratch directories.
 
         Args:
-            word: The file.
             shown: The command, for a denial.
             into: Whether the word may be a directory to write into, such as the root itself.
 
@@ -286,7 +283,6 @@ class WorkingDirs:
             self.check_guarded(guarded[0], shown)
 
     def track_settings_home(self, name: str, value: Word) -> None:
-        """Note an assignment that makes programs read settings the agent may have written."""
         if name in _SETTINGS_HOMES and (self.resolve(value) or ("",)) != (self._home(),):
             self.settings_moved = True
 

@@ -122,7 +122,6 @@ class Change:
 
     @property
     def summary(self) -> str:
-        """A sentence that lists the changes."""
         texts = [item.text for item in self.items]
         more = f" and {len(texts) - 3} more" if len(texts) > 3 else ""
         return "; ".join(texts[:3]) + more
@@ -139,8 +138,6 @@ def compare(
 
     Args:
         before: The earlier snapshot; None if there was no repository.
-        after: The later snapshot.
-        quiet: Whether no agent process ran between them.
     """
     if before is None or after is None:
         return _appeared_or_gone(before, after)
@@ -167,8 +164,6 @@ def ends_run(item: Item, before: Snapshot, follows: Callable[[str, str], bool]) 
     what a running agent builds on.
 
     Args:
-        item: The change.
-        before: The snapshot before it.
         follows: Returns whether the second commit descends from the first.
     """
     if item.author is Author.AGENT:

@@ -108,13 +108,11 @@ class RepositoryWatcher:
         return self._run_git("merge-base", "--is-ancestor", old, new).returncode == 0
 
     def commits(self, old: str, new: str) -> tuple[str, ...]:
-        """Return the short hash and subject of each commit after `old` up to `new`, newest first."""
         span = f"{old}..{new}" if old else new
         output = self._git("log", "--format=%h %s", f"--max-count={_MAX_COMMITS}", span, "--")
         return tuple(one_line(line) for line in output.decode(errors="replace").splitlines())
 
     def _observe(self) -> _Observation | None:
-        """Return what git reports about the repository, from the last observation if nothing changed."""
         last, self._last = self._last, None
         if (
             last is not None
@@ -300,7 +298,6 @@ def _settled(stamps: Mapping[Path, Stamp], began: float) -> bool:
 
 
 def _stashed_commits(common_dir: Path) -> dict[str, str]:
-    """Return the message of each stash, oldest first; git stores the stash as the reflog of one reference."""
     return {
         line.split(b" ")[1].decode(): line.partition(b"\t")[2].decode(errors="replace")
         for line in _reflog_lines(common_dir / "logs" / "refs" / "stash")

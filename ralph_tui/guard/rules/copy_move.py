@@ -56,7 +56,6 @@ def _sources_and_targets(args: Arguments) -> tuple[Sequence[Word], Sequence[Word
 
 
 def _judge_arrival(target: Word, sources: Sequence[Word], call: Invocation) -> None:
-    """Judge where a copy arrives, as `cp -r other/.git .` does at `./.git`; only the root matters."""
     targets = call.dirs.resolve(target)
     if targets is not None and call.dirs.root not in targets:
         return

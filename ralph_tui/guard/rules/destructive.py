@@ -20,7 +20,6 @@ _READING_OPTIONS = names("-l --list --version --help")
 
 
 def destructive_rule(program: str) -> Rule | None:
-    """Return the rule for a program that changes disks, users or the machine, or None."""
     return _system if _SYSTEM.fullmatch(program) else None
 
 
@@ -138,7 +137,6 @@ def found_paths(roots: Sequence[Word], tests: Sequence[Word]) -> list[Word]:
 
 
 def _pattern(tests: Sequence[Word]) -> str | None:
-    """Return the pattern of the first name test that is not negated, or None."""
     for at, word in enumerate(tests[:-1]):
         negated = at > 0 and tests[at - 1].text in ("!", "-not")
         if word.text in _PATH_TESTS and _below_plain_directory(tests[at + 1].text):

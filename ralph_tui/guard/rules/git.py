@@ -103,8 +103,6 @@ _CONFIG_VERBS = ("set", "unset", "rename-section", "remove-section", "edit")
 
 
 def _first(*allowed: str, bare: bool = False) -> Form:
-    """Return a form whose first operand must be one of these; `bare` also allows no operand."""
-
     def form(args: Arguments, words: Sequence[Word]) -> str:
         # Only flags can precede the subcommand, and flags are judged elsewhere.
         operands = [word.text for word in args.operands]
@@ -343,7 +341,6 @@ def _full_name(name: str, option: Option, family: Family) -> str:
 
 
 def _after_global_options(words: Sequence[Word]) -> Sequence[Word] | None:
-    """Return the subcommand and what follows, or None if git only prints information about itself."""
     at = 0
     while at < len(words):
         word = words[at]
@@ -377,7 +374,6 @@ def _value_after(words: Sequence[Word], at: int) -> Word:
 
 
 def _judge_repository_option(name: str, value: Word) -> None:
-    """Judge `-C`, `--git-dir` and the like: another repository's settings may start programs."""
     if value.may_split:
         _refuse(value.raw, "An unquoted expansion is before git's subcommand")
     if name == "--git-dir" and value.known:
@@ -387,7 +383,6 @@ def _judge_repository_option(name: str, value: Word) -> None:
 
 
 def _judge_setting(value: Word) -> None:
-    """Judge `-c name=value`: refuse settings that may start a program, directly or not."""
     name, _, setting = value.text.partition("=")
     if UNKNOWN not in name:
         key = name.casefold()

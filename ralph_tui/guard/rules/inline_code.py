@@ -174,7 +174,6 @@ def _judge_guarded_mention(code: str, call: Invocation) -> None:
 
 
 def _only_reads(code: str) -> bool:
-    """Return whether the only sign of writing is an `open` for reading."""
     return not _WRITES.search(_READING_OPEN.sub("", code).replace("sys.stdout.write", ""))
 
 
@@ -219,7 +218,6 @@ def _debugger(call: Invocation) -> None:
 
 
 def _prompt(call: Invocation) -> None:
-    """Judge the input of a database prompt, which may run shell commands with `.shell` and the like."""
     texts = [word.text for word in call.arguments]
     texts += call.feed.text.splitlines() if call.feed is not None else []
     for text in texts:

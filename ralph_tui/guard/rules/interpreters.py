@@ -141,7 +141,6 @@ _TIMEIT = Spec("nrsu", long=names("--number --repeat --setup --unit"))
 
 
 def _python_option(word: Word, following: list[Word]) -> tuple[str, Word]:
-    """Return the first letter that takes a value, and its value; pop it from `following` if not attached."""
     if word.text.startswith("--"):
         return "", literal("")
     for at, letter in enumerate(word.text[1:], start=1):
@@ -167,7 +166,6 @@ def _python_file(words: list[Word], call: Invocation) -> None:
 
 
 def _manager_file(file: Word) -> str | None:
-    """Return the package manager that this file runs, as `x.whl/pip`, `bin/pip` and `poetry.pyz` do, or None."""
     if looked_up_program(file):
         return "pip"
     *above, last = file.text.split("/")

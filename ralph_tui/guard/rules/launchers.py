@@ -141,7 +141,6 @@ def _stdin_words(call: Invocation) -> list[Word]:
 
 
 def _stdin_items(call: Invocation, *, quotes: bool, lines: bool = False) -> list[Word]:
-    """Return the items that xargs reads, as far as they are known: lines, or words that may be quoted."""
     words = _stdin_words(call)
     if call.feed is None or not words[0].known:
         return words

@@ -208,7 +208,6 @@ def _judge_uv(call: Invocation) -> None:
 
 
 def _judge_uv_pip(words: Sequence[Word], call: Invocation) -> None:
-    """Judge `uv pip`, which may only show packages: an installed one would be missing from the lock file."""
     verb = next((word.text for word in words if word.text in _UV_PIP_CHANGES), "")
     if verb or any(not word.known for word in words[:1]):
         refuse_manager("uv pip", words, call.shown)

@@ -37,8 +37,6 @@ def _judge_python_write(node: ast.Call, name: str, call: Invocation, assigned: A
     """Judge the files that a Python call writes or removes.
 
     Args:
-        node: The Python call.
-        name: The plain name of the called function.
         call: The invocation of Python that runs the code.
         assigned: The names that the code assigns once.
 
@@ -155,7 +153,6 @@ def _renamed(tree: ast.AST) -> dict[str, str]:
 
 
 def _passes_on_starter(tree: ast.AST) -> bool:
-    """Return whether `os.system` or the like is passed on, and so may be called with anything."""
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     return any(
         isinstance(node, ast.Attribute)
@@ -263,7 +260,6 @@ def _judge_start(node: ast.Call, name: str, call: Invocation) -> None:
 
 
 def _with_each_value(node: ast.Call, known: Bindings) -> Iterator[ast.Call]:
-    """Yield the call once for each possible value of its first argument."""
     at = [k.value for k in node.keywords if k.arg in _COMMAND_ARGUMENTS]
     first = node.args[0] if node.args else next(iter(at), None)
     for value in possible_values(first, known) if first is not None else ():
@@ -278,7 +274,6 @@ def _with_each_value(node: ast.Call, known: Bindings) -> Iterator[ast.Call]:
 
 
 def _stdin_of(node: ast.Call) -> Word | None:
-    """Return the text of `input=`, unknown text if standard input is set, or None."""
     for keyword in node.keywords:
         if keyword.arg == "input":
             text = text_of(keyword.value)
@@ -293,7 +288,6 @@ def _is_asyncio_run(function: ast.expr) -> bool:
 
 
 def _command_argument(node: ast.Call) -> ast.expr | None:
-    """Return the argument with the command: the first, or the keyword argument for it."""
     named = (k.value for k in node.keywords if k.arg in _COMMAND_ARGUMENTS)
     return node.args[0] if node.args else next(named, None)
 

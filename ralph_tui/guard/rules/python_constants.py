@@ -16,7 +16,6 @@ def bindings(tree: ast.AST, consumers: frozenset[str]) -> Bindings:
     """Return the names that only hold values written out in the code.
 
     Args:
-        tree: The code.
         consumers: Functions that may receive such a name; any other use might change its value.
     """
     found: dict[str, list[ast.expr]] = {}
@@ -78,7 +77,6 @@ def possible_values(node: ast.expr, known: Bindings) -> Sequence[ast.expr]:
 
 
 def name_of(function: ast.expr) -> str:
-    """Return the plain name of a called function, or an empty string."""
     if isinstance(function, ast.Attribute):
         return function.attr
     return function.id if isinstance(function, ast.Name) else ""
@@ -112,7 +110,6 @@ def text_of(node: ast.expr) -> str | None:
 
 
 def _split_source(call: ast.Call) -> str | None:
-    """Return the string that `"…".split()` or `shlex.split("…")` splits into words, or None."""
     if isinstance(call.func, ast.Attribute) and not call.args and not call.keywords:
         return text_of(call.func.value)
     return text_of(call.args[0]) if ast.unparse(call.func) == "shlex.split" and call.args else None

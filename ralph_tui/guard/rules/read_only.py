@@ -101,5 +101,4 @@ def _check_path(word: Word, call: Invocation) -> None:
 
 
 def _may_be_path(text: str) -> bool:
-    """Return whether a word may be a path rather than an address, a pattern or an assignment."""
     return not any(mark in text for mark in ("://", "*", "=", ":", "!"))

@@ -190,8 +190,6 @@ def judge_memory_paths(words: Sequence[Word], dirs: WorkingDirs, source: str, sh
     """Refuse words that name the environment or memory of a process.
 
     Args:
-        words: The words.
-        dirs: The working directories to resolve them in.
         source: The whole text the agent sent, which shows what variables may hold.
         shown: The command, for a denial.
 
@@ -237,7 +235,6 @@ def judge_memory_in_code(code: str, shown: str) -> None:
 
 
 def _after_pattern(words: Sequence[Word]) -> Sequence[Word]:
-    """Drop the first operand if it is a pattern or a program rather than a file."""
     if any(word.text in ("-e", "-f", "--regexp", "--file") for word in words):
         return words
     first = next((at for at, w in enumerate(words) if not w.text.startswith("-")), len(words))
@@ -253,7 +250,6 @@ def _below_proc(word: Word, dirs: WorkingDirs) -> bool:
 
 
 def reads_memory(path: str) -> bool:
-    """Return whether a tool that opens or searches this path may read process memory."""
     plain = os.path.normpath(path).replace("//", "/")
     return _is_memory(plain) or bool(_PROCESS.fullmatch(plain))
 

@@ -28,13 +28,11 @@ _ADDRESS = re.compile(r"\s*(?:\d+(?:~\d+)?|\$|\+\d+|~\d+)?[\s,!;{}]*")
 
 
 def _awk_starts_programs(code: str) -> bool:
-    """Return whether an awk program may start another, by `system()` or a pipe."""
     without = _AWK_REGEX.sub("//", code).replace("||", "")
     return bool(_AWK_STARTS.search(without))
 
 
 def _awk_starts_input(code: str) -> bool:
-    """Return whether an awk program may run its input: a field, or a variable set from one."""
     plain = _AWK_REGEX.sub("//", code).replace("||", "")
     started = {match[1] or match[2] or match[3] for match in _AWK_STARTED.finditer(plain)}
     if len(started) > _MAX_STARTED:

@@ -35,7 +35,6 @@ def _matches_own(pattern: str, policy: Policy, *, full: bool, exact: bool = Fals
     """Return whether a pattern matches ralph, the CLI or one of their ancestors.
 
     Args:
-        pattern: A regular expression.
         policy: The policy, with their command lines.
         full: Whether to compare the whole command line instead of the program's name.
         exact: Whether the pattern must match all of it.
@@ -108,7 +107,6 @@ def _kill(call: Invocation) -> None:
 
 
 def _is_own(word: Word, call: Invocation) -> bool:
-    """Return whether a word may be the ID of one of ralph's processes or process groups."""
     if _PARENT.search(word.raw):
         return True
     if UNKNOWN in word.text and not _LAST_JOB.fullmatch(word.raw):
@@ -178,7 +176,6 @@ _SIGNALS = re.compile(r"kill|fuser|" + "|".join(sorted(RULES)))
 
 
 def mentions_signals(source: str) -> bool:
-    """Return whether a text may signal or trace a process; a quick test, as most texts do not."""
     return bool(_SIGNALS.search(source))
 
 

@@ -84,7 +84,6 @@ class Sandbox(Model):
 
 
 def witness_variable(sandbox: Sandbox | None) -> dict[str, str]:
-    """Return the variable by which each of the agent's commands checks that it runs in the sandbox."""
     if sandbox is None or sys.platform == "darwin":
         return {}
     return {"RALPH_GUARD_WITNESS": sandbox.witness}
@@ -102,8 +101,6 @@ def sandbox_for(
     """Return the sandbox of a project; create missing caches, which package managers need.
 
     Args:
-        root: The project.
-        home: The person's home directory.
         environ: The variables that locate the caches.
         required: Whether a session must not start without the sandbox.
         domains: Hosts that commands may reach.
@@ -127,7 +124,6 @@ def sandbox_for(
 
 
 def _guarded_directories(root: Path) -> tuple[str, ...]:
-    """Return the paths no command may write to: ralph's state and the repository, also that of a worktree."""
     return _resolved_existing([root / ".ralph", root / ".git", Path(repository(root))])
 
 
@@ -159,7 +155,7 @@ class SandboxAccess:
         forwards: Unix sockets, by the loopback port in the sandbox that leads to each.
         exception: What the person permits this command in addition.
         writable: Directories of ralph that this command may write to, such as that of its report.
-        mounts: Paths, where the command sees each, and whether it may write there. The first stands in for the
+        mounts: Paths, where the command sees each, and whether it may write there. The first takes the place of the
             project, of which nothing else is visible.
     """
 
@@ -236,7 +232,6 @@ def _hide(paths: tuple[str, ...]) -> Iterator[str]:
 
 
 def _stand_ins(directory: Path, hidden: tuple[str, ...]) -> Iterator[str]:
-    """Put an empty file where a link leads into a hidden directory: some tools fail at a link to nothing."""
     with contextlib.suppress(OSError):
         for entry in directory.iterdir():
             target = os.path.realpath(entry)
@@ -245,7 +240,6 @@ def _stand_ins(directory: Path, hidden: tuple[str, ...]) -> Iterator[str]:
 
 
 def _host_sockets() -> Iterator[str]:
-    """Yield the Unix sockets of this machine, which accept connections even in a read-only directory."""
     with contextlib.suppress(OSError):
         for line in Path("/proc/net/unix").read_text(errors="replace").splitlines()[1:]:
             name = line.split(None, 7)[7:]
@@ -326,7 +320,6 @@ def sandbox_problem() -> str:
 
 
 def short_temporary() -> str | None:
-    """Return a directory for Unix sockets, whose paths must be short; None for the default one."""
     return None if len(tempfile.gettempdir()) <= _MAX_TEMP_PATH else _EMPTIED[0]
 
 

@@ -59,7 +59,6 @@ class Cursor:
             self._position += 2
 
     def step(self) -> None:
-        """Count a unit of work and fail at the limit, which bounds the work for any input."""
         self._steps += 1
         if self._steps > _MAX_STEPS:
             raise UnreadableError("too long to read")
@@ -239,7 +238,6 @@ class ExpansionReader(Cursor, ABC):
         out.unknown(split=not quoted or "@" in source)
 
     def _read_until(self, out: WordBuilder, close: str, *, in_word: bool = False) -> None:
-        """Read up to and including `close`, keeping only the substitutions."""
         inner = WordBuilder()
         while (char := self.peek(1)) != close:
             if not char:

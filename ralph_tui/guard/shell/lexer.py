@@ -112,7 +112,6 @@ class Lexer(ExpansionReader):
         out.unknown(split=True)
 
     def _pattern(self, out: WordBuilder) -> None:
-        """Read the alternatives of `@(a|b)`, which may contain substitutions."""
         self.advance(1)
         if _ZSH_QUALIFIER.match(self.peek(20)):
             raise UnreadableError("zsh would run what is in this pattern")
@@ -129,7 +128,6 @@ class Lexer(ExpansionReader):
         self._position = len(self.text) if end < 0 else end
 
     def arithmetic_command(self) -> Word | None:
-        """Read `((…))` in place of a command; return None if it is a subshell in a subshell."""
         out = WordBuilder()
         return out.word("", -1) if self._try_arithmetic(2, out) else None
 
@@ -168,7 +166,6 @@ class Lexer(ExpansionReader):
         return found
 
     def _expect(self, *words: str) -> str:
-        """Skip one of these, which must be next, and return it."""
         if words == (")",):
             self._skip_lines()
             if self.peek(1) != ")":

@@ -41,13 +41,11 @@ class Word:
 
     @property
     def has_glob(self) -> bool:
-        """Whether the word has an unquoted wildcard, which may expand to file names."""
         wild = [c for c, k in zip(self.text, self.kinds, strict=True) if k == "u" and c in "*?[]"]
         return "*" in wild or "?" in wild or ("[" in wild and "]" in wild[wild.index("[") :])
 
     @property
     def may_split(self) -> bool:
-        """Whether the shell may expand it to several words or none."""
         return "s" in self.kinds or self.has_glob
 
     @property
@@ -150,7 +148,6 @@ class WordBuilder:
     quoted: bool = False
 
     def add(self, text: str, kind: Kind) -> None:
-        """Append characters of one kind."""
         self.text.append(text)
         self.kinds.append(kind * len(text))
         self.quoted = self.quoted or kind == "q"

@@ -191,7 +191,6 @@ class Parser(Lexer):
             self._skip_lines()
 
     def _prefixed(self) -> tuple[int, Command]:
-        """Read a command after `!`, `time` or `coproc`; return its start, too."""
         while True:
             self._skip_blanks()
             if self.peek(2) == "!(":

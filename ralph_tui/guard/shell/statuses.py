@@ -80,7 +80,6 @@ def _written_stages(script: Script) -> Iterator[tuple[int, int]]:
 
 
 def _lists(script: Script) -> Iterator[tuple[Pipeline, ...]]:
-    """Yield the and-or lists of a script."""
     found: list[Pipeline] = []
     for pipeline in script.pipelines:
         found.append(pipeline)
@@ -134,7 +133,6 @@ def _succeeds(command: Command) -> bool:
 
 
 def _shell_text(command: Simple) -> Script | None:
-    """Return the script of `bash -c TEXT`, or None for any other command."""
     values = command.values
     if len(values) < 3 or not _SHELL.fullmatch(values[0]) or not re.fullmatch(r"-\w*c", values[1]):
         return None
@@ -145,7 +143,6 @@ def _shell_text(command: Simple) -> Script | None:
 
 
 def _checks(script: Script) -> Iterator[Simple]:
-    """Yield the commands that may be checks, in order."""
     for command in script.commands():
         if isinstance(command, Compound):
             if command.kind != "function":
@@ -158,7 +155,6 @@ def _checks(script: Script) -> Iterator[Simple]:
 
 
 def _without_mask(script: Script, text: str) -> str:
-    """Return the outermost lists without the parts that always succeed."""
     kept: list[str] = []
     for pipelines in _lists(script):
         decisive = [p for p in pipelines if not all(map(_succeeds, p.stages))]

@@ -96,7 +96,6 @@ class _Status:
         return re.split(r"[ _-]", self.words.casefold())[0]
 
     def changed(self, *, is_done: bool) -> Edit:
-        """Return the edit that sets the status to done or in progress, in the file's own case."""
         lower = self.words.islower()
         word = "done" if is_done else "in-progress" if lower else "InProgress"
         return Edit(self.start, self.end, word if lower else word[0].upper() + word[1:])
@@ -353,7 +352,6 @@ def _is_done(id_: str, status: _Status | None, boxes: Sequence[Box]) -> tuple[bo
 
 
 def _status_lines(region: _Region, kinds: Mapping[str, Sequence[_Section]]) -> Iterator[TextLine]:
-    """Yield the lines that may contain the status, without criteria, which may mention another status."""
     others = [s for kind in ("criteria", "tasks", "ignored") for s in kinds.get(kind, ())]
     first = min((section.line for section in others), default=region.end + 1)
     yield from (line for line in region.lines if line.number < first)

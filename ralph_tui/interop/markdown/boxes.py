@@ -154,7 +154,6 @@ class BoxDocument:
 
     @property
     def title(self) -> str:
-        """The text of the first heading of level 1; empty if there is none."""
         return next((heading.text for heading in self.headings if heading.level == 1), "")
 
 

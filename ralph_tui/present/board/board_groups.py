@@ -25,7 +25,6 @@ _BY_PRIORITY = (Group.READY, Group.WAITING, Group.HELD)
 
 
 def passes(group: Group, only: str) -> bool:
-    """Return whether the filter `only` shows a group."""
     return only == ALL or (group is not Group.DONE if only == OPEN else group.value == only)
 
 
@@ -68,7 +67,6 @@ class Grouping:
         self._tasks = tasks
 
     def lay_out(self, width: int, height: int) -> None:
-        """Rebuild the rows for another size."""
         if (width, height) != (self.width, self.height):
             self.width, self.height = width, height
             self._rebuild(self._tasks)
@@ -178,7 +176,6 @@ class Grouping:
         raise IndexError(y)
 
     def hidden(self) -> Iterator[tuple[Group, Task]]:
-        """Yield the tasks in folded groups that pass the filter."""
         for group in self._visible_groups():
             if group in self.folded:
                 yield from ((group, row.task) for row in self._rows[group] if row.task)

@@ -101,12 +101,7 @@ def title_cells(task: Task) -> int:
 
 
 def wanted_cells(tasks: Iterable[Task], width: int) -> int:
-    """Return the cells that the board needs to show each title on one line, up to its maximum.
-
-    Args:
-        tasks: The tasks of the board.
-        width: Cells of the screen.
-    """
+    """Return the cells that the board needs to show each title on one line, up to its maximum."""
     most, widest = most_board(width), 0
     for task in tasks:
         widest = max(widest, title_cells(task) + BESIDE_TITLES)
@@ -119,8 +114,6 @@ def title_parts(group: Group, task: Task, width: int, *, whole: bool = False) ->
     """Return the title of a task as the lines to show.
 
     Args:
-        group: The task's group.
-        task: The task.
         width: Cells of a row; 0 for rows that are never folded.
         whole: Whether there is room for all titles. If not, complete tasks take one line, others at most two.
     """
@@ -218,7 +211,6 @@ def why_not_build(view: LoopView, request: str | None) -> str:
     """Return why a run would end immediately, as text that names keys, or an empty string if there is work.
 
     Args:
-        view: The loop.
         request: The request that is not done yet; None while that is unknown.
     """
     has_task = next_task(view.tasks.values()) is not None

@@ -32,9 +32,7 @@ def graph_blocks(
 
     Args:
         order: The tasks in `work_order`, which takes longer to compute than the drawing.
-        tasks: All tasks by id.
         width: Cells of a line.
-        glyphs: The signs to draw with.
     """
     done = complete_ids(tasks.values())
     drawn = list(lanes(order[:MAX_TASKS], max(4, width // 8), glyphs))

@@ -17,7 +17,6 @@ class Deduplicator:
     """Remembers the last shown state of the breaker and of every task."""
 
     def __init__(self) -> None:
-        """Start with nothing known."""
         self._breaker = CircuitBreaker()
         self._task_states: dict[str, tuple[TaskStatus, bool]] = {}
         self._unreadable = False

@@ -82,7 +82,6 @@ class LogLine(NamedTuple):
 
 
 def log_line(text: str, style: str = "", indent: int = 0) -> LogLine:
-    """Return a line with text that may come from a model, a tool or a file, made inert."""
     return LogLine(one_line(text, LIMIT), style, indent)
 
 

@@ -70,7 +70,6 @@ _LEVEL = {
 
 
 def by_whom(by: str) -> str:
-    """Return who decided, in words; empty if nobody is named."""
     if by == AUTOMATIC:
         return f"automatically ({by})"
     return f"by {by}" if by else ""
@@ -458,6 +457,5 @@ SENTENCES: Mapping[type[ev.EventBase], Callable[[Any], Sentence | None]] = {
 
 
 def sentence_of(event: ev.Event) -> Sentence | None:
-    """Return the sentence for an event, or None if the event is shown another way or not at all."""
     make = SENTENCES.get(type(event))
     return make(event) if make else None

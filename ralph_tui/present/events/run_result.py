@@ -27,7 +27,6 @@ def result_facts(tasks: Iterable[Task], finished: LoopFinished | None) -> dict[s
     Labels without a value are left out.
 
     Args:
-        tasks: The tasks of the plan.
         finished: The run's last event; None while the run continues, and if it was killed.
     """
     listed = tuple(tasks)
@@ -63,7 +62,6 @@ def _with_check_count(verifications: Sequence[TaskVerification], words: str) -> 
 
 
 def _costs(tasks: Iterable[Task]) -> str:
-    """Return the cost of each task, the most expensive first; nothing for a single task."""
     paid = sorted(
         ((task.actual_cost_usd, task.id) for task in tasks if task.actual_cost_usd), reverse=True
     )

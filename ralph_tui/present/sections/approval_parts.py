@@ -43,7 +43,6 @@ _MAX_SIGHT_LINES = 8
 
 
 def spec_parts(specs: Sequence[Spec], glyphs: Glyphs) -> list[Part]:
-    """Return a part for each spec, with what the spec lacks above its text."""
     if not specs:
         return [Part("No specs", [[Span("There is no file in specs/.", Tone.WARN)]])]
     return [Part(spec.path, _spec_lines(spec, glyphs)) for spec in specs]

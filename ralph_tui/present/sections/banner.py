@@ -81,10 +81,8 @@ def banner_of(
     """Return the banner that says what a person can do while nothing runs, or None while the loop runs.
 
     Args:
-        view: The loop.
         finished: The last event of the last run, if this screen saw it.
         request: The request that is not done yet; None while that is unknown.
-        glyphs: The signs to draw with.
         keys: The keys that the banner names.
         plans: Plan files of other tools that could be imported.
     """
@@ -126,7 +124,6 @@ def trouble_banner(view: LoopView) -> Banner:
 
 
 def unfinished_banner(view: LoopView) -> Banner:
-    """Return the banner for files that are being written, which is not an error."""
     return Banner(
         _BEING_WRITTEN, f"{unfinished(view.unfinished)}.", [Span(_LAST_VERSION_SHOWN)], ""
     )
@@ -154,7 +151,6 @@ def with_findings(
     Args:
         banner: The banner; None stays None.
         found: The notices, the most important first; at most `MOST_FINDINGS` are shown.
-        glyphs: The signs to draw with.
         keys: The keys that the banner names.
     """
     if banner is None or not found:

@@ -15,9 +15,6 @@ def bar(share: float, width: int, tone: Tone, glyphs: Glyphs) -> list[Span]:
 
     Args:
         share: 0 to 1; values outside are clamped.
-        width: Cells of the bar.
-        tone: The color of the filled cells.
-        glyphs: The signs to draw with.
     """
     share = min(1.0, max(0.0, share))
     filled = round(share * width)
@@ -30,9 +27,6 @@ def dots(count: float, threshold: float, glyphs: Glyphs, most: int = 10) -> list
     """Draw a counter as dots.
 
     Args:
-        count: How many dots are filled.
-        threshold: How many dots there are.
-        glyphs: The signs to draw with.
         most: The maximum number of dots, because exact figures are shown beside them.
     """
     size = min(most, int(threshold))
@@ -57,8 +51,6 @@ def context_bar(
     Args:
         budget: The size and the use of the window.
         zone: The start and end of the smart zone, in percent.
-        width: Cells of the bar.
-        glyphs: The signs to draw with.
         past: Earlier iterations, oldest first; the scale shows their use if there is room.
     """
     marks = (budget.budget_percent, budget.handoff_threshold_percent, budget.interrupt_percent)
@@ -102,9 +94,7 @@ def spark(
 
     Args:
         past: The iterations, oldest first.
-        capacity: Tokens of a full window.
         width: Maximum cells, one for each iteration.
-        glyphs: The signs to draw with.
     """
     shown = past[-width:] if width > 0 and capacity else ()
     top = len(glyphs.levels) - 1
@@ -127,7 +117,6 @@ def _merged(cells: list[Span]) -> Line:
 
 
 def _scale(marks: tuple[int, ...], width: int, glyphs: Glyphs) -> str:
-    """Return the marks below their places. If there is no room for a number, it is left out or only a tick."""
     line = [" "] * width
     free_from = 0
     for mark in sorted(set(marks)):

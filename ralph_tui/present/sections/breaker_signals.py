@@ -37,7 +37,6 @@ def breaker_lines(breaker: CircuitBreaker, width: int, glyphs: Glyphs) -> list[L
 
 
 def counting(signals: Iterable[Signal]) -> list[Signal]:
-    """Return the signals that are above zero and not off, those closest to their threshold first."""
     found = (signal for signal in signals if signal.count and signal.threshold)
     return sorted(found, key=_share, reverse=True)
 

@@ -24,10 +24,7 @@ def feature_blocks(
     """Return a row for each feature, keyed by name, below a row with the names of the columns.
 
     Args:
-        found: The features.
         shown: The name of the feature on the screen.
-        width: Cells of a row.
-        glyphs: The signs to draw with.
     """
     cells = [_cells(one) for one in found]
     longest = [max(len(row[at]) for row in (_HEADS, *cells)) for at in range(len(_HEADS))]

@@ -89,10 +89,8 @@ def breaker_view_parts(
     """Return the breaker's state with evidence and next step, and its history.
 
     Args:
-        breaker: The current breaker.
         steps: Its changes, oldest first.
         now: The current time, for the rest of a cool-down.
-        glyphs: The signs to draw with.
         keys: The keys that the text names.
     """
     look = BREAKER[breaker.state]

@@ -42,18 +42,15 @@ class Facts:
 
 
 def header_lines(facts: Facts, width: int, glyphs: Glyphs) -> list[Line]:
-    """Return the header: the first line with state and progress, the second with the current activity."""
     return [_first_line(facts, width, glyphs), _second_line(facts, width, glyphs)]
 
 
 def project_name(view: LoopView, root_name: str, glyphs: Glyphs) -> str:
-    """Return the name of the project and its feature. Before the first event, the project is named by its folder."""
     name = flat(view.project or root_name)
     return f"{name} {glyphs.chevron} {flat(view.feature)}" if view.feature else name
 
 
 def title_of(view: LoopView, root_name: str, glyphs: Glyphs) -> str:
-    """Return the terminal's title: state and project."""
     look = look_of(view)
     name = project_name(view, root_name, glyphs)
     return one_line(f"{getattr(glyphs, look.glyph)} {name} {look.word} - ralph")
@@ -103,7 +100,6 @@ def _phases(view: LoopView, glyphs: Glyphs) -> tuple[list[Span], list[Span]]:
 
 
 def _progress(facts: Facts) -> list[list[Span]]:
-    """Return iteration and time in ever shorter forms; only an empty one if no run has begun."""
     if not facts.view.is_known or not (facts.view.iteration or facts.elapsed):
         return [[]]
     iteration = Span(_iteration(facts.view))

@@ -25,9 +25,6 @@ def export_text(form: str, chronicle: RunHistory, metrics: Sequence[Metric], lef
 
     Args:
         form: `csv`, `json` or `md`.
-        chronicle: The runs and iterations.
-        metrics: The success metrics.
-        left: The forecast.
     """
     if form == "csv":
         return _csv(chronicle.iterations)
@@ -40,7 +37,6 @@ def forecast_of(chronicle: RunHistory, open_tasks: int | None) -> Forecast:
     """Return the forecast from the attempts so far.
 
     Args:
-        chronicle: The runs and iterations.
         open_tasks: The number of open tasks; None uses the number after the last iteration.
     """
     its = chronicle.iterations

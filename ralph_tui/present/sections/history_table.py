@@ -33,10 +33,7 @@ def totals(
     """Return the totals of the history, and the forecast with its basis.
 
     Args:
-        chronicle: The runs and iterations.
-        left: The forecast.
         width: Cells of a line.
-        glyphs: The signs to draw with.
         keys: The keys that the text names.
     """
     its = chronicle.iterations

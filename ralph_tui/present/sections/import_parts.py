@@ -27,7 +27,6 @@ _MOST_ID = 40
 
 
 def import_summary(preview: ImportPreview) -> str:
-    """Return what an import would do on one line: 3 new, 1 changed, 12 same."""
     counts = preview.counts
     words = [f"{counts[change]:,} {change.value}" for change in ImportChange if counts[change]]
     return ", ".join(words) or "no tasks"
@@ -49,7 +48,6 @@ def import_parts(preview: ImportPreview, most: int = 0) -> list[Part]:
     """Return the tables of a preview.
 
     Args:
-        preview: The preview of the import.
         most: Maximum rows for each kind of change; 0 for all.
     """
     parts = [Part(f"Tasks  {import_summary(preview)}", _rows(preview, most))]
@@ -94,7 +92,6 @@ def _commands(commands: Sequence[ImportedCommand], most: int) -> list[Line]:
 
 
 def _command(command: ImportedCommand) -> list[Line]:
-    """Return a command with its task, and the guard's verdict if the command may not simply run."""
     tone = Tone.BAD if command.is_refused else Tone.TEXT
     lines: list[Line] = [
         [

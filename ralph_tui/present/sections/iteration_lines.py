@@ -32,9 +32,7 @@ def iteration_blocks(
 
     Args:
         iterations: The iterations, oldest first.
-        runs: The runs of the iterations.
         width: Cells of a line.
-        glyphs: The signs to draw with.
     """
     heads = {run.run_id: run for run in runs}
     blocks: list[LineBlock] = []

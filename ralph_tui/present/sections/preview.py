@@ -47,9 +47,7 @@ def preview_of(selected: Task | Entry, view: LoopView, glyphs: Glyphs) -> Previe
     """Return the beginning of the detail of a task or an entry.
 
     Args:
-        selected: The task or entry under the cursor.
         view: The loop, for a task's receipts and related tasks.
-        glyphs: The signs to draw with.
     """
     if isinstance(selected, Task):
         parts = task_parts(selected, view, None, glyphs)
@@ -65,7 +63,6 @@ VIEW_FIELDS = ("tasks", "iterations", "checks", "receipts", "gate_task_id", "tas
 
 
 def preview_inputs(selected: Task | Entry | None, view: LoopView) -> tuple[object, ...]:
-    """Return the frozen objects that a preview depends on, to detect whether it must be redrawn."""
     if isinstance(selected, Task):
         return selected, *(getattr(view, name) for name in VIEW_FIELDS)
     return (selected,)

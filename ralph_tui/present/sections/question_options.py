@@ -27,7 +27,6 @@ class Draft:
         return bool(self.marked) or self.uses_other or self.declined
 
     def choosing(self, index: int) -> "Draft":
-        """Return a draft with only this option marked."""
         return replace(self, marked=frozenset({index}), uses_other=False, declined=False)
 
     def toggling(self, index: int) -> "Draft":
@@ -103,7 +102,6 @@ def choice(index: int, sign: Span, label: str, description: str) -> LineBlock:
     Args:
         index: The index of the answer, from 0; the first nine have a number to press.
         sign: The sign that shows whether the answer is marked.
-        label: The answer.
         description: The explanation, shown below the label.
     """
     number = f"{index + 1}  " if index < 9 else "   "
@@ -149,8 +147,6 @@ def question_tabs(
     Args:
         batch: The questions, in the order in which they are asked.
         drafts: The drafts so far, by the question's id.
-        at: The index of the open tab.
-        glyphs: The signs to draw with.
     """
     tabs: list[Line] = []
     for index, asked in enumerate(batch):

@@ -164,8 +164,6 @@ def _with_code(text: str, escaped: Callable[[str], str], code: str) -> str:
 
     Args:
         text: One line.
-        escaped: Escapes the other text.
-        code: The format string for code.
     """
     pieces = text.split("`")
     if len(pieces) % 2 == 0 or not all(map(str.strip, pieces[1::2])):

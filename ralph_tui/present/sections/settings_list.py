@@ -96,7 +96,6 @@ def live_blocks(
         settings: The effective settings, by key.
         adjusted: The changes in this run, if there are any.
         view: The loop, for the used part of each limit.
-        running: Whether a loop is running.
     """
     word = (
         "Enter changes a limit of the running loop. The settings file does not change."

@@ -27,10 +27,8 @@ def task_parts(task: Task, view: LoopView, past: TaskHistory | None, glyphs: Gly
     """Return the parts of a task's detail that are not empty.
 
     Args:
-        task: The task.
         view: The loop, for the other tasks and the latest receipts.
         past: The task's history in the journal; None until it is read.
-        glyphs: The signs to draw with.
     """
     attempts = past.attempts if past is not None else ()
     receipts = _receipts(task, view, past)
@@ -53,7 +51,6 @@ def task_parts(task: Task, view: LoopView, past: TaskHistory | None, glyphs: Gly
 
 
 def _receipts(task: Task, view: LoopView, past: TaskHistory | None) -> dict[str, Receipt]:
-    """Return the receipts of the task's last claim by command, from the view or from the journal."""
     is_latest = view.gate_task_id == task.id
     found = view.receipts if is_latest else past.receipts if past is not None else ()
     return {receipt.command: receipt for receipt in found}
@@ -198,7 +195,6 @@ def _related_tasks(ids: tuple[str, ...], view: LoopView, glyphs: Glyphs) -> list
 def _attempt_history(
     task: Task, view: LoopView, past: TaskHistory | None, glyphs: Glyphs
 ) -> list[Line]:
-    """Return every attempt with its cost. Until the journal is read, only those that this screen saw."""
     if past is None:
         known = [_iteration_of(e) for e in view.iterations if e.task_id == task.id]
     else:

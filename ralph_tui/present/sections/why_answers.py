@@ -36,12 +36,10 @@ def now_parts(
     """Return the answers that apply at the moment.
 
     Args:
-        view: The loop.
         problems: The problems that make the plan unworkable.
         last: The last run, if there was one.
         iterations: All iterations, oldest first.
         now: The current time, for the rest of a wait.
-        glyphs: The signs to draw with.
         keys: The keys that the text names.
     """
     plan = ImplementationPlan(tasks=tuple(view.tasks.values()))

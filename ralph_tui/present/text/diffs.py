@@ -76,7 +76,6 @@ def code_lines(text: str, path: str) -> tuple[Line, ...]:
 
 @lru_cache(maxsize=256)
 def _lexer(name: str) -> "Lexer | None":
-    """Return the lexer for a file of this name, or None."""
     from pygments.lexers import get_lexer_for_filename  # slow to import, so only if there is code
     from pygments.util import ClassNotFound
 
@@ -211,7 +210,6 @@ class Diff:
 
         Args:
             index: The index of the line in `sides`.
-            glyphs: The signs to draw with.
         """
         side = self.sides[index]
         if side.sign == FOLD:

@@ -25,7 +25,6 @@ def money(value: float) -> str:
 
 
 def limit(value: float) -> str:
-    """Format a limit in dollars, without cents if they are zero; `none` if there is no limit."""
     if not value:
         return "none"
     return f"${value:,.0f}" if value == int(value) else f"${value:,.2f}"
@@ -50,12 +49,10 @@ def stamp(moment: datetime) -> str:
 
 
 def zoned(text: str) -> str:
-    """Replace the UTC times in a text with local times, including date and zone."""
     return _replace_times(text, stamp)
 
 
 def in_local(text: str, now: datetime | None) -> str:
-    """Replace the UTC times in a text with local times, without zone."""
     return _replace_times(text, lambda moment: clock(moment, now))
 
 

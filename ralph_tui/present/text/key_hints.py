@@ -100,7 +100,6 @@ MAX_LINES = 2
 
 
 def hint(keys: Keys, text: str, tone: Tone = Tone.TEXT, **values: str) -> list[Span]:
-    """Return a sentence such as `{pause} continues` as spans, with the key labels filled in."""
     return [
         Span(piece, Tone.KEY if is_key else tone) for piece, is_key in keys.pieces(text, **values)
     ]

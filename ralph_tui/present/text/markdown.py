@@ -86,7 +86,6 @@ def _item(item: re.Match[str], glyphs: Glyphs) -> Line:
 
 
 def hanging(line: Line) -> int:
-    """Return the indent for the continuation of a folded line, which is below the words of a list item."""
     if not line or line[0].text.strip():
         return 0
     return width_of(line[: 2 if len(line) > 2 else 1])

@@ -56,7 +56,6 @@ class LineBlock:
 
 
 def parts_text(parts: list[Part]) -> str:
-    """Return the parts as plain text, for the clipboard."""
     return "\n\n".join(
         "\n".join([part.title, *(plain(line) for line in part.lines)]) for part in parts
     )

@@ -140,7 +140,6 @@ def row(left: Line, right: Line, width: int, ellipsis: str = "…", cut: Cut = c
     Args:
         left: The left line; cut if both do not fit.
         right: The right line; cut only if it takes more than half of the row.
-        width: Cells of the row.
         ellipsis: The sign that marks a cut.
         cut: How to cut `left`.
     """
@@ -215,8 +214,6 @@ def hang(line: Line, gutter: int, width: int) -> list[list[Span]]:
 
     Args:
         line: The line.
-        gutter: How many spans precede its text.
-        width: Cells of a row.
     """
     before, text = list(line[:gutter]), [Span(flat(text), tone) for text, tone in line[gutter:]]
     below = [
@@ -227,7 +224,6 @@ def hang(line: Line, gutter: int, width: int) -> list[list[Span]]:
 
 
 def to_edge(line: Line, width: int) -> list[Span]:
-    """Pad a row to `width` if it has the background of a change."""
     missing = width - width_of(line)
     has_background = any(tone in GROUNDS for _, tone in line)
     return [*line, Span(" " * missing)] if has_background and missing > 0 else list(line)
@@ -287,7 +283,6 @@ def flow(line: Line, width: int, indent: int = 0) -> list[list[Span]]:
 
 
 def _words(line: Line) -> list[list[Span]]:
-    """Split a line into words and runs of spaces. A word may begin in one span and end in another."""
     words: list[list[Span]] = []
     for text, tone in line:
         for found in _WORDS.findall(text):

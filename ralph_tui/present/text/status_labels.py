@@ -57,7 +57,6 @@ def look_of(view: LoopView) -> Look:
 
 
 def reading(view: LoopView) -> str:
-    """Return what is being read, in words."""
     if view.sight is LoadState.PAST:
         return f"reading the run so far: {view.caught_up} %"
     return "reading the project"

@@ -28,9 +28,7 @@ def change_parts(calls: Iterable[Call], changed: Iterable[str], glyphs: Glyphs) 
     """Return a part for each file with a diff, in the order of the first changes, then one for the other files.
 
     Args:
-        calls: The calls of an iteration.
         changed: All files that the iteration changed, by whatever means.
-        glyphs: The signs to draw with.
     """
     diffs: dict[str, list[Call]] = {}
     for call in calls:
@@ -80,14 +78,12 @@ class ChangedFiles:
     """Collects the files that the current iteration changed, from its events."""
 
     def __init__(self, roots: tuple[str, ...] = ()) -> None:
-        """Start without files. Paths below one of `roots` are made relative to it."""
         self._roots = roots
         self._open: dict[str, Call] = {}
         self._files: dict[str, FileChange] = {}
 
     @property
     def files(self) -> tuple[FileChange, ...]:
-        """The changed files, in the order of their first changes."""
         return tuple(self._files.values())
 
     def feed(self, event: ev.Event) -> None:

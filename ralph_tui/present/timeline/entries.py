@@ -78,7 +78,6 @@ class EntryFilter(StrEnum):
     MESSAGES = "messages"
 
     def next(self) -> "EntryFilter":
-        """Return the next filter, or the first after the last one."""
         kinds = list(EntryFilter)
         return kinds[(kinds.index(self) + 1) % len(kinds)]
 

@@ -80,10 +80,8 @@ def line(entry: Entry, index: int, width: int, glyphs: Glyphs) -> Line:
     """Draw one line of an entry.
 
     Args:
-        entry: The entry.
         index: The index of the line, from 0.
         width: Cells of the line.
-        glyphs: The signs to draw with.
     """
     if isinstance(entry, TextEntry):
         return text_line(text_lines(entry, width, glyphs), index, entry.depth, glyphs)
@@ -105,7 +103,6 @@ MAX_NOTE_LINES = 6
 
 
 def _note_line(entry: NoteEntry, index: int, width: int, glyphs: Glyphs) -> Line:
-    """Draw a line of a note. Problems may take several lines, other notes take one."""
     label = entry.label.ljust(LABEL)
     texts = _note_texts(entry, width)
     if index:
@@ -156,7 +153,6 @@ def text_line(lines: tuple[Line, ...], index: int, depth: int, glyphs: Glyphs) -
         lines: The folded lines of the message.
         index: The index of the line, from 0.
         depth: The nesting level of the agent that wrote it; 0 for the main agent.
-        glyphs: The signs to draw with.
     """
     bullet = f"{glyphs.text} " if index == 0 else "  "
     line = lines[index] if index < len(lines) else []
@@ -204,7 +200,6 @@ def _fitted_note(text: str, tone: Tone, width: int) -> list[Span]:
 
 
 def _first_line(text: str) -> str:
-    """Return the first line of a text, with an ellipsis if there are more."""
     first, _, rest = text[:2_000].strip().partition("\n")
     return f"{first} …" if rest.strip() else first
 
@@ -245,7 +240,6 @@ def _check_duration(receipt: Receipt) -> str:
 
 
 def receipt_note(receipt: Receipt) -> str:
-    """Return why a check did not run, or the exit status of a failed one."""
     if receipt.reason:
         return receipt.reason
     return f"exit {receipt.exit_code}" if receipt.exit_code else ""

@@ -148,7 +148,6 @@ class Timeline:
 
     @property
     def live_text(self) -> str:
-        """The end of the text that is being written, by the agent that wrote last."""
         return next(reversed(self._live.values()), "")[-MAX_LIVE:]
 
     def last_text(self) -> str:
@@ -163,7 +162,6 @@ class Timeline:
         return self.first + len(self.entries)
 
     def entry(self, number: int) -> Entry | None:
-        """Return the entry with this number, or None if it was dropped."""
         index = number - self.first
         return self.entries[index] if 0 <= index < len(self.entries) else None
 
@@ -196,7 +194,6 @@ class Timeline:
         )
 
     def _fold_claim(self, e: ev.GateFinished) -> None:
-        """Fold the checks of a rejected claim into the verdict, which names the first failed check."""
         start, self._claim_start = self._claim_start, None
         verdict = self.entries[-1]
         if e.passed or start is None or not isinstance(verdict, NoteEntry):

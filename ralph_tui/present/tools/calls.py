@@ -83,7 +83,6 @@ class Call:
     """The lines below a trimmed call. Before trimming, they come from the input."""
 
     def trim(self, argument: str, excerpt: Excerpt | None = None) -> "Call":
-        """Return a copy that keeps only what the stream shows of the call."""
         kept: Input = {"argument": argument}
         return replace(self, input=kept, output="", patch="", trimmed=True, excerpt=excerpt)
 
@@ -108,7 +107,6 @@ class Section:
 
 
 def failure_note(call: Call) -> str:
-    """Return the last line that a failed call printed, or an empty string for other calls."""
     return last_line(call.output)[:60] if call.state is CallState.FAILED else ""
 
 

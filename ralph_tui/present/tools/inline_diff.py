@@ -27,7 +27,6 @@ def inline_height(call: Call) -> int:
 
 
 def excerpt_of(call: Call) -> Excerpt | None:
-    """Return the lines below a call, to keep them when its input is dropped; None if there are none."""
     excerpt = _excerpt(call)
     return excerpt if excerpt.sides else None
 
@@ -36,10 +35,8 @@ def inline_line(call: Call, index: int, width: int, glyphs: Glyphs) -> Line:
     """Draw one of the lines below a call: number, sign and text, with changed words in color.
 
     Args:
-        call: The call.
         index: The index of the line, from 0.
         width: Cells of the line.
-        glyphs: The signs to draw with.
     """
     sides, more = _excerpt(call)
     indent = Span(" " * _INDENT)
@@ -68,7 +65,6 @@ def _excerpt(call: Call) -> Excerpt:
 
 @lru_cache(maxsize=512)
 def _choose_lines(change: str) -> Excerpt:
-    """Choose the first changed lines and the context line before them; if there are too many, some of each side."""
     sides = [side._replace(text=side.text[:_LONGEST]) for side in read_diff(change.splitlines())]
     changed = [index for index, side in enumerate(sides) if side.sign in ("-", "+")]
     if not changed:

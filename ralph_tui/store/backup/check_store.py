@@ -75,7 +75,6 @@ class CheckStore:
     """Stores the records of the gate for one project. Every method blocks on the disk."""
 
     def __init__(self, root: Path) -> None:
-        """Store the files beside the copy of the project's state."""
         self._root = root
         self.trouble = ""
         """Why the last write failed."""

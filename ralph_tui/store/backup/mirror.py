@@ -67,7 +67,6 @@ def _cached_path(root: Path, *_: str | None) -> Path:
 
 
 def previous_of(root: Path) -> Path:
-    """Return the directory with the copy made before the last reset."""
     directory = mirror_of(root)
     return directory.with_name(f"{directory.name}{PREVIOUS}")
 
@@ -93,8 +92,6 @@ class Mirror:
         """Prepare the copy.
 
         Args:
-            layout: The project's paths.
-            report: Receives a sentence for each failure.
             may_copy: Decides whether a file with this content is copied.
         """
         self._may_copy = may_copy

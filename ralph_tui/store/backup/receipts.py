@@ -36,7 +36,6 @@ class ReceiptBook:
     """The completion records of one project. Writing one blocks on the disk."""
 
     def __init__(self, layout: Layout) -> None:
-        """Prepare the records without reading them."""
         self._layout = layout
         self._known: dict[str, CompletionReceipt] = {}
         self._seen: tuple[int, int, int] | None = None

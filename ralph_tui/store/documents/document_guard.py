@@ -56,7 +56,6 @@ class DocumentGuard:
         """Each guarded document with the name of its copy."""
 
     def differs(self) -> bool:
-        """Return whether a document differs from what ralph wrote. Takes no lock."""
         return any(self._changed())
 
     def undo(self) -> None:
@@ -147,14 +146,12 @@ class DocumentGuard:
             return  # the mirror reports that
 
     def _copied_at(self, path: Path) -> float:
-        """Return when ralph last copied the document; 0 if the copy has disappeared since it was read."""
         try:
             return (mirror_of(self._layout.root) / copy_name(self._layout, path)).stat().st_mtime
         except OSError:
             return 0.0
 
     def _copy(self, path: Path) -> bytes | None:
-        """Return ralph's own copy of a document, or None."""
         try:
             copy = mirror_of(self._layout.root) / self._paths[path]
             info = os.stat(copy)  # noqa: PTH116 - called in every transaction

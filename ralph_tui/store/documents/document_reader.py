@@ -96,7 +96,6 @@ class Reader:
         """Return a document, its version before an unfinished write, or its restored version. Hold the write lock.
 
         Args:
-            kind: The document to read.
             quiet: Seconds for which an incomplete file is not reported. Infinity never repairs a file,
                 however old it is.
 
@@ -130,7 +129,6 @@ class Reader:
         reason: str,
         quiet: float,
     ) -> Read:
-        """Return the last valid version of an invalid document, or repair it."""
         good = self._last_good(kind)
         if quiet == math.inf or document_recovery.is_being_written(path):
             if good is not None:
@@ -163,7 +161,6 @@ class Reader:
         return document_recovery.good_copy(kind, self._path(kind))
 
     def _last_valid(self, good: Record, path: Path, reason: str, quiet: float) -> Read:
-        """Return the last valid version while a write is in progress, and report an old incomplete file."""
         if document_recovery.seconds_unchanged(path) >= quiet:
             self._report(
                 f"{path.name} cannot be used ({reason}). Ralph uses the last valid version and sets the file "

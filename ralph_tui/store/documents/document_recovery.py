@@ -35,7 +35,6 @@ EDITOR_SECONDS = 30.0
 
 
 def backup_path(path: Path) -> Path:
-    """Return the path of a document's last known good copy."""
     return path.with_name(f"{path.name}.bak")
 
 
@@ -88,7 +87,6 @@ def wait_for_file(path: Path) -> bytes | None:
 
 
 def is_being_written(path: Path) -> bool:
-    """Return whether a file changed so recently that its writer may not have finished."""
     return seconds_unchanged(path) < EDITOR_SECONDS
 
 
@@ -127,11 +125,7 @@ def repair(
     """Set a damaged document aside and restore it. Hold the write lock.
 
     Args:
-        kind: The document's kind.
-        path: The document's path.
         previous: The model from the last successful read, used when there is no good copy.
-        layout: The project's paths.
-        reason: A short description of the damage.
         now: The time that names the set-aside file, in UTC.
 
     Returns:
@@ -177,7 +171,6 @@ class _Reconstruction(NamedTuple):
 
 
 def _reconstruct(layout: Layout) -> _Reconstruction | None:
-    """Return the state reconstructed from the events of the feature's runs, or None without events."""
     # The event union takes 50 ms to build, which `ralph status` of a healthy project need not pay.
     from ralph_tui.domain.events import LoopStarted, PlanLoaded
     from ralph_tui.domain.view.loop_view import LoopView

@@ -79,7 +79,6 @@ class Documents(Model):
 
     @property
     def requests(self) -> RequestRate:
-        """The requests of all features in the last hour."""
         if not self.project.exists:
             return self.state.requests
         return self.state.requests.joined(self.project.requests_elsewhere(self.feature))
@@ -105,7 +104,6 @@ class Returning(Generic[T]):
     """The value of the last call, whose documents are written."""
 
     def __init__(self, change: Callable[[Documents], Outcome[T]]) -> None:
-        """Wrap `change`; there is no value before the first call."""
         self._change = change
 
     def __call__(self, documents: Documents) -> Documents:
@@ -273,7 +271,6 @@ _MESSAGES = {
 def _validation_message(
     error: ValidationError, raw: dict[str, JsonValue], text: str, path: Path
 ) -> str:
-    """Describe the first problem by file, line, task and field, and say how many more follow."""
     problems = error.errors(include_url=False, include_context=False, include_input=False)
     first = problems[0]
     place = [part for part in first["loc"] if not _is_union_tag(part)]

@@ -47,7 +47,6 @@ def migrate(
     """Return the document migrated to the current version, without changing `data`.
 
     Args:
-        data: The document's JSON object.
         document: The document's kind, such as `plan`.
         current: The schema version that this ralph writes.
         path: The file, for messages.

@@ -75,7 +75,6 @@ def exchange(first: Path, second: Path) -> bool:
 
 @cache
 def _system_call() -> tuple[Callable[..., int], int] | None:
-    """Return the C library's exchange function and its flag, or None."""
     import ctypes  # slow to import, and readers do not need it
 
     library = ctypes.CDLL(None, use_errno=True)
@@ -122,10 +121,7 @@ def write(
     renamed, it is kept beside the new one, and `report` receives a sentence.
 
     Args:
-        layout: The project's paths.
-        writes: The files to write.
         report: Receives a sentence for each file that was edited at that moment.
-        moves: Directories to rename in the same step.
 
     Returns:
         The file that has changed, or None when everything was written.

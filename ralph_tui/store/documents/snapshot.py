@@ -143,14 +143,12 @@ class Snapshots:
         return self._read_all(quiet=quiet)
 
     def _incomplete_path(self, before: DocumentSnapshot, after: Documents) -> Path | None:
-        """Return the path of a document that would change while another program writes it, or None."""
         for name, read in before.reads.items():
             if read.unfinished and getattr(after, name) != getattr(before.documents, name):
                 return self._path(name)
         return None
 
     def _read_all(self, *, quiet: float | None = None) -> DocumentSnapshot:
-        """Read everything. With `quiet`, which needs the lock, repair damaged files."""
         may_repair = quiet is not None
         reads = {
             kind.name: (

@@ -31,7 +31,6 @@ def content_digest(data: bytes | None) -> str:
 
 
 def utc_now() -> datetime:
-    """Return the current time, aware and in UTC."""
     return datetime.now(UTC)
 
 
@@ -55,7 +54,6 @@ def write_atomic(path: Path, data: bytes, *, mode: int = 0o600) -> None:
 
     Args:
         path: The file. A symlink is followed only within its own directory.
-        data: The whole content.
         mode: The permissions of a new file. An existing file keeps its own.
 
     Raises:
@@ -72,8 +70,6 @@ def stage(target: Path, data: bytes, *, mode: int = 0o600, durable: bool = True)
 
     Args:
         target: The file to replace, whose mode is kept.
-        data: The new content.
-        mode: The permissions of a new file.
         durable: Whether the content must survive a power cut.
 
     Returns:
@@ -120,8 +116,6 @@ def write_new(path: Path, data: bytes, *, mode: int = 0o666) -> None:
 
     Args:
         path: The file. A link with this name counts as existing.
-        data: The whole content.
-        mode: The permissions before the umask.
 
     Raises:
         FileExistsError: The name is taken; nothing was changed.
@@ -280,7 +274,6 @@ def _require_readable(info: os.stat_result, path: Path, limit: int) -> None:
 
 
 def remove_stale_temps(directory: Path) -> None:
-    """Remove temporary files of writers that died before their rename."""
     for temp in directory.glob(".*.tmp"):
         if is_stale_temp(temp):
             temp.unlink(missing_ok=True)

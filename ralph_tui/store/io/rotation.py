@@ -59,7 +59,6 @@ def append_log(path: Path, text: str) -> None:
 
 
 def open_log(path: Path) -> int:
-    """Open a log for appending; return the descriptor. Only the owner may read a new log."""
     return open_regular(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
 

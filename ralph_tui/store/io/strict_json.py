@@ -99,7 +99,6 @@ def line_of(text: str, path: Sequence[str | int]) -> int:
 
 
 def _child(text: str, position: int, part: str | int) -> int | None:
-    """Return the position of the member `part` in the container at `position`, or None."""
     position = _skip_space(text, position)
     if text[position : position + 1] not in ("{", "["):
         return None
@@ -178,7 +177,6 @@ def _syntax_reason(text: str, error: json.JSONDecodeError) -> str:
 
 
 def _trailing_comma(text: str, position: int) -> int | None:
-    """Return the position of a trailing comma at or just before a parser's error position, or None."""
     before = text[: position + 1].rstrip(" \t\r\n]}")
     comma = len(before) - 1
     closes = text[_skip_space(text, comma + 1) :][:1] in ("]", "}")

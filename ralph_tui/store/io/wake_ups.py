@@ -81,7 +81,6 @@ async def _watch(
 
 
 def _existing(directories: tuple[Path, ...]) -> tuple[tuple[Path, int], ...]:
-    """Return the existing directories with their inodes, and the nearest existing parent of the first."""
     nearest = next(path for path in (directories[0], *directories[0].parents) if path.is_dir())
     found: dict[Path, int] = {}
     for path in (*directories, nearest):

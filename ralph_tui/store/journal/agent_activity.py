@@ -60,7 +60,6 @@ class Activity(Record):
         )
 
     def covers_any_since(self, moment: float) -> bool:
-        """Return whether any command has run since that moment."""
         return bool(self.running) or any(end >= moment for _, end in self.spans)
 
 
@@ -73,7 +72,6 @@ class ActivityLog:
         """Start with no running command, and keep the spans of earlier runs of the same boot.
 
         Args:
-            root: The project's directory.
             mark: The environment variable of the run's processes, with its value.
             report: Receives a sentence when the record cannot be written.
         """
@@ -89,7 +87,6 @@ class ActivityLog:
             self._spans += [(start, end) for start in before.running]
 
     def begin(self, key: str) -> None:
-        """Record that a command starts."""
         if key not in self._running:
             self._running[key] = time.time()
             self._write()

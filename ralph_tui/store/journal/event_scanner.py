@@ -79,8 +79,6 @@ class Scan(Iterator[FoundEvent]):
         """Scan part of a journal.
 
         Args:
-            path: The journal.
-            types: The event types to find.
             start: The byte offset to begin at, which must be the start of a line.
             stop: The byte offset to end at.
             progress: Called after each block with the current and the last offset.

@@ -93,7 +93,6 @@ class JournalWriter:
             self._size = os.fstat(self._descriptor).st_size
 
     def news(self) -> tuple[str, ...]:
-        """Return sentences about repairs made since the last call."""
         news, self._news = tuple(self._news), []
         return news
 
@@ -177,7 +176,6 @@ class EventReader(Iterator[tuple[int, Event]]):
     """
 
     def __init__(self, path: Path, offset: int = 0) -> None:
-        """Read from `offset`, which must be 0 or an offset that a reader returned."""
         self.skipped = 0
         self._lines = read_lines(path, offset)
 
@@ -208,7 +206,6 @@ def last_run(path: Path) -> tuple[int, LoopStarted] | None:
 
 
 def _last_run(descriptor: int) -> tuple[int, LoopStarted] | None:
-    """Search whole chunks for the event's type, and parse only the lines that contain it."""
     end = os.fstat(descriptor).st_size
     while end > 0:
         start = max(0, end - CHUNK)
@@ -347,7 +344,6 @@ def _seq(line: bytes) -> int:
 
 
 def _last_seq(descriptor: int) -> int:
-    """Return the number of the newest readable event, or 0. Searches from the end."""
     end = os.fstat(descriptor).st_size
     while end > 0:
         start, line = _unfinished(descriptor, end - 1)

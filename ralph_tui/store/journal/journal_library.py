@@ -38,7 +38,6 @@ class JournalLibrary:
         """Prepare the library without reading the journal.
 
         Args:
-            root: The project's directory.
             live: Returns whether a loop runs now, which the journal does not record.
             past: Returns the feature to show; None for a project with a single plan.
         """

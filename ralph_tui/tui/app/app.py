@@ -151,7 +151,6 @@ class RalphApp(Host):
             self.key_queue.track(command, do(self, work, f"command-{name}"))
 
     def _report_bug(self, error: Exception) -> int:
-        """Write a crash report for a bug that ends the app, and mention it once the screen has closed."""
         path = write_report(error, self.launch.root)
         self.exit_message = (
             f"the screen crashed: {error_line(error)}. This is a bug in ralph. "
@@ -188,13 +187,11 @@ class RalphApp(Host):
         self._warned = False
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """Yield those of Textual's commands that ralph has no command of its own for."""
         for command in super().get_system_commands(screen):
             if command.title in ("Theme", "Maximize", "Minimize"):
                 yield command
 
     def search_themes(self) -> None:
-        """Open the theme palette, which saves the chosen theme."""
         from ralph_tui.tui.screens.dialogs.command_palette import open_theme_palette
 
         open_theme_palette(self)

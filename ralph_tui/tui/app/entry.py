@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 
 def run_app(launch: Launch, *, autostart: bool) -> int:
-    """Open the screen on a launch and return the exit status; `autostart` starts the loop after the first paint."""
     return show(RalphApp(launch, autostart=autostart))
 
 

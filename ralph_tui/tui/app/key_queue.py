@@ -42,12 +42,7 @@ class KeyQueue:
     def __init__(
         self, app: Host, deliver: Callable[[events.Event], Coroutine[None, None, None]]
     ) -> None:
-        """Start without held keys.
-
-        Args:
-            app: The app whose keys are held.
-            deliver: Handles an event as Textual does.
-        """
+        """Start without held keys."""
         self._app = app
         self._deliver = deliver
         self._held: list[events.Key | events.Paste] = []
@@ -69,7 +64,6 @@ class KeyQueue:
         self.check()
 
     def may_begin(self, command: Command) -> bool:
-        """Return whether a command may begin: no second screen opens while one is about to, not even by a click."""
         opening = self._opening
         return not command.leads.opens or opening is None or opening.is_finished
 

@@ -88,7 +88,6 @@ class ScreenLifecycle:
         return self.handlers
 
     def _look_for_decisions(self) -> None:
-        """Open a pending question or approval, once the handlers are loaded."""
         if self._handlers is not None:
             self._handlers.decisions.check()
 
@@ -97,12 +96,10 @@ class ScreenLifecycle:
         do(self._app, self._offer(), "starting")
 
     async def _offer(self) -> None:
-        """Offer to start a run, once the handlers are loaded."""
         handlers = await self._load_handlers()
         await handlers.start.offer_request()
 
     def _handle_signals(self) -> None:
-        """Stop the loop and leave on SIGTERM and SIGHUP; on a second signal, leave at once."""
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGTERM, self._leave_on_signal, signal.SIGTERM)
         loop.add_signal_handler(signal.SIGHUP, self.hang_up)
@@ -157,7 +154,6 @@ class ScreenLifecycle:
         self.refresher.flush()
 
     def exit_when_finished(self) -> None:
-        """Close the screen as soon as the loop has ended."""
         self.when_finished = self._exit_with_status
         if not self._bridge.running:
             self._app.exit(self._bridge.exit_code)

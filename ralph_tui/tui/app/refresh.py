@@ -54,9 +54,7 @@ class Refresher:
         """Show nothing yet.
 
         Args:
-            app: The app whose view is replaced.
             dashboard: The screen that shows the view.
-            shown: Called after each flush.
             on_idle: Called when a plan was read and no loop works on it.
         """
         self._app = app
@@ -88,7 +86,6 @@ class Refresher:
             self._pacer.press(monotonic())
 
     def _flush_when_due(self) -> None:
-        """Flush events; draw and collect garbage only when that delays no key."""
         began = monotonic()
         may_draw = self._pacer.may_draw(began)
         if not may_draw and not self._bridge.live:

@@ -112,7 +112,6 @@ class StartScreen(App[StartChoice]):
         """Show what was found.
 
         Args:
-            found: The facts to show.
             theme: The theme in the settings; ralph's own is used for an unknown one.
         """
         super().__init__()
@@ -238,7 +237,6 @@ class StartScreen(App[StartChoice]):
             self.exit(None)
 
     def _may_drop(self, key: str, what: str) -> bool:
-        """Return whether the typed text may be dropped: it is empty, or the person confirmed with the same key."""
         if not self._input.value.strip() or self._asked == key:
             return True
         self._asked = key
@@ -255,7 +253,6 @@ class PlanPreview(Screen[ImportPreview | None]):
         """Show this preview.
 
         Args:
-            preview: What the import would do.
             sets_up: The steps of setting up, as phrases.
             warning: A further sentence for the person, or an empty string.
         """

@@ -41,7 +41,6 @@ def cannot_build(now: CommandContext) -> str:
 
 
 def is_done(now: CommandContext) -> bool:
-    """Return whether the plan is complete and nothing runs."""
     tasks = now.view.tasks
     built = bool(tasks) and tasks.complete == len(tasks)
     return built and not now.running and bool(cannot_build(now))
@@ -109,7 +108,6 @@ def build_label(now: CommandContext) -> str:
 
 
 def stop_label(now: CommandContext) -> str:
-    """Return what the key does next, while a loop runs."""
     if not now.running:
         return ""
     return "stop now" if now.state is RunState.STOPPING else "stop"

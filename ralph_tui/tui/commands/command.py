@@ -24,12 +24,10 @@ class Leads(Enum):
 
     @property
     def opens(self) -> bool:
-        """Whether a screen opens; only one may open at a time."""
         return self in (Leads.DIALOG, Leads.VIEW)
 
     @property
     def keeps_keys(self) -> bool:
-        """Whether keys that were typed ahead may run commands."""
         return self in (Leads.VIEW, Leads.PLACE)
 
 

@@ -37,5 +37,4 @@ class CommandContext:
 
     @property
     def ended(self) -> bool:
-        """Whether a run has ended and none has started since."""
         return self.state in ENDED

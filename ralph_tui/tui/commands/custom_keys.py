@@ -81,7 +81,6 @@ def _reject_reserved(key: str) -> None:
 
 
 def _parts(text: str) -> list[str]:
-    """Split a key at its plus signs; a last one, as in `ctrl++`, is the plus key."""
     return [*filter(None, text[:-1].split("+")), "+"] if text[-1:] == "+" else text.split("+")
 
 
@@ -140,7 +139,6 @@ def keymap_of(given: Mapping[str, str]) -> Keymap:
 
 
 def _reject_shared(commands: Iterable[Command], keymap: Keymap) -> None:
-    """Reject a key that two commands share; a page may reuse an app key, which is the page's while it is open."""
     owners: dict[str, str] = {}
     for command in commands:
         name = name_of(command)

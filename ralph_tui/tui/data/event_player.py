@@ -61,7 +61,6 @@ class Player:
         return self.events[before : self.position]
 
     def rest(self) -> Sequence[Event]:
-        """Play to the end, and return the events that were not played yet."""
         before, self.position = self.position, len(self.events)
         self.at, self.playing = self.length, False
         return self.events[before:]

@@ -98,7 +98,6 @@ class DecisionHandlers:
                 self._drafts.pop(question_id, None)
 
     def _context(self) -> list[str]:
-        """Return the last lines of the model's text before the question."""
         lines = self._dashboard.stream.timeline.last_text().strip().splitlines()
         return [one_line(text, 300) for text in lines if text.strip()][-CONTEXT_LINES:]
 

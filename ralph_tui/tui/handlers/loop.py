@@ -59,8 +59,6 @@ class LoopHandlers:
             await attempt(self._app, lambda: self._controls.stop(now=answer == "now"))
 
     async def _ask_to_give_up(self) -> None:
-        """Ask whether to end a run that waits for a limit, where there is no iteration to finish first."""
-
         def ended() -> str:
             waits = self._app.bridge.view.run_state is RunState.LIMITED
             return self._app.bridge.ended_message() or ("" if waits else "The wait is over.")
@@ -80,7 +78,6 @@ class LoopHandlers:
             await attempt(self._app, lambda: self._controls.stop(now=True))
 
     async def inject(self) -> None:
-        """Queue guidance for the next iteration; a draft survives Escape and a failed send."""
         await self._ask_guidance(
             GuidanceDialog(self._draft, runs=not no_loop(self._app.command_context()))
         )

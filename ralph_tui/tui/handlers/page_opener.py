@@ -25,7 +25,6 @@ class PageOpener:
         )
 
     def _past(self) -> "FeatureFilter | None":
-        """Return the feature on the screen, or None in a project with a single plan."""
         from ralph_tui.store.feature_folders import Features
 
         view = self._app.view

@@ -93,7 +93,6 @@ class QuitHandlers:
         self._app.exit(self._bridge.exit_code)
 
     async def _detach(self, *, now: bool) -> None:
-        """Stop the loop, and continue it in a background process once it has ended."""
         message = (
             "Interrupting the turn. A background process then continues the loop."
             if now

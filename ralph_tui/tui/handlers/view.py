@@ -27,7 +27,6 @@ class ViewHandlers:
     """Shows, searches, copies and exports; changes nothing in the loop."""
 
     def __init__(self, host: CommandHost, pages: PageOpener) -> None:
-        """Act on the screens of this host's app."""
         self._host = host
         self._app = host.app
         self._pages = pages

@@ -104,7 +104,6 @@ class Bridge:
 
     @property
     def exit_code(self) -> int:
-        """The exit status if the person leaves now; loops of other processes do not count."""
         if self.running and self.finished is None:
             return ExitCode.INTERRUPTED
         return self.finished.exit_code if self.finished and self._own_run else ExitCode.COMPLETE
@@ -139,7 +138,6 @@ class Bridge:
 
     @property
     def own_result(self) -> LoopFinished | None:
-        """How the last run of this process ended; None when another process ran it."""
         return self.finished if self._own_run else None
 
     def _track_run(self, event: Event) -> None:

@@ -126,7 +126,6 @@ class Host(App[int]):
         return self.launch.root
 
     def keys_of(self, command: Command) -> tuple[str, ...]:
-        """Return the keys of a command; the first is the one that is shown."""
         return self.keys.of[name_of(command)]
 
     def action_press(self, key: str) -> None:

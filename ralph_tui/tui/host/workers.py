@@ -21,8 +21,6 @@ def do(
 
     Args:
         node: The app, a screen or a widget; the work is cancelled when it is removed.
-        work: What to await.
-        group: The name of the worker group.
         exclusive: Whether to cancel other work of the group first.
     """
     app = node.app

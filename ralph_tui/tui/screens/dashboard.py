@@ -138,14 +138,12 @@ class Dashboard(Screen[None], TaskPicker):
 
     @property
     def is_composed(self) -> bool:
-        """Whether all widgets exist; timers still fire while the app shuts down."""
         # Called at every flush; a query would walk through all widgets.
         return self.is_attached and any(
             isinstance(child, DashboardFooter) for child in self.children
         )
 
     def _roots(self) -> tuple[str, ...]:
-        """Return the project's directory in the forms that paths may have."""
         root = self.app.launch.root
         return tuple({str(root): None, str(root.resolve()): None})
 
@@ -289,7 +287,6 @@ class Dashboard(Screen[None], TaskPicker):
             self.board.move_cursor(task.id)
 
     def selection(self) -> Selected:
-        """Return what Enter would open."""
         if self.side.has_focus:
             return self.app.view.breaker
         return self.board.selected if self.board.has_focus else self.stream.selected
@@ -348,7 +345,6 @@ class Dashboard(Screen[None], TaskPicker):
         return panes[name]
 
     def _choose_default_pane(self, *, idle: bool) -> None:
-        """Show the most useful pane if there is room for only one and the person has not chosen."""
         wanted = "tasks" if idle and self.board.tasks else "activity"
         if self.has_class("-narrow") and not self._chosen and self.pane != wanted:
             self._focus_pane(wanted)
@@ -373,7 +369,6 @@ class Dashboard(Screen[None], TaskPicker):
         return True
 
     def watch_pane(self, pane: str) -> None:
-        """Mark the visible pane in the tabs, and set its CSS class."""
         self.pane_tabs.active = pane
         for name in PANES:
             self.set_class(name == pane, f"-pane-{name}")

@@ -38,11 +38,7 @@ def manual_collection() -> Iterator[None]:
 
 
 def collect_when_idle(quiet: float) -> bool:
-    """Run a full collection if one is due; return whether it ran.
-
-    Args:
-        quiet: Seconds since the last key.
-    """
+    """Run a full collection if one is due; return whether it ran."""
     is_due = gc.get_count()[2] >= (OLDER if quiet >= QUIET_SECONDS else LATEST)
     if not is_due or gc.get_threshold()[2] != NEVER:
         return False

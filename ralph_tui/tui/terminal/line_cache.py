@@ -97,7 +97,6 @@ class CachedScrollView(ScrollView):
         super().notify_style_update()
 
     def content_lines(self, ys: range) -> list[Strip]:
-        """Return visible lines, as wide as the content; an unchanged line must be the same object."""
         raise NotImplementedError
 
     def render_line(self, y: int) -> Strip:

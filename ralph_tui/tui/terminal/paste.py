@@ -23,7 +23,6 @@ class PasteFilter:
     """Hides the escapes of pasted text, in input that arrives in pieces."""
 
     def __init__(self) -> None:
-        """Start outside pasted text."""
         self._inside = False
         self._before = ""
         """A possible beginning of a marker; outside pasted text it was passed on already, inside it is held back."""

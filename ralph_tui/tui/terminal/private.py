@@ -22,7 +22,6 @@ def keys_bound(node: DOMNode) -> frozenset[str]:
 
 
 def bind(node: DOMNode, bindings: Iterable[BindingType]) -> None:
-    """Add bindings to a screen that are known only when it opens."""
     given = BindingsMap(bindings).key_to_bindings
     node._bindings.key_to_bindings.update(given)  # noqa: SLF001
 
@@ -42,7 +41,6 @@ def end_at_bug(app: App[Any], report: Callable[[Exception], int]) -> None:
     """Report the bug that ends the app once, instead of printing it with all its variables.
 
     Args:
-        app: The app whose bugs are reported.
         report: Called with the error before the screen closes; returns the exit status.
     """
     found = cache(report)  # what is still to be drawn fails again

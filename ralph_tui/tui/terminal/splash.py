@@ -57,13 +57,11 @@ class Splash:
     """The frames that are shown until the screen replaces them."""
 
     def __init__(self, terminal: TextIO) -> None:
-        """Draw nothing yet."""
         self._terminal = terminal
         self._drawn = False
         """Whether the frames are shown and the screen has not replaced them yet."""
 
     def draw(self, text: str) -> None:
-        """Write `text` to the terminal's alternate screen."""
         self._terminal.write(text if self._drawn else ENTER + _HIDE + _CLEAR + text)
         self._terminal.flush()
         self._drawn = True
@@ -136,7 +134,6 @@ def frames(name: str, width: int, height: int, glyphs: Glyphs, tasks: "Sequence[
     """Return the dashboard's header and panes at a size, as escapes that place each line.
 
     Args:
-        name: The project's name.
         width: Width of the terminal, in cells.
         height: Height of the terminal, in lines.
         glyphs: The glyphs; without Unicode the frames have square corners.
@@ -168,7 +165,6 @@ def _panes(width: int, wanted: int) -> list[tuple[str, int]]:
 
 
 def _board(tasks: "Sequence[Task]", width: int, rows: int, glyphs: Glyphs) -> tuple[list[str], int]:
-    """Return the first rows of the board, and the width that its titles need."""
     from ralph_tui.domain.plan.task_map import tasks_of
     from ralph_tui.present.board.board_groups import Grouping
     from ralph_tui.present.board.board_rows import board_line, wanted_cells

@@ -36,7 +36,6 @@ class TerminalWriter(io.TextIOBase):
         """Write to `descriptor`, and own it from now on.
 
         Args:
-            descriptor: The terminal's file descriptor.
             redraw: Called in the writer's thread when the terminal accepts output again after some was dropped.
             hang_up: Called in the writer's thread when the terminal has closed.
         """
@@ -105,7 +104,6 @@ class TerminalWriter(io.TextIOBase):
         os.close(self._descriptor)
 
     def _next(self) -> bytes | None:
-        """Wait for data to write and return it, or None when the writer ends."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._ending or self._gone)
             data = b"".join(self._waiting)

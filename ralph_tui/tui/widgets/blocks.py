@@ -20,7 +20,6 @@ class Blocks(RowList):
         """Posted when another block is under the cursor."""
 
         def __init__(self, key: Key) -> None:
-            """Create the message for a block."""
             super().__init__()
             self.key = key
 
@@ -68,19 +67,16 @@ class Blocks(RowList):
         self.redraw_rows()
 
     def on_resize(self) -> None:
-        """Wrap again when the width changed."""
         if self.row_width != self._width:
             self._lay_out()
         self.move_cursor(self.cursor)
 
     def content_lines(self, ys: range) -> list[Strip]:
-        """Return lines wrapped to the present width; Textual draws at a new size before it reports it."""
         if self.row_width != self._width:
             self._lay_out()
         return super().content_lines(ys)
 
     def row_count(self) -> int:
-        """Return the number of lines of all blocks."""
         return len(self._rows)
 
     def row_at(self, y: int) -> Row:
@@ -88,7 +84,6 @@ class Blocks(RowList):
         return self._rows[y]
 
     def row_of(self, key: Key) -> int | None:
-        """Return the first row of a block."""
         return self._first.get(key)
 
     def row_line(self, y: int, width: int) -> Line:

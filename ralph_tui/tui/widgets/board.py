@@ -46,7 +46,6 @@ class Board(SearchableRows):
         self.border_title = "tasks"
 
     def row_count(self) -> int:
-        """Return the number of headings, tasks and their second lines."""
         return len(self._items) or len(self._empty_text())
 
     def row_at(self, y: int) -> Row:
@@ -66,7 +65,6 @@ class Board(SearchableRows):
         return self._items.where(key) if isinstance(key, str) else None
 
     def row_line(self, y: int, width: int) -> Line:
-        """Return a heading, a task, or what the task waits for."""
         if not self._items:
             return [Span(self._empty_text()[y], Tone.MUTED)]
         return board_line(self._items[y], width, self.app.glyphs)
@@ -76,7 +74,6 @@ class Board(SearchableRows):
         return wrap(text, self.row_width) if text else []
 
     def watch_why_empty(self) -> None:
-        """Redraw the text that is shown if there is no task."""
         if not self._items:
             self.resize_rows()
             self.redraw_rows()
@@ -125,7 +122,6 @@ class Board(SearchableRows):
             self.action_cursor(1)
 
     def expect_move(self, task_id: str | None) -> None:
-        """Keep the cursor in place when this task moves to another group; None cancels that."""
         self._moving = task_id
 
     def watch_tasks(self, old: Tasks, tasks: Tasks) -> None:

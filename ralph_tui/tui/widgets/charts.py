@@ -112,9 +112,7 @@ def draw(plot: Plot, width: int, height: int, glyphs: Glyphs) -> list[Line]:
 
     Args:
         plot: The plot, with at least one bar.
-        width: Width in cells.
         height: Height in lines, at least six.
-        glyphs: The glyphs to draw with.
     """
     line, across = drawn_threshold(plot), width - GUTTER
     bars = merged(plot, across)
@@ -325,7 +323,6 @@ class Chart(StyledWidget):
             bars: One for each iteration, oldest first.
             threshold: A value to draw as a line.
             note: A text for the lower border, beside the unit.
-            sums: Whether each value includes those before it.
         """
         self._plot = Plot(self._plot.measure, bars, threshold, sums)
         self._known, self._note = True, note
@@ -380,8 +377,6 @@ class Charts(VerticalScroll):
         """Show what each iteration recorded.
 
         Args:
-            iterations: Oldest first.
-            limits: The present cost limits.
             budget_percent: The share of the context at which a session hands off.
         """
         done = [it for it in iterations if it.end]
@@ -400,8 +395,6 @@ class Charts(VerticalScroll):
 
         Args:
             iterations: All iterations, oldest first.
-            limits: The present cost limits.
-            left: The forecast for the open tasks.
         """
         done = [it for it in iterations if it.end]
         planned = [it for it in done if it.phase is Phase.BUILDING]
@@ -434,7 +427,6 @@ class Charts(VerticalScroll):
 
 
 def outcome_look(outcome: IterationOutcome | None) -> Look:
-    """Return one of three looks for how an iteration ended."""
     if outcome is IterationOutcome.COMPLETE:
         return DONE
     return STOPPED if outcome is None or outcome in _STOPPED else REJECTED

@@ -40,7 +40,6 @@ class FittedLayout(VerticalLayout):
 
 
 def _shrunk(placed: list[WidgetPlacement], missing: int) -> list[WidgetPlacement]:
-    """Take the missing rows from the scrolling children, the tallest first, and move up what follows."""
     heights = {i: p.region.height for i, p in enumerate(placed) if p.widget.has_class(SCROLLS)}
     for _ in range(missing):
         tallest = max(heights, key=lambda i: heights[i], default=None)

@@ -27,10 +27,7 @@ def diff_views(diff: Diff, classes: str, *, first: int, split: bool) -> Iterator
     """Return widgets that show a diff, one below the other.
 
     Args:
-        diff: The diff.
-        classes: The CSS classes of each widget.
         first: Lines of the first widget, which is all that is visible at first.
-        split: Whether the columns are side by side.
     """
     most = max(len(diff.sides), len(diff.rows))
     for start, end in pairwise([0, *range(first, most, CHUNK_LINES), most]):
@@ -60,7 +57,6 @@ class DiffView(WrappedText):
         return len((self._diff.rows if self.split else self._diff.sides)[self._rows])
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """Return the number of rows; side by side, there may be none left for this widget."""
         return super().get_content_height(container, viewport, width) if self.rows else 0
 
     def lines_at(self, width: int) -> Iterable[Line]:

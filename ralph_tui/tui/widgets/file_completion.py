@@ -45,7 +45,6 @@ def matching_paths(paths: Sequence[str], typed: str, most: int = MAX_FILES) -> l
     Args:
         paths: The files of the project, relative to its root.
         typed: The text after the `@`, in any case.
-        most: Most paths to return.
     """
     wanted = typed.casefold()
     if not wanted:
@@ -97,7 +96,6 @@ class FileCompletion(Widget):
 
         Args:
             before: The text of the line up to the cursor.
-            cursor: The cursor's position on the screen.
         """
         found = _AT.search(before)
         if found is None or found[1] == self._dismissed:
@@ -151,8 +149,6 @@ class WritingBox(TextArea):
         """Start with a text.
 
         Args:
-            text: The text in the box.
-            name: The widget's id.
             kind: The kind of texts that `up` recalls; empty for none.
         """
         super().__init__(text, id=name, classes="editor", show_line_numbers=False, soft_wrap=True)
@@ -192,7 +188,6 @@ class WritingBox(TextArea):
             self.replace(f"{chosen} ", (row, start), (row, column))
 
     async def _recalled(self, key: str) -> str | None:
-        """Return the text that a key recalls, or None where the key moves the cursor."""
         at, text = self.cursor_location, self.text
         if key == "down" and self.navigator.is_last_wrapped_line(at):
             return self._recall.newer(text)
@@ -222,7 +217,6 @@ class WritingLine(Input):
 
         Args:
             placeholder: The text shown while the box is empty.
-            name: The widget's id.
             kind: The kind of texts that `up` recalls.
         """
         super().__init__(placeholder=placeholder, select_on_focus=False, id=name)

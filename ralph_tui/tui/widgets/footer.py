@@ -55,7 +55,6 @@ class FooterLine(LinkLine):
     """The stage of a search."""
 
     def commands(self) -> Iterable[Link]:
-        """Return the commands while nobody searches, the most important first."""
         raise NotImplementedError
 
     def links(self, width: int) -> Sequence[Link]:
@@ -130,7 +129,6 @@ class PageFooter(FooterLine):
     """The commands, the most important first."""
 
     def commands(self) -> Iterable[Link]:
-        """Yield the usable commands as the page ranks them."""
         for item in self.items:
             if item.usable and item.name != "help":
                 yield item.name, (Span(item.key, Tone.ACCENT), Span(f" {item.label}", Tone.TEXT))

@@ -61,7 +61,6 @@ class Header(StyledWidget):
     _spinner: Timer | None = None
 
     def watch_elapsed(self) -> None:
-        """Draw only the line with the clock and the spinner: a terminal may be far away."""
         self.refresh(Region(0, 0, self.size.width, 1))
 
     def watch_frame(self) -> None:
@@ -168,7 +167,6 @@ class PageHead(LinkLine):
         return Span(f"{getattr(self.app.glyphs, look.glyph)} {look.word}", look.tone)
 
     def _state(self, room: int) -> Line:
-        """Return state, task and cost; the last are left out first."""
         state = self._look()
         task = [Span(f"  {self.view.task_id}", Tone.MUTED)] if self.view.task_id else []
         spent = self.view.costs.session  # zero once the run is over

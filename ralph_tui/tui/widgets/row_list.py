@@ -52,7 +52,6 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
         """Posted when an item was clicked once, also by the first click of a double click."""
 
         def __init__(self, view: "RowList", key: Key) -> None:
-            """Create the message for an item of a list."""
             super().__init__()
             self.view = view
             self.key = key
@@ -86,7 +85,6 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
         raise NotImplementedError
 
     def row_of(self, key: Key) -> int | None:
-        """Return the first row of an item."""
         raise NotImplementedError
 
     def row_line(self, y: int, width: int) -> Line:
@@ -222,7 +220,6 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
     # Selecting text with the mouse.
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """Return the text under a mouse selection."""
         width = self.row_width
         rows = (self.row_line(y, width) for y in range(self.row_count()))
         return selection.extract("\n".join(flat(plain(row)) for row in rows)), "\n"
@@ -278,7 +275,6 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
             self.move_cursor(key)
 
     def _next_key(self, y: int, step: int) -> Key | None:
-        """Return the first item after row `y` in this direction that is not under the cursor."""
         y += step
         while 0 <= y < self.row_count():
             key, part = self.row_at(y)

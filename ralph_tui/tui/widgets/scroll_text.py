@@ -58,7 +58,6 @@ class ScrollText(VerticalScroll, Searchable):
         return text.virtual_region.y + text.gutter.top + inside - 1
 
     def search(self, words: str) -> None:
-        """Search for other words, and clear the selection of the previous search."""
         if self.words and self.is_attached:
             self.screen.clear_selection()
         super().search(words)

@@ -34,7 +34,6 @@ class Searchable(Widget, can_focus=True):
         """Posted when the match or the words change."""
 
         def __init__(self, pane: "Searchable", text: str) -> None:
-            """Create the message for a pane; `text` describes the result, and is empty when the search is over."""
             super().__init__()
             self.pane = pane
             self.text = text
@@ -58,7 +57,6 @@ class Searchable(Widget, can_focus=True):
     # Searching.
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Disable the search keys while there are no words."""
         if action in ("match", "forget_words"):
             return bool(self.words)
         return super().check_action(action, parameters)
@@ -156,7 +154,6 @@ class SearchLine(Horizontal):
         self.query_one("#found", Static).update(text)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Search while the person types."""
         event.stop()
         if self.display:
             self.post_message(self.Changed(event.value))

@@ -66,7 +66,6 @@ class Panel(StyledWidget):
         self.refresh()
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """Return the number of lines at this width, which may be asked for before the panel has a size."""
         del container, viewport
         return len(self.shown(max(MIN_CELLS, width)))
 
@@ -74,7 +73,6 @@ class Panel(StyledWidget):
         return self.content(self.shown(max(MIN_CELLS, self.content_size.width or 36)))
 
     def watch_known(self) -> None:
-        """Show the state in the border once the project was read."""
         self.update_caption()
 
     @property
@@ -88,7 +86,6 @@ class Panel(StyledWidget):
         return lines if self.known else [[Span(" ")] for _ in lines]
 
     def lines(self, width: int) -> Sequence[Line]:
-        """Return the panel's lines; their number must depend on the panel's part of the view only."""
         raise NotImplementedError
 
     def update_caption(self) -> None:
@@ -128,7 +125,6 @@ class BreakerPanel(Panel):
 
 
 def breaker_look(breaker: CircuitBreaker) -> Look:
-    """Return the breaker's state, or a warning where one more failure opens it."""
     look, most = BREAKER[breaker.state], breaker.max_consecutive_failures
     is_near = look.tone is Tone.OK and 0 < most - 1 <= breaker.failure_count
     return Look("warning", "opens at the next failure", Tone.WARN) if is_near else look

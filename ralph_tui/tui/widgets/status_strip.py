@@ -54,7 +54,6 @@ class StatusStrip(StyledWidget):
         ]
 
     def _forecast(self) -> list[list[Span]]:
-        """Return what the open tasks will take, once a task is complete."""
         left = self.left
         if left is None or not (left.open_tasks and left.finished):
             return []

@@ -83,7 +83,6 @@ class Stream(SearchableRows):
         )
 
     def _is_hidden(self, number: int) -> bool:
-        """Return whether an entry is folded into a verdict; only the filter for all entries folds."""
         verdict = self.timeline.folded.get(number)
         return (
             verdict is not None
@@ -183,7 +182,6 @@ class Stream(SearchableRows):
         self._laid_out = self.timeline.end
 
     def _redraw_changed(self) -> None:
-        """Redraw changed entries; a call that has ended may pass the filter now."""
         if self.timeline.changed and self.entry_filter is EntryFilter.TROUBLE:
             self._rows, self._laid_out = [], self.timeline.first
             self._append_new(self.row_width)
@@ -216,7 +214,6 @@ class Stream(SearchableRows):
             self.move_cursor(self._nearest(self.cursor))
 
     def _nearest(self, number: int) -> int | None:
-        """Return the visible entry at or after this one, or else the last."""
         y = min(bisect_left(self._rows, (number, 0)), len(self._rows) - 1)
         return self._rows[y][0] if self._rows else None
 
@@ -228,7 +225,6 @@ class Stream(SearchableRows):
         self.border_title = shown
 
     def shown(self) -> list[Entry]:
-        """Return the entries that pass the filter, oldest first."""
         return [entry for entry in self.timeline.entries if passes(entry, self.entry_filter)]
 
     def keys_matching(self, words: str) -> list[int]:
@@ -275,13 +271,11 @@ class Stream(SearchableRows):
         self.set_class(not self.following, "-held")
 
     def move_cursor(self, key: Key | None) -> None:
-        """Move the cursor; follow only if it moves to the last entry."""
         last = self._rows[-1][0] if self._rows else None
         super().move_cursor(key)
         self._follow(on=key == last and self.is_vertical_scroll_end)
 
     def action_edge(self, direction: int) -> None:
-        """Move to the first entry, or to the end and follow."""
         super().action_edge(direction)
         self._follow(on=direction > 0)
 
@@ -311,7 +305,6 @@ class Stream(SearchableRows):
             self._follow(on=True)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Treat dragging the scrollbar as scrolling."""
         super().watch_scroll_y(old_value, new_value)
         if self.is_vertical_scrollbar_grabbed:
             self._follow(on=self.is_vertical_scroll_end)
@@ -320,7 +313,6 @@ class Stream(SearchableRows):
 
     @property
     def selected(self) -> Entry | None:
-        """The entry under the cursor; while following, the last one."""
         if self.following and self._rows:
             return self.timeline.entry(self._rows[-1][0])
         return self.timeline.entry(self.cursor) if isinstance(self.cursor, int) else None
@@ -361,7 +353,6 @@ class Transcript(Stream):
         self.draw()
 
     def _lay_out(self) -> None:
-        """Lay out the entries; select the first one if the focus came before the contents."""
         super()._lay_out()
         if self.has_focus and self.cursor is None and not self.following and self._rows:
             self.action_cursor(1)
@@ -374,7 +365,6 @@ class Transcript(Stream):
         return timeline
 
     def play(self, events: Sequence[Event]) -> None:
-        """Show the next events at the end."""
         self.following = True
         self.absorb(events)
         self.draw()

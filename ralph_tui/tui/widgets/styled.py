@@ -87,7 +87,6 @@ class StyledWidget(Widget):
         return to_content(map(self.adapted, lines), self._visual_on)
 
     def adapted(self, line: Line) -> Line:
-        """Return the line as this terminal can show it; with ASCII glyphs, all text is ASCII."""
         if self.app.glyphs.unicode:
             return line
         return [Span(_ascii(text, self.app.glyphs.ellipsis), tone) for text, tone in line]
@@ -101,7 +100,6 @@ class StyledWidget(Widget):
         """Return a tone's style for content.
 
         Args:
-            tone: The meaning of the text.
             background: The background, if it is not the widget's own, as in the row of the cursor; it hides
                 `ground`.
             ground: The tone whose background the line has.

@@ -46,7 +46,6 @@ class ViewTabs(LinkLine):
             self.view = view
 
     def __init__(self, views: Sequence[str]) -> None:
-        """Start with the first view."""
         super().__init__()
         self.views = tuple(views)
         self.set_reactive(ViewTabs.active, self.views[0])

@@ -41,7 +41,6 @@ class TextBoxApp(Protocol):
 
 
 def text_box_app(node: DOMNode) -> TextBoxApp:
-    """Return the app of a text box."""
     app = node.app
     assert isinstance(app, TextBoxApp)
     return app
@@ -81,12 +80,7 @@ class Recall:
         return f"{FILES}, {EARLIER}" if recalls else FILES
 
     async def older(self, app: TextBoxApp, now: str) -> str | None:
-        """Return the text before the shown one, or None if there is none.
-
-        Args:
-            app: The app of the text box.
-            now: The text in the box.
-        """
+        """Return the text before the shown one, or None if there is none."""
         if self._texts is None:
             self._texts = await self._read(app)
         if self._texts is None:

@@ -35,7 +35,6 @@ class TextView(Blocks, Searchable):
         super()._lay_out()
 
     def show_blocks(self, blocks: Sequence[LineBlock], cursor: Key | None = None) -> None:
-        """Show these blocks, and forget the current match."""
         self.current_match = None
         self._make = None
         super().show_blocks(blocks, cursor)

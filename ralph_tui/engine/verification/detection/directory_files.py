@@ -58,19 +58,16 @@ class CachedFiles:
     """The files of a project, with a cache of everything that was read."""
 
     def __init__(self, files: ProjectFiles) -> None:
-        """Read each file and directory of `files` once."""
         self._files = files
         self._texts: dict[str, str | None] = {}
         self._listed: dict[str, tuple[str, ...]] = {}
 
     def read(self, path: str) -> str | None:
-        """Return the text of a file as first read."""
         if path not in self._texts:
             self._texts[path] = self._files.read(path)
         return self._texts[path]
 
     def names(self, directory: str = ".") -> tuple[str, ...]:
-        """Return the names in a directory as first read."""
         if directory not in self._listed:
             self._listed[directory] = self._files.names(directory)
         return self._listed[directory]

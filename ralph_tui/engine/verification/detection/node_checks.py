@@ -67,7 +67,6 @@ def _package(files: ProjectFiles) -> dict[str, object] | None:
 
 
 def _manager(package: dict[str, object], names: frozenset[str]) -> str:
-    """Return the package manager that the package or its lock file names."""
     named = str(package.get("packageManager", "")).partition("@")[0]
     if named in ("npm", "pnpm", "yarn", "bun"):
         return named

@@ -295,7 +295,6 @@ class _Subdirectory:
 
 
 def _sub_projects(files: ProjectFiles) -> tuple[str, ...]:
-    """Return directories that may be separate projects, the nearest first."""
     near = [name for name in files.names() if _may_hold_a_project(name)]
     nested = [
         f"{nest}/{name}"
@@ -330,7 +329,6 @@ _NEVER_PACKAGES = frozenset({"tests", "test", "docs", "examples"})
 
 
 def start_command(files: ProjectFiles) -> str:
-    """Return the first of a make or just target, a script and the main program, or an empty string."""
     return next(_start_candidates(files), "")
 
 

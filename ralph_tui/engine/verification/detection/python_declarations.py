@@ -94,7 +94,6 @@ class PythonProject:
         return "pip" if self._is_python() else ""
 
     def _evident_manager(self) -> PythonManager:
-        """Return the manager that a lock file or a table in pyproject.toml shows."""
         tool = table(self.pyproject, "tool")
         if "uv.lock" in self.names or "uv" in tool or self.workspace is not None:
             return "uv"
@@ -147,7 +146,6 @@ class PythonProject:
         )
 
     def place_of(self, tool: str) -> ToolPlace | None:
-        """Return the place that declares `tool`, or None."""
         return next((place for place in self.places if tool in place.tools), None)
 
     # --- pyproject.toml ---
@@ -231,7 +229,6 @@ class PythonProject:
 
     @cached_property
     def workspace(self) -> str | None:
-        """The path to the root of the project's uv workspace, or None."""
         if PYPROJECT not in self.names or table(self.pyproject, "tool", "uv", "workspace"):
             return None
         return workspace_above(self.files)

@@ -133,7 +133,6 @@ def is_recipe(name: str) -> bool:
 
 
 def is_code(path: str) -> bool:
-    """Return whether a check file is code or settings, which no check should change."""
     name = path.rsplit("/", 1)[-1]
     steers = is_runner_settings(path) or is_recipe(name)
     return steers or is_test_file(name) or _CODE_NAME.fullmatch(name) is not None
@@ -173,7 +172,6 @@ class CheckInputs:
 
         Args:
             place: The directory that the program runs in, relative to the project.
-            program: Its words.
             depth: The number of recipes and scripts that lead to it.
         """
         if not program:
@@ -194,7 +192,6 @@ class CheckInputs:
                     self._add_program(here, words, depth + 1)
 
     def _add_words(self, place: str, program: tuple[str, ...], *, inside: bool) -> None:
-        """Add the files that the words of a program name; `inside` a recipe, only those that serve checks."""
         runs = _INTERPRETERS.fullmatch(PurePosixPath(program[0]).name) is not None
         for position, word in enumerate(program):
             path = self._path(place, word.partition("::")[0])
@@ -230,8 +227,6 @@ class CheckInputs:
         """Return whether a file that a command names checks the work, rather than being the work.
 
         Args:
-            path: The file.
-            runs: Whether the command runs it.
             inside: Whether the command is in a recipe or script, which may run the work as well.
         """
         if _CHECK_NAME.search(path):
@@ -428,7 +423,6 @@ def declared_plugins(root: Path, trusted: Iterable[str], *, offered: bool = True
     """Return the plugin files that settings and conftest files load. Blocks.
 
     Args:
-        root: The project.
         trusted: The settings and conftest files, among other files.
         offered: Whether to include the plugins that the project offers to others, which are its work.
     """

@@ -138,7 +138,6 @@ def classify(
         path: The file, relative to the project, with slashes.
         old: Its content in the trusted base; None if it is new.
         new: Its content in the claimed tree; None if it was deleted.
-        context: The project and the plan.
         same_kind: Whether it is still a file, a program or a link, as before.
     """
     if same_kind and old is not None and new is not None and same_meaning(path, old, new):
@@ -150,7 +149,6 @@ def classify(
 def _sides(
     path: str, old: bytes | None, new: bytes | None, context: Context
 ) -> Iterator[tuple[Side, str]]:
-    """Yield the sides of a file in the order of precedence, each with its reason; empty where it does not apply."""
     name, parts = path.rpartition("/")[2], path.split("/")
     if not _INSTALLED.isdisjoint(parts):
         yield Side.ENVIRONMENT, "is an installed package"
@@ -221,7 +219,6 @@ def _steers(
 
 
 def _is_named(path: str, name: str, text: str) -> bool:
-    """Return whether a text names a file by its path or its name."""
     wanted = "|".join(map(re.escape, dict.fromkeys((path, name))))
     return re.search(rf"(?<![\w/.-])(?:\./)?(?:{wanted})(?![\w/-]|\.\w)", text) is not None
 
@@ -300,12 +297,10 @@ def _lines(text: str) -> list[str]:
 
 
 def suppressions(text: str) -> Counter[str]:
-    """Return how often each mark that silences a check is in a text."""
     return Counter(mark.lower() for mark in SUPPRESSION.findall(text))
 
 
 def new_suppressions(old: bytes | None, new: bytes | None) -> int:
-    """Return how many marks that silence a check were added."""
     before, after = (suppressions((one or b"").decode("utf-8", "replace")) for one in (old, new))
     return (after - before).total()
 

@@ -148,12 +148,8 @@ class Examiner:
         """Examine the checks of one project.
 
         Args:
-            root: The project directory.
-            base: The trusted base.
             run: Runs a command with the gate's sandbox and time limit.
-            environment: The commands' environment.
             before: Returns what is known of a check from before the work.
-            tree: The judge tree.
             confined: Returns whether the commands run in the sandbox.
         """
         self.tree = tree or JudgeTree(root, base.trees)
@@ -171,12 +167,10 @@ class Examiner:
         """The checks that passed in the judge tree in this run."""
 
     async def start(self) -> None:
-        """Record what exists before an agent session or a check, once."""
         with contextlib.suppress(SetupError):  # told when a check needs the judge tree
             await asyncio.to_thread(self.tree.start)
 
     async def inspect(self, commands: Iterable[str], task: Task | None = None) -> Inspection:
-        """Compare the project with the trusted base."""
         return await asyncio.to_thread(self._base.inspect, tuple(commands), task)
 
     async def examine(
@@ -191,9 +185,7 @@ class Examiner:
         """Run and judge a check.
 
         Args:
-            command: The check.
             task: The claimed task; None outside any task.
-            commands: All checks of the task.
             judge: Whether to run it in the judge tree as well, where that is needed.
             known_as: The check in the plan, if it runs through another program.
         """
@@ -258,7 +250,6 @@ class Examiner:
     async def _judge_elsewhere(
         self, command: str, here: _Ran, before: Before, inspection: Inspection, *, needed: bool
     ) -> dict[str, object]:
-        """Return what the other trees add to a check that passed in place, as changes of its result."""
         held = dict(inspection.judged)
         if _is_linter(command):  # its subject includes the tests
             subjects = {c.path for c in inspection.checks if SUBJECT.fullmatch(c.reason)}
@@ -315,7 +306,6 @@ class Examiner:
         *,
         differs: bool,
     ) -> dict[str, object]:
-        """Find out what makes a check pass in place that does not pass in the judge tree."""
         files = tuple(change.path for change in inspection.checks)
         whole = lost
         if differs:
@@ -406,12 +396,10 @@ class Examiner:
 
 
 def _state_of(directory: Path) -> int:
-    """Return the time of a directory's last change, which no program can set."""
     return directory.stat().st_ctime_ns
 
 
 def _report_was_removed(directory: Path, empty: int) -> bool:
-    """Return whether a directory that was empty at a state had files since and is empty again."""
     return _state_of(directory) != empty and not any(directory.iterdir())
 
 
@@ -452,7 +440,6 @@ def _ran(outcomes: Mapping[str, str]) -> Iterable[str]:
 
 
 def _lost(here: _Ran, there: _Ran, before: Before, inspection: Inspection) -> str:
-    """Return what passed in place or before and does not pass in another tree; empty if nothing is lost."""
     if there.result.exit_code is None:
         return "timed out"
     if not here.reported:
@@ -493,7 +480,6 @@ def _counts(name: str, now: Mapping[str, str], known: Mapping[str, str]) -> bool
 
 
 def _noticing(here: _Ran, base: _Ran) -> tuple[str, ...]:
-    """Return the tests that pass with the work and fail, or cannot be loaded, without it."""
     then = base.report.outcomes
     missing = base.result.exit_code != 0
     return tuple(

@@ -27,7 +27,6 @@ def editable_paths(root: Path) -> Iterator[Path]:
 
 
 def site_packages(root: Path) -> Iterator[Path]:
-    """Yield the `site-packages` directories of the project's own environments, also of its sub-projects."""
     for name in (".venv", "venv"):
         for directory in ("", "*/", *(f"{parent}/*/" for parent in _PROJECT_PARENTS)):
             yield from sorted(root.glob(f"{directory}{name}/lib/python*/site-packages"))
@@ -55,7 +54,6 @@ def environment_faults(
     """Return the faults of the project's own Python environment, such as altered packages. Blocks.
 
     Args:
-        root: The project.
         known: What `environment_state` returned before the agent worked.
         since: When the agent began to work, in nanoseconds; files of libraries that are older are not read.
     """
@@ -129,7 +127,6 @@ def _recorded(record: Path) -> Iterator[str]:
 
 
 def _altered(site: Path, record: Path, since: int | None) -> Iterator[str]:
-    """Yield the files of a package that changed since a time and differ from the package's record."""
     if since is None:
         return
     with record.open(encoding="utf-8", errors="replace", newline="") as file:
@@ -145,7 +142,6 @@ def _altered(site: Path, record: Path, since: int | None) -> Iterator[str]:
 
 
 def _is_anothers(site: Path, name: str) -> bool:
-    """Return whether a file is as another package installed it; several may bring the same file."""
     row = f"{name},sha256={_digest(str(site / name))},"
     return any(row in _text(record) for record in _records(site))
 

@@ -24,7 +24,6 @@ def faults(
     """Return why a command with exit status 0 did not pass; empty if it did.
 
     Args:
-        report: The report of the command's runners.
         roots: The project, and the copy of it if the command ran there.
         trusted: Check files in the person's version, relative to the project.
         changed: Check files with changes, which a run with the originals judges.
@@ -143,8 +142,6 @@ def weaknesses(
 
     Args:
         before: The outcome of each test in the earlier run.
-        now: The report of this run.
-        deselected_before: How many tests the earlier run deselected.
     """
     found = list(_weaker_outcomes(before, now.outcomes))
     ran_before = sum(outcome in _RAN for outcome in before.values())
@@ -171,7 +168,6 @@ def _weaker_outcomes(before: Mapping[str, str], now: Mapping[str, str]) -> Itera
 
 
 def _tests(names: tuple[str, ...]) -> str:
-    """Return the number of tests and the names of the first ones."""
     shown = ", ".join(name for name in names[:_NAMED] if name != "?")
     more = ", …" if len(names) > _NAMED else ""
     number = plural(len(names), "test")

@@ -80,7 +80,6 @@ class TestReport(Model):
 
     @property
     def failing_named(self) -> tuple[str, ...]:
-        """The first failing tests, for the receipt."""
         return self.failing[:MOST_NAMED]
 
 
@@ -90,7 +89,6 @@ def read_reports(
     """Read all reports of a command.
 
     Args:
-        directory: The directory of the reports.
         output: The command's output, for runners that report there.
         expected: The runners that must report.
         scripts: The scripts that must report their end.
@@ -130,7 +128,6 @@ def _lines(path: Path) -> Iterator[_Line]:
 
 
 def _script_ends(directory: Path, expected: tuple[str, ...]) -> Iterator[ScriptEnd]:
-    """Yield the end of each script, as its first report has it; scripts without a report come last."""
     left = list(expected)
     for path in sorted(directory.glob("*.script")):
         lines = list(_lines(path))
@@ -280,7 +277,6 @@ def _faults(
 
 
 def _has_tests(file: str) -> bool:
-    """Return whether a JavaScript file uses node's test functions, so it must report tests."""
     try:
         return b"node:test" in Path(file).read_bytes()[:1_000_000]
     except OSError:

@@ -110,7 +110,6 @@ def _environment(directory: Path) -> dict[str, str]:
 
 
 def _with_options(command: str, runners: tuple[RunnerKind, ...], directory: Path) -> str:
-    """Return the command with the options of runners that only arguments can configure."""
     target = shlex.quote(str(directory / JEST_REPORT))
     if RunnerKind.UNITTEST in runners:
         command = re.sub(r"(?<=\s)-m\s+unittest(?=\s|$)", "-m ralph_unittest_report", command)
@@ -126,7 +125,6 @@ def _with_options(command: str, runners: tuple[RunnerKind, ...], directory: Path
 
 
 def _with_arguments(command: str, arguments: str) -> str:
-    """Return a command that starts one program, and may change the directory first, with more arguments."""
     words = [one for one in _commands(command) if one[0] != "cd"]
     if len(words) != 1:
         return command
@@ -177,7 +175,6 @@ def _with_wrapper(command: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _node_script(command: str, root: Path) -> str:
-    """Return the script that node runs as the only program of a command or of its package script."""
     found = list(_commands(command)) if _must_succeed(command) else []
     if len(found) != 1:
         return ""
@@ -193,7 +190,6 @@ def _node_script(command: str, root: Path) -> str:
 
 
 def _must_succeed(command: str) -> bool:
-    """Return whether a command ends with status 0 only if each program in it does."""
     bare = _QUOTED.sub("''", command)
     return not _MAY_IGNORE_FAILURE.search(bare) and not re.search(r"\benv\s+-", command)
 
@@ -221,7 +217,6 @@ def placed_programs(command: str, place: str = "") -> Iterator[tuple[str, tuple[
     """Yield each program that a command starts, also inside `sh -c`, with the directory it runs in.
 
     Args:
-        command: A shell command.
         place: The directory of the command, relative to the project.
     """
     for directory, words in _placed_commands(command, place):
@@ -276,7 +271,6 @@ def _unwrapped(words: list[str]) -> list[str]:
 
 
 def _without_wrapper(words: list[str]) -> list[str] | None:
-    """Return the words after a wrapper program, or None for any other program."""
     if not words:
         return None
     name = PurePosixPath(words[0]).name

@@ -122,7 +122,6 @@ def _merged_toml(name: str, current: str, original: str) -> bytes:
 
 
 def _blocks(text: str) -> list[tuple[str, str]]:
-    """Return the header and the text of each table; the text before the first one has an empty header."""
     starts = [(match.group(1), match.start()) for match in _HEADER.finditer(text)]
     ends = [start for _, start in starts[1:]] + [len(text)]
     first = [("", text[: starts[0][1] if starts else len(text)])]

@@ -86,12 +86,10 @@ class Inspection(Model):
 
     @property
     def checks(self) -> tuple[ChangedFile, ...]:
-        """The changed files of the checks that nothing allows."""
         return tuple(c for c in self.changes if c.side is Side.CHECK and c.path not in self.allowed)
 
     @property
     def not_allowed(self) -> tuple[ChangedFile, ...]:
-        """The changes of checks that may affect existing tests."""
         return tuple(c for c in self.checks if not self.only_adds(c))
 
     @staticmethod
@@ -165,7 +163,6 @@ class TrustedBase:
             self._save(record.model_copy(update={"left": self.trees.take()}))
 
     def forget_bytecode(self) -> None:
-        """Delete bytecode that the running session wrote."""
         if self._record.base and self._record.left is None:
             forget_bytecode(self._root, self._record.since)
 
@@ -187,7 +184,6 @@ class TrustedBase:
         """Move the base by an accepted claim; return the changed files of the checks that stay untrusted.
 
         Args:
-            task_id: The completed task.
             judged: What the claim was when it was judged; what changed since is not trusted.
             settled: Changed files of the checks that somebody agreed to.
         """
@@ -220,7 +216,6 @@ class TrustedBase:
         return tuple(left)
 
     def original(self, path: str) -> bytes | None:
-        """Return the content of a file in the base, or None."""
         held = self._contents(self._record.base).get(path)
         return self.read(held) if held is not None else None
 
@@ -330,7 +325,6 @@ class TrustedBase:
         yield from declared_plugins(self._root, _settings_files(self._root), offered=False)
 
     def _named_by(self, base: str, path: str) -> tuple[str, ...]:
-        """Return the files of the base that name a file or, if none does, its directory."""
         directory, _, name = path.rpartition("/")
         for word in (name, f"{directory}/" if directory else ""):
             with contextlib.suppress(SetupError):  # nothing was found
@@ -358,7 +352,6 @@ class TrustedBase:
     def _allowed(
         self, task: Task | None, changes: Iterable[ChangedFile], new: Mapping[str, Content | None]
     ) -> tuple[str, ...]:
-        """Return the changed files of checks that the plan or the person allows to change."""
         if task is None:
             return ()
         checks = [change for change in changes if change.side is Side.CHECK]
@@ -400,7 +393,6 @@ _SETTINGS = re.compile(r"conftest\.py|pyproject\.toml|\.?pytest\.ini|tox\.ini|se
 
 
 def _settings_files(root: Path) -> Iterator[str]:
-    """Yield the files that name plugins for pytest, near the top of the project."""
     for pattern in ("*", "*/*", "*/*/*"):
         for file in root.glob(pattern):
             if _SETTINGS.fullmatch(file.name) and EXCLUDED_DIRECTORIES.isdisjoint(file.parts):
@@ -411,7 +403,6 @@ def forget_bytecode(root: Path, since: int) -> None:
     """Delete bytecode written since a time, because Python would run it instead of the sources. Blocks.
 
     Args:
-        root: The project.
         since: The time, in nanoseconds.
     """
     caches = [

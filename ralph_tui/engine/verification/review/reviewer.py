@@ -50,7 +50,6 @@ class WorkSnapshots:
     """Snapshots the project's files and compares the snapshots. Every method blocks."""
 
     def __init__(self, root: Path) -> None:
-        """Use the snapshots of the project at `root`; write nothing before the first one."""
         self._store = snapshots_of(root)
         self._cached_refs: set[str] | None = None
         """The cached refs of tasks with a snapshot. Only this object writes them during a run."""
@@ -67,7 +66,6 @@ class WorkSnapshots:
             self._refs().add(_ref(task_id))
 
     def forget(self, task_id: str) -> None:
-        """Delete a task's snapshot."""
         if _ref(task_id) in self._refs():
             self._store.git("update-ref", "-d", _ref(task_id))
             self._refs().discard(_ref(task_id))
@@ -186,7 +184,6 @@ class ReviewSupervisor:
         return await asyncio.to_thread(self._submission.accept, submitted)
 
     async def after_tool(self, call: ToolCall, output: ToolOutput) -> AfterTool:
-        """End the turn once the review is submitted."""
         del call, output
         return AfterTool(end_turn=bool(self._submission.verdicts))
 
@@ -266,8 +263,6 @@ class Reviewer:
         """Review a claim.
 
         Args:
-            task: The claimed task.
-            criteria: The criteria to judge.
             gate: The gate's result, which the reviewer reads.
             meter: The iteration's meter, which counts the cost of the review.
         """
@@ -286,7 +281,6 @@ class Reviewer:
         return review
 
     def _freeze(self, task_id: str) -> str:
-        """Put the current project into the reviewer's tree; return the diff since the task began."""
         now = self._snapshots.take()
         self._tree.write(now)
         return self._snapshots.changes(task_id, now)

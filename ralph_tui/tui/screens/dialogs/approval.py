@@ -51,7 +51,6 @@ class ApprovalDialog(AutoDialog[Verdict | None]):
     text = getters.query_one(TextView)
 
     def __init__(self, approval: ApprovalRequested, parts: Sequence[Part] = ()) -> None:
-        """Ask for approval of the text in `parts`."""
         super().__init__()
         self._approval = approval
         self._parts = list(parts)
@@ -86,7 +85,6 @@ class ApprovalDialog(AutoDialog[Verdict | None]):
         return self.app.keys.said(self.KEYS if self._parts else self.BRIEF, yes=yes, no=no)
 
     def on_mount(self) -> None:
-        """Show the text, and close when the decision is made elsewhere."""
         self.text.focus()
         self.show_parts(self._parts)
         self.watch(self.app, "view", self.follow, init=True)  # it may have been decided by now
@@ -114,7 +112,6 @@ class ApprovalDialog(AutoDialog[Verdict | None]):
         self.dismiss(verdict)
 
     def search_target(self) -> TextView | None:
-        """Return the text, or None if it is empty."""
         return self.text if self.text.row_count() else None
 
     def full_text(self) -> str:

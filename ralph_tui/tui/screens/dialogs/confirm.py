@@ -51,9 +51,6 @@ class Confirm(Dialog[str]):
         """Ask a question. Title and question may contain hostile text.
 
         Args:
-            title: The dialog's title.
-            question: The question.
-            choices: The answers.
             moot: Returns why the question no longer applies, or an empty string while it does.
         """
         super().__init__()
@@ -80,7 +77,6 @@ class Confirm(Dialog[str]):
                 )
 
     def on_mount(self) -> None:
-        """Bind the choices' keys, and close when the question no longer applies."""
         # A choice's key overrides a movement key, since movement also has the arrows.
         keys = enumerate(choice.key for choice in self._choices)
         bind(self, [Binding(key, f"pick({number})", show=False) for number, key in keys])

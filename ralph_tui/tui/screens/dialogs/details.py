@@ -73,7 +73,6 @@ class TaskDetail(TextReader):
         self._read_attempts()
 
     def _follow(self, view: LoopView) -> None:
-        """Show the task as it is now; a dropped one as it was last."""
         ended = view.iterations != self._view.iterations
         self._view, self._shown = view, view.tasks.get(self._shown.id, self._shown)
         if ended:
@@ -98,7 +97,6 @@ class ToolDetail(TextReader):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("v", "turn", show=False)]
 
     def __init__(self, detail: Detail) -> None:
-        """Show an entry's detail."""
         super().__init__()
         self._detail = detail
         self._split = False

@@ -82,7 +82,6 @@ class Dialog(FrozenBackground[Answer]):
         raise NotImplementedError
 
     def compose(self) -> ComposeResult:
-        """Yield the frame, and the footer under it."""
         yield from self.compose_frame()
         with Vertical(id="under"):
             yield DialogFooter()
@@ -140,7 +139,6 @@ class Dialog(FrozenBackground[Answer]):
         self.update_footer()
 
     def on_screen_suspend(self) -> None:
-        """Hide the footer under another dialog, whose own may take fewer lines."""
         self.query_one("#under").visible = False
 
     def on_screen_resume(self) -> None:
@@ -156,7 +154,6 @@ class Dialog(FrozenBackground[Answer]):
         return text_of(self.query_one(".dialog"))
 
     def action_copy(self) -> None:
-        """Copy the mouse selection, or else the item under the cursor, or else everything."""
         self.app.copy_to_clipboard(
             self.app.mouse_selection() or self.chosen_text() or self.full_text()
         )
@@ -187,7 +184,6 @@ class Dialog(FrozenBackground[Answer]):
     # Searching.
 
     def search_target(self) -> Searchable | None:
-        """Return the widget to search, or None if the dialog has only a few words."""
         return None
 
     def focus_after_search(self, searched: Searchable) -> Widget:

@@ -99,7 +99,6 @@ _TOKENS = re.compile(r"([0-9]{1,9})(k?)", re.ASCII | re.IGNORECASE)
 
 
 def _tokens(text: str) -> int | None:
-    """Return the number of tokens, 0 for an empty text, or None for an invalid one."""
     bare = re.sub(r"[\s,_]", "", text)
     if not bare:
         return 0
@@ -186,7 +185,6 @@ class TaskForm(Dialog[Task | None]):
         self._check()
 
     def _check(self) -> None:
-        """Show the first error, if its field was changed."""
         now = self._now()
         if now == self._refused:
             return  # a late change event for fields that were refused already

@@ -109,7 +109,6 @@ class PermissionDialog(AutoDialog[tuple[Reply, ...] | None]):
             self.close_answered(view)
 
     def search_target(self) -> ScrollText:
-        """Return the tool call, which may be long."""
         return self.call
 
     def focus_after_search(self, searched: Searchable) -> Widget:
@@ -149,7 +148,6 @@ class PermissionDialog(AutoDialog[tuple[Reply, ...] | None]):
             self._send(Answer(labels=(option.label,), by="screen"))
 
     def action_turn(self, pages: int) -> None:
-        """Scroll a long call by half a page."""
         self.call.scroll_relative(
             y=pages * max(1, self.call.size.height // 2), animate=False, force=True, immediate=True
         )
@@ -163,7 +161,6 @@ class PermissionDialog(AutoDialog[tuple[Reply, ...] | None]):
             self._drafts[self._asked.id] = Draft(other=event.value.strip())
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Deny, with the typed reason if there is one."""
         self.words.keep()
         option = next(option for option in self._asked.question.options if option.reasoned)
         self._send(Answer(labels=(option.label,), other=event.value.strip(), by="screen"))

@@ -102,7 +102,6 @@ class PlanApproval(ApprovalDialog, PlanEditing):
     BINDINGS = [Binding("v", "turn", show=False)]  # noqa: RUF012 - as Textual declares it
 
     def footer_text(self) -> str:
-        """Return the keys of the verdict, then those of the changes."""
         yes, no = self.verdicts
         more = self.app.keys.said("{search} search, {copy} copy, {share} export")
         return f"ctrl+y {yes}, ctrl+r {no}, esc later, {self.change_keys()}; {more}"
@@ -126,7 +125,6 @@ class PlanApproval(ApprovalDialog, PlanEditing):
         self.update_footer()
 
     def follow(self, view: LoopView) -> None:
-        """Show every change of the plan at once."""
         super().follow(view)
         if self.is_attached and view.tasks is not self.plan.tasks:
             self._show()
@@ -155,7 +153,6 @@ class PlanReview(Dialog[None], PlanEditing):
         return f"esc close, {self.change_keys()}, ctrl+r request changes; {more}"
 
     def compose_frame(self) -> Iterable[Widget]:
-        """Yield the plan in a frame."""
         with DialogFrame(classes="dialog -large -approval") as frame:
             frame.border_title = Content("plan")
             yield PlanText(id="approved").add_class(SCROLLS)

@@ -31,20 +31,13 @@ class PreviewDialog(Dialog[bool]):
     text = getters.query_one(TextView)
 
     def __init__(self, title: str, parts: list[Part], *, does_something: bool = True) -> None:
-        """Show these parts, which may contain hostile text, as may the title.
-
-        Args:
-            title: The change.
-            parts: What the change would do.
-            does_something: Whether the change would do anything.
-        """
+        """Show these parts, which may contain hostile text, as may the title."""
         super().__init__()
         self._title = title
         self._parts = parts
         self._does_something = does_something
 
     def compose_frame(self) -> Iterable[Widget]:
-        """Yield the table."""
         with DialogFrame(classes="dialog -large -approval") as frame:
             frame.border_title = Content(flat(self._title))
             yield TextView(id="approved").add_class(SCROLLS)
@@ -81,7 +74,6 @@ async def undo_work(app: Host, wanted: str, title: str) -> None:
     """Preview what undoing a task or an iteration would change, and undo it if the person agrees.
 
     Args:
-        app: The app.
         wanted: The task's id, or the iteration's number.
         title: The name of the task or iteration in the dialog.
     """

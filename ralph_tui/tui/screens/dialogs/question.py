@@ -47,7 +47,6 @@ class FreeTextInput(WritingLine):
     app = getters.app(Host)
 
     def __init__(self, placeholder: str, kind: str) -> None:
-        """Start empty; `kind` is the kind of texts that `up` recalls."""
         super().__init__(placeholder, "words", kind)
         self._kind = kind
         self.cursor_blink = self.app.animation_level == "full"
@@ -75,7 +74,6 @@ class ContextExcerpt(StyledWidget):
     """Shows the last rows of the model's text before a question."""
 
     def __init__(self, texts: Sequence[str], rows: int) -> None:
-        """Show at most `rows` rows of these texts, the last ones."""
         super().__init__(classes="context")
         self._texts = texts
         self._most = rows
@@ -105,7 +103,6 @@ class QuestionTabs(LinkLine):
         """Posted when a tab was clicked."""
 
         def __init__(self, at: int) -> None:
-            """Create the message for a question's index; the review comes after the last."""
             super().__init__()
             self.at = at
 
@@ -189,7 +186,6 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
 
     @property
     def _now(self) -> AskedQuestion | None:
-        """The shown question, or None on the review."""
         return self._batch[self._at] if self._at < len(self._batch) else None
 
     def _draft(self, asked: AskedQuestion) -> Draft:
@@ -320,7 +316,6 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
             self.dismiss(tuple((asked.id, draft.answer(asked.question)) for asked, draft in drafts))
 
     def action_page(self, step: int) -> None:
-        """Go to the next or previous question; the review is the last."""
         self._go_to(min(max(self._at + step, 0), len(self._batch)))
 
     def _go_to(self, at: int) -> None:

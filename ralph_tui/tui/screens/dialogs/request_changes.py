@@ -41,13 +41,7 @@ class RequestChangesDialog(TextDialog):
     ON_TEXT = "enter comment on the line, tab to the text box, ctrl+s send, esc keep the draft"
 
     def __init__(self, kind: ApprovalKind, draft: str, about: Sequence[LineBlock] = ()) -> None:
-        """Ask about the specs, the plan or the result.
-
-        Args:
-            kind: What is rejected.
-            draft: The text typed earlier.
-            about: The rejected text.
-        """
+        """Ask about the specs, the plan or the result."""
         super().__init__(draft)
         self.HEADING = f"Request changes to the {_NOUNS.get(kind, kind)}"
         self._lines = [(_quote(block, line), line) for block in about for line in block.lines]

@@ -45,7 +45,6 @@ class TextDialog(Dialog[str]):
             yield Static(Content(self.HINT), classes="hint")
 
     def on_mount(self) -> None:
-        """Focus the editor, at the end of the draft."""
         area = self.query_one(TextArea)
         area.focus()
         area.move_cursor(area.document.end)
@@ -58,7 +57,6 @@ class TextDialog(Dialog[str]):
         return super().dismiss(result)
 
     def action_send(self) -> None:
-        """Send once the editor has handled the keys typed before."""
         self.query_one(TextArea).call_later(self._send)
 
     def _send(self) -> None:
@@ -73,10 +71,7 @@ def editor(text: str, name: str, kind: str = "", *, blinks: bool) -> WritingBox:
     """Return a multi-line text box.
 
     Args:
-        text: The text in the box.
-        name: The widget's id.
         kind: The kind of texts that `up` recalls; empty for none.
-        blinks: Whether the cursor blinks.
     """
     area = WritingBox(text, name, kind)
     area.cursor_blink = blinks
@@ -95,18 +90,12 @@ class GuidanceDialog(TextDialog):
     EMPTY = "Type your guidance first, or press esc to close."
 
     def __init__(self, draft: str = "", *, runs: bool = True) -> None:
-        """Start with a draft.
-
-        Args:
-            draft: The text typed earlier.
-            runs: Whether a running agent can receive it.
-        """
+        """Start with a draft."""
         super().__init__(draft)
         self.now = False
         self._runs = runs
 
     def footer_text(self) -> str:
-        """Return the keys, with sending now only while a loop runs."""
         now = ", ctrl+n send now" if self._runs else ""
         return f"ctrl+s send to the next iteration{now}, esc keep the draft"
 

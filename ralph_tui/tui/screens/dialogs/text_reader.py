@@ -32,7 +32,6 @@ class PartsText(WrappedText):
     """Titled blocks; long lines wrap."""
 
     def __init__(self, parts: Sequence[Part]) -> None:
-        """Show these blocks."""
         super().__init__(classes="parts")
         self._parts = parts
 
@@ -71,7 +70,6 @@ class TextReader(Dialog[None]):
     """Texts that are not mounted yet."""
 
     def reader_title(self) -> str:
-        """Return the frame's title, which may contain hostile text."""
         raise NotImplementedError
 
     def blocks(self) -> list[Part]:
@@ -111,7 +109,6 @@ class TextReader(Dialog[None]):
             self.call_after_refresh(self._add_next)
 
     async def _add(self, most: int | None) -> bool:
-        """Mount the next `most` texts, or all for None; return whether there were any."""
         frame = self.query_one("#reader", ScrollText)
         more = [shown.text for shown in islice(self._rest, most)]
         if more:
@@ -140,5 +137,4 @@ class TextReader(Dialog[None]):
             self.call_after_refresh(self.refresh_blocks)
 
     def full_text(self) -> str:
-        """Return every block."""
         return parts_text(self.blocks())

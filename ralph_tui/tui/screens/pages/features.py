@@ -96,7 +96,6 @@ class FeaturesPage(Page):
         return self.rows.text()
 
     def not_now(self, name: str) -> str:
-        """Refuse commands that need a feature if there is none."""
         if name in ("choose", "archive") and not self._found:
             return self.app.keys.said(ONE_PLAN)
         return super().not_now(name)

@@ -94,7 +94,6 @@ class HistoryPage(Page):
             self.read(self._read_journal, self._take, group="history", failed=self._failed)
 
     def _read_journal(self, progress: Progress) -> _Past:
-        """Read the whole journal, and show the newest sessions meanwhile."""
         if self._chronicle is None and (recent := self._library.recent()) is not None:
             self.call_later(self._take_recent, _Past(recent, table_of(recent.iterations)))
         chronicle = self._library.refresh(progress)
@@ -116,7 +115,6 @@ class HistoryPage(Page):
                 self.text.border_subtitle = f"{what}: {at / size:.0%}"
 
     def _show_message(self, text: str, tone: Tone = Tone.MUTED) -> None:
-        """Show a message, which may take both lines."""
         lines = wrap(text, max(20, self.size.width - 4))[:2]
         self.figures.show_lines([[Span(line, tone)] for line in lines] + [[]] * (2 - len(lines)))
 

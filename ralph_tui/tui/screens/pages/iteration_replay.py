@@ -42,7 +42,6 @@ class ReplayLine(StyledWidget):
         self._last_tick = 0.0
 
     def load(self, player: Player) -> None:
-        """Load another recording; its entries are shown already."""
         self.hold()
         self.player, self.whole = player, True
         self._show()
@@ -98,7 +97,6 @@ class ReplayLine(StyledWidget):
         self._show()
 
     def next_filter(self) -> None:
-        """Switch to the next filter of entries."""
         self._transcript.filter_entries(self._transcript.entry_filter.next())
         self._moved()
         self._show()

@@ -131,7 +131,6 @@ class IterationsPage(ListDetailPage):
     # Reading.
 
     def opened(self) -> None:
-        """Read the journal."""
         self.choices.border_title = "iterations"
         self.transcript.display, self.text.display = True, False
         self._show_message("reading the journal")
@@ -145,7 +144,6 @@ class IterationsPage(ListDetailPage):
             self.read(self._read_journal, self._show_list, group="list", failed=self._failed)
 
     def _read_journal(self, progress: Progress) -> RunHistory:
-        """Read the whole journal, and show the newest iterations meanwhile."""
         if not self._whole and (recent := self._library.recent()) is not None:
             self.call_later(self._show_recent, recent)
         return self._library.refresh(progress)
@@ -337,7 +335,6 @@ class IterationsPage(ListDetailPage):
         return "" if self.text.display else flat_lines(self.transcript.selected_text())
 
     def shown_text(self) -> str:
-        """Return all text on the right."""
         if self.text.display:
             return flat_lines(self.text.text())
         return entries_text(self.transcript.shown(), self.app.glyphs)

@@ -51,7 +51,6 @@ class DocumentList(TextView):
         return next((document for document in self.documents if document.name == key), None)
 
     def find(self, words: str) -> Sequence[int]:
-        """Return the rows of documents whose name or text contains the words."""
         wanted = words.casefold()
         found = (p.name for p in self.documents if wanted in f"{p.name}\n{p.text}".casefold())
         return [row for name in found if (row := self.row_of(name)) is not None] if wanted else ()
@@ -78,7 +77,6 @@ class WrappedBlocks:
     """Blocks that are wrapped in advance, to the expected width."""
 
     def __init__(self, blocks: Sequence[LineBlock], width: int) -> None:
-        """Wrap the blocks, which may take long."""
         self._blocks = blocks
         self._made = (width, [block.folded(width) for block in blocks])
 
@@ -99,7 +97,6 @@ class MemoryPage(ListDetailPage):
     text = getters.query_one("#text", TextView)
 
     def __init__(self, library: JournalLibrary) -> None:
-        """Read nothing yet."""
         super().__init__()
         del library  # this page shows nothing of the journal
         self._shown: MemoryDocument | None = None
@@ -182,7 +179,6 @@ class MemoryPage(ListDetailPage):
             self.search_again()
 
     def _under_cursor(self) -> MemoryDocument | None:
-        """Return the document under the cursor, even before its text is shown."""
         return self.choices.document(self.choices.cursor)
 
     def _blocks(self, document: MemoryDocument) -> list[LineBlock]:
@@ -206,7 +202,6 @@ class MemoryPage(ListDetailPage):
         return self.text
 
     def search_for(self, words: str) -> None:
-        """Search for words; if all documents are searched, also mark the words in the shown one."""
         super().search_for(words)
         if self._pane is self.choices:
             self.text.search(words)

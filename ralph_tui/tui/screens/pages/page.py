@@ -155,7 +155,6 @@ class Page(ModalScreen[None]):
         """Handle a changed view."""
 
     def not_now(self, name: str) -> str:
-        """Return why a command of this page cannot be used now, or an empty string if it can."""
         if name in ("next_match", "previous_match") and not (self._pane and self._pane.found):
             return self.app.keys.said(f"No matches. Press {{{self.NAME}.search}} to search.")
         return ""
@@ -257,7 +256,6 @@ class Page(ModalScreen[None]):
         raise NotImplementedError
 
     def search_in(self, pane: Searchable) -> None:
-        """Search this pane from now on, and end the search of another one."""
         before, self._pane = self._pane, pane
         if before is not None and before is not pane:
             before.search("")
@@ -316,8 +314,6 @@ class Page(ModalScreen[None]):
 
         Args:
             work: Reads in a thread; receives a callback for its progress.
-            done: Called with the result.
-            group: The name of the reading.
             failed: Called with an error message instead of `done`.
         """
 

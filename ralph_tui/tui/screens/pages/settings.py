@@ -80,7 +80,6 @@ class SettingsPage(Page):
         self.set_interval(REREAD_SECONDS, self._reread)
 
     def on_unmount(self) -> None:
-        """Restore the theme if another one was only previewed."""
         self.app.theme = self.app.chosen_theme
 
     def view_changed(self, view: LoopView) -> None:
@@ -118,7 +117,6 @@ class SettingsPage(Page):
 
     @property
     def _by_key(self) -> dict[str, EffectiveSetting]:
-        """The settings by key; empty before the first reading."""
         known = self._on_disk
         return {setting.key: setting for setting in known.settings} if known is not None else {}
 

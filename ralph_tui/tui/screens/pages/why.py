@@ -67,7 +67,6 @@ class WhyPage(Page):
         yield TextView(id="text")
 
     def opened(self) -> None:
-        """Update countdowns every second."""
         self.set_interval(1.0, self._tick)
 
     def _tick(self) -> None:
@@ -93,7 +92,6 @@ class WhyPage(Page):
         return _Known(self._library.refresh(progress), project.look().breaker)
 
     def show_progress(self, group: str, at: int, size: int) -> None:
-        """Show the progress of the first reading."""
         del group
         if self._known is None and size:
             self.text.border_subtitle = f"reading the journal: {at / size:.0%}"

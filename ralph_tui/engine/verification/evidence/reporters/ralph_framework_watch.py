@@ -26,7 +26,6 @@ class FrameworkWatch:
     """Records every function of the framework, and reports those replaced since."""
 
     def __init__(self) -> None:
-        """Record the current functions of the framework."""
         self._seen = dict(_members())
         self._early = list(_with_other_code(self._seen))
         self._names = {owner: frozenset(vars(owner)) for owner in _classes()}
@@ -53,7 +52,6 @@ class FrameworkWatch:
         return [*self._early, *found, *self._added(), *_with_foreign_code()]
 
     def _added(self) -> Iterator[tuple[str, str]]:
-        """Yield methods that framework classes have only since, such as `__getattribute__`."""
         for owner, names in self._names.items():
             for name, value in list(vars(owner).items()):
                 if name not in names and _function(value) is not None:
@@ -141,7 +139,6 @@ def _of_class(owner: type) -> Iterator[Member]:
 
 
 def _function(value: Any) -> types.FunctionType | None:
-    """Return the Python function of a class member, or None."""
     if isinstance(value, types.FunctionType):
         return value
     inner = getattr(value, "fget", None) or getattr(value, "__func__", None)

@@ -126,7 +126,6 @@ def _stack() -> list[tuple[str, bool]]:
 
 
 def _frame(code: types.CodeType, line: int) -> tuple[str, bool]:
-    """Return the file of a frame, and whether its current statement is the last one."""
     name = code.co_filename
     inline = name in _texts
     path = _INLINE if inline else os.path.join(_CWD, name)  # noqa: PTH118
@@ -151,7 +150,6 @@ def _at_end(path: str, code: types.CodeType, line: int) -> bool:
 
 
 def _is_last(body: list[Any], line: int) -> bool:
-    """Return whether a line is in the last statement, and that statement is just a call."""
     import ast
 
     last = body[-1] if body else None
