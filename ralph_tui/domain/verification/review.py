@@ -103,6 +103,9 @@ ASKED_FOR = "The approved task asks for the change to "
 """The beginning of the criterion about a changed file of the checks."""
 
 
+_WITHOUT_IT = ", without which the checks do not pass"
+
+
 def question_criteria(gate: GateResult) -> tuple[str, ...]:
     """Return what a reviewer judges about a claim that the checks do not show on product code alone."""
     if not gate.question:
@@ -110,8 +113,8 @@ def question_criteria(gate: GateResult) -> tuple[str, ...]:
     if not gate.rests_on:
         return (f"The files show that the task is done; {gate.question}.",)
     return tuple(
-        f"{ASKED_FOR}{path}, without which the checks do not pass. Default to not met. If it is met, the reason quotes "
-        "the sentence of the task that asks for it, in double quotes."
+        f"{ASKED_FOR}{path}{_WITHOUT_IT}. Default to not met. If it is met, the reason quotes the sentence of the task "
+        "that names this file or its directory and asks for the change, in double quotes."
         for path in gate.rests_on
     )
 
@@ -138,11 +141,12 @@ def review_problems(
             problems.append(
                 f"Criterion {verdict.number}: quote the lines that show that it is met, or say that it is not."
             )
-        asked = criteria[verdict.number - 1].startswith(ASKED_FOR)
-        if verdict.met and asked and not _quotes(verdict.reason, task_text):
+        _, asked, rest = criteria[verdict.number - 1].partition(ASKED_FOR)
+        path = rest.partition(_WITHOUT_IT)[0]
+        if verdict.met and asked and not _quotes(verdict.reason, task_text, path):
             problems.append(
-                f"Criterion {verdict.number}: quote in the reason, in double quotes, the sentence of the task that asks "
-                "for this change, or say that it is not met."
+                f"Criterion {verdict.number}: quote in the reason, in double quotes, the sentence of the task that names "
+                f"{path} or its directory and asks for this change, or say that it is not met."
             )
         problems += [_quote_problem(verdict.number, quote, read) for quote in verdict.evidence]
     return [problem for problem in problems if problem]
@@ -151,9 +155,20 @@ def review_problems(
 _QUOTED = re.compile(r'["“”]([^"“”]{12,})["“”]')
 
 
-def _quotes(reason: str, text: str) -> bool:
+def _quotes(reason: str, text: str, path: str) -> bool:
+    """Return whether a reason quotes a sentence of the text that names a file, because any sentence would fit any file."""
     plain = " ".join(text.split())
-    return any(" ".join(quoted.split()) in plain for quoted in _QUOTED.findall(reason))
+    quoted = (" ".join(one.split()) for one in _QUOTED.findall(reason))
+    return any(one in plain and _names(one, path) for one in quoted)
+
+
+def _names(sentence: str, path: str) -> bool:
+    *directories, name = path.split("/")
+    stem = name.partition(".")[0]
+    words = [re.escape(name), *(f"{re.escape(one)}/" for one in directories)]
+    if re.search(r"[_-]", stem):  # a plain word, such as report, may be the subject instead
+        words.append(rf"{re.escape(stem)}(?![\w-])")
+    return re.search(rf"(?<![\w-])(?:{'|'.join(words)})", sentence) is not None
 
 
 def _quote_problem(number: int, quote: Quote, read: Callable[[str], str | None]) -> str:

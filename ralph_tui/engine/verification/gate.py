@@ -509,7 +509,7 @@ class Gate:
     def _scope(self, tasks: tuple[Task, ...]) -> tuple[tuple[str, ...], str]:
         rules = self.rules()
         commands = {check.command: None for task in tasks for check in plan_checks(task, rules)}
-        return tuple(commands), "\n".join(task.full_text for task in tasks)
+        return tuple(commands), "\n".join(task.description for task in tasks)
 
 
 def _status_of(examined: Examined, limit: float) -> tuple[ReceiptStatus, str]:

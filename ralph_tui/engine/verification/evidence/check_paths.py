@@ -9,7 +9,11 @@ from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
 from ralph_tui.engine.core.project_tree import EXCLUDED_DIRECTORIES
-from ralph_tui.engine.verification.evidence.runners import package_script, placed_programs
+from ralph_tui.engine.verification.evidence.runners import (
+    package_script,
+    piped_words,
+    placed_programs,
+)
 
 TEST_DIRECTORIES = frozenset({
     "tests", "test", "__tests__", "__snapshots__", "__mocks__", "testdata", "spec", "e2e", "t",
@@ -128,6 +132,10 @@ def is_runner_settings(path: str) -> bool:
     return path.startswith(".cargo/") or "/.cargo/" in path
 
 
+def names_check(path: str) -> bool:
+    return _CHECK_NAME.search(path) is not None
+
+
 def is_recipe(name: str) -> bool:
     return any(pattern.fullmatch(name) for pattern in _RECIPES.values())
 
@@ -150,6 +158,7 @@ class CheckInputs:
         self.included: set[str] = set()
         """Files that recipes include, whether they exist or not."""
         for command in commands:
+            self._piped = piped_words(command)
             for place, program in placed_programs(command):
                 self._add_program(place, program)
 
@@ -192,10 +201,13 @@ class CheckInputs:
                     self._add_program(here, words, depth + 1)
 
     def _add_words(self, place: str, program: tuple[str, ...], *, inside: bool) -> None:
+        judged = not inside and not self._piped.isdisjoint(
+            program
+        )  # by the program that reads its output
         runs = _INTERPRETERS.fullmatch(PurePosixPath(program[0]).name) is not None
         for position, word in enumerate(program):
             path = self._path(place, word.partition("::")[0])
-            starts = (runs and position > 0) or position == 0
+            starts = not judged and ((runs and position > 0) or position == 0)
             sourced = program[0] in {".", "source"}
             if path and (sourced or self._is_check(path, runs=starts, inside=inside)):
                 self._add_file(path, depth=0)
@@ -229,7 +241,7 @@ class CheckInputs:
         Args:
             inside: Whether the command is in a recipe or script, which may run the work as well.
         """
-        if _CHECK_NAME.search(path):
+        if names_check(path):
             return True
         name = path.rsplit("/", 1)[-1]
         if not runs or (inside and not _TOOLING.search(path)):

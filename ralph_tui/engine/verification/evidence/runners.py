@@ -1,5 +1,6 @@
 """Recognize the test runners that a check starts, and make them write reports for ralph."""
 
+import contextlib
 import json
 import os
 import re
@@ -229,6 +230,28 @@ def placed_programs(command: str, place: str = "") -> Iterator[tuple[str, tuple[
         texts = (text for option, text in pairwise(left) if _SHELL_TEXT.fullmatch(option))
         if shell and (text := next(texts, "")):
             yield from placed_programs(text, directory)
+
+
+def piped_words(command: str) -> frozenset[str]:
+    """Return the words of programs whose output another program reads, which decides about it."""
+    words: set[str] = set()
+    found: set[str] = set()
+    for part in _parts(command):
+        if part in _SEPARATORS:
+            found |= words if part in {"|", "|&"} else set()
+            words = set()
+        else:
+            words.add(part)
+    return frozenset(found)
+
+
+def _parts(command: str) -> list[str]:
+    lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
+    lexer.commenters = ""
+    parts: list[str] = []
+    with contextlib.suppress(ValueError):  # an open quote: what comes before it counts
+        parts.extend(lexer)
+    return parts
 
 
 def _commands(command: str) -> Iterator[list[str]]:

@@ -27,6 +27,7 @@ from ralph_tui.engine.verification.evidence.check_paths import (
     CheckInputs,
     declared_plugins,
     is_test_file,
+    names_check,
 )
 from ralph_tui.engine.verification.evidence.classify import (
     Context,
@@ -258,7 +259,7 @@ class TrustedBase:
     def _compared(
         self, base: str, claim: str, commands: tuple[str, ...], task: Task | None
     ) -> Inspection:
-        inputs = CheckInputs(self._root, commands, task.full_text if task else "")
+        inputs = CheckInputs(self._root, commands, task.description if task else "")
         context = self._context(base, inputs, task)
         held = self._contents(base)
         changes: list[ChangedFile] = []
@@ -311,8 +312,10 @@ class TrustedBase:
             for entry in os.scandir(site)
         }
         known = {*self._record.inputs}
+        # A program that a criterion runs and that did not exist is the work, unless its name says that it checks.
+        named = {p for p in inputs.named if p in self._contents(base) or names_check(p)}
         return Context(
-            inputs={*inputs.named, *known, *inputs.included},
+            inputs={*named, *known, *inputs.included},
             is_input=lambda path: inputs.includes(path, in_tests=False),
             task_text=task.description if task else "",
             touches=task.touches if task else (),
