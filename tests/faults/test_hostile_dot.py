@@ -5,6 +5,7 @@ One clear sentence and the right exit status, never a traceback, never an empty 
 
 import json
 import os
+import socket
 from collections.abc import Callable
 from pathlib import Path
 
@@ -145,14 +146,20 @@ async def test_what_is_broken_is_said_and_nothing_is_taken_for_finished(
     project = make_project(tmp_path, [task("a")])
     breaking, told = BROKEN[name]
     breaking(project / ".ralph")
-    # Nobody serves a model here: a run that got as far as asking would fail in another way.
-    nobody = {"ANTHROPIC_API_KEY": "sk-ant-none", "ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}
+    # Nobody answers here: a run that got as far as asking would fail in another way.
+    mute = socket.create_server(("127.0.0.1", 0))
+    nobody = {
+        "ANTHROPIC_API_KEY": "sk-ant-none",
+        "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{mute.getsockname()[1]}",
+    }
     if HEALS.get(name):
+        mute.close()
         (ran,) = [await run_ralph(["status"], project)]
         assert ran.status == 0
         assert told in ran.stderr
         return
-    build = await run_ralph(["build", "--headless"], project, environment=nobody)
+    with mute:
+        build = await run_ralph(["build", "--headless"], project, environment=nobody)
     assert told in build.stdout + build.stderr, build
     assert build.status == 3, build
     assert "Traceback" not in build.stderr + build.stdout

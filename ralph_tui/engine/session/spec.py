@@ -100,6 +100,8 @@ def guard_policy(project: Project, settings: Settings, phase: Phase) -> Policy:
 
 
 def _own_specs(project: Project) -> tuple[str, ...]:
+    if not project.layout.dot.is_dir():
+        return ()  # `ralph guard check` also judges commands outside a project
     state, specs = project.look().state, project.read_specs()
     own = persons_own([spec.name for spec in specs], state.specs, state.specs_before)
     return tuple(spec.path for spec in specs if spec.name in own)
