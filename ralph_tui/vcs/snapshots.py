@@ -402,7 +402,8 @@ class SnapshotStore:
         settings = (word for setting in _SETTINGS for word in ("-c", setting))
         words = (*places, *settings, *arguments)
         # A git whose ralph was killed keeps the descriptor, so a lock file belongs to nobody once we hold the lock.
-        with (self._git_dir / "lock").open("w") as lock:
+        private = os.open(self._git_dir / "lock", os.O_CREAT | os.O_RDWR, 0o600)
+        with open(private, "w") as lock:  # noqa: PTH123 - a descriptor, for its mode
             fcntl.flock(lock, fcntl.LOCK_EX)
             done = self._run(words, stdin, extra, tree, lock.fileno())
             left = _LOCK_FILE.search(done.stderr) if done.returncode else None

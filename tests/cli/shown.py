@@ -202,6 +202,7 @@ ELSEWHERE = {
     "deps": "asks a package index: tests/cli/test_build_tools.py",
     "mcp": "talks to a client: tests/cli/test_mcp.py",
     "serve": "serves until it is stopped: tests/cli/test_serve.py",
+    "until": "works until its command passes: tests/scenario/test_commands.py",
     "undo": "needs the snapshots of a run: tests/cli/test_undo.py",
 }
 """Commands that do not run here, and why."""

@@ -20,7 +20,11 @@ from tests.cli.processes import REPOSITORY
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 KEYS = (REPOSITORY / "docs/keys.md").read_text(encoding="utf-8")
 STATUSES = (REPOSITORY / "docs/exit-statuses.md").read_text(encoding="utf-8")
-DOCS = sorted(REPOSITORY.glob("docs/*.md"))
+DOCS = [
+    path
+    for path in sorted(REPOSITORY.glob("docs/*.md"))
+    if path.stem != "differences"  # names the commands of other loops
+]
 PAGES = (README, *(path.read_text(encoding="utf-8") for path in DOCS))
 MOST_WORDS = 1200
 CONTRIBUTING = (REPOSITORY / "CONTRIBUTING.md").read_text(encoding="utf-8")

@@ -69,7 +69,7 @@ def test_every_shown_command_runs(command: Shown, home: dict[str, str], tmp_path
 def test_the_pages_show_many_commands_and_few_are_left_out() -> None:
     left_out = [command for command in COMMANDS if elsewhere(command)]
     assert len(COMMANDS) > 100
-    assert len(left_out) < 25
+    assert len(left_out) < 30
     assert {short_form(command)[0] for command in left_out} == set(ELSEWHERE)
 
 

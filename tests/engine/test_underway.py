@@ -127,10 +127,14 @@ async def test_a_renamed_task_goes_on_under_its_new_name(work: Work) -> None:
     assert work.task.task_id == "better"
 
 
+EMPTY = SimpleNamespace(budget=SimpleNamespace(at_turn_end=lambda: None))
+"""Stands for a meter whose context is nearly empty."""
+
+
 async def test_a_model_that_stops_is_told_of_an_edit_that_it_does_not_know(work: Work) -> None:
     await work.begin()
     task = work.project_state.docs.plan.tasks[0]
-    supervisor = TaskSupervisor(task, work.run, meter=cast("UsageMeter", None))
+    supervisor = TaskSupervisor(task, work.run, meter=cast("UsageMeter", EMPTY))
     assert "ralph_mark_task_complete" in (await supervisor.on_stop("Done.") or "")
     assert await supervisor.on_stop("Done.") is None, "it was reminded"
     await work.edited(lambda tasks: tasks[0].update(description="Do it well"))

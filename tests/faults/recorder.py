@@ -24,6 +24,8 @@ TOUCHING = (
 FREEING = frozenset({"close", "unlink", "rmdir", "ftruncate", "fchmod"})
 """What a full disk still allows."""
 STATE = "state"
+GITS = frozenset({"work.git", "judge"})
+"""What git writes for the snapshots and the judge tree, which can be made again."""
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 
@@ -72,7 +74,8 @@ class Recorder:
     def _concerns(self, first: Any) -> bool:
         if isinstance(first, int):
             return first in self._ours
-        return Path(os.fsdecode(first)).absolute().is_relative_to(self._directory)
+        path = Path(os.fsdecode(first)).absolute()
+        return path.is_relative_to(self._directory) and GITS.isdisjoint(path.parts)
 
     def _count(self, name: str) -> None:
         self._calls += 1

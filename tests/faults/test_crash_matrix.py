@@ -20,7 +20,7 @@ from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.store.documents import document_recovery, multi_file_commit
 from ralph_tui.store.journal.journal import JournalWriter, read_events
 from ralph_tui.store.project import Project
-from tests.faults.recorder import STATE, Entry, read_log
+from tests.faults.recorder import GITS, STATE, Entry, read_log
 from tests.harness.model import serving_in_process
 from tests.harness.projects import make_project, plan_of, task
 from tests.harness.real_processes import ralph_environment
@@ -37,8 +37,8 @@ FEWEST_CALLS = 200
 OWN_MODE = frozenset({"config.yaml", "implementation_plan.json", "injections.json"})
 """Files the person made, which keep the modes they were given."""
 
-UNRECORDED = frozenset({"logs", "cli.log", "work.git"})
-"""Logs are no state, and git writes the snapshots: neither goes through `os`."""
+UNRECORDED = frozenset({"logs", "cli.log"}) | GITS
+"""Logs are no state."""
 
 
 class World:

@@ -295,7 +295,7 @@ async def test_a_dialog_that_opens_while_it_is_too_small_is_covered_and_leaves_n
         app = ralph(pilot)
         await pilot.resize_terminal(50, 12)
         await until(pilot, lambda: isinstance(app.screen, TooSmall))
-        await pilot.press("i")
+        app.push_screen(GuidanceDialog())
         await until(pilot, lambda: isinstance(app.screen_stack[-2], GuidanceDialog))
         assert isinstance(app.screen, TooSmall)
         await pilot.resize_terminal(120, 40)
