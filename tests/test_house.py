@@ -13,27 +13,24 @@ MOST_MODULES = 22
 """In one folder, without its door: about 20, and a command of its own is found sooner than one in a neighbor."""
 
 MOST_LINES = {
-    "ralph_tui/agent": 2_305,
-    "ralph_tui/cli": 8_359,
-    "ralph_tui/config": 2_704,
-    "ralph_tui/demo": 1_804,
-    "ralph_tui/domain": 7_293,
-    "ralph_tui/engine": 23_093,
-    "ralph_tui/guard": 9_859,
-    "ralph_tui/interop": 4_977,
-    "ralph_tui/present": 7_753,
-    "ralph_tui/store": 6_968,
-    "ralph_tui/tui": 14_617,
-    "ralph_tui/vcs": 1_391,
-    "tests": 62_803,
+    "ralph_tui/agent": 2_483,
+    "ralph_tui/cli": 8_485,
+    "ralph_tui/config": 2_690,
+    "ralph_tui/demo": 1_768,
+    "ralph_tui/domain": 7_346,
+    "ralph_tui/engine": 23_806,
+    "ralph_tui/guard": 9_798,
+    "ralph_tui/interop": 4_953,
+    "ralph_tui/present": 7_676,
+    "ralph_tui/store": 6_826,
+    "ralph_tui/tui": 14_435,
+    "ralph_tui/vcs": 1_375,
+    "tests": 63_766,
 }
 """Lines of Python, everything counted. A number goes down with each merge that makes less; only an issue that names the number
 puts it up. What is added is paid for in the same package."""
 
-SLACK = 1_500
-"""Lines that each may be above its number while much is landing at once; 0 when that is done."""
-
-MOST_PROSE = 12.9
+MOST_PROSE = 11.7
 """Percent of the product's lines: docstrings and comments."""
 
 MOST_REPEATED_CLASSES = 6
@@ -98,7 +95,7 @@ def test_every_package_says_what_lives_there_what_may_not_and_who_calls_it() -> 
 
 @pytest.mark.parametrize("package", MOST_LINES)
 def test_a_package_does_not_grow(package: str) -> None:
-    lines, most = lines_of(ROOT / package), MOST_LINES[package] + SLACK
+    lines, most = lines_of(ROOT / package), MOST_LINES[package]
     assert lines <= most, (
         f"{package} has {lines:,} lines, {lines - most:,} more than its {most:,}. Remove as many in the same package: what nobody "
         "calls, a helper with one caller, a second mechanism for one purpose, a docstring that repeats its signature."
