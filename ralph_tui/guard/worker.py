@@ -1,4 +1,4 @@
-"""Judges commands in a child process with a deadline, because a grammar in C can crash or hang."""
+"""Judges commands in a child process with a deadline, because a hostile text may take too long to read."""
 
 import asyncio
 import contextlib
@@ -165,7 +165,7 @@ def serve(source: BinaryIO, sink: BinaryIO) -> None:
     from ralph_tui.guard.analysis.judge import judge_command
 
     policy = Policy.model_validate_json(source.readline())
-    judge_command("true", policy)  # loads the grammar before the first deadline runs
+    judge_command("true", policy)  # loads the rules before the first deadline runs
     sink.write(_READY)
     sink.flush()
     for line in source:

@@ -18,7 +18,7 @@ from ralph_tui.store.project import Project
 from tests.cli.processes import inside, python
 from tests.harness.projects import make_project, task
 
-HEAVY = ("textual", "claude_agent_sdk", "mcp", "tree_sitter", "rich", "watchfiles")
+HEAVY = ("textual", "claude_agent_sdk", "mcp", "rich", "watchfiles")
 PARSER = "typer"
 UNREAD = (
     "shutil",

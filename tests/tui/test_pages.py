@@ -133,7 +133,7 @@ def test_the_first_paint_imports_no_page_and_nothing_it_does_not_show() -> None:
 
 
 def test_reading_a_project_for_the_screen_imports_nothing_that_runs_it() -> None:
-    heavy = ("ralph_tui.engine.context", "ralph_tui.engine.verification.gate", "tree_sitter")
+    heavy = ("ralph_tui.engine.context", "ralph_tui.engine.verification.gate")
     code = (
         "import sys, ralph_tui.engine.run.observer\n"
         "import ralph_tui.engine.verification.detection.project_checks\n"

@@ -97,17 +97,14 @@ class CommandAnalyzer:
         source: The text the agent sent.
         outermost: The scope of that text, in the project's root.
         tools: The tools that must run through uv, by their index in `source`.
-        seen: The words of every simple command judged.
         asks: The matched entries of the person's ask list, each with its command.
         looked_for_ralph: Whether an earlier command looked up ralph's processes.
     """
 
-    def __init__(self, source: str, policy: Policy, *, rewrites: bool = True) -> None:
-        """Prepare to judge `source`; only the first reading looks for `rewrites`."""
+    def __init__(self, source: str, policy: Policy) -> None:
         self.source = source
-        self.outermost = Scope(WorkingDirs.at_root(policy, source), rewrites=rewrites)
+        self.outermost = Scope(WorkingDirs.at_root(policy, source))
         self.tools: dict[int, ThroughUv] = {}
-        self.seen: set[tuple[str, ...]] = set()
         self.asks: dict[str, str] = {}
         self.looked_for_ralph = False
         self._signals = mentions_signals(source)
@@ -177,7 +174,6 @@ class CommandAnalyzer:
             self._stdin = feed
 
     def _judge_words(self, command: Simple, call: Invocation, *, certain: bool) -> None:
-        self.seen.add(command.values)
         for assignment in command.assignments:
             judge_setting(assignment.name, assignment.value, call)
         self._judge_invocation(call, certain=certain)

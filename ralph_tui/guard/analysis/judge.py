@@ -9,7 +9,6 @@ from ralph_tui.guard.core.verdicts import SPLIT, DeniedError, ask_verdict, denia
 from ralph_tui.guard.rules.package_managers import ThroughUv
 from ralph_tui.guard.shell.nodes import UnreadableError
 from ralph_tui.guard.shell.parser import read_shell
-from ralph_tui.guard.shell.readings import second_reading
 
 _MAX_LENGTH = 64 * 1024
 
@@ -63,11 +62,6 @@ def _rewritten(command: str, walker: CommandAnalyzer, policy: Policy) -> Verdict
 def _walk(command: str, policy: Policy) -> CommandAnalyzer:
     walker = CommandAnalyzer(command, policy)
     walker.judge_script(read_shell(command), walker.outermost)
-    other = CommandAnalyzer(command, policy, rewrites=False)
-    for simple in second_reading(command):
-        if simple.values not in walker.seen:  # otherwise judged already, in context
-            other.judge_simple(simple, other.outermost)
-    walker.asks = {**other.asks, **walker.asks}
     return walker
 
 
