@@ -38,7 +38,6 @@ def check_lines(
 
 
 def check(command: str, policy: Policy, judge: Callable[[str], Verdict] | None = None) -> Answer:
-    """Judge one command and return the answer to print."""
     if "Bash" not in PHASE_TOOLS[policy.phase]:
         reason = f"The {policy.phase} phase does not allow commands"
         verdict = denial("tool-not-in-phase", "Bash", reason, "Use the tools of this phase.")

@@ -140,7 +140,6 @@ class CommandAnalyzer:
         """Judge a simple command.
 
         Args:
-            scope: Its context, whose directories and variables it may change.
             feed: Its standard input; None if nothing is fed to it.
             certain: Whether the next command runs only if this one succeeds.
 

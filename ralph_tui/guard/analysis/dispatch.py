@@ -87,11 +87,7 @@ def judge_unknown(call: Invocation) -> None:
 
 
 def judge_blocked(call: Invocation) -> None:
-    """Refuse a command that the project's settings block.
-
-    Raises:
-        DeniedError: The command is blocked.
-    """
+    """Refuse a command that the project's settings block."""
     for blocked in _matching_entries(call, call.policy.blocked_commands):
         if blocked not in RULED:
             deny(
@@ -226,14 +222,7 @@ _ARITHMETIC = frozenset({"let", "test", "[", "unset", "read", "printf", "wait", 
 
 
 def judged_by_own_rule(call: Invocation) -> bool:
-    """Judge git, forge CLIs, uv, other package managers and agents, each of which has a single rule.
-
-    Returns:
-        Whether the program is one of them.
-
-    Raises:
-        DeniedError: The rule refuses it.
-    """
+    """Judge git, forge CLIs, uv, other package managers and agents, each of which has a single rule."""
     program = call.program
     if (git := _git_words(call)) is not None:
         if call.dirs.settings_moved:
@@ -266,9 +255,6 @@ def judged_by_rules(call: Invocation) -> bool:
 
     Returns:
         Whether there is such a rule; without one, only the operands are judged.
-
-    Raises:
-        DeniedError: A rule refuses it.
     """
     program = call.program
     if program == "unset":

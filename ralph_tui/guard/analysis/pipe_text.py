@@ -19,7 +19,6 @@ from ralph_tui.guard.shell.nodes import (
 
 
 def stdin_after(redirects: Sequence[Redirect], feed: Word | None) -> Word | None:
-    """Return the standard input after these redirections."""
     for redirect in redirects:
         target = redirect.target
         if redirect.descriptor not in ("", "0"):

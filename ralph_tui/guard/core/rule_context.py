@@ -126,11 +126,6 @@ Rules = Mapping[str, Rule]
 
 
 def refuse_unreadable(shown: str, why: str) -> NoReturn:
-    """Refuse what cannot be read with certainty.
-
-    Raises:
-        DeniedError: Always.
-    """
     deny("unreadable-command", shown, why, SPLIT)
 
 
@@ -148,11 +143,7 @@ def source_index(word: Word) -> int:
 
 
 def check_writes(words: Sequence[Word], call: Invocation, *, into: bool = False) -> None:
-    """Check writes to these files; with `into`, to files below them if they are directories.
-
-    Raises:
-        DeniedError: One of them is guarded or outside the project.
-    """
+    """Check writes to these files; with `into`, to files below them if they are directories."""
     for word in words:
         if word.text:  # as in BSD's `sed -i ''`
             call.dirs.check_write(word, call.shown, into=into)
@@ -186,11 +177,6 @@ _DIRECTORY_OPTIONS: Mapping[str, frozenset[str]] = MappingProxyType(
 
 
 def in_named_directory(call: Invocation) -> Invocation:
-    """Return the invocation in the directory that the program's options choose.
-
-    Raises:
-        DeniedError: The directory is ralph's, git's or the CLI's own.
-    """
     options = _DIRECTORY_OPTIONS.get(call.program)
     chosen = list(_option_values(call.arguments, options)) if options else []
     for directory in chosen:

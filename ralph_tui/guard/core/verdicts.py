@@ -11,7 +11,7 @@ _PART_LIMIT = 200
 
 
 class DeniedError(Exception):
-    """A rule forbids the command."""
+    """A rule forbids the command; every function that judges, checks or refuses raises it."""
 
     def __init__(self, verdict: Verdict) -> None:
         super().__init__(verdict.message)
@@ -56,11 +56,6 @@ def ask_verdict(verdict: Verdict, asks: Mapping[str, str]) -> Verdict:
 
 
 def deny(rule: str, part: str, reason: str, instead: str) -> NoReturn:
-    """Raise a denial; see `denial` for the arguments.
-
-    Raises:
-        DeniedError: Always.
-    """
     raise DeniedError(denial(rule, part, reason, instead))
 
 

@@ -196,11 +196,7 @@ class WorkingDirs:
         """Refuse a write to a guarded file, or outside the project and the scratch directories.
 
         Args:
-            shown: The command, for a denial.
             into: Whether the word may be a directory to write into, such as the root itself.
-
-        Raises:
-            DeniedError: The write is refused.
         """
         self.check_guarded(word, shown)
         if self.suspect and self._may_name_any_file(word):
@@ -236,11 +232,7 @@ class WorkingDirs:
         return self._is_scratch(path) or self.in_project(path)
 
     def check_removal(self, word: Word, shown: str) -> None:
-        """Refuse a recursive removal of anything that is not certainly part of the project.
-
-        Raises:
-            DeniedError: The removal is refused.
-        """
+        """Refuse a recursive removal of anything that is not certainly part of the project."""
         self.check_guarded(word, shown)
         paths = self.resolve(word)
         if paths is None:
@@ -273,9 +265,6 @@ class WorkingDirs:
         """Refuse a program that writes to its current directory, if that is guarded.
 
         With `certain`, all possible directories must be guarded; otherwise one is enough.
-
-        Raises:
-            DeniedError: The directory is guarded.
         """
         here = [literal(directory) for directory in sorted(self.directories or ())]
         guarded = [word for word in here if self.guarded_directory(word) is not None]
@@ -306,11 +295,7 @@ class WorkingDirs:
         return any(own.removeprefix(home) in text for own in self._own_directories)
 
     def check_guarded(self, word: Word, shown: str) -> None:
-        """Refuse a change to ralph's, git's or the CLI's own files.
-
-        Raises:
-            DeniedError: The path leads there.
-        """
+        """Refuse a change to ralph's, git's or the CLI's own files."""
         if (found := self.guarded_directory(word)) is None:
             return
         rule, what, instead = _GUARDED.get(found, _GUARDED[".claude"])

@@ -28,11 +28,7 @@ RULE = "environment"
 
 
 def judge_assignment(name: str, value: Word, shown: str) -> None:
-    """Refuse an assignment that makes an allowed command do something else.
-
-    Raises:
-        DeniedError: The assignment is refused.
-    """
+    """Refuse an assignment that makes an allowed command do something else."""
     _refuse_ralph_variable(name, shown)
     if name.startswith("GIT_") or name == "GIT":
         if name != "GIT":
@@ -53,11 +49,7 @@ def judge_assignment(name: str, value: Word, shown: str) -> None:
 
 
 def judge_removal(name: str, shown: str) -> None:
-    """Refuse to unset the variables that keep scripts under the guard.
-
-    Raises:
-        DeniedError: The variable is one of them.
-    """
+    """Refuse to unset the variables that keep scripts under the guard."""
     _refuse_ralph_variable(name, shown)
     if name.startswith("GIT_CONFIG"):
         _refuse_variable(shown, "The guard uses this variable to check scripts")
@@ -69,11 +61,7 @@ def _refuse_ralph_variable(name: str, shown: str) -> None:
 
 
 def judge_subscript(value: Word, shown: str) -> None:
-    """Refuse a substitution in an array subscript, which arithmetic runs even if quoted.
-
-    Raises:
-        DeniedError: The text contains one.
-    """
+    """Refuse a substitution in an array subscript, which arithmetic runs even if quoted."""
     if _SUBSCRIPT.search(value.text.replace(UNKNOWN, "x")):
         _refuse_variable(shown, "The shell may run the substitution in this subscript")
 
@@ -111,11 +99,7 @@ def is_prose(name: str, value: str) -> bool:
 
 
 def judge_setting(name: str, value: Word, call: Invocation) -> None:
-    """Judge a variable in the environment of a program.
-
-    Raises:
-        DeniedError: It makes the program start a refused command, or write to guarded files.
-    """
+    """Judge a variable in the environment of a program."""
     text = value.text.strip()
     if name.upper() in _FILE_VARIABLES:
         check_named_files([literal(part) for part in text.split()], call)
@@ -133,11 +117,7 @@ def judge_setting(name: str, value: Word, call: Invocation) -> None:
 
 
 def judge_make_shell(name: str, value: str, call: Invocation) -> None:
-    """Judge make's `SHELL` and `.SHELLFLAGS`, which run every recipe.
-
-    Raises:
-        DeniedError: The shell is another program, or its flags contain a command.
-    """
+    """Judge make's `SHELL` and `.SHELLFLAGS`, which run every recipe."""
     if name == "SHELL":
         _require_shell(value, call)
     if name == ".SHELLFLAGS" and not _OPTIONS.fullmatch(value):
@@ -145,11 +125,7 @@ def judge_make_shell(name: str, value: str, call: Invocation) -> None:
 
 
 def judge_script_shell(call: Invocation) -> None:
-    """Judge npm's `--script-shell` and `config set script-shell`.
-
-    Raises:
-        DeniedError: The value is not a shell.
-    """
+    """Judge npm's `--script-shell` and `config set script-shell`."""
     words = [word.text for word in call.arguments]
     for at, text in enumerate(words):
         name, equals, value = text.partition("=")
@@ -158,21 +134,12 @@ def judge_script_shell(call: Invocation) -> None:
 
 
 def judge_just(call: Invocation) -> None:
-    """Judge the shell given to `just`.
-
-    Raises:
-        DeniedError: It is not a shell.
-    """
     for word in parse(call.arguments, Spec("f", long=names("--shell"))).values("--shell"):
         _require_shell(word.text, call)
 
 
 def judge_go(call: Invocation) -> None:
-    """Judge `go env -w` and `go env -u`, which change what go does in every project.
-
-    Raises:
-        DeniedError: The command writes a setting.
-    """
+    """Judge `go env -w` and `go env -u`, which change what go does in every project."""
     words = [word.text for word in call.arguments]
     if "env" in words and not {"-w", "-u", "--w", "--u"}.isdisjoint(words):
         reason = "This changes go's settings for every project, such as which tests it runs"
@@ -180,11 +147,6 @@ def judge_go(call: Invocation) -> None:
 
 
 def _require_shell(text: str, call: Invocation) -> None:
-    """Refuse any program other than a shell.
-
-    Raises:
-        DeniedError: It is not a shell.
-    """
     # A Windows path may contain blanks.
     first = text if text.endswith(".exe") else text.partition(" ")[0]
     program = re.split(r"[/\\]", first)[-1].removesuffix(".exe")
@@ -215,11 +177,6 @@ def _unexports(call: Invocation) -> bool:
 
 
 def declare(call: Invocation) -> None:
-    """Judge the variables that `export` and the like set.
-
-    Raises:
-        DeniedError: One of them makes an allowed command do something else.
-    """
     for word in call.arguments:
         judge_subscript(word, call.shown)
         assignment = as_assignment(word)

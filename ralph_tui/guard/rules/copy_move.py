@@ -87,11 +87,7 @@ def names_program(word: Word) -> bool:
 
 
 def refuse_program_copies(call: Invocation) -> None:
-    """Refuse to read a program that is judged by name, because the output may be a copy of it.
-
-    Raises:
-        DeniedError: One of the words is such a program.
-    """
+    """Refuse to read a program that is judged by name, because the output may be a copy of it."""
     inputs = [word.cut(3) for word in call.arguments if word.text.startswith("if=")]
     _refuse_copies_of([*call.arguments, *inputs], call)
 
@@ -105,21 +101,13 @@ def _refuse_copies_of(sources: Sequence[Word], call: Invocation) -> None:
 
 
 def judge_copies_in_code(code: str, shown: str) -> None:
-    """Refuse code in any language that copies or links a program that is judged by name.
-
-    Raises:
-        DeniedError: The code does this.
-    """
+    """Refuse code in any language that copies or links a program that is judged by name."""
     if ("bin/" in code or "which" in code) and _COPIES_IN_CODE.search(code):
         refuse_copy(shown)
 
 
 def refuse_copy(shown: str) -> NoReturn:
-    """Refuse a command that gives a program another name.
-
-    Raises:
-        DeniedError: Always.
-    """
+    """Refuse a command that gives a program another name."""
     deny("git-read-only", shown, "This gives a program another name", "Use the program's own name.")
 
 

@@ -269,11 +269,7 @@ _NO_PAGER = frozenset({"", "cat", "false", "less", "more", "true"})
 
 
 def judge_git(words: Sequence[Word], policy: Policy) -> tuple[Word, ...]:
-    """Judge the words after `git` and return the files that the command would write.
-
-    Raises:
-        DeniedError: The command may change the repository or start a program.
-    """
+    """Judge the words after `git` and return the files that the command would write."""
     rest = _after_global_options(words)
     if rest is None:
         return ()
@@ -396,11 +392,6 @@ def _judge_setting(value: Word) -> None:
 
 
 def judge_git_variable(name: str, value: Word) -> None:
-    """Judge an environment variable that git reads.
-
-    Raises:
-        DeniedError: The variable may make git start a program or use another repository.
-    """
     if value.known:
         plain = value.text.casefold()
         if name in ("GIT_PAGER", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR") and plain in (

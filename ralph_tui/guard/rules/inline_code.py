@@ -118,12 +118,7 @@ def judge_possible_command(text: str, call: Invocation) -> None:
 
 
 def judge_any_code(code: str, call: Invocation) -> None:
-    """Refuse what code may not do in any language.
-
-    Raises:
-        DeniedError: The code changes guarded files or files outside the project, copies a program that
-            is judged by name, signals its parents, or reads keys or another process's memory.
-    """
+    """Refuse what code may not do in any language."""
     judge_signals_in_code(code, call)
     judge_memory_in_code(code, call.shown)
     judge_secrets_in_code(code, call.shown)
@@ -145,11 +140,7 @@ _WRITTEN = re.compile(
 
 
 def _judge_home_in_code(code: str, call: Invocation) -> None:
-    """Refuse code that writes outside the project, by a full path or relative to the home directory.
-
-    Raises:
-        DeniedError: The code does this.
-    """
+    """Refuse code that writes outside the project, by a full path or relative to the home directory."""
     for match in _WRITTEN.finditer(code):
         call.dirs.check_write(literal(match[1] or match[2]), call.shown)
     found = _AT_HOME.search(code)
@@ -158,11 +149,7 @@ def _judge_home_in_code(code: str, call: Invocation) -> None:
 
 
 def _judge_guarded_mention(code: str, call: Invocation) -> None:
-    """Refuse code that both writes files and names ralph's, git's or the CLI's own files.
-
-    Raises:
-        DeniedError: The code does this.
-    """
+    """Refuse code that both writes files and names ralph's, git's or the CLI's own files."""
     found = _GUARDED_NAME.search(code)
     if _WRITES.search(code) and not _only_reads(code):
         if found:

@@ -20,11 +20,6 @@ from ralph_tui.guard.shell.nodes import UNKNOWN, Word, literal
 
 
 def _judge_make(call: Invocation) -> None:
-    """Judge the code and variables that `make` receives.
-
-    Raises:
-        DeniedError: They contain a refused command.
-    """
     spec = Spec("fCIjloW", attached="", long=names("--file --makefile --directory --eval"))
     args = parse(call.arguments, spec)
     for option in args.options:

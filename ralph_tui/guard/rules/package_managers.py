@@ -100,11 +100,6 @@ _OWN_OPTIONS = Spec("ePpC", long=names("--env --project --directory"))
 
 
 def refuse_manager(name: str, arguments: Sequence[Word], shown: str) -> NoReturn:
-    """Refuse a package manager and suggest the uv command to use instead.
-
-    Raises:
-        DeniedError: Always.
-    """
     verb = next((word.text for word in arguments if word.text in _COMMANDS), "")
     use = _COMMANDS.get(verb, "one of uv add, uv remove, uv lock, uv sync and uv run")
     if name.rpartition(".")[2] in _MAKES_ENVIRONMENT:
@@ -128,11 +123,7 @@ def _packages(arguments: Sequence[Word]) -> str:
 
 
 def judge_module(module: Word, arguments: Sequence[Word], call: Invocation) -> None:
-    """Judge `python -m MODULE`.
-
-    Raises:
-        DeniedError: The module is a package manager, or unknown.
-    """
+    """Judge `python -m MODULE`."""
     if not module.known:
         deny("unreadable-command", call.shown, "The module is not known", "Name the module.")
     name = module.text.casefold().removesuffix(".__main__")
@@ -167,11 +158,6 @@ _PARTLY_REFUSED = MappingProxyType(
 
 
 def _judge_partly_refused(call: Invocation) -> None:
-    """Refuse the verbs of a tool that install packages or create environments; allow the others.
-
-    Raises:
-        DeniedError: The verb is one of them.
-    """
     operands = parse(call.arguments).operands
     if judge_own_manager(call):
         return
@@ -283,11 +269,6 @@ def through_uv(tool: str, call: Invocation) -> ThroughUv:
 
 
 def index_of(tool: str, call: Invocation) -> int:
-    """Return the index of the tool in the agent's text.
-
-    Raises:
-        DeniedError: The tool does not occur there, so nothing can be inserted before it.
-    """
     start = call.words[0].start
     if start < 0:
         reason = "The project's tools run in uv's environment"

@@ -34,15 +34,6 @@ _PATH_WRITES = names("write_text write_bytes unlink rmdir touch mkdir chmod syml
 
 
 def _judge_python_write(node: ast.Call, name: str, call: Invocation, assigned: Assigned) -> None:
-    """Judge the files that a Python call writes or removes.
-
-    Args:
-        call: The invocation of Python that runs the code.
-        assigned: The names that the code assigns once.
-
-    Raises:
-        DeniedError: A file is guarded or outside the project.
-    """
     for path in _written_files(node, name, assigned):
         if (text := path_of(path, assigned)) is not None:
             call.dirs.check_write(literal(text), call.shown, into=True)
@@ -100,12 +91,6 @@ _MAX_DEPTH = 4
 
 
 def judge_python_code(code: str, call: Invocation, depth: int = 0) -> None:
-    """Judge Python code.
-
-    Raises:
-        DeniedError: The code starts a refused command, manages packages, changes the repository, writes
-            where it may not, or hides what it does.
-    """
     try:
         tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -145,7 +145,6 @@ _MAX_DEPTH = 12
 
 
 def assigned_once(tree: ast.AST) -> Assigned:
-    """Return the names that the code assigns exactly once, with their values."""
     bound = Counter(
         node.id
         for node in ast.walk(tree)

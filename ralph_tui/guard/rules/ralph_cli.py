@@ -32,11 +32,6 @@ _AGENT_INFORMATION = names("--version -v --help -h -V version doctor")
 
 
 def judge_agent(call: Invocation) -> None:
-    """Refuse to start another agent.
-
-    Raises:
-        DeniedError: The command does more than print information about the agent.
-    """
     words = [word.text for word in call.arguments]
     if not words or words[0] not in _AGENT_INFORMATION:
         reason = "This starts another agent outside the guard"
@@ -44,11 +39,7 @@ def judge_agent(call: Invocation) -> None:
 
 
 def judge_ralph(call: Invocation) -> None:
-    """Refuse ralph commands that start, steer or answer a loop.
-
-    Raises:
-        DeniedError: The command may do this.
-    """
+    """Refuse ralph commands that start, steer or answer a loop."""
     words = [word.text for word in call.arguments]
     options = parse(call.arguments)
     verb, rest = (words[0], words[1:]) if words else ("", [])

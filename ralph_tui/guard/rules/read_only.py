@@ -44,11 +44,7 @@ def check_unless_reader(call: Invocation) -> None:
 
 
 def check_named_files(words: Sequence[Word], call: Invocation) -> None:
-    """Refuse operands and option values that name a guarded file, unless to exclude it.
-
-    Raises:
-        DeniedError: One of them names a guarded file.
-    """
+    """Refuse operands and option values that name a guarded file, unless to exclude it."""
     excluded = reports = False
     for word in words:
         text = word.text
@@ -67,11 +63,7 @@ def check_named_files(words: Sequence[Word], call: Invocation) -> None:
 
 
 def check_outputs(words: Sequence[Word], call: Invocation) -> None:
-    """Refuse guarded files as values of options such as `-o` and `--report=`.
-
-    Raises:
-        DeniedError: An option names a guarded file.
-    """
+    """Refuse guarded files as values of options such as `-o` and `--report=`."""
     for before, word in pairwise([literal(""), *words]):
         if word.text.startswith("-"):
             _check_option(word, call)

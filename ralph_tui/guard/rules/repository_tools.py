@@ -68,11 +68,7 @@ _PRINT_VERSIONS = names("npm pnpm yarn")
 
 
 def refuse_committer(call: Invocation) -> None:
-    """Refuse a program that commits, tags or installs hooks on its own.
-
-    Raises:
-        DeniedError: The command does this.
-    """
+    """Refuse a program that commits, tags or installs hooks on its own."""
     verbs = _COMMITTERS.get(call.program)
     if verbs is None and _RELEASES.fullmatch(call.program):
         verbs = _ANY_USE
@@ -114,11 +110,7 @@ _REFERENCES = re.compile(r"/(?:git|merges?|contents|branches|releases|update-bra
 
 
 def judge_forge(call: Invocation) -> None:
-    """Refuse forge commands that merge, check out, tag or delete; allow reading and commenting.
-
-    Raises:
-        DeniedError: The command does one of these.
-    """
+    """Refuse forge commands that merge, check out, tag or delete; allow reading and commenting."""
     args = parse(call.arguments, _SPEC)
     if not args.operands or args.has("--help", "-h"):
         return

@@ -44,7 +44,6 @@ def mentions_secrets(source: str) -> bool:
 
 
 def is_secret(path: str, policy: Policy) -> bool:
-    """Return whether a path is one of the secret files, or inside one of the directories."""
     home = _HOMES.match(path)
     if policy.home is not None and path.startswith(f"{policy.home}/"):
         below = path[len(f"{policy.home}/") :]
@@ -58,11 +57,7 @@ def is_secret(path: str, policy: Policy) -> bool:
 
 
 def judge_secret_words(command: Simple, dirs: WorkingDirs) -> None:
-    """Refuse a command that opens a secret file, unless it only uses the key.
-
-    Raises:
-        DeniedError: The command opens one.
-    """
+    """Refuse a command that opens a secret file, unless it only uses the key."""
     program = command.words[0].text.rpartition("/")[2] if command.words else ""
     searches = program == "find" and not any(
         w.text.startswith(("-exec", "-ok")) for w in command.words
@@ -82,21 +77,12 @@ _PRINTS_KEYS: Mapping[str, re.Pattern[str]] = MappingProxyType(
 
 
 def judge_key_printer(call: Invocation) -> None:
-    """Refuse the options and verbs by which a program prints keys.
-
-    Raises:
-        DeniedError: One of them is present.
-    """
+    """Refuse the options and verbs by which a program prints keys."""
     if any(_PRINTS_KEYS[call.program].fullmatch(word.text) for word in call.arguments):
         raise DeniedError(secret_denial(call.shown))
 
 
 def judge_secret_paths(words: Sequence[Word], dirs: WorkingDirs, shown: str) -> None:
-    """Refuse words that name a secret file.
-
-    Raises:
-        DeniedError: A word names one.
-    """
     for word in words:
         begin = _BEFORE_PATH.match(word.text)
         # After `@` there may be a variable, whose name is missing from the word's text.
@@ -114,11 +100,6 @@ def _home_path(word: Word, policy: Policy) -> Sequence[str]:
 
 
 def judge_secrets_in_code(code: str, shown: str) -> None:
-    """Refuse code in any language that reads a secret file.
-
-    Raises:
-        DeniedError: The code reads one.
-    """
     if not (mentions_secrets(code) and _READS.search(code)):
         return
     plain = _JOINTS.sub("/", code)
@@ -169,11 +150,7 @@ def _is_memory(path: str) -> bool:
 
 
 def judge_memory_words(command: Simple, dirs: WorkingDirs, source: str) -> None:
-    """Refuse a command that reads the environment or memory of a process.
-
-    Raises:
-        DeniedError: The command reads it.
-    """
+    """Refuse a command that reads the environment or memory of a process."""
     program = command.words[0].text.rpartition("/")[2] if command.words else ""
     words: Sequence[Word] = () if program in _PRINTS else command.words[1:]
     if program in _PATTERN_FIRST:
@@ -191,10 +168,6 @@ def judge_memory_paths(words: Sequence[Word], dirs: WorkingDirs, source: str, sh
 
     Args:
         source: The whole text the agent sent, which shows what variables may hold.
-        shown: The command, for a denial.
-
-    Raises:
-        DeniedError: A word names it.
     """
     for word in words:
         found = _BEFORE_MEMORY_PATH.match(word.text)
@@ -206,11 +179,7 @@ def judge_memory_paths(words: Sequence[Word], dirs: WorkingDirs, source: str, sh
 
 
 def judge_ps(call: Invocation) -> None:
-    """Refuse `ps e`, which shows environments: an `e` without a dash, or `-E` on macOS.
-
-    Raises:
-        DeniedError: The command shows environments.
-    """
+    """Refuse `ps e`, which shows environments: an `e` without a dash, or `-E` on macOS."""
     texts = [word.text for word in call.arguments]
     for before, text in pairwise(["", *texts]):
         if _PS_VALUE.fullmatch(before):
@@ -222,11 +191,6 @@ def judge_ps(call: Invocation) -> None:
 
 
 def judge_memory_in_code(code: str, shown: str) -> None:
-    """Refuse code in any language that reads the environment or memory of a process.
-
-    Raises:
-        DeniedError: The code reads it.
-    """
     if not mentions_memory(code):
         return
     in_parts = _DIRECTORY_IN_CODE.search(code) and _FILE_IN_CODE.search(code)

@@ -35,7 +35,6 @@ def _matches_own(pattern: str, policy: Policy, *, full: bool, exact: bool = Fals
     """Return whether a pattern matches ralph, the CLI or one of their ancestors.
 
     Args:
-        policy: The policy, with their command lines.
         full: Whether to compare the whole command line instead of the program's name.
         exact: Whether the pattern must match all of it.
     """
@@ -212,10 +211,5 @@ _AT_PARENT = re.compile(r"ppid|\bparents?\s*\(|\bkill\w*\s*\(?\s*(?:-1|1)\s*,|pr
 
 
 def judge_signals_in_code(code: str, call: Invocation) -> None:
-    """Refuse code in any language that signals its parents.
-
-    Raises:
-        DeniedError: The code may do this.
-    """
     if _SENDS.search(code) and _AT_PARENT.search(code):
         _refuse(call)

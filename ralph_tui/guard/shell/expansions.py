@@ -156,7 +156,6 @@ class ExpansionReader(Cursor, ABC):
     # --- substitutions --------------------------------------------------------------------------
 
     def expansion(self, out: WordBuilder, *, quoted: bool) -> None:
-        """Read the expansion at the cursor."""
         self.step()
         ahead = self.peek(3)
         if ahead.startswith("`"):

@@ -125,14 +125,12 @@ class Parser(Lexer):
     """Parses one text."""
 
     def everything(self) -> Script:
-        """Parse the whole text as a script."""
         script = self.script_until_end()
         if self.peek(1) or self._pending:
             raise UnreadableError("the text continues where a command should end")
         return script
 
     def script_in_parentheses(self) -> Script:
-        """Read a list up to and including the closing parenthesis."""
         outer, self._pending = self._pending, []
         script = self.script_until_end()
         if self._pending:
@@ -219,7 +217,6 @@ class Parser(Lexer):
     # --- commands -------------------------------------------------------------------------------
 
     def command(self) -> Command:
-        """Read one command."""
         self._nesting += 1
         if self._nesting > 60:
             raise UnreadableError("nested too deeply")
@@ -275,7 +272,6 @@ class Parser(Lexer):
     def compound(
         self, kind: str, bodies: tuple[Script, ...], words: tuple[Word, ...] = ()
     ) -> Compound:
-        """Return a compound command of these parts, with the redirections that follow."""
         redirects: list[Redirect] = []
         while (redirect := self._redirect()) is not None:
             redirects.append(redirect)
@@ -379,7 +375,6 @@ class Parser(Lexer):
                 raise UnreadableError("a test is not closed")
 
     def function(self, name: Word) -> Compound:
-        """Read a function's body."""
         if not name.known:
             raise UnreadableError("a function's name is not plain")
         self._skip_lines()
