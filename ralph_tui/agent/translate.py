@@ -29,7 +29,7 @@ from ralph_tui.domain.redaction import unfinished
 from ralph_tui.domain.run.usage_quota import Allowance
 from ralph_tui.domain.sanitize import head, inert
 from ralph_tui.domain.tool_calls import ToolCall
-from ralph_tui.engine.core.ports import AgentItem, TurnEnded
+from ralph_tui.engine.core.ports import AgentItem, RequestStarted, TurnEnded
 
 MAX_HELD_BACK = 8_192
 """The most characters to hold back; a longer word cannot be a secret."""
@@ -135,10 +135,8 @@ class Translator:
 
     def abandon(self) -> list[AgentItem]:
         """Finish the running calls, which will get no result."""
-        left: list[AgentItem] = [
-            self._finish(tool_id, ev.ToolOutcome.INTERRUPTED, "") for tool_id in list(self._running)
-        ]
-        return left
+        running = list(self._running)
+        return [self._finish(tool_id, ev.ToolOutcome.INTERRUPTED, "") for tool_id in running]
 
     def _stream(self, message: StreamEvent) -> list[AgentItem]:
         event = message.event
@@ -152,6 +150,7 @@ class Translator:
             case "message_start" if parent is None:
                 body = event.get("message", {})
                 self._usage.start_response(body.get("model", ""), body.get("usage") or {})
+                return [RequestStarted()]
             case "message_delta" if parent is None:
                 self._usage.finish_response(event.get("usage") or {})
                 return [self._usage.report()]

@@ -38,19 +38,16 @@ def effective(root: Path) -> tuple[EffectiveSetting, ...]:
         ConfigError: A settings file is wrong.
     """
     settings, sources, written = load_settings(root), value_sources(root), unexpanded_values(root)
+    values = {key: written.get(key, value_of(settings, key)) for key in known_keys()}
     return tuple(
         EffectiveSetting(
             key,
-            _as_typed(written.get(key, value_of(settings, key))),
+            value if isinstance(value, str) else yaml_value(value),
             short_source(sources[key], root),
             description(key),
         )
-        for key in known_keys()
+        for key, value in values.items()
     )
-
-
-def _as_typed(value: object) -> str:
-    return value if isinstance(value, str) else yaml_value(value)
 
 
 def change_setting(root: Path, key: str, typed: str) -> SettingChange:

@@ -99,6 +99,10 @@ class TurnUsage(Model):
     """The model's context window in tokens; 0 until the CLI reports it."""
 
 
+class RequestStarted(Model):
+    """A model request that began to be answered; its usage follows, perhaps after its calls were judged."""
+
+
 class TurnEnded(Model):
     """The last item of a turn."""
 
@@ -109,7 +113,7 @@ class TurnEnded(Model):
     session_id: str = ""
 
 
-AgentItem = Event | TurnUsage | TurnEnded
+AgentItem = Event | RequestStarted | TurnUsage | TurnEnded
 """What a turn yields: events for the faces, usage for the meter, and one `TurnEnded` at the end."""
 
 

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from ralph_tui.domain.plan.plan import ImplementationPlan
 from ralph_tui.domain.project_state import ApprovalKind, Phase, StopMode
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker, RecoveryAction, recovery_for
 from ralph_tui.engine.context import RunContext
@@ -37,11 +36,6 @@ async def change_breaker(
     )
 
 
-def _half_opened(breaker: CircuitBreaker) -> CircuitBreaker:
-    """Return the breaker half-open, unless it was closed meanwhile."""
-    return breaker.half_open() if breaker.state is BreakerState.OPEN else breaker
-
-
 async def recover_open_breaker(
     run: RunContext,
     request: RunRequest,
@@ -64,7 +58,9 @@ async def recover_open_breaker(
     reason = end.reason
     if action is RecoveryAction.REGENERATE_PLAN and request.only is None:
         return end
-    if docs.state.current_phase is Phase.BUILDING and _is_stuck(docs.plan):
+    plan = docs.plan
+    waits = bool(plan.tasks) and not plan.ready() and plan.get_current_task() is None
+    if docs.state.current_phase is Phase.BUILDING and waits:
         stuck = nothing_ready(docs.plan)
         return end.model_copy(update={"reason": f"{reason}; {stuck.reason}", "hint": stuck.hint})
     if limit is not None or not request.interactive:
@@ -72,10 +68,6 @@ async def recover_open_breaker(
     until = await _start_cooldown(run, reason)
     cooling = None if until is None else CoolDown(run, until, steady)
     return await _ask_to_try(run, request, reason, end, cooling)
-
-
-def _is_stuck(plan: ImplementationPlan) -> bool:
-    return bool(plan.tasks) and not plan.ready() and plan.get_current_task() is None
 
 
 async def _ask_to_try(
@@ -91,11 +83,12 @@ async def _ask_to_try(
     if isinstance(decided, End) or not decided.approved:
         await change_breaker(run, lambda breaker: breaker.cooling(None), "the run ends")
         return decided if isinstance(decided, End) else no
-    await change_breaker(run, _half_opened, decided.reason or _TRIED_BY_PERSON)
+    await change_breaker(
+        run,
+        lambda breaker: breaker.half_open() if breaker.state is BreakerState.OPEN else breaker,
+        decided.reason or "one more iteration was approved",
+    )
     return None
-
-
-_TRIED_BY_PERSON = "one more iteration was approved"
 
 
 async def _start_cooldown(run: RunContext, reason: str) -> datetime | None:

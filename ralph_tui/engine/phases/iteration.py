@@ -183,13 +183,11 @@ class Iteration:
         if interrupted is InterruptReason.CONTEXT:
             return full
         if ended.failure is not None:
-            return "the context window was full" if self._has_filled_context(ended.failure) else ""
+            filled = ended.failure.kind is FailureClass.CONTEXT_FULL and self._meter.tokens > 0
+            return "the context window was full" if filled else ""
         if interrupted is not InterruptReason.NONE:
             return ""
         return full if budget.at_turn_end() is BudgetDecision.HAND_OFF else self._supervisor.ending
-
-    def _has_filled_context(self, failure: Failure) -> bool:
-        return failure.kind is FailureClass.CONTEXT_FULL and self._meter.tokens > 0
 
     async def _hand_off(self, conversation: Conversation, why: str) -> None:
         percent = self._meter.budget.percent

@@ -113,7 +113,6 @@ def fresh_breaker(
 
 
 def with_thresholds(breaker: CircuitBreaker, settings: Settings) -> CircuitBreaker:
-    """Return the breaker with the current thresholds."""
     limits = settings.circuit_breaker
     return breaker.model_copy(
         update={

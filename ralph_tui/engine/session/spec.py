@@ -70,7 +70,6 @@ MAX_FILES_SEARCHED = 20_000
 
 
 def guard_policy(project: Project, settings: Settings, phase: Phase) -> Policy:
-    """Return the policy that the guard enforces in a phase."""
     extras = extras_of(settings, phase)
     checks = checks_of(project.root, settings)
     specs = project.layout.specs.relative_to(project.root).as_posix()
@@ -139,7 +138,8 @@ def spec_maker(
     checks = checks_of(project.root, settings)
     extras = extras_of(settings, phase)
     tools = phase_tools(phase, skills=bool(extras.skills), without=extras.without_tools)
-    if NOTEBOOK_TOOL in tools and not _has_notebooks(project.root):
+    searched = islice(files_of(project.root), MAX_FILES_SEARCHED)
+    if NOTEBOOK_TOOL in tools and not any(file.name.endswith(".ipynb") for file in searched):
         tools = tuple(tool for tool in tools if tool != NOTEBOOK_TOOL)
     spec = SessionSpec(
         phase=phase,
@@ -171,10 +171,6 @@ def spec_maker(
 def model_of(phase: Phase, settings: Settings) -> str:
     plans = phase in (Phase.DISCOVERY, Phase.PLANNING)
     return settings.models.planning if plans else settings.models.primary
-
-
-def _has_notebooks(root: Path) -> bool:
-    return any(file.name.endswith(".ipynb") for file in islice(files_of(root), MAX_FILES_SEARCHED))
 
 
 def step_spec(spec: SessionSpec, project: Project, settings: Settings, model: str) -> SessionSpec:

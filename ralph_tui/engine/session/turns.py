@@ -19,6 +19,7 @@ from ralph_tui.engine.core.ports import (
     AgentItem,
     AgentSession,
     Failure,
+    RequestStarted,
     SessionSpec,
     Supervisor,
     TurnEnded,
@@ -213,6 +214,8 @@ class Conversation:
         self._turn_running = True
         async for item in self.session.run_turn(prompt):
             match item:
+                case RequestStarted():
+                    await self._count_request()
                 case TurnUsage():
                     await self._count(item)
                 case TurnEnded():
@@ -259,6 +262,15 @@ class Conversation:
             self._prompt_saved = True
             layout = self._run.project.layout
             await asyncio.to_thread(write_last_prompt, layout, self._spec.system_prompt, prompt)
+
+    async def _count_request(self) -> None:
+        """Count a request before its usage is known, where the next one may have to wait for it."""
+        if self._run.settings.limits.rate_limit_per_hour:
+            self._meter.requests += 1
+            now = self._run.clock()
+            await self._run.project_state.transact(
+                lambda docs: docs.with_state(requests=docs.state.requests.counting(1, now))
+            )
 
     async def _count(self, usage: TurnUsage) -> None:
         """Write costs and tokens to disk as they are spent, so that a `kill -9` loses none.
