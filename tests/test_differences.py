@@ -28,7 +28,6 @@ EXPLAINED = {
 
 
 def missing() -> Iterator[str]:
-    """Yield each name that ralph does not have."""
     for phase, tools in NAMES["tools"].items():
         there = set().union(*PHASE_TOOLS.values()) if phase == "any" else PHASE_TOOLS[Phase(phase)]
         where = "" if phase == "any" else f" ({phase})"

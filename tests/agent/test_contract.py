@@ -28,8 +28,6 @@ from ralph_tui.engine.prompts.tool_schemas import tool_specs
 from ralph_tui.guard.core.policy import PHASE_TOOLS
 from tests.harness.model import cli_environment, serving
 
-pytestmark = pytest.mark.real_cli
-
 CLI_VERSION = "2.1.330"
 
 PLACEHOLDER = "DeferredToolPlaceholder"

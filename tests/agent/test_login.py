@@ -53,7 +53,6 @@ def test_a_helper_for_keys_is_a_login_if_it_prints_one(tmp_path: Path) -> None:
         check_login(with_helper(tmp_path, "get-key --now() { :; }; echo no such vault >&2; exit 3"))
 
 
-@pytest.mark.real_cli
 async def test_a_rejected_key_ends_a_run_in_seconds(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")])
     fault = "- fault: {kind: status, status: 401, times: forever}\n          say:"
@@ -65,7 +64,6 @@ async def test_a_rejected_key_ends_a_run_in_seconds(tmp_path: Path) -> None:
     assert requests <= 4, "the CLI alone tries eleven times, for three minutes"
 
 
-@pytest.mark.real_cli
 @pytest.mark.parametrize(("helper", "status"), [("echo from-the-helper", 0), ("exit 3", 3)])
 async def test_a_helper_for_keys_is_used(tmp_path: Path, helper: str, status: int) -> None:
     project = make_project(tmp_path, [task("a")])

@@ -41,7 +41,6 @@ ENDS = {
 
 
 def living_children() -> list[int]:
-    """The processes started from here that have not ended."""
     found: list[int] = []
     for child in psutil.Process().children():
         with contextlib.suppress(psutil.NoSuchProcess):
@@ -85,7 +84,6 @@ async def test_a_cli_that_does_not_start_is_one_sentence(
         assert log.read_text() == "oops\n"
 
 
-@pytest.mark.real_cli
 async def test_a_log_that_cannot_be_written_is_told_once_and_stops_nothing(tmp_path: Path) -> None:
     log = tmp_path / "logs"
     log.mkdir()
@@ -170,7 +168,6 @@ while True:
 
 
 def deaf_cli(directory: Path) -> tuple[Path, Path]:
-    """The program, and the file it makes when it runs."""
     cli, sign = directory / "claude", directory / "runs"
     cli.write_text(DEAF.format(python=sys.executable, sign=str(sign)))
     cli.chmod(0o700)

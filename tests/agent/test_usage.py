@@ -9,8 +9,6 @@ from ralph_tui.agent.usage import estimate
 from ralph_tui.domain.run.context_budget import TokenUsage
 from tests.harness.model import cli_environment, serving
 
-pytestmark = pytest.mark.real_cli
-
 ONE_EACH = {
     "input": TokenUsage(input_tokens=100_000),
     "output": TokenUsage(output_tokens=10_000),
@@ -27,7 +25,6 @@ TURN = """
 
 
 async def charged(client: ClaudeSDKClient, prompt: str) -> float:
-    """What the session has cost when it answered, in dollars."""
     await client.query(prompt)
     async for message in client.receive_response():
         if isinstance(message, ResultMessage):

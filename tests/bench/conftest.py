@@ -16,7 +16,6 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 
 @pytest.fixture
 def rows() -> list[Row]:
-    """The table to be printed at the end."""
     return ROWS
 
 

@@ -33,7 +33,6 @@ class Paced:
 
     @property
     def p50(self) -> float:
-        """The median, in seconds."""
         return statistics.median(self.latencies)
 
     @property

@@ -46,7 +46,6 @@ def ralph_rests(root: Path) -> float:
 
 
 def empty_app_rests(root: Path) -> float:
-    """The same of an app of one line."""
     with recording([sys.executable, "-c", startup.EMPTY_APP], root) as record:
         record.wait_for(startup.TASK.encode())
         return _share(record)

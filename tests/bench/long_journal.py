@@ -20,7 +20,6 @@ CALLS = 24
 
 
 def project(tmp: Path, events: int) -> Path:
-    """A project whose one run has about so many events."""
     root = make_project(tmp)
     with (root / ".ralph" / "events.jsonl").open("w", encoding="utf-8") as journal:
         for number, event in enumerate(_events(events), 1):
@@ -69,7 +68,6 @@ def whole(root: Path) -> float:
 
 
 def as_lines(root: Path) -> float:
-    """Seconds to tell all of it in lines."""
     path = root / ".ralph" / "events.jsonl"
 
     def tell() -> None:

@@ -68,7 +68,6 @@ class Timed:
 
 
 def bare_loop(tmp: Path, check: str) -> Timed:
-    """Run the shell loop."""
     names = [f"bare-{n}" for n in range(1, ITERATIONS + 1)]
     scripts = [_bare_script(name) for name in names]
     tmp.mkdir()
@@ -92,7 +91,6 @@ def bare_loop(tmp: Path, check: str) -> Timed:
 
 
 def ralph_loop(tmp: Path, check: str) -> Timed:
-    """Run `ralph build --headless` on as many tasks."""
     names = [f"ours-{n}" for n in range(1, ITERATIONS + 1)]
     tmp.mkdir()
     project = make_project(

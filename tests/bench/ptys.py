@@ -64,7 +64,6 @@ def recording(
     environment: Mapping[str, str] | None = None,
     size: tuple[int, int] = (120, 40),
 ) -> Iterator[Recording]:
-    """Run a program on a terminal of `size`."""
     env = {**os.environ, **(environment or {}), "TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
     env["COLORTERM"] = "truecolor"
     columns, lines = size

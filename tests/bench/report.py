@@ -50,7 +50,6 @@ def percentile(values: Sequence[float], percent: int) -> float:
 
 
 def table(rows: Sequence[Row]) -> str:
-    """The table, under a line that describes the machine."""
     head = ("what", "ralph", "peer", "ratio", "target")
     lines = [head, ("---", "---", "---", "---:", "---"), *(row.cells() for row in rows)]
     text = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
@@ -58,7 +57,6 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def machine() -> str:
-    """The machine, the versions and how busy it was."""
     load = os.getloadavg()[1]
     gigabytes = psutil.virtual_memory().total / 1e9
     return (

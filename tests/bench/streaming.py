@@ -27,7 +27,6 @@ EARLY = 0.2
 
 
 def plan(count: int) -> tuple[Task, ...]:
-    """So many tasks, all ready."""
     return tuple(
         Task(id=f"task-{n:02}", description=f"Piece of work {n}") for n in range(1, count + 1)
     )

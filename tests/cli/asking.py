@@ -58,8 +58,6 @@ def _waiting(docs: Documents, approval: Approval) -> Documents:
 
 
 def asking_launch(root: Path) -> Launch:
-    """A launch of the loop above."""
-
     async def watch(sink: EventSink) -> None:
         del sink
 

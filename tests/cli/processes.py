@@ -24,7 +24,6 @@ def ralph(
 def python(
     *words: str, cwd: Path, stdin: str = "", environ: Mapping[str, str] | None = None
 ) -> "subprocess.CompletedProcess[str]":
-    """Run Python to its end."""
     return subprocess.run(
         [sys.executable, *words],
         cwd=cwd,

@@ -31,7 +31,6 @@ TWO = Task(id="task-002", description="Test the parser", dependencies=("task-001
 
 
 def whole_run() -> tuple[ev.Event, ...]:
-    """One of almost everything a run can tell."""
     red = Receipt(
         command="uv run pytest",
         source="backpressure",
@@ -129,7 +128,6 @@ def whole_run() -> tuple[ev.Event, ...]:
 
 
 def finished(status: ev.LoopStatus, reason: str, exit_code: int) -> ev.LoopFinished:
-    """The end of a run."""
     return ev.LoopFinished(
         status=status,
         reason=reason,

@@ -59,7 +59,6 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def in_line(line: str) -> Iterator[Shown]:
-    """Find the commands of ralph in a line of shell."""
     rest = shlex.split(line.strip(), comments=True)
     while rest:
         end = next((n for n, word in enumerate(rest) if word in ("&&", "||", "|", ";")), len(rest))
@@ -215,7 +214,6 @@ def short_form(command: Shown) -> tuple[str, ...]:
 
 
 def scene_of(command: Shown) -> Scene:
-    """Find what a command needs."""
     line = shlex.join(short_form(command))
     known = max((name for name in SCENES if line.startswith(name)), key=len, default="")
     scene = SCENES.get(known, Scene())
@@ -238,7 +236,6 @@ def feature_of(command: Shown) -> str:
 
 @contextmanager
 def prepared(root: Path, scene: Scene) -> Iterator[None]:
-    """Put the project into the state that a command needs."""
     with ExitStack() as stack:
         if scene.loop:
             lock = LoopLock(Layout(root))

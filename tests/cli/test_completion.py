@@ -34,7 +34,6 @@ printf '%s\\n' "${COMPREPLY[@]}"
 
 
 def asked(cwd: Path, *words: str) -> list[str]:
-    """What bash would offer for the last of `words`."""
     command = ["bash", "--norc", "-c", _ASK, "bash", *words]
     env = {
         **os.environ,
@@ -47,7 +46,6 @@ def asked(cwd: Path, *words: str) -> list[str]:
 
 
 def told(cwd: Path, shell: str, line: str) -> str:
-    """What another shell is told about a command line."""
     env = {**os.environ, "_RALPH_COMPLETE": f"complete_{shell}", "_TYPER_COMPLETE_ARGS": line}
     env["_TYPER_COMPLETE_FISH_ACTION"] = "get-args"
     command = [sys.executable, "-m", "ralph_tui"]

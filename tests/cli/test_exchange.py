@@ -247,7 +247,6 @@ def test_a_loops_own_change_between_look_and_answer_is_kept(
 
 
 def begin(project: Path, task_id: str) -> None:
-    """Begin a task as a loop does."""
     Project(project).transact(
         lambda docs: docs.replacing(
             plan=docs.plan.with_task(task_id, status=TaskStatus.IN_PROGRESS)

@@ -42,8 +42,6 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Path, str]]:
 
 @pytest.fixture
 def answer(monkeypatch: pytest.MonkeyPatch) -> Callable[[Answer], None]:
-    """Let a function answer in the person's place."""
-
     def takes(answer: Answer) -> None:
         monkeypatch.setattr(StartScreen, "run", lambda screen: answer(screen._found))
 

@@ -159,7 +159,6 @@ def test_a_signal_stops_a_run_whose_reader_is_gone_or_stalled(mode: str, number:
 
 
 def terminal_output(environ: dict[str, str]) -> str:
-    """What a run writes to a terminal."""
     reader, writer = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", PROGRAM, "whole"], cwd=REPOSITORY, stdout=writer, env=environ

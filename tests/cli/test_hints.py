@@ -30,7 +30,6 @@ def texts(tree: ast.AST) -> Iterator[str]:
 
 
 def hints() -> list[str]:
-    """List the commands that the product names, each once."""
     found = set()
     for path in PRODUCT.rglob("*.py"):
         for text in texts(ast.parse(path.read_text(encoding="utf-8"))):

@@ -86,7 +86,6 @@ def snapshot(root: Path) -> dict[str, bytes]:
 
 
 def write(root: Path, files: dict[str, str]) -> None:
-    """Write files, with the directories they are in."""
     for name, text in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text, encoding="utf-8")

@@ -158,7 +158,6 @@ def test_an_issue_is_kept_with_its_address(
     assert requirements(project) == "# Greet people\n\nSay hello.\n\nFrom https://x/o/r/issues/12\n"
 
 
-@pytest.mark.real_cli
 async def test_a_text_becomes_a_plan(project: Path) -> None:
     async with serving(scenario(plans())) as server:
         words = ["init", "login", "--from", "idea.md", "--yes"]
@@ -170,7 +169,6 @@ async def test_a_text_becomes_a_plan(project: Path) -> None:
     assert [t["id"] for t in plan["tasks"]] == ["a"]
 
 
-@pytest.mark.real_cli
 @pytest.mark.long
 async def test_the_model_may_ask_first(project: Path) -> None:
     async with serving(scenario(discovers(), plans())) as server:

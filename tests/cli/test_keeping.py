@@ -253,7 +253,6 @@ def test_a_loop_that_died_is_noticed(project: Project) -> None:
 
 
 def used(project: Project) -> Project:
-    """A project with everything in it."""
     root = project.root
     project.write_memory("# Session Memory - Iteration 1\n")
     project.append_learning("x", "y")

@@ -17,7 +17,6 @@ Started = tuple[Mapping[str, object], RunRequest]
 
 @pytest.fixture
 def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Started]:
-    """The requests and settings that would be run."""
     Project(tmp_path).create()
     found: list[Started] = []
 

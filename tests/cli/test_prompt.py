@@ -120,7 +120,6 @@ def test_nothing_typed_is_a_decline_and_the_end_of_input_asks_no_more(root: Path
     assert said(root)[0]["declined"] is True
 
 
-@pytest.mark.real_cli
 @pytest.mark.long
 def test_the_whole_way_on_a_terminal_without_a_screen(tmp_path: Path) -> None:
     project = make_project(tmp_path, [], [HAS_FILE.format(name="a.txt")])
@@ -144,7 +143,6 @@ def test_the_whole_way_on_a_terminal_without_a_screen(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.real_cli
 def test_permission_is_given_and_denied_at_the_prompt(tmp_path: Path) -> None:
     config = {"safety": {"ask_commands": ["touch"]}}
     project = make_project(tmp_path, [task("a")], config=config)

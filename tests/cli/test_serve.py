@@ -42,7 +42,6 @@ def free_port() -> int:
 
 @asynccontextmanager
 async def served(project: Path, environment: dict[str, str] | None = None) -> AsyncIterator[str]:
-    """`ralph serve`, and the address it printed."""
     words = ["serve", "--no-open", "--port", str(free_port())]
     async with ralph_running(words, project, environment=environment) as running:
         assert running.process.stderr is not None
@@ -110,7 +109,6 @@ async def test_two_servers_in_one_browser_do_not_shut_out_each_other(tmp_path: P
 
 
 def page_processes() -> list[psutil.Process]:
-    """The screens behind the open pages."""
     found = []
     for process in psutil.Process().children(recursive=True):
         with suppress(psutil.NoSuchProcess):  # also one that has ended and is not waited for yet
@@ -165,7 +163,6 @@ async def test_other_addresses_are_refused_in_words(
     assert said in done.stderr
 
 
-@pytest.mark.real_cli
 @pytest.mark.serial
 @pytest.mark.needs("chromium")
 @pytest.mark.long

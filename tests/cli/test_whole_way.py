@@ -14,8 +14,6 @@ from tests.harness.scenarios import scenario
 from tests.harness.waiting import until
 from tests.scenario.test_phases import REQUEST, SPEC, discovers, plans, validates
 
-pytestmark = pytest.mark.real_cli
-
 
 @pytest.mark.long
 async def test_a_request_and_its_answers_from_files(tmp_path: Path) -> None:

@@ -44,7 +44,6 @@ class Stage:
     told: list[Event] = field(default_factory=list)
 
     def ask(self, *questions: Question) -> None:
-        """As the loop does."""
         now = utc_now()
         asked = tuple(
             AskedQuestion(
@@ -60,7 +59,6 @@ class Stage:
         self.state(approval=Approval(kind=kind, requested_at=utc_now()))
 
     def state(self, **changes: object) -> None:
-        """Change the state on disk."""
         self.project.transact(
             lambda d: d.model_copy(update={"state": d.state.model_copy(update=changes)})
         )

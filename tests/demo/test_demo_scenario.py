@@ -52,7 +52,6 @@ class Played:
     told: list[ev.Event]
 
 
-@pytest.mark.real_cli
 @pytest.mark.long
 async def test_the_demo(tmp_path: Path) -> None:
     """One run, because it takes the longest of all."""
@@ -71,7 +70,6 @@ def test_each_demo_of_another_language_is_played_below() -> None:
     assert [FIRST, *sorted(REFUTED)] == list(shipped_scenarios())
 
 
-@pytest.mark.real_cli
 @pytest.mark.long
 @pytest.mark.parametrize("name", REFUTED)
 async def test_a_demo_of_another_language(

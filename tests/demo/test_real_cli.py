@@ -26,8 +26,6 @@ from ralph_tui.demo.server import DUMMY_KEY, ModelServer
 from tests.harness.model import cli_environment, serving
 from tests.harness.waiting import until
 
-pytestmark = pytest.mark.real_cli
-
 
 async def _allow(_: HookInput, __: str | None, ___: HookContext) -> SyncHookJSONOutput:
     return {"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "allow"}}

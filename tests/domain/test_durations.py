@@ -31,7 +31,6 @@ def test_of_what_is_over_in_a_moment_tenths_count(seconds: float, shown: str) ->
 
 
 def test_nobody_else_forms_durations() -> None:
-    """Such as `{minutes}m{rest:02d}s`, or `{minutes}:{seconds:02d}`."""
     own = re.compile(r"\}\s?[smh]\b(?!\w)|\}:\{\w+:02d\}|:\.[01]f\} ?(?:s|min)\b")
     root = Path(ralph_tui.__file__).parent
     rooms = ("domain", "engine", "tui", "cli", "demo")

@@ -26,7 +26,6 @@ T = TypeVar("T")
 
 @asynccontextmanager
 async def run_of(root: Path, settings: Settings | None = None) -> AsyncIterator[RunContext]:
-    """A workshop whose ledger follows the disk."""
     project = Project(root)
     project.create()
     for path in (project.layout.questions, project.layout.state):

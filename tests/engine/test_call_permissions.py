@@ -48,13 +48,11 @@ class Setup:
         self.permitting = CallPermissions(cast("RunContext", run), "a")
 
     async def asked(self, count: int) -> AskedQuestion:
-        """The question number `count`, as soon as it stands there."""
         while len(self.project_state.docs.questions.questions) < count:
             await self.project_state.wait_changed()
         return self.project_state.docs.questions.questions[count - 1]
 
     async def answer(self, count: int, text: str) -> None:
-        """Answer it."""
         asked = await self.asked(count)
         answer = parse_answer(asked.question, text, by="command")
 

@@ -43,7 +43,6 @@ class Hook:
         return f"http://127.0.0.1:{self.port}/hook?room=1"
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer one request."""
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
         size = int(head.lower().split("content-length: ")[1].split("\r\n")[0])
         self.heads.append(head)
@@ -54,7 +53,6 @@ class Hook:
 
 @asynccontextmanager
 async def hook_of(answer: bytes = OK) -> AsyncIterator[Hook]:
-    """Serve a webhook on this machine."""
     hook = Hook(answer)
     server = await asyncio.start_server(hook.serve, "127.0.0.1", 0)
     hook.port = server.sockets[0].getsockname()[1]
@@ -70,7 +68,6 @@ def room_in(root: Path) -> NotificationSandbox:
 def notifier_for(
     root: Path, told: list[ev.Event], address: str = "", *, waits: bool = True, **more: object
 ) -> Notifier:
-    """A notifier that is listening."""
     settings = NotifySettings.model_validate(more)
     made = Notifier(
         settings, webhook_of(address, {}), room_in(root), project="tracker", waits=waits

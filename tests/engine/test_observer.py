@@ -51,7 +51,6 @@ def long_run(project: Project, calls: int) -> None:
 
 
 async def told_of(project: Project) -> list[Event]:
-    """What a screen is told that meets the run now."""
     told: list[Event] = []
     lock = LoopLock(project.layout)
     lock.acquire(RUN)

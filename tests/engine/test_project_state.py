@@ -27,7 +27,6 @@ class Slow(Project):
         self.error: StoreError | None = None
 
     def transact_now(self, change: Callable[[Documents], Documents]) -> Documents:
-        """Wait first."""
         self.begun.set()
         assert self.may.wait(20)
         if self.error is not None:

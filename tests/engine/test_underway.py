@@ -75,14 +75,12 @@ class Work:
         return self
 
     def edit(self, change: Edit) -> None:
-        """What an editor saves."""
         path = self.root / ".ralph/implementation_plan.json"
         data = json.loads(path.read_text())
         change(data["tasks"])
         path.write_text(json.dumps(data))
 
     async def edited(self, change: Edit) -> None:
-        """The same, and the loop has seen it."""
         self.edit(change)
         await self.project_state.refresh()
         self.task.report_edits()
@@ -93,7 +91,6 @@ class Work:
 
     @property
     def sees(self) -> str:
-        """The task that a face shows as being worked."""
         started = ev.IterationStarted(iteration=1, task_id="a", title="", why="", attempt=1)
         first, *others = self.told
         view = reduce(reduce(LoopView(), first), started)
@@ -313,7 +310,6 @@ async def test_what_an_editor_with_an_older_plan_calls_in_progress_is_put_back(
         return None
 
     def costs() -> object:
-        """Asked for once a task is begun."""
         chosen.extend(
             t.id for t in project_state.docs.plan.tasks if t.status is TaskStatus.IN_PROGRESS
         )

@@ -76,7 +76,6 @@ async def commit(root: Path, *, dies_at: int | None) -> list[Event]:
 
 
 def dying_before(step: int) -> None:
-    """Have this process killed before its step with this number."""
     left = [step]
 
     def counted(call: Callable[..., Any]) -> Callable[..., Any]:

@@ -38,7 +38,6 @@ class Entry(NamedTuple):
 
 
 def read_log(path: Path) -> Iterator[Entry]:
-    """What was written down."""
     with path.open("rb") as file:
         while file.peek(1):
             yield Entry(*pickle.load(file))

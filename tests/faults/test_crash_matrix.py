@@ -26,7 +26,7 @@ from tests.harness.projects import make_project, plan_of, task
 from tests.harness.real_processes import ralph_environment
 from tests.harness.scenarios import finishes, scenario
 
-pytestmark = [pytest.mark.real_cli, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.timeout(600)
 
 SAMPLE = 40
 """Calls the normal run cuts at."""
@@ -54,7 +54,6 @@ class World:
         )
 
     def run(self, full_from: int = 0) -> "subprocess.CompletedProcess[str]":
-        """The real loop on the real CLI."""
         self.log.unlink(missing_ok=True)
         where = self.root.parent / "model"
         where.mkdir(exist_ok=True)
@@ -117,7 +116,6 @@ class Replay:
 
 
 def differing(one: Path, other: Path) -> list[str]:
-    """Files that are not the same in two directories."""
     linked = [path.name for path in one.iterdir() if path.is_symlink()]
     compared = filecmp.dircmp(one, other, ignore=[*UNRECORDED, *linked])
     found = [*compared.left_only, *compared.right_only, *compared.funny_files]

@@ -97,7 +97,6 @@ cp -a . "$OUT"
 """
 
 
-@pytest.mark.real_cli
 @pytest.mark.long
 async def test_a_run_on_a_full_disk_stops_and_goes_on_when_there_is_space(tmp_path: Path) -> None:
     out, template = tmp_path / "out", make_project(tmp_path / "template", [task("a")])

@@ -176,7 +176,6 @@ IDS = ("../../x", "/etc/x", "CON", "\N{SNOWMAN}\N{GRINNING FACE}", "x" * 200)
 """Each of them is worked under its own name, and is the name of nothing else."""
 
 
-@pytest.mark.real_cli
 @pytest.mark.long
 async def test_no_id_is_a_path(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task(name) for name in IDS])

@@ -19,7 +19,7 @@ from tests.harness.real_processes import marked_processes, ralph_running, run_ra
 from tests.harness.scenarios import finishes, scenario
 from tests.harness.waiting import until
 
-pytestmark = [pytest.mark.real_cli, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.timeout(300)
 
 LONG = "RALPH_LONG" in os.environ
 KILLS = int(os.environ.get("RALPH_KILLS", "10" if LONG else "1"))

@@ -97,7 +97,6 @@ def consumed(project: Path) -> bool:
     return b'"injection_consumed"' in (project / ".ralph" / "events.jsonl").read_bytes()
 
 
-@pytest.mark.real_cli
 @pytest.mark.long
 async def test_nothing_of_many_hands_is_lost(tmp_path: Path) -> None:
     short = [f"w{n}" for n in range(FINISHED)]

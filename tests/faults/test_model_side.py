@@ -21,8 +21,6 @@ from tests.harness.projects import make_project, task, task_of
 from tests.harness.scenarios import finishes, scenario, works_forever
 from tests.scenario.running import Run, play
 
-pytestmark = pytest.mark.real_cli
-
 
 def suffering(fault: str, times: str = "forever") -> str:
     """A task whose first request suffers a fault and is answered afterwards."""

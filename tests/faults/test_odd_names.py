@@ -14,7 +14,6 @@ from tests.harness.scenarios import finishes, scenario
 NAMES = ("two words", "new\nline", "[red]\N{SNOWMAN} 'q\"", "-rf", "e\N{COMBINING ACUTE ACCENT}")
 
 
-@pytest.mark.real_cli
 @pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 async def test_a_project_may_have_any_name(tmp_path: Path, name: str) -> None:

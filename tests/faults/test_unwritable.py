@@ -65,7 +65,6 @@ def project_is_renamed(project: Path, _: int) -> None:
 
 
 def put_right(project: Path) -> None:
-    """What a person does who reads the sentence."""
     dot, outside = project / ".ralph", project.parent
     if (outside / "renamed").exists():
         assert not project.exists(), "nobody makes up an empty project"
@@ -182,7 +181,6 @@ async def test_a_run_that_lost_events_has_failed_although_its_plan_is_done(
     assert (end.reason, end.hint) == ("The disk is broken.", "Buy another one.")
 
 
-@pytest.mark.real_cli
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.long
 async def test_a_run_that_can_no_longer_write_ends_in_order(tmp_path: Path, name: str) -> None:
@@ -222,7 +220,6 @@ async def test_a_run_that_can_no_longer_write_ends_in_order(tmp_path: Path, name
     assert begun == ["b"]
 
 
-@pytest.mark.real_cli
 @pytest.mark.long
 async def test_a_run_whose_project_is_deleted_ends_and_makes_up_none(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")])

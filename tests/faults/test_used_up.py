@@ -50,7 +50,6 @@ def leave_no_descriptor(pid: int) -> None:
     resource.prlimit(pid, resource.RLIMIT_NOFILE, (free, most))
 
 
-@pytest.mark.real_cli
 @pytest.mark.long
 async def test_a_run_without_a_descriptor_left_ends_in_order(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a"), task("b")], [WAITS_FOR_GO])

@@ -38,7 +38,6 @@ def _end_of(one: tuple[str, str, str]) -> str:
 
 
 def main() -> int:
-    """Play the rows and write the files."""
     every = [(t, n, m) for t, m in product(GOOD, MODES) for n in rows(t)]
     chosen = [one for one in every if not sys.argv[1:] or any(w in one[1] for w in sys.argv[1:])]
     ends = {one: falls(one[0], one[2]).get(one[1], GOOD[one[0]][0]) for one in every}

@@ -122,7 +122,6 @@ def bases() -> dict[str, Base]:
 
 @cache
 def rows(table: str) -> dict[str, Row]:
-    """The rows of a table by what they do."""
     found = {}
     for kind, listed in _read(f"{table}.yaml").items():
         for one in listed:
@@ -191,7 +190,6 @@ def text_of(row: Row, task: TaskRow) -> str:
 
 
 def make(root: Path, row: Row) -> Path:
-    """Make the project, as it is before the run."""
     project, base = root / "project", bases()[row.on]
     for name, text in {**base.files, **row.files}.items():
         path = project / name.removeprefix("+x ")
@@ -229,7 +227,6 @@ class ScriptedSession:
         self._scratch = scratch
 
     async def run_turn(self, prompt: str) -> AsyncIterator[AgentItem]:
-        """Play one turn."""
         yield ev.SessionStarted(session_id="s", model="scripted", tools=("Bash",), cli_version="0")
         if any(tool.name == REVIEW for tool in self._spec.ralph_tools):
             await self._supervisor.call_tool(
@@ -302,7 +299,6 @@ class ScriptedAgent:
     scratch: Path
 
     async def open(self, spec: SessionSpec, supervisor: Supervisor) -> ScriptedSession:
-        """Open a session for one attempt or one review."""
         return ScriptedSession(self.row, spec, supervisor, self.scratch)
 
     def prepare(self, spec: SessionSpec) -> None:

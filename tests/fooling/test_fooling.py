@@ -27,7 +27,6 @@ def played_rows() -> list[object]:
 
 
 def require(name: str, table: str = "cheats") -> None:
-    """Skip a row whose tools are missing."""
     for wanted in missing(rows(table)[name]):
         if "/" in wanted:
             pytest.skip(f"{wanted}: not there")
@@ -51,7 +50,6 @@ def on_cli() -> list[object]:
     ]
 
 
-@pytest.mark.real_cli
 @pytest.mark.parametrize(("table", "name"), on_cli())
 async def test_a_row_ends_the_same_on_the_real_cli(tmp_path: Path, table: str, name: str) -> None:
     require(name, table)

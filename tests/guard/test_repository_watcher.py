@@ -374,7 +374,6 @@ def later() -> float:
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What git was asked by a look."""
     commands: list[str] = []
     run = subprocess.run
 

@@ -24,7 +24,6 @@ class Page:
     """One tab. It reads in the background whatever the browser tells."""
 
     def __init__(self, socket: ClientWebSocketResponse) -> None:
-        """Drive the tab behind `socket`."""
         self._socket = socket
         self._ids = itertools.count(1)
         self._answers: dict[int, JsonValue] = {}
@@ -32,7 +31,6 @@ class Page:
         self._stream = pyte.ByteStream(self._terminal)
 
     async def listen(self) -> None:
-        """Take in what the browser says, until cancelled."""
         async for message in self._socket:
             said = _OBJECT.validate_json(message.data)
             number = said.get("id")
@@ -47,7 +45,6 @@ class Page:
             self._stream.feed(base64.b64decode(str(frame["payloadData"])))
 
     async def call(self, method: str, **params: JsonValue) -> JsonValue:
-        """Ask the browser and wait for its answer."""
         number = next(self._ids)
         await self._socket.send_json({"id": number, "method": method, "params": params})
         await until(lambda: number in self._answers, what=method)
@@ -68,7 +65,6 @@ class Page:
             )
 
     async def press(self, key: str) -> None:
-        """Press a letter."""
         code: dict[str, JsonValue] = {"key": key, "windowsVirtualKeyCode": ord(key.upper())}
         await self.call("Input.dispatchKeyEvent", type="keyDown", text=key, **code)
         await self.call("Input.dispatchKeyEvent", type="keyUp", **code)

@@ -12,19 +12,16 @@ server = FastMCP("eyes")
 
 @server.tool()
 def look_at(what: str) -> str:
-    """Say what is there, and whether the secret arrived."""
     return f"a {what}; the door is {'open' if os.environ.get('EYES_TOKEN') == 'sesame-7-41' else 'shut'}"
 
 
 @server.tool()
 def screenshot() -> Image:
-    """Show a picture."""
     return Image(data=base64.b64decode(PIXEL), format="png")
 
 
 @server.tool()
 def save_picture(path: str) -> str:
-    """Pretend to write a file."""
     return f"saved {path}"
 
 

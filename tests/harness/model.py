@@ -20,7 +20,6 @@ from tests.harness.waiting import wait_until
 
 
 def scenario_of(source: str | Path | Scenario) -> Scenario:
-    """A scenario from YAML text, a file, or itself."""
     if isinstance(source, Scenario):
         return source
     return load_scenario(source) if isinstance(source, Path) else parse_scenario(source)
@@ -97,7 +96,6 @@ def serving_in_process(source: str | Path, tmp: Path) -> Iterator[ServerProcess]
 
 
 def cli_environment(server: ModelServer | ServerProcess, tmp: Path) -> dict[str, str]:
-    """The CLI's environment, with its configuration directory made in `tmp`."""
     config_dir = tmp / "claude-config"
     config_dir.mkdir(parents=True, exist_ok=True)
     return server.environment(config_dir)

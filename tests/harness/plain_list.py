@@ -38,7 +38,6 @@ def install(directory: Path) -> Path:
 
 @contextlib.contextmanager
 def installed(site: Path) -> Iterator[None]:
-    """Have ralph find the example in this process."""
     with mock.patch.object(sys, "path", [str(site), *sys.path]):
         formats.cache_clear()
         yield

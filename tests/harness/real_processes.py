@@ -32,7 +32,6 @@ class Ran:
 
     @property
     def last_line(self) -> str:
-        """The last line of standard output."""
         return next(reversed(self.stdout.strip().splitlines()), "")
 
 

@@ -6,7 +6,6 @@ from textwrap import dedent, indent
 
 
 def scenario(*scripts: str) -> str:
-    """A scenario of these script items, the first match first."""
     return "scripts:\n" + "\n".join(indent(dedent(s).strip("\n"), "  ") for s in scripts) + "\n"
 
 
@@ -91,7 +90,6 @@ def claims_when_reminded(task_id: str) -> str:
 
 
 def gives_up(task_id: str, reason: str = "the API key is missing") -> str:
-    """Marks the task blocked."""
     return f"""
     - name: gives up {task_id}
       task: "{task_id}"
@@ -115,7 +113,6 @@ def works_forever(task_id: str, *, context: int = 20_000, output: int = 100) -> 
 
 
 def runs(task_id: str, command: str) -> str:
-    """Runs one command, then stops without a claim."""
     return f"""
     - name: runs a command for {task_id}
       task: "{task_id}"

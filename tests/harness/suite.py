@@ -100,7 +100,6 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
-    """Take a skip that is not allowed for a failure."""
     skipped = call.excinfo.value if call.excinfo else None
     if not STRICT or not isinstance(skipped, pytest.skip.Exception):
         return

@@ -14,7 +14,6 @@ def words() -> st.SearchStrategy[str]:
 
 
 def values() -> st.SearchStrategy[Any]:
-    """Any JSON value."""
     scalars = st.none() | st.booleans() | st.integers(-(10**9), 10**9) | words()
     return st.recursive(
         scalars,

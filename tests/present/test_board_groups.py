@@ -25,7 +25,6 @@ CHANGES = st.builds(
 
 
 def grouped(tasks: Tasks, only: str = ALL, *, height: int = 0) -> Grouping:
-    """A board that is too narrow for some titles."""
     board = Grouping(only=only)
     board.lay_out(30, height)
     board.follow(tasks)

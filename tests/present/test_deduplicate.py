@@ -22,7 +22,6 @@ from tests.tui.conftest import script_of
 
 
 def told(*events: ev.Event, roots: tuple[str, ...] = ()) -> list[str]:
-    """The lines the stream has after these events."""
     timeline = Timeline(roots=roots)
     for event in events:
         timeline.feed(event)

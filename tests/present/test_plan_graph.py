@@ -82,7 +82,6 @@ def edges(order: Sequence[Task], drawn: Sequence[str]) -> set[Edge]:
 
 @st.composite
 def plans(draw: st.DrawFn) -> list[Task]:
-    """Any dependencies, also circles and tasks that do not exist."""
     count = draw(st.integers(1, 14))
     needs = st.lists(st.integers(0, count), max_size=4, unique=True)
     return [

@@ -39,7 +39,6 @@ class Terminal:
     """One program on a pseudo-terminal; every wait is bounded."""
 
     def __init__(self, child: "pexpect.spawn[bytes]", size: tuple[int, int], notes: Path) -> None:
-        """Watch `child`, whose shell writes its terminal settings into `notes`."""
         self._child = child
         self._screen = pyte.Screen(*size)
         self._stream = pyte.ByteStream(self._screen)
@@ -51,7 +50,6 @@ class Terminal:
 
     @property
     def text(self) -> str:
-        """What a person sees now."""
         fresh, self._drawn = bytes(self.raw[self._drawn :]), len(self.raw)
         self._stream.feed(fresh)
         return "\n".join(line.rstrip() for line in self._screen.display)
@@ -70,7 +68,6 @@ class Terminal:
         self.until(lambda: time.monotonic() >= awake, "the moment in which a dialog takes no keys")
 
     def hang_up(self) -> None:
-        """Close the window."""
         with contextlib.suppress(
             pexpect.ExceptionPexpect
         ):  # it has not ended within pexpect's 0.3 s
@@ -96,7 +93,6 @@ class Terminal:
         self.until(lambda: text in self.text, f"{text!r} on the screen", seconds)
 
     def exit_status(self, seconds: float = PATIENCE) -> int:
-        """Wait for the program's end."""
         self.until(lambda: _LEFT.search(self.raw), "the end of the program", seconds)
         found = _LEFT.search(self.raw)
         assert found
@@ -179,7 +175,6 @@ def terminal(
 
 
 def app_process(mark: str) -> psutil.Process:
-    """The running `ralph` itself, not what it started."""
     ours = [p for p in marked_processes(mark) if p.cmdline()[1:3] == ["-m", "ralph_tui"]]
     assert len(ours) == 1, ours
     return ours[0]

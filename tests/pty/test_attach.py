@@ -22,7 +22,7 @@ from tests.harness.scenarios import scenario, works_forever
 from tests.harness.waiting import wait_until
 from tests.pty.terminal import Terminal, terminal
 
-pytestmark = [pytest.mark.serial, pytest.mark.real_cli]
+pytestmark = pytest.mark.serial
 
 
 def owner_pid(project: Path) -> int | None:

@@ -11,7 +11,7 @@ from tests.harness.scenarios import scenario
 from tests.harness.waiting import wait_until
 from tests.pty.terminal import terminal
 
-pytestmark = [pytest.mark.serial, pytest.mark.real_cli]
+pytestmark = pytest.mark.serial
 
 ASKS = """
 - name: discovers

@@ -17,7 +17,7 @@ from tests.harness.scenarios import scenario, works_forever
 from tests.harness.waiting import wait_until
 from tests.pty.terminal import Terminal, app_process, terminal
 
-pytestmark = [pytest.mark.serial, pytest.mark.real_cli]
+pytestmark = pytest.mark.serial
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,6 @@ def test_while_it_waits_it_writes_next_to_nothing(tmp_path: Path) -> None:
 
 
 def approve(shown: Terminal, project: Path, kind: ApprovalKind) -> None:
-    """Approve by key what the demo waits for."""
     shown.until_shown(f"Review {DECISIONS[kind]}", 90)
     shown.until_asked("ctrl+y approve")
     shown.press("\x19")

@@ -33,7 +33,6 @@ if sys.orig_argv[1:3] == ["-m", "ralph_tui"]:
 """Python reads it at its start when it is `sitecustomize.py`."""
 
 
-@pytest.mark.real_cli
 def test_the_loop_goes_on_while_the_terminal_is_stalled_and_ends_when_it_is_gone(
     tmp_path: Path,
 ) -> None:

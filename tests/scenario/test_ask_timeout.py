@@ -25,8 +25,6 @@ from tests.scenario.running import Run, play
 from tests.scenario.test_permission import works
 from tests.scenario.test_phases import REQUEST, SPEC, discovers
 
-pytestmark = pytest.mark.real_cli
-
 SOON = {"limits.ask_timeout_seconds": 1}
 WAITING = (LoopStatus.WAITING, 4)
 

@@ -17,8 +17,6 @@ from tests.harness.real_processes import run_ralph
 from tests.harness.scenarios import scenario
 from tests.scenario.running import play
 
-pytestmark = pytest.mark.real_cli
-
 UNITTEST = f"{sys.executable} -m unittest"
 CALC = "def add(a, b):\n    return a + b\n"
 TESTS = """import unittest

@@ -16,8 +16,6 @@ from tests.harness.scenarios import scenario
 from tests.harness.waiting import until
 from tests.scenario.test_phases import plans
 
-pytestmark = pytest.mark.real_cli
-
 IDEA = "A greeter that says hello.\n"
 HOSTILE = {
     "number": 12,
@@ -29,7 +27,6 @@ HOSTILE = {
 
 
 def gh_answering(tmp_path: Path, answer: object) -> dict[str, str]:
-    """A `gh` that gives this answer, first on PATH."""
     place = tmp_path / "bin"
     place.mkdir()
     (place / "answer.json").write_text(json.dumps(answer))

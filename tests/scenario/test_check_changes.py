@@ -19,8 +19,6 @@ from tests.harness.projects import HAS_FILE, make_project, task, task_of
 from tests.harness.scenarios import finishes, scenario
 from tests.scenario.running import Meanwhile, Run, play
 
-pytestmark = pytest.mark.real_cli
-
 CHECK = "$ uv run python -m unittest"
 TEST = "import unittest, price\\nclass T(unittest.TestCase):\\n    def test_price(self):\\n        self.assertEqual(price.of(2), {})\\n"
 FILES = {

@@ -15,8 +15,6 @@ from tests.harness.scenarios import finishes, scenario
 from tests.scenario.running import play
 from tests.scenario.test_sandbox import SANDBOX
 
-pytestmark = pytest.mark.real_cli
-
 UNITTEST = """import unittest
 
 

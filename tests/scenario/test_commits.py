@@ -17,8 +17,6 @@ from tests.harness.projects import make_project, task, task_of
 from tests.harness.scenarios import finishes, scenario
 from tests.scenario.running import play
 
-pytestmark = pytest.mark.real_cli
-
 ME = ["-c", "user.name=Me", "-c", "user.email=me@example.org"]
 
 

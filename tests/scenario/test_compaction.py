@@ -14,8 +14,6 @@ from tests.harness.real_processes import run_ralph
 from tests.harness.scenarios import scenario
 from tests.scenario.running import play
 
-pytestmark = pytest.mark.real_cli
-
 BLOCK = """\
 # Progress Log: sample
 # Started: 2026-01-01T00:00:00Z

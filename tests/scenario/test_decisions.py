@@ -17,8 +17,6 @@ from tests.harness.scenarios import finishes, scenario
 from tests.scenario.running import play
 from tests.scenario.test_phases import REQUEST, SPEC, plans, validates
 
-pytestmark = pytest.mark.real_cli
-
 TOO_LARGE = "One task a day is enough"
 
 CUT = """

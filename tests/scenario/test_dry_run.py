@@ -26,8 +26,6 @@ from tests.harness.real_processes import run_ralph
 from tests.harness.scenarios import claims_in_vain, finishes, scenario
 from tests.scenario.running import QUICK, play
 
-pytestmark = pytest.mark.real_cli
-
 BUILD = RunRequest(only=Phase.BUILDING)
 
 

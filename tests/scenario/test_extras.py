@@ -17,8 +17,6 @@ from tests.harness.scenarios import runs, scenario
 from tests.scenario.running import play
 from tests.scenario.test_phases import SPEC, report
 
-pytestmark = pytest.mark.real_cli
-
 REPOSITORY = Path(__file__).parents[2]
 
 EYES: dict[str, object] = {

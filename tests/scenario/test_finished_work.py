@@ -16,15 +16,12 @@ from tests.harness.scenarios import scenario
 from tests.scenario.running import play
 from tests.scenario.test_phases import REQUEST, SPEC
 
-pytestmark = pytest.mark.real_cli
-
 
 def wants(name: str) -> list[JsonValue]:
     return [f"`{HAS_FILE.format(name=name)}`"]
 
 
 def works(task_id: str, *, breaks: str = "") -> str:
-    """Writes its file, perhaps removes another task's, and claims."""
     removes = f"        - bash: rm -f {breaks}\n" if breaks else ""
     return f"""
     - name: works on {task_id}, {breaks or "nothing"} goes

@@ -13,8 +13,6 @@ from tests.harness.projects import make_project, plan_of
 from tests.harness.scenarios import finishes, scenario
 from tests.scenario.running import WAITS_FOR_GO, Run, let_go, play
 
-pytestmark = pytest.mark.real_cli
-
 
 def story(name: str, number: int) -> dict[str, object]:
     return {

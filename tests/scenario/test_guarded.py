@@ -15,8 +15,6 @@ from tests.harness.projects import make_project, task, task_of
 from tests.harness.scenarios import scenario
 from tests.scenario.running import play
 
-pytestmark = pytest.mark.real_cli
-
 TRY = """\
 #!/bin/sh
 git commit --allow-empty -m sneaky

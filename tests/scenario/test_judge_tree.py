@@ -20,8 +20,6 @@ from tests.harness.projects import make_project, task, task_of
 from tests.harness.scenarios import finishes, scenario
 from tests.scenario.running import play
 
-pytestmark = pytest.mark.real_cli
-
 NODE = """\
 import test from 'node:test'
 import assert from 'node:assert'

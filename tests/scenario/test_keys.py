@@ -12,10 +12,7 @@ from tests.harness.projects import events_of, make_project, task
 from tests.harness.real_processes import run_ralph
 from tests.harness.scenarios import scenario
 
-pytestmark = [
-    pytest.mark.real_cli,
-    pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's"),
-]
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's")
 
 LOOK = """\
 import pathlib, sys

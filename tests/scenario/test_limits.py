@@ -22,8 +22,6 @@ from tests.scenario.running import Run, play
 from tests.scenario.test_phases import SPEC
 from tests.scenario.test_recovery import limited
 
-pytestmark = pytest.mark.real_cli
-
 ASK: Mapping[str, object] = {
     "limits.on_usage_limit": "ask",
     "limits.fallback_wait_minutes": 0.02,

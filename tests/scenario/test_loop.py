@@ -26,8 +26,6 @@ from tests.harness.scenarios import (
 )
 from tests.scenario.running import play
 
-pytestmark = pytest.mark.real_cli
-
 
 async def test_a_plan_is_finished(tmp_path: Path) -> None:
     tasks = [task("b", dependencies=["a"], priority=1), task("a", priority=2)]

@@ -15,8 +15,6 @@ from tests.harness.real_processes import run_ralph
 from tests.harness.scenarios import finishes, gives_up, scenario
 from tests.scenario.running import play
 
-pytestmark = pytest.mark.real_cli
-
 KEY = "wh-0123456789abcdef"
 
 

@@ -16,8 +16,6 @@ from tests.harness.projects import make_project, task, task_of
 from tests.harness.scenarios import claims_in_vain, finishes, scenario
 from tests.scenario.running import play
 
-pytestmark = pytest.mark.real_cli
-
 ONCE = RunRequest(only=Phase.BUILDING, once=True)
 STEPS = {"steps": {"work": {}, "note": {"type": "command", "run": "echo done >>noted"}}}
 

@@ -16,13 +16,10 @@ from tests.harness.scenarios import finishes, scenario
 from tests.harness.waiting import until
 from tests.scenario.running import Run, play
 
-pytestmark = pytest.mark.real_cli
-
 NO_RETRIES = {"agent.max_api_retries": 0}
 
 
 def suffers(fault: str, sessions: int = 1) -> str:
-    """So many sessions whose every request suffers a fault."""
     return f"""
     - name: "suffers {fault}"
       task: a

@@ -20,8 +20,6 @@ from tests.harness.scenarios import finishes, scenario
 from tests.harness.waiting import until
 from tests.scenario.running import Run, play
 
-pytestmark = pytest.mark.real_cli
-
 COMMIT = "git -c user.name=me -c user.email=me@example.org commit -q --allow-empty -m"
 THINKS = "Let me think."
 

@@ -27,8 +27,6 @@ from tests.harness.scenarios import finishes, scenario
 from tests.harness.waiting import until
 from tests.scenario.running import Run, play
 
-pytestmark = pytest.mark.real_cli
-
 ATTENDED = RunRequest(only=Phase.BUILDING, interactive=True)
 
 WRITES = 'write: {path: a.txt, content: "done\\n"}'
@@ -55,7 +53,6 @@ async def asked_of(run: Run, count: int) -> AskedQuestion:
 
 
 def unanswered_questions(project: Path) -> None:
-    """A run that was killed asked something."""
     old = AskedQuestion(
         id="q-old-1",
         batch="old",

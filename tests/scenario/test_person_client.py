@@ -22,8 +22,6 @@ from tests.harness.scenarios import finishes, scenario, works_forever
 from tests.scenario.running import WAITS_FOR_GO, Run, let_go, play
 from tests.scenario.test_trouble import once
 
-pytestmark = pytest.mark.real_cli
-
 
 @contextlib.asynccontextmanager
 async def client(project: Path) -> AsyncIterator[ClientSession]:

@@ -24,8 +24,6 @@ from tests.harness.scenarios import finishes, scenario
 from tests.harness.waiting import until
 from tests.scenario.running import Run, play
 
-pytestmark = pytest.mark.real_cli
-
 REQUEST = "A greeter that says hello"
 
 SPEC = """\
@@ -75,7 +73,6 @@ def discovers(*, asks: bool = False, bad_first: bool = False) -> str:
 
 
 def plans(estimated: int = 20_000, *, task_id: str = "a") -> str:
-    """Hands in a plan of one task."""
     entry = (
         f"{{id: {task_id}, description: Do {task_id}, priority: 1, dependencies: [], "
         f"verification_criteria: [a.txt exists], estimated_tokens: {estimated}}}"

@@ -16,8 +16,6 @@ from tests.harness.projects import make_project, task, task_of
 from tests.harness.scenarios import scenario
 from tests.scenario.running import play
 
-pytestmark = pytest.mark.real_cli
-
 EXTRA = """\
 [project]
 name = "sample"
@@ -86,7 +84,6 @@ def wheel(directory: Path) -> Path:
 
 
 def decoy(directory: Path) -> dict[str, str]:
-    """An environment whose PATH has a pytest that passes everything."""
     directory.mkdir()
     program = directory / "pytest"
     program.write_text("#!/bin/sh\necho the pytest of the PATH\n")

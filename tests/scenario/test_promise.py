@@ -13,8 +13,6 @@ from tests.harness.projects import HAS_FILE, make_project, task, task_of
 from tests.harness.scenarios import scenario
 from tests.scenario.running import Run, play
 
-pytestmark = pytest.mark.real_cli
-
 PROMISE = "<promise>COMPLETE</promise>"
 FINAL = f'"It is written.\\n\\n{PROMISE}"'
 GATE = HAS_FILE.format(name="a.txt")

@@ -19,8 +19,6 @@ from tests.harness.real_processes import run_ralph
 from tests.harness.scenarios import finishes, scenario
 from tests.scenario.running import Run, play
 
-pytestmark = pytest.mark.real_cli
-
 # What the agent's script tries, each line another way to the same end.
 FORGES = f"""
 import json, os, pathlib, subprocess, sys

@@ -16,8 +16,6 @@ from tests.harness.scenarios import finishes, scenario, stops_without_claim
 from tests.scenario.running import Run, play
 from tests.scenario.test_phases import SPEC, plans, validates
 
-pytestmark = pytest.mark.real_cli
-
 
 @pytest.mark.long
 async def test_the_person_lets_one_more_iteration_try(tmp_path: Path) -> None:
@@ -171,7 +169,6 @@ async def test_a_wait_can_be_stopped_and_is_bounded(tmp_path: Path) -> None:
 
 
 def turns_it(number: int, value: str) -> str:
-    """Writes the value and stops without a claim."""
     return f"""
     - name: turns it to {value}, {number}
       task: a

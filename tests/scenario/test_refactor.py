@@ -13,8 +13,6 @@ from tests.harness.projects import HAS_FILE, events_of, make_project, task, task
 from tests.harness.scenarios import finishes, scenario
 from tests.scenario.running import play
 
-pytestmark = pytest.mark.real_cli
-
 REFACTOR = "grep -rl oldname . | xargs sed -i s/oldname/newname/g"
 
 IN_PYTHON = """

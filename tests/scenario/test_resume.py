@@ -21,8 +21,6 @@ from tests.harness.scenarios import scenario
 from tests.harness.waiting import until
 from tests.scenario.test_phases import REQUEST, SPEC, discovers, plans, validates
 
-pytestmark = pytest.mark.real_cli
-
 
 def asks(question: str, header: str, *options: str) -> str:
     offered = ", ".join(f"{{label: {o}, description: {o}}}" for o in options)

@@ -18,8 +18,6 @@ from tests.harness.real_processes import run_ralph
 from tests.harness.scenarios import scenario
 from tests.scenario.running import Run, play
 
-pytestmark = pytest.mark.real_cli
-
 GREETS = {"path": "greet.py", "content": "def greet(name):\\n    return f'Hello, {name}!'\\n"}
 SECRET_WORDS = "I swear on my honor that it greets"
 PROSE = task("a", verification_criteria=["greet returns a greeting with the name"])
@@ -43,7 +41,6 @@ WORKS = f"""
 
 
 def verdict(met: bool, quote: str = "", line: int = 2) -> str:
-    """The review of the one criterion, as a tool call."""
     evidence = [{"file": "greet.py", "line": line, "text": quote}] if quote else []
     one = {"number": 1, "met": met, "reason": "Read greet.py.", "evidence": evidence}
     return json.dumps({"submit_review": {"criteria": [one], "summary": "Read."}})
@@ -53,7 +50,6 @@ QUOTE = "return f'Hello, {name}!'"
 
 
 def reviews(*calls: str, name: str = "reviews") -> str:
-    """A reviewer that makes these calls, one a turn."""
     turns = "".join(f"        - ralph: {call}\n" for call in calls)
     return f"""
     - name: {name}

@@ -4,8 +4,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan.plan import TaskStatus
 from tests.harness.model import serving
@@ -13,8 +11,6 @@ from tests.harness.projects import make_project, task
 from tests.harness.scenarios import finishes, scenario
 from tests.harness.waiting import until
 from tests.scenario.running import WAITS_FOR_GO, Run, let_go, play
-
-pytestmark = pytest.mark.real_cli
 
 ALL = {"exports": ("prd.json", "run_state.json", "aggregate.json")}
 

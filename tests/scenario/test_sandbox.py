@@ -29,9 +29,6 @@ from tests.harness.scenarios import finishes, scenario
 from tests.scenario.running import WAITS_FOR_GO, Run, let_go, play
 from tests.scenario.test_guarded import log, repository
 
-pytestmark = pytest.mark.real_cli
-
-
 GIT = "/usr/bin/env -i PATH=/usr/bin:/bin git -c user.name=x -c user.email=x"
 
 TRIES = f"""\

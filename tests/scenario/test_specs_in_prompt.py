@@ -2,14 +2,10 @@
 
 from pathlib import Path
 
-import pytest
-
 from tests.harness.model import serving
 from tests.harness.projects import make_project, task
 from tests.harness.scenarios import finishes, scenario
 from tests.scenario.running import play
-
-pytestmark = pytest.mark.real_cli
 
 SPEC = """\
 # Greeter

@@ -18,8 +18,6 @@ from tests.harness.scenarios import finishes, scenario, works_forever
 from tests.scenario.running import WAITS_FOR_GO, Run, let_go, play
 from tests.scenario.test_trouble import once
 
-pytestmark = pytest.mark.real_cli
-
 HELD = {"safety.sandbox": "required"}
 """No command can write ralph's documents, so that an edit at any time is the person's."""
 

@@ -28,8 +28,6 @@ from tests.scenario.test_commits import git, repository
 from tests.scenario.test_phases import REQUEST, SPEC, validates
 from tests.scenario.test_sandbox import GIT
 
-pytestmark = pytest.mark.real_cli
-
 Step = dict[str, JsonValue]
 
 WORK: Step = {}
@@ -46,7 +44,6 @@ def project_with(
     tasks: tuple[str, ...] = ("a",),
     files: Mapping[str, str] | None = None,
 ) -> Path:
-    """A project with these steps."""
     return make_project(
         directory, [task(name) for name in tasks], config={"steps": steps}, files=files
     )

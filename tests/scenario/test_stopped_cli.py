@@ -12,8 +12,6 @@ from tests.harness.projects import make_project, task, task_of
 from tests.harness.scenarios import finishes, scenario
 from tests.scenario.running import play
 
-pytestmark = pytest.mark.real_cli
-
 STOP = """\
 import os, signal, subprocess, sys, time
 def stop():

@@ -22,8 +22,6 @@ from tests.harness.waiting import until
 from tests.scenario.running import Run, play
 from tests.scenario.test_trouble import leaves_a_stray, sleeping
 
-pytestmark = pytest.mark.real_cli
-
 
 @contextlib.asynccontextmanager
 async def stray_left(tmp_path: Path) -> AsyncIterator[Path]:

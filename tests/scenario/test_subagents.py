@@ -14,11 +14,8 @@ from tests.harness.projects import make_project, task, task_of
 from tests.harness.scenarios import scenario
 from tests.scenario.running import play
 
-pytestmark = pytest.mark.real_cli
-
 
 def starts(kind: str, words: str, times: int = 1) -> str:
-    """A session that starts sub-agents at once, then claims."""
     call = f"{{name: Agent, input: {{subagent_type: {kind}, description: look, prompt: {words}}}}}"
     calls = ", ".join([call] * times)
     return f"""

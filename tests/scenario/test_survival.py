@@ -24,8 +24,6 @@ from tests.harness.waiting import until
 from tests.scenario.running import WAITS_FOR_GO, let_go
 from tests.scenario.test_trouble import leaves_a_stray, sleeping
 
-pytestmark = pytest.mark.real_cli
-
 
 def busy_with_a_stray() -> str:
     return leaves_a_stray("a")

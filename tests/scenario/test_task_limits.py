@@ -12,8 +12,6 @@ from tests.harness.projects import make_project, task, task_of
 from tests.harness.scenarios import finishes, hands_over, scenario, stops_without_claim
 from tests.scenario.running import play
 
-pytestmark = pytest.mark.real_cli
-
 
 @pytest.mark.long
 async def test_hand_offs_count_and_block_the_task_at_the_limit(tmp_path: Path) -> None:

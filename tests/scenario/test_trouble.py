@@ -19,11 +19,8 @@ from tests.harness.scenarios import finishes, scenario, works_forever
 from tests.harness.waiting import until
 from tests.scenario.running import WAITS_FOR_GO, Run, let_go, play
 
-pytestmark = pytest.mark.real_cli
-
 
 def failing(task_id: str, fault: str, *, times: int | str = "forever") -> str:
-    """A session whose first request suffers a fault."""
     return f"""
     - name: suffers on {task_id}
       when: "^Task ID: {task_id}$"
@@ -36,7 +33,6 @@ def failing(task_id: str, fault: str, *, times: int | str = "forever") -> str:
 
 
 def once(script: str) -> str:
-    """The script for the first conversation that matches only."""
     return script.replace("turns:", "times: 1\n      turns:", 1)
 
 
@@ -44,7 +40,6 @@ SLEEP = "import time; time.sleep(600)"
 
 
 def leaves_a_stray(task_id: str) -> str:
-    """Leaves a detached sleep behind, then sleeps in the foreground."""
     sleep = f"python3 -c '{SLEEP}'"
     detached = f"nohup setsid {sleep} >/dev/null 2>&1 & echo ok"
     return f"""
@@ -189,7 +184,6 @@ async def test_a_killed_cli_costs_one_iteration_and_leaves_nothing(tmp_path: Pat
 
 
 def repr_yaml(text: str) -> str:
-    """A YAML double-quoted scalar."""
     import json
 
     return json.dumps(text)
@@ -212,7 +206,6 @@ def sleeping(project: Path) -> list[psutil.Process]:
 
 
 def marked_children() -> list[psutil.Process]:
-    """Children of this process that still belong to a session."""
     found = []
     for process in children():
         try:

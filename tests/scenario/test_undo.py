@@ -17,11 +17,8 @@ from tests.harness.scenarios import scenario
 from tests.scenario.running import play
 from tests.scenario.test_commits import committing, git, subjects
 
-pytestmark = pytest.mark.real_cli
-
 
 def edits(task_id: str, *commands: str) -> str:
-    """Runs commands, then claims."""
     ran = "\n".join(f"        - bash: {command}" for command in commands)
     return f"""
     - name: edits for {task_id}

@@ -21,14 +21,11 @@ from tests.harness.scenarios import finishes, scenario
 from tests.scenario.running import Run, play
 from tests.scenario.test_phases import SPEC, plans
 
-pytestmark = pytest.mark.real_cli
-
 ABSENT = ("detected",)
 """In a project that has no tests and no tools that check it."""
 
 
 def claims(task_id: str, *before: str) -> str:
-    """Writes a file, does what is named, and claims."""
     turns = "".join(f"        - {turn}\n" for turn in before)
     return f"""
     - name: claims {task_id}

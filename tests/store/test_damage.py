@@ -439,7 +439,6 @@ def test_json_of_everything_written_is_plain(project: Project) -> None:
 def test_where_files_have_no_second_names_a_damaged_one_is_copied_aside(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """FAT and some shares know no hard links."""
     good = with_tasks(project, "a")
     project.layout.plan.write_text("oops")
 

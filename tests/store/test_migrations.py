@@ -58,7 +58,6 @@ def add_owner(data: Data) -> Data:
 
 @pytest.fixture
 def version_three(monkeypatch: pytest.MonkeyPatch) -> None:
-    """This ralph writes version 3 of the plan."""
     plan = documents.Document("plan", documents.PLAN.model, 3)
     kinds = (documents.STATE, plan, documents.BUDGET, documents.BREAKER)
     monkeypatch.setattr(snapshot, "PLAN", plan)

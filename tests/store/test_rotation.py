@@ -37,7 +37,6 @@ def ended(project: Project, *numbers: int) -> None:
 
 
 def known(project: Project) -> list[int]:
-    """The iterations of the sessions that are known, oldest first."""
     return [record.iteration for record in project.read_sessions()]
 
 

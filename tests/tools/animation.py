@@ -75,7 +75,6 @@ class Film:
         return self._classes.setdefault(rule, f"c{len(self._classes)}")
 
     def svg(self, title: str) -> str:
-        """The whole picture."""
         wide, high = self.width * CELL + 2 * MARGIN, self.height * LINE + BAR + MARGIN
         lines = "".join(f'<g id="l{n}">{drawn}</g>' for drawn, n in self._lines.items() if drawn)
         empty = {n for drawn, n in self._lines.items() if not drawn}

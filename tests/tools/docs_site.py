@@ -107,7 +107,6 @@ def build(site: Path) -> str:
 
 
 def main() -> int:
-    """Build the site into a folder."""
     site = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "site"
     if wrong := build(site):
         sys.stderr.write(wrong)

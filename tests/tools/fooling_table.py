@@ -42,7 +42,6 @@ TAIL = """
 
 
 def page() -> str:
-    """The whole page."""
     cheats, honest = rows("cheats"), rows("honest")
     everything = [*cheats.values(), *honest.values()]
     facts: dict[str, object] = {
@@ -93,7 +92,6 @@ def _cells(table: str, name: str, row: Row) -> list[str]:
 
 
 def main() -> int:
-    """Write the page."""
     PAGE.parent.mkdir(exist_ok=True)
     PAGE.write_text(page(), encoding="utf-8")
     sys.stdout.write(f"{PAGE}\n")

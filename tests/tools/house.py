@@ -25,7 +25,6 @@ class Module:
 
 
 def lines_of(folder: Path) -> int:
-    """Count the lines of its Python files."""
     return sum(path.read_bytes().count(b"\n") for path in folder.rglob("*.py"))
 
 
@@ -36,7 +35,6 @@ class House:
     modules: tuple[Module, ...]
 
     def modules_per_folder(self) -> Counter[str]:
-        """Count the modules of each folder, without its door."""
         return Counter(
             module.path.parent.relative_to(ROOT).as_posix()
             for module in self.modules
@@ -108,7 +106,6 @@ class House:
 
 
 def read_house() -> House:
-    """Read and parse every module of the product."""
     return House(
         tuple(
             Module(path, _name(path), ast.parse(path.read_text(encoding="utf-8")))

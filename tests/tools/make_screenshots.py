@@ -164,7 +164,6 @@ def _moved(event: ev.Event, places: set[str]) -> ev.Event:
 
 
 async def shoot(shot: Shot, demo: Events) -> str:
-    """One picture."""
     events = list(shot.events(demo))
     times = [event.time for event in events if event.time]
     now: datetime = max(times) if len(times) > 1 else feed.NOW
@@ -193,7 +192,6 @@ def words(svg: str) -> str:
 
 
 async def main() -> int:
-    """Write the pictures."""
     FOLDER.mkdir(exist_ok=True)
     with TemporaryDirectory() as directory:
         project = Path(directory) / "habits"

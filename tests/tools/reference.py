@@ -39,7 +39,6 @@ Schema = Mapping[str, Any]
 
 
 def commands_page() -> str:
-    """Every command with its arguments, options and examples."""
     root = typer.main.get_command(app)
     assert isinstance(root, TyperGroup)
     parts = [
@@ -92,7 +91,6 @@ def _plain(names: str) -> str:
 
 
 def plan_page() -> str:
-    """Every field of the plan file."""
     schema = json_schema("plan")
     parts = [
         f"# Plan file\n\n{NOTE}",
@@ -107,7 +105,6 @@ def plan_page() -> str:
 
 
 def events_page() -> str:
-    """Every event, and the types of their fields."""
     schema = json_schema("events")
     kinds = schema["discriminator"]["mapping"]
     parts = [
@@ -192,7 +189,6 @@ PAGES = {"commands.md": commands_page, "plan.md": plan_page, "events.md": events
 
 
 def main() -> int:
-    """Write the pages."""
     for name, page in PAGES.items():
         (DOCS / name).write_text(page(), encoding="utf-8")
         sys.stdout.write(f"{DOCS / name}\n")

@@ -30,7 +30,6 @@ def table(printed: str) -> str:
 
 
 def with_table(text: str, made: str) -> str:
-    """Put a table between the marks of the page."""
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
     return f"{before}{BEGIN}{made}{END}{after}"
@@ -42,7 +41,6 @@ def _words(name: str) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the table."""
     printed = Path(arguments[0]).read_text(encoding="utf-8")
     PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8"), table(printed)), encoding="utf-8")
     sys.stdout.write(f"{PAGE}\n")

@@ -36,7 +36,6 @@ class Answer:
 
 
 def answers() -> list[Answer]:
-    """Read the questions in their order."""
     groups = yaml.safe_load(QUESTIONS.read_text(encoding="utf-8"))
     return [
         Answer(group["about"], one["ask"], str(one["answer"]), one.get("in", ""), one["why"])
@@ -78,7 +77,6 @@ def place_of(answer: Answer, found: dict[str, list[str]]) -> str:
 
 
 def page() -> str:
-    """Make the whole page."""
     asked, found = answers(), symbols()
     places = _places(asked, found)
     parts = [HEAD.format(count=len(asked))]
@@ -107,7 +105,6 @@ def _places(asked: list[Answer], found: dict[str, list[str]]) -> dict[Answer, st
 
 
 def main() -> int:
-    """Write the page."""
     PAGE.write_text(page(), encoding="utf-8")
     sys.stdout.write(f"{PAGE}\n")
     return 0

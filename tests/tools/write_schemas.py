@@ -9,7 +9,6 @@ FOLDER = ROOT / "docs" / "schemas"
 
 
 def main() -> int:
-    """Write each schema into its file."""
     FOLDER.mkdir(exist_ok=True)
     for name in NAMES:
         path = FOLDER / f"{name}.schema.json"

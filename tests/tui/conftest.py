@@ -93,7 +93,6 @@ def app_of(
 async def until(
     pilot: Pilot[int], condition: Callable[[], bool], seconds: float = PATIENCE
 ) -> None:
-    """Let the app work until something is true."""
     app = pilot.app
     assert isinstance(app, RalphApp)
     deadline, looks = monotonic() + seconds, 0
@@ -151,7 +150,6 @@ def open_app() -> Callable[..., Opened]:
 
 
 async def through_the_menu(pilot: Pilot[int]) -> None:
-    """Choose the first entry of a task's menu, its details."""
     app = pilot.app
     assert isinstance(app, RalphApp)
     await until(pilot, lambda: isinstance(app.screen, TaskMenu))
@@ -160,7 +158,6 @@ async def through_the_menu(pilot: Pilot[int]) -> None:
 
 
 async def drained(pilot: Pilot[int]) -> None:
-    """Every event that was sent is on the screen."""
     app = pilot.app
     assert isinstance(app, RalphApp)
     await until(pilot, lambda: not app.bridge._queue)

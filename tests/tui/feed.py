@@ -95,7 +95,6 @@ def task(number: int, status: TaskStatus) -> Task:
 
 
 def plan(*, done: int = 1) -> ev.PlanLoaded:
-    """The plan as it is on disk at the start."""
     tasks = (
         t.model_copy(update={"status": TaskStatus.COMPLETE, "actual_cost_usd": 0.38})
         if n <= done
@@ -106,7 +105,6 @@ def plan(*, done: int = 1) -> ev.PlanLoaded:
 
 
 def usage(context: int, iteration: float, session: float, total: float) -> ev.UsageReported:
-    """Usage after a response."""
     return ev.UsageReported(
         context_tokens=context,
         context_capacity=CAPACITY,
@@ -116,7 +114,6 @@ def usage(context: int, iteration: float, session: float, total: float) -> ev.Us
 
 
 def started() -> ev.LoopStarted:
-    """The first event of a run."""
     return ev.LoopStarted(
         run_id="run-1",
         project="slug-demo",
@@ -144,7 +141,6 @@ def tool(
     patch: str = "",
     **data: str | int,
 ) -> list[ev.Event]:
-    """A call and its end."""
     return [
         ev.ToolStarted(tool_id=tool_id, name=name, input=dict(data), parent_id=parent),
         ev.ToolFinished(
@@ -306,7 +302,6 @@ def gate(receipts: Sequence[Receipt], *, passed: bool) -> list[ev.Event]:
 
 
 def running() -> list[ev.Event]:
-    """In the middle of an iteration, with text being written."""
     return [
         started(),
         plan(),
@@ -324,7 +319,6 @@ def failed_gate() -> list[ev.Event]:
 
 
 def paused() -> list[ev.Event]:
-    """The iteration ended with a hand-off, and the loop waits."""
     return [
         started(),
         plan(),
@@ -417,7 +411,6 @@ def _finish(finished: ev.LoopFinished) -> list[ev.Event]:
 
 
 def complete() -> list[ev.Event]:
-    """Everything done."""
     return [
         *_finish(
             ev.LoopFinished(
@@ -473,7 +466,6 @@ def story() -> list[ev.Event]:
 
 
 def stopped() -> list[ev.Event]:
-    """The breaker opened."""
     breaker = CircuitBreaker(
         state=BreakerState.OPEN,
         failure_count=3,
@@ -546,7 +538,6 @@ class FakeControls(Controls):
         self._note("resume")
 
     def stop(self, *, now: bool = False, why: str = "") -> StopMode:
-        """Note it, and how soon."""
         del why
         self._note("stop now" if now else "stop")
         return StopMode.NOW if now else StopMode.AFTER_ITERATION
@@ -574,7 +565,6 @@ class FakeControls(Controls):
         return now
 
     def answer(self, question_id: str, answer: Answer) -> AskedQuestion:
-        """Note it."""
         text = "declined" if answer.declined else answer.text
         self._note(f"answer {question_id}: {text} by {answer.by}")
         asked = AskedQuestion(
@@ -614,7 +604,6 @@ class FakeControls(Controls):
         return Task(id=task_id)
 
     def undo_preview(self, wanted: str) -> UndoPreview:
-        """Some files of each kind."""
         self._note(f"look at undo {wanted}")
         file, how = UndoneFile, UndoneHow
         return UndoPreview(
@@ -660,7 +649,6 @@ class Script:
 
     @property
     def launch(self) -> Launch:
-        """What the app gets."""
         return Launch(
             root=self.controls.root,
             controls=self.controls,

@@ -63,14 +63,12 @@ def two_iterations() -> list[Event]:
 
 
 def write_journal(root: Path, events: Iterable[Event]) -> None:
-    """As a run of the loop leaves it."""
     writer = JournalWriter(Project(root).layout.events, clock=Ticking())
     writer.write([writer.stamp(event) for event in events])
     writer.close()
 
 
 def past_project(root: Path, events: Iterable[Event] | None = None) -> Script:
-    """A project with a past, on the screen."""
     root.mkdir(exist_ok=True)
     project = Project(root)
     project.create()

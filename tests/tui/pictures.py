@@ -90,7 +90,6 @@ def on_disk(events: Sequence[Event]) -> Callable[[Path], Script]:
 
 
 def well(launch: Launch) -> Launch:
-    """Nothing is in the way of a run."""
     notices = (
         ev.Notice(text="sonnet builds, opus plans; up to 50 iterations, $50"),
         ev.Notice(level="warning", text="git: not a repository. `git init` makes one."),
@@ -100,7 +99,6 @@ def well(launch: Launch) -> Launch:
 
 
 def of_feature() -> list[Event]:
-    """A loop that works on a feature."""
     return [
         event.model_copy(update={"feature": "sign-in"})
         if isinstance(event, ev.LoopStarted)
@@ -147,7 +145,6 @@ def archived(directory: Path) -> Script:
 
 
 def no_plan(_: Path) -> Script:
-    """A new project."""
     made = script_of()
     made.idle, made.takes_requests = [feed.read(), ev.PlanLoaded(tasks=())], True
     return made
@@ -184,14 +181,12 @@ REPORT = {
 
 
 def specified(directory: Path) -> Script:
-    """A loop that waits for a word on its specs."""
     made = past_project(directory / "slug-demo")
     made.first = waiting.approving(ApprovalKind.SPECS, "1 spec, 2 acceptance criteria")
     return made
 
 
 def unread(_: Path) -> Script:
-    """A project on a slow disk."""
     made = script_of()
     made.idle = []
     return made
@@ -207,7 +202,6 @@ def gone() -> list[Event]:
 
 
 def broken_plan() -> list[Event]:
-    """Somebody's editor left half a plan."""
     text = (
         f"The plan {ROOT}/.ralph/implementation_plan.json was damaged (Expecting value at line 1 "
         "column 29) and was set aside as implementation_plan.json.corrupt-1; there is no good copy "
@@ -218,7 +212,6 @@ def broken_plan() -> list[Event]:
 
 
 def damaged_journal(directory: Path) -> Script:
-    """Some of its lines cannot be read."""
     made = past_project(directory / "slug-demo")
     journal = Project(made.controls.root).layout.events
     journal.write_bytes(journal.read_bytes().replace(b'{"', b"{", 2))
@@ -229,7 +222,6 @@ class SlowLibrary(JournalLibrary):
     """A journal of a gigabyte, of which a third is read."""
 
     def refresh(self, progress: Progress | None = None) -> RunHistory:
-        """Get no further."""
         if progress is not None:
             progress(37, 100)
         worker, never = get_current_worker(), threading.Event()
@@ -254,7 +246,6 @@ def _cannot_read(app: RalphApp) -> None:
 
 
 def validated(directory: Path) -> Script:
-    """A loop that waits for the verdict on its work."""
     made = new_project(directory)
     report = made.controls.root / ".ralph" / "validation_report.json"
     report.write_text(json.dumps(REPORT), encoding="utf-8")
@@ -287,7 +278,6 @@ def busy() -> list[Event]:
 
 
 def failed() -> list[Event]:
-    """The loop could not go on."""
     return [
         *feed.running()[:-3],
         ev.LoopFinished(
@@ -305,7 +295,6 @@ def failed() -> list[Event]:
 
 
 def interrupted() -> list[Event]:
-    """Somebody stopped the run in the middle of a call."""
     return [
         *feed.running(),
         ev.ToolFinished(tool_id="t9", name="Bash", outcome=ev.ToolOutcome.INTERRUPTED, seconds=4.2),
@@ -331,7 +320,6 @@ def interrupted() -> list[Event]:
 
 
 def verifying() -> list[Event]:
-    """Checks run, the first has passed."""
     first = ev.GateChecked(task_id="demo-02", receipt=feed.RECEIPTS_PASSED[0])
     return [*feed.failed_gate()[:-4], first]
 
@@ -360,7 +348,6 @@ def retrying() -> list[Event]:
 
 
 def stuck() -> list[Event]:
-    """What is left cannot be worked."""
     tasks = [
         feed.TASKS[0],
         feed.TASKS[5],
@@ -381,7 +368,6 @@ class _Importer:
     """Knows one preview."""
 
     def look(self, given: str) -> ImportPreview:
-        """A file with something of everything."""
         row, change = ImportRow, ImportChange
         return ImportPreview(
             source=given,
@@ -525,7 +511,6 @@ _DONE = told(feed.complete)
 
 
 def typed_before(directory: Path) -> Script:
-    """A project with files to name and guidance to recall."""
     root = directory / "slug-demo"
     for name in ("src/slugs.py", "src/text/slug_table.py", "tests/test_slugs.py"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)

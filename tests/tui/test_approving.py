@@ -48,7 +48,6 @@ PLAN = approving(ApprovalKind.PLAN, "5 tasks to do")
 
 
 async def asks(pilot: Pilot[int], moment: Moment) -> RalphApp:
-    """Wait for the dialog, and until it takes keys."""
     app = cast("RalphApp", pilot.app)
     await until(pilot, lambda: isinstance(app.screen, ApprovalDialog))
     await pilot.pause()

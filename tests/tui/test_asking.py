@@ -28,7 +28,6 @@ def ralph(pilot: Pilot[int]) -> RalphApp:
 
 
 async def asks(pilot: Pilot[int], moment: Moment) -> RalphApp:
-    """Wait for the dialog, and until it takes keys."""
     app = ralph(pilot)
     await until(pilot, lambda: isinstance(app.screen, QuestionDialog))
     await pilot.pause()

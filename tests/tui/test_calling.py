@@ -20,7 +20,6 @@ ESC = "\x1b"
 
 
 def written(app: RalphApp, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What goes to the terminal besides pictures."""
     sent: list[str] = []
     assert app._driver
     monkeypatch.setattr(app._driver, "write", sent.append)

@@ -68,7 +68,6 @@ SIZES = {"width": st.integers(20, 160), "height": st.integers(6, 40)}
 
 @st.composite
 def plots(draw_from: st.DrawFn, most: int = 30) -> Plot:
-    """Any bars, with and without a threshold."""
     measure = draw_from(st.sampled_from(Measure))
     value = st.floats(0, MOST.get(measure, 1e7)).map(lambda value: round(value, 2))
     values = draw_from(st.lists(value, min_size=1, max_size=most))

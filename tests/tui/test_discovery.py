@@ -3,8 +3,6 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from ralph_tui.agent.agent import ClaudeAgent
 from ralph_tui.config.load import load_settings
 from ralph_tui.demo.demo_project import demo_environment
@@ -23,8 +21,6 @@ from tests.harness.projects import make_project
 from tests.harness.scenarios import scenario
 from tests.scenario.test_phases import REQUEST, discovers
 from tests.tui.conftest import Moment, screen_text, until
-
-pytestmark = pytest.mark.real_cli
 
 
 async def test_a_question_is_answered_and_the_specs_are_approved(tmp_path: Path) -> None:

@@ -422,7 +422,6 @@ async def go_there(pilot: Pilot[int], row: Row, command: Command) -> None:
 
 
 async def effect(pilot: Pilot[int], row: Row, key: str, seen: Seen) -> None:
-    """Wait until the key has done it."""
     try:
         await until(pilot, lambda: row.does(seen))
     except AssertionError as error:
@@ -430,7 +429,6 @@ async def effect(pilot: Pilot[int], row: Row, key: str, seen: Seen) -> None:
 
 
 async def back_to(pilot: Pilot[int], base: Screen[object], moment: Moment) -> None:
-    """Close what a key has opened."""
     app = pilot.app
     while app.screen is not base and base in app.screen_stack:
         above = app.screen

@@ -30,7 +30,6 @@ PATHS = (
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A repository with a few files, one of them ignored."""
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
     for name in (*PATHS, "build/slugs.js"):
         path = tmp_path / name

@@ -223,7 +223,6 @@ async def test_a_loop_that_cannot_start_is_explained_and_can_be_tried_again(
 
 
 def details(said: str) -> str:
-    """What stands in the file that is named."""
     found = re.search(r"The details are in (\S+\.txt)\.", said)
     assert found, said
     report = Path(found[1])

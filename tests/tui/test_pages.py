@@ -80,7 +80,6 @@ async def open_page(pilot: Pilot[int], key: str, text: str) -> Page:
 
 
 async def see(pilot: Pilot[int], *texts: str) -> None:
-    """Wait until all of this is on the screen."""
     app = ralph(pilot)
     try:
         await until(pilot, lambda: all(text in screen_text(app) for text in texts))

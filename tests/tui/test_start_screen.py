@@ -72,7 +72,6 @@ def screen(monkeypatch: pytest.MonkeyPatch) -> StartScreen:
 
 
 async def previewed(pilot: Pilot[StartChoice]) -> None:
-    """Open the preview, and wait until it is there."""
     await pilot.press("ctrl+t")
     await pilot.app.workers.wait_for_complete()
     await pilot.pause()

@@ -21,7 +21,6 @@ SIZE = (120, 60)
 
 
 async def opened(pilot: Pilot[int], task_id: str) -> TaskDetail:
-    """Open a task from the board."""
     app = ralph(pilot)
     await pilot.press("1")
     await until(pilot, lambda: task_id in app.view.tasks)

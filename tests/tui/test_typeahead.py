@@ -50,7 +50,6 @@ def typed(app: RalphApp, text: str) -> None:
 
 
 def field(app: RalphApp) -> str | None:
-    """What stands in the field that has the keys."""
     focused = app.focused
     if isinstance(focused, TextArea):
         return focused.text

@@ -19,7 +19,6 @@ from tests.tui.test_import_plan import opened as watched
 
 
 async def looked(pilot: Pilot[int]) -> UndoDialog:
-    """The preview of the first task of the board."""
     app = ralph(pilot)
     await pilot.press("1", "u")
     await until(pilot, lambda: isinstance(app.screen, UndoDialog))

@@ -40,7 +40,6 @@ STORE = Question(
 def asked(
     question: Question, number: int = 1, batch: str = "b1", task: str | None = None
 ) -> AskedQuestion:
-    """A question that waits."""
     return AskedQuestion(
         id=f"q-{batch}-{number}",
         batch=batch,
@@ -52,7 +51,6 @@ def asked(
 
 
 def discovery() -> list[ev.Event]:
-    """A run in discovery that has said something."""
     return [
         feed.started().model_copy(
             update={"phase": Phase.DISCOVERY, "request": "Greet people by name", "branch": "main"}
@@ -66,7 +64,6 @@ def discovery() -> list[ev.Event]:
 
 
 def asking(*questions: Question, batch: str = "b1") -> list[ev.Event]:
-    """A run that waits for answers."""
     given = questions or (LANGUAGE,)
     return [
         *discovery(),
@@ -120,7 +117,6 @@ def cooling() -> list[ev.Event]:
 
 
 def limited() -> list[ev.Event]:
-    """A run that waits for the usage limit."""
     return [
         *feed.failed_gate(),
         ev.LimitWait(

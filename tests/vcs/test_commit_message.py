@@ -19,7 +19,6 @@ TEXT = st.text(st.characters(codec="utf-8"), max_size=200)
 
 
 def trailers_of(message: str) -> list[str]:
-    """What git takes for trailers."""
     asked = subprocess.run(
         ["git", "interpret-trailers", "--parse"],
         input=message.encode(),

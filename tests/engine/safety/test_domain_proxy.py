@@ -62,8 +62,6 @@ async def relays(path: Path, *domains: str) -> AsyncIterator[SandboxRelays]:
 
 @contextlib.asynccontextmanager
 async def echo() -> AsyncIterator[int]:
-    """A server that answers each line with itself."""
-
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while line := await reader.readline():
             writer.write(b"echo " + line)

@@ -22,7 +22,6 @@ def project(tmp_path: Path) -> Path:
 
 
 def replaced(path: Path) -> None:
-    """Another file of the same size and time."""
     info = path.stat()
     path.with_suffix(".new").write_text("x = 2\n")
     path.with_suffix(".new").replace(path)

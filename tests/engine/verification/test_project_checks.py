@@ -31,7 +31,6 @@ class Written:
         return self._texts.get(path)
 
     def names(self, directory: str = ".") -> tuple[str, ...]:
-        """What is directly in a directory."""
         above = PurePosixPath(directory).parts
         paths = (PurePosixPath(path).parts for path in self._texts)
         inside = {
@@ -231,7 +230,6 @@ def test_what_runs_the_projects_python(texts: dict[str, str], manager: str) -> N
 
 
 def project(root: Path, config: str, files: Mapping[str, str]) -> Settings:
-    """Write a project and load its settings."""
     for name, text in {".ralph/config.yaml": config, **files}.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)

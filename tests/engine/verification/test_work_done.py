@@ -24,7 +24,6 @@ def project(tmp_path: Path) -> Path:
 
 
 def against(project: Path, change: Change, task: Task | None = None, source: str = "") -> list[str]:
-    """What speaks against a claim after the change."""
     begun = look(project)
     change(project)
     receipt = Receipt(

@@ -44,7 +44,6 @@ Changes = Mapping[str, str | None]
 
 
 def write(root: Path, files: Changes) -> None:
-    """Write files into a project."""
     for name, text in files.items():
         path = root / name.removeprefix("+x ")
         if text is None:
@@ -93,13 +92,11 @@ class Tried:
             self.base.begin("a", [command], self.task.full_text)
 
     async def take_baseline(self) -> None:
-        """Run the check as ralph does before the first task."""
         examined, _ = await self._examiner.examine(self.command)
         outcomes = examined.outcomes
         self._before = Before(outcomes=outcomes, judged=outcomes, green=examined.passed)
 
     async def claim(self, changes: Changes | None = None) -> Examined:
-        """Make the changes and examine the claim."""
         write(self.root, changes or {})
         examined, _ = await self._examiner.examine(self.command, self.task, [self.command])
         return examined

@@ -17,7 +17,6 @@ SITE = ".venv/lib/python3.11/site-packages"
 
 
 def installed(root: Path) -> Path:
-    """An environment with a pytest as an installer leaves it."""
     files = {"_pytest/runner.py": "def run(): ...\n", "hook.pth": "import hook\n"}
     rows = [
         f"{name},sha256={base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b'=').decode()},1"
