@@ -100,7 +100,6 @@ _NO_REASON = "Claude Code stopped without giving a reason ({})."
 
 
 def failure(kind: FailureClass, message: str, *, resets_at: datetime | None = None) -> Failure:
-    """Return a failure of a class, with the hint for that class."""
     return Failure(
         kind=kind,
         message=one_line(message, 300),
@@ -110,7 +109,6 @@ def failure(kind: FailureClass, message: str, *, resets_at: datetime | None = No
 
 
 def classify(facts: ResultFacts) -> Failure | None:
-    """Return the failure in a result, or None if the turn ended normally."""
     if facts.subtype in _BY_SUBTYPE:
         return failure(_BY_SUBTYPE[facts.subtype], facts.text or _MESSAGES[facts.subtype])
     if not facts.is_error or facts.terminal_reason.startswith("aborted"):

@@ -114,7 +114,6 @@ class Hooks:
         return self.permissions.supervisor
 
     def matchers(self) -> dict[HookEvent, list[HookMatcher]]:
-        """Return the hooks that the SDK registers at connect."""
         guard = HookMatcher(
             hooks=[cast("Any", self._before_tool)],
             timeout=HOLD_TIMEOUT_SECONDS,

@@ -37,11 +37,7 @@ def import_sdk() -> None:
 
 
 def _lazy_package(name: str) -> ModuleType:
-    """Register a package whose code runs only when an attribute of it is needed.
-
-    Raises:
-        ImportError: There is no such package.
-    """
+    """Register a package whose code runs only when an attribute of it is needed."""
     spec = find_spec(name)
     if spec is None or spec.loader is None:
         raise ImportError(name)

@@ -55,11 +55,7 @@ def key_helper(environ: Mapping[str, str] = os.environ) -> str:
 
 
 def check_login(environ: Mapping[str, str] = os.environ) -> None:
-    """Require an API key or a login, and that a helper prints a key. Blocks.
-
-    Raises:
-        SetupError: There is no login, or what there is cannot be one.
-    """
+    """Require an API key or a login, and that a helper prints a key. Blocks."""
     how = login(environ)
     if how is None:
         raise SetupError("There is no API key and no Claude login.", LOGIN_HINT)
@@ -71,11 +67,7 @@ def check_login(environ: Mapping[str, str] = os.environ) -> None:
 
 
 def check_address(environ: Mapping[str, str] = os.environ) -> None:
-    """Refuse an address of the model that is none, or at which nothing listens. Blocks.
-
-    Raises:
-        SetupError: The CLI cannot reach a model there.
-    """
+    """Refuse an address of the model that is none, or at which nothing listens. Blocks."""
     url = environ.get(VARIABLE, "").strip()
     if not url:
         return

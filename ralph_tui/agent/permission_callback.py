@@ -32,7 +32,6 @@ class PermissionCallback:
     def __init__(
         self, emit: Callable[[AgentItem], None], denied: Callable[[str], None], session: str
     ) -> None:
-        """Report rulings to the session's feed, and denials to its translator."""
         self._session = session
         self.supervisor: Supervisor | None = None
         self._emit = emit
@@ -43,7 +42,6 @@ class PermissionCallback:
         self._expected[call.tool_id] = call, verdict
 
     def report_earlier_answer(self, call: ToolCall, verdict: Verdict) -> None:
-        """Report that an earlier answer covers a call that needs permission."""
         self._emit(
             ev.ToolAllowed(
                 tool_id=call.tool_id,

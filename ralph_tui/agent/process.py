@@ -104,11 +104,7 @@ class Launcher:
 
 
 async def connect_cli(client: "ClaudeSDKClient", mark: str, seconds: float) -> None:
-    """Connect, and end the CLI on cancellation or timeout, so that the SDK does not wait for it.
-
-    Raises:
-        TimeoutError: The connection took longer than `seconds`.
-    """
+    """Connect, and end the CLI on cancellation or timeout, so that the SDK does not wait for it."""
     connecting = asyncio.create_task(client.connect(), name="ralph-sdk-connect")
     try:
         await asyncio.wait([connecting], timeout=seconds)

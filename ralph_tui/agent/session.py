@@ -157,13 +157,7 @@ class ClaudeSession:
         cli_path: Path | None = None,
         plugin: Path | None = None,
     ) -> None:
-        """Prepare the client; `connect` starts the CLI.
-
-        Args:
-            spec: The session that the engine requests.
-            log: Receives each line of the CLI's stderr.
-            cli_path: The CLI to start instead of the bundled one.
-        """
+        """Prepare the client; `connect` starts the CLI."""
         self.spec = spec
         self._log = log
         self._mark = uuid.uuid4().hex
@@ -239,7 +233,6 @@ class ClaudeSession:
         return self._lost is None and self._closing is None
 
     async def run_turn(self, prompt: str) -> AsyncIterator[AgentItem]:
-        """See `AgentSession.run_turn`."""
         ended = await self._send(prompt)
         while ended is None:
             for item in await self._next_items():

@@ -85,12 +85,8 @@ def session_options(
     """Return the options for one session.
 
     Args:
-        spec: The session that the engine requests.
         environment: Variables that override those of the spec.
-        hooks: The hooks for the guard and the gate.
-        server: The server with the `ralph_*` tools.
         log: Receives the CLI's stderr line by line; none of it reaches fd 2.
-        cli_path: The CLI to start instead of the bundled one.
     """
     # The guard is the PreToolUse hook, and the callback is intentionally only for what the CLI still
     # asks. A warning on fd 2 would garble the screen.

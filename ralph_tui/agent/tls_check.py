@@ -22,11 +22,7 @@ ADVICE = f"Correct {VARIABLE}. An https:// address needs a port that speaks TLS.
 
 
 def require_tls(environ: Mapping[str, str] = os.environ) -> None:
-    """Refuse an `https` address that certainly does not speak TLS. Blocks.
-
-    Raises:
-        SetupError: The address does not speak TLS.
-    """
+    """Refuse an `https` address that certainly does not speak TLS. Blocks."""
     problem, certain = _probe(environ)
     if problem and certain:
         raise SetupError(problem, ADVICE)

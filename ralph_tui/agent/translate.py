@@ -264,7 +264,6 @@ class Translator:
 
 
 def allowances(raw: Mapping[str, Any]) -> list[Allowance]:
-    """Return the valid quota windows in the CLI's report."""
     windows = raw.get("unifiedWindows")
     found: list[Allowance] = []
     for name, window in windows.items() if isinstance(windows, dict) else ():
@@ -282,7 +281,6 @@ def _text_delta(text: str, parent: str | None) -> list[AgentItem]:
 
 
 def api_retry(data: Mapping[str, Any]) -> ev.ApiRetry:
-    """Return the event for the CLI's report of a retried request."""
     status = data.get("error_status")
     return ev.ApiRetry(
         attempt=int(data.get("attempt") or 0),

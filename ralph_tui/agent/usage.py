@@ -53,7 +53,6 @@ class SessionUsage:
     """Sums up responses; the CLI's cumulative cost replaces the estimates."""
 
     def __init__(self) -> None:
-        """Start at zero."""
         self._model = ""
         self._started: dict[str, Any] = {}
         self._last = TokenUsage()
@@ -75,7 +74,6 @@ class SessionUsage:
         self._requests += 1
 
     def finish_response(self, usage: Mapping[str, Any]) -> None:
-        """Count a finished response of the main thread."""
         merged = self._started | {key: value for key, value in usage.items() if value is not None}
         self._last = token_usage(merged)
         self._count(self._model, self._last)
@@ -107,7 +105,6 @@ class SessionUsage:
         self._window = max(windows, default=self._window)
 
     def report(self) -> TurnUsage:
-        """Return the current usage."""
         self._reported = max(self._reported, self._settled + _rounded(self._estimated))
         return TurnUsage(
             usage=self._last,

@@ -45,7 +45,6 @@ def with_setting(text: str, key: str, value: object, path: Path) -> str:
 
     Args:
         text: The settings file; empty for a new one.
-        path: The file, named in errors.
 
     Raises:
         ConfigError: The file is invalid, or is written in a way that cannot be edited automatically.
@@ -179,7 +178,6 @@ def _with_replaced(text: str, found: object, value: str) -> str:
 
 
 def _end_of(node: object) -> int:
-    """Return where the last item of a block ends."""
     import yaml
 
     assert isinstance(node, yaml.Node)

@@ -82,7 +82,6 @@ class Translation:
 
     @property
     def result(self) -> ForeignConfig:
-        """The translation so far."""
         return ForeignConfig(
             form=self.form,
             settings=self.settings,

@@ -56,7 +56,6 @@ def _expanded_value(entry: Entry, value: object, below: str, environ: Mapping[st
     """Return a value with its variables expanded.
 
     Args:
-        entry: The setting's entry, for error messages.
         below: The dotted name of the part inside the value; empty for the whole value.
     """
     if isinstance(value, Mapping):
@@ -82,11 +81,7 @@ def _expanded_value(entry: Entry, value: object, below: str, environ: Mapping[st
 
 
 def _public_value(reference: Reference, *, about: str, environ: Mapping[str, str]) -> str:
-    """Return a variable's value, which will be visible on screens and in files.
-
-    Raises:
-        ConfigError: The value is secret.
-    """
+    """Return a variable's value, which will be visible on screens and in files."""
     if is_secret_name(reference.name):
         why = f"${{{reference.name}}} is secret by its name"
     else:

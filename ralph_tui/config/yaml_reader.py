@@ -43,7 +43,6 @@ class Entry:
 
 
 def unknown_setting(key: str, where: str) -> ConfigError:
-    """Return the error for an unknown setting, with a suggestion."""
     if gone := RETIRED.get(key):
         return ConfigError(f"{where}: {key} is no longer a setting: {gone.why}.", gone.hint)
     found = nearest(key)
@@ -59,29 +58,17 @@ def unknown_setting(key: str, where: str) -> ConfigError:
 
 
 def read_entries(path: Path) -> tuple[Entry, ...]:
-    """Read the settings in a YAML file. A missing file has none.
-
-    Raises:
-        ConfigError: The file cannot be read, is not YAML, or contains an unknown setting.
-    """
+    """Read the settings in a YAML file. A missing file has none."""
     return parse_entries(read_text(path), path)
 
 
 def parse_entries(text: str, path: Path) -> tuple[Entry, ...]:
-    """Read the settings in the text of a YAML file. Errors name `path`.
-
-    Raises:
-        ConfigError: The text is not YAML, or contains an unknown setting.
-    """
+    """Read the settings in the text of a YAML file. Errors name `path`."""
     return _without_retired(_all_entries(text, path))
 
 
 def read_retired(path: Path) -> tuple[RetiredEntry, ...]:
-    """Read the removed settings in a YAML file.
-
-    Raises:
-        ConfigError: The file cannot be read, is not YAML, or contains an unknown setting.
-    """
+    """Read the removed settings in a YAML file."""
     return tuple(e for e in _all_entries(read_text(path), path) if isinstance(e, RetiredEntry))
 
 
@@ -133,11 +120,7 @@ def _foreign_format(text: str) -> str:
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a settings file, or an empty string when it does not exist.
-
-    Raises:
-        ConfigError: The file cannot be read.
-    """
+    """Return the text of a settings file, or an empty string when it does not exist."""
     try:
         data = _read_bytes(path)
     except OSError as error:
@@ -176,7 +159,6 @@ def _section_entries(
     """Yield the entries of one mapping node. The known sections limit the depth.
 
     Args:
-        path: The file, named in errors.
         seen: The line of each setting so far. `a.b` and `b` below `a` are the same setting.
     """
     import yaml

@@ -57,11 +57,7 @@ class UnfinishedBranch:
 
 
 def read_head(git: Git) -> Head:
-    """Return the current HEAD.
-
-    Raises:
-        GitError: There is no repository, or git cannot read it.
-    """
+    """Return the current HEAD."""
     found = git.ask("rev-parse", "--is-inside-work-tree")
     if found.returncode or found.stdout.strip() != b"true":
         raise GitError(
@@ -102,11 +98,6 @@ def require_committable(git: Git) -> Head:
 
 
 def require_identity(git: Git) -> None:
-    """Make sure that git knows the person's name and email address.
-
-    Raises:
-        SetupError: It does not.
-    """
     for role in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
         if not git.succeeds("-c", "user.useConfigOnly=true", "var", role):
             raise SetupError(
@@ -116,11 +107,6 @@ def require_identity(git: Git) -> None:
 
 
 def require_unprotected(branch: str, protected: Sequence[str]) -> None:
-    """Refuse to commit to a protected branch.
-
-    Raises:
-        SetupError: The branch is protected.
-    """
     if branch in protected:
         raise SetupError(
             f"Ralph does not commit to the protected branch {one_line(branch, 80)}.",
@@ -143,9 +129,6 @@ def require_clean(
         worked_on: The branch of an unfinished task; None if there is none.
         setting: The setting that requires commits, for the message.
         kept: Paths in the project that ralph changed itself; its next commit includes them.
-
-    Raises:
-        SetupError: There are uncommitted changes.
     """
     changed = changed_paths(git, kept)
     if not changed or (worked_on is not None and _continues_task(git, head, worked_on)):
@@ -193,21 +176,12 @@ class Prepared:
 
 
 def branch_name(git: Git, prefix: str, *texts: str) -> str:
-    """Return a branch name from the first of these texts that yields one.
-
-    Raises:
-        SetupError: Git does not accept the name.
-    """
+    """Return a branch name from the first of these texts that yields one."""
     slug = next((found for text in texts if (found := branch_slug(text))), "work")
     return valid_branch(git, f"{prefix}{slug}")
 
 
 def valid_branch(git: Git, name: str) -> str:
-    """Return `name` if it is a valid branch name.
-
-    Raises:
-        SetupError: Git does not accept the name.
-    """
     if name.startswith("-") or not git.succeeds("check-ref-format", "--branch", name):
         raise SetupError(
             f"{one_line(name, 80)!r} is not a valid git branch name.",
@@ -221,9 +195,6 @@ def check_out(git: Git, name: str, before: Head, require: Callable[[], None]) ->
 
     Args:
         require: Called before anything changes; raises to refuse.
-
-    Raises:
-        SetupError: Git refuses, for instance because another worktree has the branch checked out.
     """
     if before.branch == name:
         return Prepared(before)

@@ -70,9 +70,6 @@ def run_hooks(git: Git, run: RunHook, message: str, directory: Path, tree: str) 
 
     Args:
         directory: An empty directory for the message.
-
-    Raises:
-        HookError: A hook failed, or changed files or the index.
     """
     hooks = found_hooks(git)
     if not hooks:
@@ -106,11 +103,7 @@ def run_hooks(git: Git, run: RunHook, message: str, directory: Path, tree: str) 
 
 
 def _require_unchanged(git: Git, hook: str, tree: str, output: str) -> None:
-    """Make sure that files and index still match the staged tree, because only that was verified.
-
-    Raises:
-        HookError: They differ.
-    """
+    """Make sure that files and index still match the staged tree, because only that was verified."""
     # Unlike diff-files, this does not list a file that was rewritten with the same content.
     listed = git.output("diff", "--name-only", "-z", "--relative", "--no-ext-diff")
     listed += git.output(

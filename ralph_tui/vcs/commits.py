@@ -101,7 +101,6 @@ class Committer:
         """Commit the project at `root`.
 
         Args:
-            root: The project's directory, which may be below the repository's top.
             run_hook: Runs a hook in the sandbox; None to skip hooks.
         """
         self.git = Git(root)
@@ -191,11 +190,7 @@ class Committer:
             )
 
     def _changed_paths(self, base: str, tree: str) -> Iterator[ChangedPath]:
-        """Yield each path that differs between two trees.
-
-        Raises:
-            CommitRefusedError: A path is a nested repository, whose files the commit would not include.
-        """
+        """Yield each path that differs between two trees."""
         raw = self.git.output(
             "diff-tree", "-r", "-z", "--raw", "--no-renames", "--full-index", base, tree
         )
@@ -210,11 +205,7 @@ class Committer:
             yield ChangedPath(path) if status == "D" else ChangedPath(path, mode, found)
 
     def _require_no_secret(self, base: str, tree: str, entries: Sequence[ChangedPath]) -> None:
-        """Look for secrets in the names of new files and in every added line.
-
-        Raises:
-            CommitRefusedError: There is one; the message does not contain its value.
-        """
+        """Look for secrets in the names of new files and in every added line."""
         known = self.git.output("ls-tree", "-r", "-z", "--name-only", "--full-tree", base)
         before = {os.fsdecode(path) for path in known.split(b"\0")}
         named = [e.path for e in entries if e.mode and e.path not in before and _is_secret(e.path)]

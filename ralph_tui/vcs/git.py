@@ -44,20 +44,12 @@ class Git:
         self.root = root
 
     def text(self, *arguments: str, stdin: bytes = b"", place: Path | None = None) -> str:
-        """Return the output of a command, without the final line break.
-
-        Raises:
-            GitError: The command failed.
-        """
+        """Return the output of a command, without the final line break."""
         done = self.output(*arguments, stdin=stdin, place=place)
         return os.fsdecode(done).removesuffix("\n")
 
     def output(self, *arguments: str, stdin: bytes = b"", place: Path | None = None) -> bytes:
-        """Return the raw output of a command; wait briefly for a locked index.
-
-        Raises:
-            GitError: The command failed or timed out, or git is missing.
-        """
+        """Return the raw output of a command; wait briefly for a locked index."""
         deadline = time.monotonic() + LOCKED_SECONDS
         while True:
             done = self.ask(*arguments, stdin=stdin, place=place)
@@ -83,9 +75,6 @@ class Git:
         Args:
             place: The directory to run in; by default the project.
             shows_hooks: Whether the command sees the repository's hooks; only for commands that run none.
-
-        Raises:
-            GitError: Git is missing or timed out.
         """
         settings = _QUIET if shows_hooks else (*_QUIET, _NO_HOOKS)
         words = ["git", *(word for setting in settings for word in ("-c", setting)), *arguments]
@@ -108,11 +97,7 @@ class Git:
             ) from error
 
     def lines(self, *arguments: str) -> Iterator[bytes]:
-        """Yield the output of a command line by line as it arrives, for output of any size.
-
-        Raises:
-            GitError: The command failed.
-        """
+        """Yield the output of a command line by line as it arrives, for output of any size."""
         settings = (word for setting in (*_QUIET, _NO_HOOKS) for word in ("-c", setting))
         with subprocess.Popen(
             ["git", *settings, *arguments],

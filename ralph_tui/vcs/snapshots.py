@@ -112,11 +112,7 @@ class SnapshotStore:
         return (self._git_dir / "HEAD").is_file()
 
     def take(self) -> str:
-        """Take a snapshot of the current files and return its tree.
-
-        Raises:
-            SetupError: Git is missing or cannot read the project.
-        """
+        """Take a snapshot of the current files and return its tree."""
         self._prepare()
         changed = self._changed_paths()
         self._leave_out(changed)
@@ -147,11 +143,7 @@ class SnapshotStore:
         return found.st_ino, found.st_size, found.st_mtime_ns
 
     def _leave_out(self, changed: Iterable[str]) -> None:
-        """Find out which changed files to leave out.
-
-        Raises:
-            SetupError: The other files exceed the space for snapshots.
-        """
+        """Find out which changed files to leave out."""
         sizes = {path: self._size(path) for path in changed}
         large = [path for path, size in sizes.items() if size > LARGEST_FILE]
         if large:
@@ -200,11 +192,7 @@ class SnapshotStore:
     # Iterations.
 
     def begin(self, iteration: int, task_id: str, run: str) -> None:
-        """Record the project before an iteration; a retry with the same number keeps the first record.
-
-        Raises:
-            SetupError: Git is missing or cannot read the project.
-        """
+        """Record the project before an iteration; a retry with the same number keeps the first record."""
         tree = self.take()
         known = self._begun_iterations()
         if known.get(iteration) == (task_id, run):
@@ -218,11 +206,7 @@ class SnapshotStore:
         known[iteration] = (task_id, run)
 
     def end(self, iteration: int) -> None:
-        """Record the project after an iteration that has begun.
-
-        Raises:
-            SetupError: Git is missing or cannot read the project.
-        """
+        """Record the project after an iteration that has begun."""
         if iteration in self._begun_iterations():
             self.git("update-ref", f"{_POINT_REFS}{iteration:08}/after", self.take())
 
@@ -393,9 +377,6 @@ class SnapshotStore:
         Args:
             work_tree: The directory of the files; by default the project.
             ok: The statuses that are no failure.
-
-        Raises:
-            SetupError: The command failed or timed out, or git is missing.
         """
         tree = work_tree or self._root
         places = (f"--git-dir={self._git_dir}", f"--work-tree={tree}")
