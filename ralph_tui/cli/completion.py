@@ -58,29 +58,24 @@ def _titles(tasks: "Iterable[Task]") -> Iterator[tuple[str, str]]:
 
 
 def open_tasks(context: typer.Context, incomplete: str) -> Offers:
-    """Offer tasks that are not complete."""
     left = (task for task in _tasks(context) if task.status != "complete")
     return _offered(_titles(left), incomplete)
 
 
 def blocked_tasks(context: typer.Context, incomplete: str) -> Offers:
-    """Offer tasks that can be retried."""
     left = (task for task in _tasks(context) if task.status == "blocked")
     return _offered(_titles(left), incomplete)
 
 
 def held_tasks(context: typer.Context, incomplete: str) -> Offers:
-    """Offer tasks that can be released."""
     return _offered(_titles(task for task in _tasks(context) if task.is_held), incomplete)
 
 
 def every_task(context: typer.Context, incomplete: str) -> Offers:
-    """Offer all tasks of the plan."""
     return _offered(_titles(_tasks(context)), incomplete)
 
 
 def open_questions(context: typer.Context, incomplete: str) -> Offers:
-    """Offer open questions and permissions."""
     from ralph_tui.store.summary import read_open_questions
 
     root = _root(context)
@@ -91,7 +86,6 @@ def open_questions(context: typer.Context, incomplete: str) -> Offers:
 
 
 def sessions(context: typer.Context, incomplete: str) -> Offers:
-    """Offer the latest sessions, newest first."""
     from ralph_tui.store.summary import read_ended_sessions
 
     root = _root(context)
@@ -102,7 +96,6 @@ def sessions(context: typer.Context, incomplete: str) -> Offers:
 
 
 def features(context: typer.Context, incomplete: str) -> Offers:
-    """Offer the features of the project."""
     from ralph_tui.store.feature_choice import feature_names
     from ralph_tui.store.layout import Layout
 
@@ -112,14 +105,12 @@ def features(context: typer.Context, incomplete: str) -> Offers:
 
 
 def demos(incomplete: str) -> Offers:
-    """Offer the demos."""
     from ralph_tui.demo.scenario_loader import shipped_scenarios
 
     return _offered(((name, "") for name in shipped_scenarios()), incomplete)
 
 
 def setting_names(incomplete: str) -> Offers:
-    """Offer the names of all settings."""
     from ralph_tui.config.setting_names import description, known_keys
 
     return _offered(((key, description(key)) for key in known_keys()), incomplete)
@@ -162,11 +153,7 @@ def asked_shell(words: list[str]) -> tuple[str, str] | None:
 
 
 def complete_for(option: str, shell: str) -> int:
-    """Install or print completion for `shell` and return the exit status.
-
-    Raises:
-        SetupError: There is no completion for this shell.
-    """
+    """Install or print completion for `shell` and return the exit status."""
     if shell not in SHELLS:
         raise SetupError(
             f"There is no completion for {shell!r}.", f"Name one of {', '.join(SHELLS)}."

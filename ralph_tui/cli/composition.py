@@ -27,9 +27,6 @@ def launch_project(
     """Prepare a run of the project at `root` with a real key or login. Nothing is started or spent yet.
 
     Without a request, the run works on the plan.
-
-    Raises:
-        ConfigError: A setting is wrong.
     """
     settings = load_settings(root, overrides=overrides)
     from ralph_tui.cli.doctor.preflight import check_machine
@@ -48,11 +45,7 @@ def launch_project(
 
 
 def preview_services(root: Path, overrides: Mapping[str, object]) -> "RunServices":
-    """Return the services for previewing the next run: the settings, without an agent or a check of the machine.
-
-    Raises:
-        ConfigError: A setting is wrong.
-    """
+    """Return the services for previewing the next run: the settings, without an agent or a check of the machine."""
     from ralph_tui.engine.core.services import RunServices
 
     return RunServices(_no_agent, load_settings(root, overrides=overrides))
@@ -111,10 +104,6 @@ def launch_demo(
         interactive: Whether a person can answer while the demo waits.
         on_screen: Whether automatic answers are slow enough to be read on the screen.
         ask: Whether every answer is left to the person.
-
-    Raises:
-        RalphError: There is no such demo, a tool for it is missing, the speed is out of range, or the
-            project cannot be written there.
     """
     if not 0 < speed <= MAX_SPEED:
         raise SetupError(

@@ -44,7 +44,6 @@ def fail(error: RalphError) -> None:
 
 
 def out_facts(facts: Mapping[str, str]) -> None:
-    """Print names and values in two columns."""
     width = max(map(len, facts), default=0)
     for name, value in facts.items():
         sys.stdout.write(f"{name.ljust(width)}  {one_line(value, 500)}\n")

@@ -26,7 +26,6 @@ _REFERENCE: JsonSchemaValue = {"type": "string", "pattern": r"\$\{"}
 
 
 def json_schema(name: str) -> dict[str, Any]:
-    """Return the schema with this name."""
     title, file = _TITLES[name]
     generator = _SettingsGenerator if name == "config" else _DescribedGenerator
     made = TypeAdapter(_type_of(name)).json_schema(
@@ -63,7 +62,6 @@ def _flat(made: dict[str, Any]) -> dict[str, JsonSchemaValue]:
 
 
 def schema_text(name: str) -> str:
-    """Return the schema with this name as the text of its file."""
     return json.dumps(json_schema(name), indent=2, ensure_ascii=False) + "\n"
 
 
@@ -90,7 +88,6 @@ class _DescribedGenerator(GenerateJsonSchema):
         return False
 
     def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
-        """Describe a model and its fields."""
         made = super().model_schema(schema)
         fields: dict[str, JsonSchemaValue] = made.get("properties", {})
         about = field_docstrings(schema["cls"])
@@ -108,19 +105,15 @@ class _SettingsGenerator(_DescribedGenerator):
     """Also accepts `${NAME}` for every setting that is not text."""
 
     def int_schema(self, schema: core_schema.IntSchema) -> JsonSchemaValue:
-        """Accept a whole number or a variable."""
         return _or_variable(super().int_schema(schema))
 
     def float_schema(self, schema: core_schema.FloatSchema) -> JsonSchemaValue:
-        """Accept a number or a variable."""
         return _or_variable(super().float_schema(schema))
 
     def bool_schema(self, schema: core_schema.BoolSchema) -> JsonSchemaValue:
-        """Accept true, false or a variable."""
         return _or_variable(super().bool_schema(schema))
 
     def literal_schema(self, schema: core_schema.LiteralSchema) -> JsonSchemaValue:
-        """Accept one of the words or a variable."""
         return _or_variable(super().literal_schema(schema))
 
 

@@ -16,11 +16,7 @@ if TYPE_CHECKING:
 
 
 def start_directory(given: Path | None) -> Path:
-    """Return the given directory, or the current one.
-
-    Raises:
-        SetupError: The directory does not exist.
-    """
+    """Return the given directory, or the current one."""
     try:
         directory = Path(os.path.realpath(given or Path.cwd()))
     except OSError as error:  # the current directory was deleted

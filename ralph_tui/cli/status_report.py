@@ -28,13 +28,7 @@ SHOWN_SESSIONS = 10
 
 
 def print_status(root: Path | None, *, verbose: bool = False, as_json: bool = False) -> None:
-    """Print the project's status.
-
-    Args:
-        root: The project; None for the one that contains the current directory.
-        verbose: Also print the latest sessions.
-        as_json: Print JSON.
-    """
+    """Print the project's status."""
     project = find_project(root)
     documents, owner = read_project(project), owner_of(project)
     sessions = project.read_sessions()[-SHOWN_SESSIONS:] if verbose else ()
@@ -181,9 +175,6 @@ def status_json(
     """Return the project's status as a JSON object with stable fields.
 
     Args:
-        project: The project.
-        documents: Its documents.
-        owner: The process that runs its loop; None when no loop runs.
         sessions: The sessions to list; if empty, the field is left out.
     """
     state, plan = documents.state, documents.plan
@@ -267,7 +258,6 @@ def sessions_table(sessions: tuple[SessionRecord, ...]) -> None:
 
 
 def tasks_table(plan: ImplementationPlan, shown: Sequence[Task]) -> None:
-    """Print tasks with their status, open dependencies and blockers."""
     from ralph_tui.present.text.glyphs import choose
 
     signs, done = choose(encoding=sys.stdout.encoding), plan.complete_ids()

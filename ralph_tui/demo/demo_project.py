@@ -18,10 +18,6 @@ def create_demo_project(
 
     Args:
         target: An empty or new directory. The default is `name` in a new temporary directory.
-        name: The name of the project's directory if there is no target.
-
-    Raises:
-        SetupError: The target is not empty, or cannot be written.
     """
     try:
         root = _empty_directory(target or Path(tempfile.mkdtemp(prefix="ralph-demo-"), name))

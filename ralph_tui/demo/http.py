@@ -133,17 +133,12 @@ class Reply:
         *,
         with_body: bool = True,
     ) -> None:
-        """Send a whole response of any content type.
-
-        Args:
-            with_body: False to send only the headers.
-        """
+        """Send a whole response of any content type."""
         lines = {"content-type": kind, "content-length": str(len(body)), **(headers or {})}
         self._writer.write(_head(status, lines) + (body if with_body else b""))
         await self._writer.drain()
 
     async def begin_stream(self, headers: Mapping[str, str] | None = None) -> None:
-        """Start a server-sent event stream."""
         lines = {
             "content-type": "text/event-stream; charset=utf-8",
             "cache-control": "no-cache",

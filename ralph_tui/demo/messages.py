@@ -20,7 +20,6 @@ Json = dict[str, JsonValue]
 
 
 def message(turn: Turn, *, key: str, model: str, usage: Usage) -> Json:
-    """Return a whole assistant message."""
     return {
         "id": f"msg_{key}",
         "type": "message",
@@ -50,7 +49,6 @@ def turn_usage(turn: Turn, scenario: Scenario, *, body_bytes: int, first: bool) 
     """Return a turn's usage: the turn's own numbers, the scenario's, or an estimate.
 
     Args:
-        scenario: The scenario, which sets the defaults.
         first: Whether this is the first request of a conversation, when the cache is empty.
     """
     if turn.usage:
@@ -71,7 +69,6 @@ def turn_usage(turn: Turn, scenario: Scenario, *, body_bytes: int, first: bool) 
 
 
 def usage_json(usage: Usage) -> Json:
-    """Return the usage with the API's field names."""
     return {
         "input_tokens": usage.input,
         "cache_creation_input_tokens": usage.cache_creation,
@@ -86,7 +83,6 @@ def usage_json(usage: Usage) -> Json:
 
 
 def stream_events(answer: Json, usage: Usage) -> Iterator[Json]:
-    """Yield the server-sent events of a message."""
     opening = usage_json(usage) | {"output_tokens": 1}
     start: Json = answer | {"content": [], "stop_reason": None, "usage": opening}
     yield {"type": "message_start", "message": start}

@@ -31,7 +31,6 @@ class PlannedReply:
 
 
 async def play(planned: PlannedReply, reply: Reply) -> None:
-    """Answer a request with its turn or its fault."""
     fault = planned.fault
     match fault.kind if fault else None:
         case "status":

@@ -53,13 +53,7 @@ class RequestLog:
         turn: int | None = None,
         attempt: int = 0,
     ) -> None:
-        """Record a request without its secrets.
-
-        Args:
-            script: The script that answered it, or an empty string.
-            turn: The index of the turn in the script.
-            attempt: The number of earlier requests for this turn.
-        """
+        """Record a request without its secrets."""
         recorded = RecordedRequest(
             method=request.method,
             path=request.path,

@@ -83,7 +83,6 @@ class Persona(Model):
     guidance: Annotated[tuple[Guidance, ...], BeforeValidator(as_tuple)] = ()
 
     def answer(self, question: Question) -> Answer:
-        """Return the answer to a question."""
         text = self.answers.get(question.header) or self.answers.get(question.question)
         if text is None and question.options:
             text = question.options[0].label

@@ -19,11 +19,7 @@ _HINT = "CONTRIBUTING.md shows how to write a scenario."
 
 
 def load_scenario(path: Path) -> Scenario:
-    """Return the scenario in a file.
-
-    Raises:
-        ConfigError: The file cannot be read, is not YAML, or is not a scenario.
-    """
+    """Return the scenario in a file."""
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
@@ -37,11 +33,7 @@ def load_scenario(path: Path) -> Scenario:
 
 
 def shipped_scenario(name: str) -> Path:
-    """Return the path of a scenario that ships with ralph.
-
-    Raises:
-        ConfigError: No scenario has this name.
-    """
+    """Return the path of a scenario that ships with ralph."""
     names = shipped_scenarios()
     if name not in names:
         near = get_close_matches(name.lower(), names, 1)
@@ -56,11 +48,7 @@ def shipped_scenarios() -> tuple[str, ...]:
 
 
 def parse_scenario(text: str, source: str = "scenario") -> Scenario:
-    """Return the scenario in a text.
-
-    Raises:
-        ConfigError: The text is not YAML, or not a scenario. The error names source, line and key.
-    """
+    """Return the scenario in a text."""
     loader = _Loader(text)
     try:
         root = loader.get_single_node()

@@ -59,7 +59,6 @@ class CostLimits(Model):
     total: Money = 200.0
 
     def of(self, level: CostLevel) -> float:
-        """Return the limit for one scope."""
         return {
             CostLevel.ITERATION: self.per_iteration,
             CostLevel.SESSION: self.per_session,
@@ -93,7 +92,6 @@ class CostMeter(Model):
         return self.model_copy(update={"iteration": 0.0})
 
     def of(self, level: CostLevel) -> float:
-        """Return the cost in one scope."""
         return {
             CostLevel.ITERATION: self.iteration,
             CostLevel.SESSION: self.session,

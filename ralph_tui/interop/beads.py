@@ -52,11 +52,6 @@ class Beads:
         return 50 if named else 0
 
     def read(self, source: Source, wanted: ImportOptions) -> Imported:
-        """Read the issues.
-
-        Raises:
-            InteropError: A line is not JSON, a field is of the wrong kind, or the plan would not work.
-        """
         document, nodes = _issues(source)
         issues = _Issues(document, nodes)
         left_out = list(issues.left_out())

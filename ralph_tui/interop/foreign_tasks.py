@@ -106,11 +106,7 @@ class Listing:
 
 
 def import_listing(listing: Listing, source: Source, wanted: ImportOptions) -> Imported:
-    """Check a listing and make its tasks.
-
-    Raises:
-        InteropError: It has no entries or too many, a duplicate id, an unknown dependency, or a cycle.
-    """
+    """Check a listing and make its tasks."""
     left_out = list(listing.left_out)
     listed = _entries_within_limits(listing, source)
     _require_unique(listed, source)
@@ -229,11 +225,7 @@ def slug(text: str, limit: int = 60) -> str:
 
 
 def tasks_by_foreign_id(plan: ImplementationPlan, format_: str, path: str) -> Mapping[str, Task]:
-    """Return the tasks that came from a file, by the file's own ids. A task for a group has several of them.
-
-    Args:
-        path: The file, as in `Origin.path`.
-    """
+    """Return the tasks that came from a file, by the file's own ids. A task for a group has several of them."""
     found: dict[str, Task] = {}
     for task in plan.tasks:
         origin = task.origin
@@ -311,11 +303,6 @@ def _indented(text: str) -> str:
 
 
 def _entries_within_limits(listing: Listing, source: Source) -> list[PlanEntry]:
-    """Return the entries of a listing.
-
-    Raises:
-        InteropError: There are none, or more entries or dependencies than the limits.
-    """
     entries: list[PlanEntry] = []
     dependencies = 0
     for entry in listing.entries:
@@ -364,11 +351,7 @@ def _require_unique(entries: Sequence[PlanEntry], source: Source) -> None:
 def _without_left_out(
     entries: Sequence[PlanEntry], left_out: Sequence[LeftOut], source: Source
 ) -> tuple[list[PlanEntry], list[str]]:
-    """Drop dependencies on left-out entries, and return the remark about them.
-
-    Raises:
-        InteropError: A dependency is not in the file.
-    """
+    """Drop dependencies on left-out entries, and return the remark about them."""
     known, gone = {entry.id for entry in entries}, {out.id for out in left_out}
     kept: list[PlanEntry] = []
     dropped: list[str] = []
@@ -423,11 +406,7 @@ def _free_id(stem: str, taken: Container[str]) -> str:
 
 
 def _bounded(entry: PlanEntry, source: Source) -> tuple[PlanEntry, bool]:
-    """Return the entry with its texts cut to their limits, and whether something was cut.
-
-    Raises:
-        InteropError: The entry has too many criteria.
-    """
+    """Return the entry with its texts cut to their limits, and whether something was cut."""
     number = len(entry.criteria) + len(entry.commands)
     if number > MAX_CRITERIA:
         raise InteropError(

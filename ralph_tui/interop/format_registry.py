@@ -76,11 +76,7 @@ class Formats:
         return ", ".join(importer.name for importer in self.importers)
 
     def named(self, name: str) -> Importer:
-        """Return the importer with a name given to `--as`.
-
-        Raises:
-            InteropError: There is none.
-        """
+        """Return the importer with a name given to `--as`."""
         wanted = name.strip().casefold()
         for importer in self.importers:
             if wanted in (importer.name.casefold(), *_ALSO_KNOWN_AS.get(importer.name, ())):
@@ -89,11 +85,7 @@ class Formats:
         raise InteropError("--as", 0, what, " ".join((f"Formats: {self.names}.", *self.broken)))
 
     def detect(self, source: Source) -> Importer:
-        """Return the importer for a file, by its content and name.
-
-        Raises:
-            InteropError: The file is empty, no format fits, or two fit equally well.
-        """
+        """Return the importer for a file, by its content and name."""
         if not source.text.strip():
             raise InteropError(
                 source.name, 0, "the file is empty", "Give the path of a file with tasks."

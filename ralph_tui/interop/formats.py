@@ -104,11 +104,7 @@ class Importer(Protocol):
     def sniff(self, source: Source) -> int: ...
 
     def read(self, source: Source, wanted: ImportOptions) -> Imported:
-        """Read the tasks.
-
-        Raises:
-            InteropError: The file cannot be read. The error names the line and the problem.
-        """
+        """Read the tasks."""
         ...
 
 

@@ -31,11 +31,6 @@ class GithubIssues:
         return 0
 
     def read(self, source: Source, wanted: ImportOptions) -> Imported:
-        """Read the issues.
-
-        Raises:
-            InteropError: The file is not JSON, a field is of the wrong kind, or the plan would not work.
-        """
         document = JsonDocument(source)
         nodes = list(_issues(document))
         numbers = [_number(document, node) for node in nodes]

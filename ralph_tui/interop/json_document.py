@@ -22,9 +22,6 @@ class JsonDocument:
 
         Args:
             lines: Whether there is one value on each line that is not blank.
-
-        Raises:
-            InteropError: The text is not JSON. The error names the line and the reason.
         """
         self._text = source.text
         self._reader = JsonReader(source)

@@ -23,11 +23,6 @@ def first_text(document: JsonDocument, node: Node, *keys: str) -> str:
 
 
 def required_id(document: JsonDocument, node: Node, what: str) -> str:
-    """Return the id of an entry.
-
-    Raises:
-        InteropError: The entry has no id.
-    """
     found = document.text(node, "id")
     if not found.strip():
         raise document.error(node, f"{what} has no 'id'", "Give it a unique ID.")
@@ -102,11 +97,7 @@ class States:
     others: bool = False
 
     def read(self, document: JsonDocument, node: Node) -> tuple[str, str]:
-        """Return the state of an entry and its normalized word; an entry without a word is open.
-
-        Raises:
-            InteropError: The word is unknown.
-        """
+        """Return the state of an entry and its normalized word; an entry without a word is open."""
         word = document.text(node, self.key).strip()
         plain = word.casefold().replace("_", "-")
         for state, words in ((DONE, self.done), (BLOCKED, self.blocked), (OPEN, ("", *self.open))):

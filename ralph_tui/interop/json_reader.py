@@ -67,11 +67,6 @@ class JsonReader:
     """Reads the JSON values of one text."""
 
     def __init__(self, source: Source) -> None:
-        """Prepare to read a text.
-
-        Raises:
-            InteropError: The text contains a NUL byte.
-        """
         self._source, self._text = source, source.text
         self._breaks = [found.start() for found in re.finditer("\n", source.text)]
         self._at = self._limit = 0

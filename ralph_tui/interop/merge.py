@@ -100,9 +100,6 @@ def commands_in(
     """Return the distinct commands that an import would add, for the guard to judge.
 
     Commands of tasks that are in the plan already and have not changed are left out.
-
-    Raises:
-        InteropError: There are more than anybody would read.
     """
     same = {(_key(t.origin), t.origin.hash) for t in plan.tasks if t.origin is not None}
     found: dict[str, None] = {}
@@ -135,9 +132,6 @@ def merge(
 
     Returns:
         The merged plan with its preview.
-
-    Raises:
-        InteropError: The loop could not work on the merged plan, or the plan is too long.
     """
     report = _MergeReport()
     known = _known(plan, incoming)
@@ -432,11 +426,7 @@ def _require_workable(
     incoming: Sequence[Incoming],
     places: Mapping[str, tuple[str, int]],
 ) -> None:
-    """Check that the import makes the plan neither unworkable nor too long.
-
-    Raises:
-        InteropError: It does.
-    """
+    """Check that the import makes the plan neither unworkable nor too long."""
     if len(after.tasks) > MAX_TASKS and len(after.tasks) > len(before.tasks):
         what = f"the plan would have {len(after.tasks):,} tasks, the maximum is {MAX_TASKS:,}"
         raise InteropError(incoming[0].name, 0, what)

@@ -63,11 +63,6 @@ class Prd:
         return 70 if "userStories" in keys else 0
 
     def read(self, source: Source, wanted: ImportOptions) -> Imported:
-        """Read the stories.
-
-        Raises:
-            InteropError: The file is not JSON, a field is of the wrong kind, or the plan would not work.
-        """
         document = JsonDocument(source)
         stories = _required(document, "userStories")
         listing = Listing(
@@ -239,11 +234,6 @@ class Wiggum:
         return 90 if named and telling else 75 if named or telling else 50
 
     def read(self, source: Source, wanted: ImportOptions) -> Imported:
-        """Read the tasks.
-
-        Raises:
-            InteropError: The file is not JSON, a field is of the wrong kind, or the plan would not work.
-        """
         document = JsonDocument(source)
         tasks = _required(document, "tasks")
         known = frozenset(

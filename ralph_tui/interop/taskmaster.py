@@ -84,11 +84,7 @@ class Taskmaster:
         return 90 if any(tag + key in keys for key in own) else 70
 
     def read(self, source: Source, wanted: ImportOptions) -> Imported:
-        """Read the tasks of one tag.
-
-        Raises:
-            InteropError: The file is not JSON, the tag is missing or ambiguous, or the plan would not work.
-        """
+        """Read the tasks of one tag."""
         document = JsonDocument(source)
         chosen = _chosen(document, wanted.tag)
         items = list(_items(document, chosen))
@@ -203,11 +199,7 @@ def _description(document: JsonDocument, tag: Node) -> str:
 
 
 def _chosen(document: JsonDocument, wanted: str) -> _Tag:
-    """Return the wanted tag, or else the main one, or else the only one.
-
-    Raises:
-        InteropError: The tag does not exist, or there are several and no main one.
-    """
+    """Return the wanted tag, or else the main one, or else the only one."""
     tags = _tags(document)
     names = [one_line(tag.tag, 40) for tag in tags]
     if tags[0].tag == "":

@@ -91,11 +91,7 @@ def write_archive(
 
 
 def read_archives(layout: Layout) -> tuple[tuple[ArchiveSummary, ...], tuple[str, ...]]:
-    """Return the summaries of the archives, newest first, and the names of folders without a valid one.
-
-    Raises:
-        StoreError: The directory cannot be read.
-    """
+    """Return the summaries of the archives, newest first, and the names of folders without a valid one."""
     good: list[ArchiveSummary] = []
     bad: list[str] = []
     with explained("read", layout.archive):

@@ -45,11 +45,7 @@ def pin_feature(feature: str) -> None:
 
 
 def named_feature(text: str) -> str:
-    """Return the feature that a person names. `.` is the plan without a name.
-
-    Raises:
-        StoreError: The text is not a valid name.
-    """
+    """Return the feature that a person names. `.` is the plan without a name."""
     if text == UNNAMED:
         return ""
     if not is_name(text):
@@ -60,11 +56,7 @@ def named_feature(text: str) -> str:
 
 
 def layout_of(root: Path) -> Layout:
-    """Return the paths of the feature that this process works on.
-
-    Raises:
-        StoreError: There is no such feature, or the choice is ambiguous.
-    """
+    """Return the paths of the feature that this process works on."""
     plain = Layout(root)
     feature = _overrides[-1] if _overrides else _decide(plain)
     if feature and not Layout(root, feature).home.is_dir():
@@ -76,7 +68,6 @@ def layout_of(root: Path) -> Layout:
 
 
 def feature_names(layout: Layout) -> tuple[str, ...]:
-    """Return the sorted names of the features that have a folder."""
     try:
         with os.scandir(layout.features) as entries:
             return tuple(sorted(e.name for e in entries if _is_feature(e)))

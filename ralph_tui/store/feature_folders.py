@@ -65,11 +65,7 @@ class Features:
         return feature_names(self._layout)
 
     def summaries(self) -> tuple[FeatureSummary, ...]:
-        """Return a summary of each feature, or nothing for a project with a single plan.
-
-        Raises:
-            StoreError: The list of features cannot be read.
-        """
+        """Return a summary of each feature, or nothing for a project with a single plan."""
         listed = self._project.look().project
         if not listed.exists and not self.names:
             return ()
@@ -77,11 +73,7 @@ class Features:
         return tuple(self._summary(name, listed, active) for name in ("", *self.names))
 
     def past(self, feature: str) -> FeatureFilter:
-        """Return which of the journal's events belong to a feature, including those under earlier names.
-
-        Raises:
-            StoreError: The list of features cannot be read.
-        """
+        """Return which of the journal's events belong to a feature, including those under earlier names."""
         if not os.path.lexists(self._layout.project):
             return FeatureFilter(feature)
         return FeatureFilter(feature, self._project.look().project.renamed)
@@ -141,9 +133,6 @@ class Features:
         Args:
             name: The feature; empty for the plan without a name.
             prefix: The branch prefix for features that a damaged list no longer contains.
-
-        Raises:
-            StoreError: A loop runs, there is no such feature, or another feature's branch is checked out.
         """
         self._require_feature(name)
 
@@ -169,11 +158,7 @@ class Features:
         return branch.name if branch is not None else ""
 
     def rename(self, old: str, new: str) -> None:
-        """Rename a feature with its folder and specs. Its branch keeps its name.
-
-        Raises:
-            StoreError: A loop runs, there is no such feature, or the new name is invalid or taken.
-        """
+        """Rename a feature with its folder and specs. Its branch keeps its name."""
         if not old:
             raise StoreError(
                 "The plan without a name cannot be renamed.",
@@ -228,11 +213,7 @@ class Features:
         )
 
     def require_new(self, name: str) -> None:
-        """Refuse a name that a new feature cannot have.
-
-        Raises:
-            StoreError: The name is invalid or taken.
-        """
+        """Refuse a name that a new feature cannot have."""
         if not is_name(name):
             raise StoreError(f"{name!r} is not a valid feature name.", NAME_RULE)
         if os.path.lexists(Layout(self._layout.root, name).home):

@@ -18,11 +18,6 @@ class LastPrompt(NamedTuple):
 
 
 def write_last_prompt(layout: Layout, system: str, message: str) -> None:
-    """Write the prompt for a person to read, replacing the previous one.
-
-    Raises:
-        StoreError: The disk is full or broken.
-    """
     write_text(layout.last_prompt, redact(f"{system}{_MARK}{message}"))
 
 

@@ -57,11 +57,7 @@ class Owner(Record):
 
 @contextmanager
 def write_lock(layout: Layout, timeout: float = WRITE_TIMEOUT) -> Iterator[None]:
-    """Hold the lock of a transaction against other threads and processes.
-
-    Raises:
-        StoreError: Another process holds the lock for longer than `timeout` seconds, or an agent started this one.
-    """
+    """Hold the lock of a transaction against other threads and processes."""
     from filelock import SoftFileLock, Timeout
 
     refuse_agent(layout)
@@ -85,11 +81,7 @@ def write_lock(layout: Layout, timeout: float = WRITE_TIMEOUT) -> Iterator[None]
 
 
 def refuse_agent(layout: Layout) -> None:
-    """Refuse writes from any process that an agent started, directly or indirectly. It may only read.
-
-    Raises:
-        StoreError: An agent of the project started this process or one of its ancestors.
-    """
+    """Refuse writes from any process that an agent started, directly or indirectly. It may only read."""
     root = os.path.realpath(layout.root)
     if os.environ.get(AGENT_OF) == root or _descends_from_agent(root, os.getpid()):
         raise StoreError(
@@ -133,11 +125,7 @@ class LoopLock:
         self._identity: tuple[int, int] | None = None
 
     def acquire(self, run_id: str) -> None:
-        """Become the owner of the loop.
-
-        Raises:
-            LockedError: Another process is the owner, or may be.
-        """
+        """Become the owner of the loop."""
         from filelock import Timeout
 
         path = self._layout.lock
@@ -160,7 +148,6 @@ class LoopLock:
         self._lock, self._identity = lock, (info.st_dev, info.st_ino)
 
     def release(self) -> None:
-        """Give up ownership, if held."""
         if self._lock is None:
             return
         lock, self._lock = self._lock, None
@@ -195,12 +182,7 @@ class LoopLock:
         return owner if owner is not None and owner.feature == self._layout.feature else None
 
     def require_free(self) -> None:
-        """Refuse when a process runs the loop.
-
-        Raises:
-            LockedError: A process runs the loop. The message names it.
-            StoreError: There is no `.ralph` directory.
-        """
+        """Refuse when a process runs the loop."""
         project_dir.require(self._layout)
         owner = self.owner()
         if owner is not None:
@@ -215,7 +197,6 @@ class LoopLock:
 
 
 def this_process(run_id: str) -> Owner:
-    """Return the owner record of this process."""
     import psutil
 
     pid = os.getpid()

@@ -58,7 +58,6 @@ def write_picture(
 
     Args:
         round_number: The round of validation, from 1.
-        picture: The picture, encoded in base64.
 
     Returns:
         The file, or None when the data is not a picture or is larger than `MAX_BYTES`.
@@ -131,9 +130,6 @@ class Project:
         """Return the project that contains `start`: the nearest directory above it with a `.ralph`.
 
         `feature` is as in `Project`.
-
-        Raises:
-            StoreError: There is no project, or its `.ralph` is missing although a copy is kept.
         """
         here = start.resolve()
         for directory in upwards(here):
@@ -147,31 +143,18 @@ class Project:
         )
 
     def create(self) -> None:
-        """Create `.ralph` and its missing directories.
-
-        Raises:
-            StoreError: `.ralph` is a file, a symlink that is broken or leaves the project, or cannot be written.
-        """
+        """Create `.ralph` and its missing directories."""
         if not os.path.lexists(self.layout.dot):
             self._mirror.renew()
         project_dir.make(self.layout)
 
     def load(self) -> Documents:
-        """Return a snapshot of all documents, with defaults for missing ones.
-
-        Raises:
-            StoreError: There is no `.ralph`, or a person must correct a document.
-        """
+        """Return a snapshot of all documents, with defaults for missing ones."""
         self._require_dot()
         return self._snapshots.load().documents
 
     def look(self) -> Documents:
-        """Return a snapshot without repairing any document.
-
-        Raises:
-            StoreError: There is no `.ralph`, a person must correct a document, or the previous content
-                of a damaged one is unknown.
-        """
+        """Return a snapshot without repairing any document."""
         self._require_dot()
         return self._snapshots.load(math.inf).documents
 
@@ -232,11 +215,7 @@ class Project:
             return documents
 
     def undo_agent_edits(self) -> None:
-        """Undo changes that a command of the agent made to the documents.
-
-        Raises:
-            StoreError: The lock or the disk prevents it.
-        """
+        """Undo changes that a command of the agent made to the documents."""
         if os.path.lexists(self.layout.dot) and self._guard.differs():
             with write_lock(self.layout):
                 self._guard.undo()
@@ -260,7 +239,6 @@ class Project:
         text_files.append_learning(self.layout, category, text, self._clock())
 
     def append_progress(self, progress: "Progress", plan: "ImplementationPlan") -> None:
-        """Add the block of an iteration to progress.txt."""
         name = self.layout.feature or plan.title or self.root.name
         text_files.append_progress(self.layout, progress, plan, name)
 
@@ -271,11 +249,7 @@ class Project:
         return text_files.all_learnings(self.layout)
 
     def compact_learnings(self, replaced: Sequence[str], replacements: Sequence[str]) -> Path:
-        """Replace the learnings `replaced` by `replacements`; return the path of a copy of the old log.
-
-        Raises:
-            StoreError: The log has changed in the meantime, or cannot be written.
-        """
+        """Replace the learnings `replaced` by `replacements`; return the path of a copy of the old log."""
         return text_files.compact_learnings(self.layout, replaced, replacements, self._clock())
 
     def write_memory(self, text: str) -> Path:
@@ -361,7 +335,6 @@ class Project:
         return counting(self.read_specs(), {*state.specs, *state.chosen_specs})
 
     def write_report(self, report: "ValidationReport") -> Path:
-        """Write the validation report."""
         self._require_dot()
         text = json_text(report, indent=2) + "\n"
         self._write_guarded(self.layout.validation_report, text)
@@ -422,11 +395,7 @@ class Project:
         return text_files.read_text(self.layout, path, limit)
 
     def log_path(self, name: str) -> Path:
-        """Return the path of a log, and create the file so that only its owner can read it.
-
-        Raises:
-            StoreError: The name leads outside the log directory, or is not that of a file.
-        """
+        """Return the path of a log, and create the file so that only its owner can read it."""
         if not name or name.startswith(".") or any(c in name for c in "/\\\0\n"):
             raise StoreError(f"{name!r} is not a valid log name.", "Use a plain file name.")
         path = self.layout.logs / name

@@ -11,11 +11,7 @@ PRIVATE = 0o700
 
 
 def make(layout: Layout) -> None:
-    """Create `.ralph` and its missing directories.
-
-    Raises:
-        StoreError: `.ralph` is a file, a symlink that is broken or leaves the project, or cannot be written.
-    """
+    """Create `.ralph` and its missing directories."""
     dot = layout.dot
     if not layout.root.is_dir():
         raise StoreError(f"{layout.root} is not a directory.", "Create it first.")
@@ -33,11 +29,7 @@ def make(layout: Layout) -> None:
 
 
 def require(layout: Layout) -> None:
-    """Check that `.ralph` is a directory inside the project.
-
-    Raises:
-        StoreError: `.ralph` is missing, a file, or a symlink that leaves the project.
-    """
+    """Check that `.ralph` is a directory inside the project."""
     dot = layout.dot
     if dot.is_symlink():
         # realpath, because `Path.resolve` raises a RuntimeError for circular links.

@@ -82,11 +82,7 @@ def foreign_entries(layout: Layout) -> tuple[Path, ...]:
 
 
 def reset(layout: Layout, found: tuple[Path, ...], report: Report) -> bool:
-    """Copy the state outside the project, then remove these paths; return whether a copy is kept.
-
-    Raises:
-        StoreError: The disk refuses; paths removed so far can be restored.
-    """
+    """Copy the state outside the project, then remove these paths; return whether a copy is kept."""
     with write_lock(layout):  # a command in another terminal may be changing a document
         mirror = Mirror(layout, report)
         mirror.sync()

@@ -20,7 +20,6 @@ _UNREADABLE = (StoreError, DamagedError, ValidationError)
 
 
 def read_tasks(root: Path) -> tuple[Task, ...]:
-    """Return the plan's tasks."""
     try:
         plan = read_regular(layout_of(root).plan)
         return ImplementationPlan.model_validate(parse_object(plan or b"{}")).tasks
@@ -29,7 +28,6 @@ def read_tasks(root: Path) -> tuple[Task, ...]:
 
 
 def read_open_questions(root: Path) -> tuple[AskedQuestion, ...]:
-    """Return the open questions."""
     try:
         log = read_regular(layout_of(root).questions)
         return QuestionLog.model_validate(parse_object(log or b"{}")).open()
@@ -38,7 +36,6 @@ def read_open_questions(root: Path) -> tuple[AskedQuestion, ...]:
 
 
 def read_ended_sessions(root: Path) -> tuple[SessionRecord, ...]:
-    """Return the ended sessions, oldest first."""
     try:
         return read_sessions(layout_of(root))[0]
     except _UNREADABLE:

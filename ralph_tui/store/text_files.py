@@ -52,8 +52,6 @@ def append_learning(layout: Layout, category: str, text: str, now: datetime) -> 
 
     Args:
         category: A short label, written in capitals.
-        text: The learning, which is shortened to one line.
-        now: The time of the line, in UTC.
     """
     label = one_line(category, 40).upper().replace(":", "") or "NOTE"
     line = f"[{now:%Y-%m-%d %H:%M:%S}] {label}: {one_line(text, LEARNING_CHARS)}\n"
@@ -105,13 +103,6 @@ def compact_learnings(
     """Replace some learnings by others; return the path of a copy of the whole old log.
 
     The copy is written first, so that a later failure or crash loses nothing.
-
-    Args:
-        replaced: The learnings to replace, as `all_learnings` returned them.
-        now: The time in the copy's name, in UTC.
-
-    Raises:
-        StoreError: The log has changed in the meantime, or cannot be written.
     """
     from ralph_tui.domain.documents.progress_log import compacted, learnings_in
 
@@ -204,7 +195,6 @@ def numbered(directory: Path, stem: str) -> list[Path]:
 
 
 def archive_session(layout: Layout, record: SessionRecord) -> None:
-    """Add a line to the session history."""
     with explained("make the directory of", layout.sessions):
         layout.session_history.mkdir(mode=0o700, exist_ok=True)
     make_room(layout.sessions)
@@ -284,11 +274,7 @@ def read_specs(layout: Layout) -> "tuple[Spec, ...]":
 
 
 def keep_spec(layout: Layout, name: str, text: str) -> tuple[Path, bool]:
-    """Write a new file in `specs/`, unless it exists with the same text; return its path and whether it is new.
-
-    Raises:
-        StoreError: A file with this name has another text, or the file cannot be written.
-    """
+    """Write a new file in `specs/`, unless it exists with the same text; return its path and whether it is new."""
     path = layout.specs / name
     require_room_for_spec(layout, name, text)
     if os.path.lexists(path):
@@ -299,11 +285,7 @@ def keep_spec(layout: Layout, name: str, text: str) -> tuple[Path, bool]:
 
 
 def require_room_for_spec(layout: Layout, name: str, text: str) -> None:
-    """Refuse to write a file in `specs/` that exists with another text.
-
-    Raises:
-        StoreError: The file exists with another text, or its path leads outside the project.
-    """
+    """Refuse to write a file in `specs/` that exists with another text."""
     path = layout.specs / name
     if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(layout.root)):
         raise StoreError(f"{path} leads outside the project.", "Remove the link.")

@@ -37,9 +37,6 @@ def with_text(texts: Sequence[TypedText], kind: str, text: str) -> tuple[TypedTe
     """Return the texts with a new one at the end, and at most `MAX_TEXTS` of its kind.
 
     A text that repeats the previous one, is too long or contains a secret is not added.
-
-    Args:
-        texts: The kept texts, oldest first.
     """
     text = str(scrub(text)).strip()
     same = [one for one in texts if one.kind == kind]
@@ -57,11 +54,7 @@ def with_text(texts: Sequence[TypedText], kind: str, text: str) -> tuple[TypedTe
 
 
 def read_typed(layout: Layout) -> tuple[TypedText, ...]:
-    """Return all kept texts, oldest first.
-
-    Raises:
-        StoreError: The file exists and cannot be read.
-    """
+    """Return all kept texts, oldest first."""
     try:
         data = read_regular(layout.typed) or b""
     except DamagedError as error:
@@ -72,11 +65,7 @@ def read_typed(layout: Layout) -> tuple[TypedText, ...]:
 
 
 def keep_typed(layout: Layout, kind: str, text: str) -> None:
-    """Keep a text. Does nothing in a project that is not set up.
-
-    Raises:
-        StoreError: The file cannot be read or written.
-    """
+    """Keep a text. Does nothing in a project that is not set up."""
     if not layout.dot.is_dir():
         return
     with write_lock(layout):  # another screen may keep a text at the same moment

@@ -146,11 +146,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 def check_address(host: str, *, let_others_in: bool) -> None:
-    """Refuse an address that others can reach, unless `let_others_in` allows it.
-
-    Raises:
-        SetupError: The address is invalid, or others can reach it.
-    """
+    """Refuse an address that others can reach, unless `let_others_in` allows it."""
     try:
         address = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)
     except ValueError as error:
@@ -202,11 +198,7 @@ class RalphServer(Server):
         return f"{self.public_url}/?key={self.key}"
 
     def run(self) -> None:
-        """Serve until Ctrl+C.
-
-        Raises:
-            RalphError: The server cannot listen on that address.
-        """
+        """Serve until Ctrl+C."""
         try:
             web.run_app(
                 self._make_app(),

@@ -119,11 +119,6 @@ class _TargetFeature:
     """The feature that an import goes into, if one was named. It may have to be created."""
 
     def __init__(self, name: str | None, project_root: "Path | None") -> None:
-        """Find out whether the feature exists.
-
-        Raises:
-            RalphError: The name cannot be a feature's name.
-        """
         self.name = ""
         self.is_new = False
         self._given = name
@@ -145,11 +140,9 @@ class _TargetFeature:
         return chosen_feature(UNNAMED if self.is_new else self._given)
 
     def for_import(self) -> AbstractContextManager[None]:
-        """Work on the feature."""
         return chosen_feature(self._given)
 
     def create(self, root: "Path") -> None:
-        """Create the feature unless it exists."""
         if self.is_new:
             from ralph_tui.engine.control.feature_control import make_feature
 

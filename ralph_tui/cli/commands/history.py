@@ -160,11 +160,7 @@ def _collect(project: "Project") -> "RunReport":
 
 
 def _write(target: Path, text: str) -> None:
-    """Write the report to a file; overwrite only an older report.
-
-    Raises:
-        RalphError: The target is a directory or another file, or cannot be written.
-    """
+    """Write the report to a file; overwrite only an older report."""
     from ralph_tui.present.sections.report_pages import MARK
     from ralph_tui.store.io.files import explained, write_atomic
 

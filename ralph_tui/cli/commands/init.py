@@ -292,11 +292,7 @@ def _preview_extras(name: str | None, beginning: "Beginning | None") -> None:
 
 
 def _confirm(adoption: Adoption) -> None:
-    """Show what would be written beside existing files, and ask; do nothing if nobody can answer.
-
-    Raises:
-        RalphError: The person does not agree.
-    """
+    """Show what would be written beside existing files, and ask; do nothing if nobody can answer."""
     root = adoption.root
     if is_at_terminal() and adoption.new and root.is_dir() and any(root.iterdir()):
         _preview(adoption)
@@ -381,11 +377,7 @@ def _print_next_steps(adoption: Adoption, layout: "Layout") -> None:
 
 
 def _plan_adoption(root: Path, asked: WantedFiles, *, python: bool) -> Adoption:
-    """Decide what `ralph init` is going to do; change nothing.
-
-    Raises:
-        RalphError: `.ralph` is something else than a directory, or a Python project cannot be made here.
-    """
+    """Decide what `ralph init` is going to do; change nothing."""
     from ralph_tui.config.edit import template_of
     from ralph_tui.config.load import load_settings
     from ralph_tui.config.template import template
@@ -424,11 +416,7 @@ def _own_prompts(layout: "Layout") -> Iterator[tuple[Path, str]]:
 
 
 def _uv_init_options(root: Path, *, asked: bool) -> tuple[str, ...] | None:
-    """Return the options of `uv init` for a new project here; None if no Python project is to be created.
-
-    Raises:
-        SetupError: A Python project was asked for, but another tool's project is here.
-    """
+    """Return the options of `uv init` for a new project here; None if no Python project is to be created."""
     from ralph_tui.engine.verification.detection.directory_files import DirectoryFiles
     from ralph_tui.engine.verification.detection.python_declarations import workspace_above
 

@@ -75,22 +75,12 @@ def limits(
 
 
 def _finite(typed: float | None) -> float | None:
-    """Return an amount of money as given.
-
-    Raises:
-        RalphError: The amount is infinite or not a number.
-    """
     if typed is not None and not math.isfinite(typed):
         raise RalphError(f"{typed} is not an amount in dollars.", "Give one, such as 12.50.")
     return typed
 
 
 def _model_name(typed: str | None) -> str | None:
-    """Return the name of a model, stripped.
-
-    Raises:
-        RalphError: The name is not one word.
-    """
     if typed is not None and len(typed.split()) != 1:
         raise RalphError(f"{typed!r} is not the name of a model.", "Give one word, such as opus.")
     return typed.strip() if typed else None

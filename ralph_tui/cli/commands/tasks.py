@@ -267,11 +267,7 @@ def add(  # noqa: PLR0913 - an option of the command for each
 def _criteria(
     criteria: list[str] | None, checks: list[str] | None, project_root: Path | None
 ) -> tuple[str, ...] | None:
-    """Return the criteria of both options; one given as a check is always a command.
-
-    Raises:
-        RalphError: The project has no command for the name of a check.
-    """
+    """Return the criteria of both options; one given as a check is always a command."""
     if not criteria and not checks:
         return None
     from ralph_tui.config.load import load_settings

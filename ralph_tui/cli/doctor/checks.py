@@ -89,11 +89,7 @@ def _orphans(start: Path) -> Finding:
 
 
 def cli_version() -> str:
-    """Return the version of the Claude Code CLI that runs use.
-
-    Raises:
-        SetupError: The CLI is missing or does not run.
-    """
+    """Return the version of the Claude Code CLI that runs use."""
     path = _bundled_cli()
     if path is None:
         raise SetupError(
@@ -247,11 +243,6 @@ def _plan(root: Path | None) -> Finding:
 
 
 def _plan_summary(plan: "ImplementationPlan") -> str:
-    """Return the counts of a plan.
-
-    Raises:
-        RalphError: The loop cannot work on the plan.
-    """
     from ralph_tui.engine.phases.build_loop import require_workable
 
     require_workable(plan)

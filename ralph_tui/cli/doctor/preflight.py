@@ -17,11 +17,6 @@ TOOL_SECONDS = 20.0
 
 
 def uv_version() -> str:
-    """Return what `uv --version` prints.
-
-    Raises:
-        SetupError: uv is missing or broken.
-    """
     return tool_version("uv --version", "pip install uv", _REINSTALL)
 
 
@@ -30,11 +25,6 @@ def tool_version(command: str, install: str, repair: str = "") -> str:
 
     Args:
         command: The command that prints the version, such as `go version`.
-        install: How to install the tool.
-        repair: What to do if the tool is broken.
-
-    Raises:
-        SetupError: The tool is missing or broken.
     """
     name, *arguments = command.split()
     repair = repair or f"Repair it until `{command}` works"
@@ -72,11 +62,7 @@ def needs_uv(root: Path, settings: "Settings") -> bool:
 
 
 def check_machine(root: Path, settings: "Settings") -> None:
-    """Check what a real run needs of the machine: uv for Python, a login, and an address of the model.
-
-    Raises:
-        SetupError: One of them is missing.
-    """
+    """Check what a real run needs of the machine: uv for Python, a login, and an address of the model."""
     from ralph_tui.agent.tls_check import require_tls
 
     if needs_uv(root, settings):

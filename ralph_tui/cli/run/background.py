@@ -62,16 +62,7 @@ def background_starter(
 
 
 def _start(project: "Project", words: Sequence[str], stdin: str) -> int:
-    """Start ralph with these words and return its process id once it owns the loop.
-
-    Args:
-        project: The project to run in.
-        words: The command line after `ralph`.
-        stdin: The text for its standard input.
-
-    Raises:
-        RalphError: The process ended first, or took too long.
-    """
+    """Start ralph with these words and return its process id once it owns the loop."""
     from ralph_tui.store.io.rotation import make_room
     from ralph_tui.store.lock import LoopLock
 

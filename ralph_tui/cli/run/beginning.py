@@ -111,11 +111,7 @@ class Beginning:
         require_consent(settings, spent, what, yes=self.options.yes)
 
     def begin(self) -> int:
-        """Import the plan, or save the text and let the model plan it; return the exit status.
-
-        Raises:
-            RalphError: The plan or text cannot be imported, saved or planned.
-        """
+        """Import the plan, or save the text and let the model plan it; return the exit status."""
         with chosen_feature(self.feature):
             if not self.text:
                 self._import()
@@ -160,17 +156,7 @@ class Beginning:
 
 
 def read_beginning(root: Path, feature: str | None, given: str, options: FromOptions) -> Beginning:
-    """Read what a project is to start from; write nothing. Blocks.
-
-    Args:
-        root: The project's directory.
-        feature: The feature to create; None without one.
-        given: A file or a GitHub issue.
-        options: The options that belong to `--from`.
-
-    Raises:
-        RalphError: The file or issue cannot be read, or the project has open tasks or another spec already.
-    """
+    """Read what a project is to start from; write nothing. Blocks."""
     if options.no_plan and options.ask:
         raise RalphError("--no-plan and --ask exclude each other.", "Give one of them.")
     given = given.strip().removeprefix("@")
@@ -207,11 +193,7 @@ def _read(root: Path, feature: str | None, given: str) -> tuple[str, str, str]:
 
 
 def _is_plan(source: "Source") -> bool:
-    """Return whether the file is a plan in a known format.
-
-    Raises:
-        RalphError: The file is JSON in no known format, which is not a text to plan either.
-    """
+    """Return whether the file is a plan in a known format."""
     if source.name.casefold().endswith((".json", ".jsonl")):
         formats().detect(source)
         return True
@@ -225,11 +207,7 @@ def _layout_before(root: Path, feature: str | None) -> Layout:
 
 
 def _require_room(beginning: Beginning) -> None:
-    """Require that the plan has no open tasks and that saving the text would replace no spec.
-
-    Raises:
-        RalphError: It has, or it would.
-    """
+    """Require that the plan has no open tasks and that saving the text would replace no spec."""
     root, given = beginning.root, beginning.given
     layout, options = beginning.layout, beginning.options
     if not options.ask and not beginning.spec:

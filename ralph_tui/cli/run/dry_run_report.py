@@ -25,19 +25,7 @@ def show_next_run(
     prompt: bool,
     as_json: bool,
 ) -> int:
-    """Print what a run would do first; return its exit status if it would end at once, otherwise 0.
-
-    Args:
-        root: The project directory.
-        overrides: Settings given on the command line, by dotted key.
-        request: What the person asks for.
-        facts: Print the facts.
-        prompt: Print the prompt.
-        as_json: Print one JSON document.
-
-    Raises:
-        RalphError: The run would be refused.
-    """
+    """Print what a run would do first; return its exit status if it would end at once, otherwise 0."""
     from ralph_tui.cli.composition import preview_services
     from ralph_tui.engine.run.dry_run import look_ahead
 

@@ -38,11 +38,7 @@ class FirstStart:
     plans: tuple[str, ...]
 
     def ask(self) -> "StartChoice | None":
-        """Ask on the screen what to do; None means nothing.
-
-        Raises:
-            SetupError: The folder is not writable.
-        """
+        """Ask on the screen what to do; None means nothing."""
         from ralph_tui.config.load import load_settings
         from ralph_tui.tui.app.start_screen import StartScreen
 
@@ -94,11 +90,7 @@ class FirstStart:
         return ForeignPlan(self.plans[0], look)
 
     def make_repository(self) -> None:
-        """Run `git init`, unless a repository exists by now.
-
-        Raises:
-            GitError: It failed.
-        """
+        """Run `git init`, unless a repository exists by now."""
         from ralph_tui.vcs.git import Git
 
         if _may_make_repository(self.root):
@@ -106,11 +98,7 @@ class FirstStart:
             out("created  .git (git init)")
 
     def import_plan(self, shown: "ImportPreview") -> None:
-        """Import the plan that was shown into the new project.
-
-        Raises:
-            RalphError: The file has changed since, or the plan cannot be written; the plan stays empty.
-        """
+        """Import the plan that was shown into the new project."""
         from ralph_tui.cli.run.import_dialog import finish
         from ralph_tui.config.load import load_settings
         from ralph_tui.domain.errors import RalphError

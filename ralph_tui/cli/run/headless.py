@@ -25,12 +25,6 @@ def run_lines(
 
     However the run ends, the last line of JSON is a `loop_finished`.
 
-    Args:
-        make: Makes the launch.
-        as_json: Print one JSON event per line.
-        interactive: Prompt on the terminal for answers.
-        verbose: Also print the output of tools and checks.
-
     Raises:
         RalphError: The run could not start.
         KeyboardInterrupt: The person did not wait for the run to end.

@@ -16,7 +16,6 @@ MOST_LISTED = 60
 
 
 def show(preview: "ImportPreview") -> None:
-    """Print what an import would change."""
     from ralph_tui.present.sections.import_parts import import_heading, import_parts
     from ralph_tui.present.text.spans import plain
 
@@ -29,12 +28,7 @@ def show(preview: "ImportPreview") -> None:
 
 
 def ask(preview: "ImportPreview", *, as_json: bool) -> None:
-    """Ask whether to import.
-
-    Raises:
-        Exit: Nobody can answer.
-        RalphError: The person does not agree.
-    """
+    """Ask whether to import."""
     if as_json or not is_at_terminal():
         if as_json:
             finish(preview, as_json=True, written=False)
@@ -54,9 +48,6 @@ def finish(
     """Print the result of an import.
 
     Args:
-        preview: The preview of the import.
-        as_json: Print a JSON document.
-        written: Whether the plan was changed.
         results: What the gate found about tasks that the file marks as complete.
     """
     from ralph_tui.present.sections.import_parts import import_done

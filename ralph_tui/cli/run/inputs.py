@@ -25,11 +25,7 @@ _INTO_SPECS = "Put the details into specs/*.md and only summarize them here."
 
 
 def read_request(words: Sequence[str] | None) -> str:
-    """Read a request: the words, standard input (`-`) or a file (`@path`); empty without words.
-
-    Raises:
-        RalphError: The request is empty, too long or cannot be read.
-    """
+    """Read a request: the words, standard input (`-`) or a file (`@path`); empty without words."""
     if not words:
         return ""
     empty = 'Describe what to build: ralph run "A habit tracker".'
@@ -37,22 +33,14 @@ def read_request(words: Sequence[str] | None) -> str:
 
 
 def read_guidance(words: Sequence[str]) -> str:
-    """Read guidance, from the same sources as a request.
-
-    Raises:
-        RalphError: The guidance is empty, too long or cannot be read.
-    """
+    """Read guidance, from the same sources as a request."""
     empty = 'Write it after the command: ralph inject "…".'
     long = "Put it into a file and ask the agent to read that file."
     return _text(words, "guidance", MAX_GUIDANCE, empty=empty, long=long)
 
 
 def read_task(words: Sequence[str]) -> str:
-    """Read the description of a task, from the same sources as a request.
-
-    Raises:
-        RalphError: The description is empty, too long or cannot be read.
-    """
+    """Read the description of a task, from the same sources as a request."""
     empty = 'Describe the task: ralph add "Read a file".'
     return _text(words, "task", MAX_GUIDANCE, empty=empty, long=_INTO_SPECS)
 
@@ -63,9 +51,6 @@ def read_addition(words: Sequence[str], name: str = "") -> str:
     Args:
         words: The words of the command line, or a text that was read already.
         name: Where that text came from; empty if the words are still to be read.
-
-    Raises:
-        RalphError: The text is empty, too long or cannot be read.
     """
     text, where = (words[0].strip(), name) if name else _text_and_source(words, "text")
     empty = 'Describe what to plan: ralph add --plan "Export to CSV".'
@@ -105,11 +90,7 @@ def _standard_input(what: str) -> str:
 
 
 def read_prompt(path: Path | None) -> "OwnPrompt | None":
-    """Read a prompt template; None without a file.
-
-    Raises:
-        RalphError: The file is empty, too long or cannot be read.
-    """
+    """Read a prompt template; None without a file."""
     if path is None:
         return None
     from ralph_tui.engine.control.request import OwnPrompt
@@ -126,11 +107,7 @@ def read_prompt(path: Path | None) -> "OwnPrompt | None":
 
 
 def read_answers(path: Path | None) -> GivenAnswers:
-    """Read prepared answers from a YAML or JSON file that maps questions, by text or header, to answers.
-
-    Raises:
-        RalphError: The file cannot be read or is not such a mapping.
-    """
+    """Read prepared answers from a YAML or JSON file that maps questions, by text or header, to answers."""
     if path is None:
         return GivenAnswers()
     import yaml

@@ -251,9 +251,5 @@ def answer_call(root: Path | None, name: str, arguments: Mapping[str, JsonValue]
 
 
 def require_person(root: Path | None) -> None:
-    """Refuse to serve an agent of the project's loop.
-
-    Raises:
-        StoreError: This process descends from such an agent.
-    """
+    """Refuse to serve an agent of the project's loop."""
     refuse_agent(find_project(root).layout)

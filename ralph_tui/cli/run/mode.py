@@ -52,11 +52,7 @@ def _is_set_up(directory: Path, *, exactly: bool) -> bool:
 
 
 def _require_directory(place: Path) -> None:
-    """Refuse a `.ralph` that is not a directory; the screen could only wait for somebody to move it away.
-
-    Raises:
-        StoreError: `.ralph` exists and is not a directory.
-    """
+    """Refuse a `.ralph` that is not a directory; the screen could only wait for somebody to move it away."""
     from ralph_tui.store.project_root import DOT
 
     if os.path.lexists(place / DOT) and not (place / DOT).is_dir():
@@ -123,10 +119,7 @@ def show_run(
 
     Args:
         make: Makes the launch, once it is known whether a person can answer.
-        headless: Print lines even if the screen can open.
-        as_json: Print one JSON event per line.
         may_ask: Whether lines may prompt on a terminal.
-        verbose: Whether lines include the output of tools and checks.
 
     Returns:
         The exit status of the run.

@@ -20,11 +20,7 @@ PERSON = "the person"
 
 
 def read_material(words: Sequence[str], root: Path) -> "Addition":
-    """Read a text to plan: the words, standard input (`-`), a file (`@path`) or a GitHub issue.
-
-    Raises:
-        RalphError: The text is empty, too long or cannot be read.
-    """
+    """Read a text to plan: the words, standard input (`-`), a file (`@path`) or a GitHub issue."""
     from ralph_tui.engine.control.github_issue import fetch_issue, is_issue
     from ralph_tui.engine.control.request import Addition
 
@@ -46,10 +42,7 @@ def require_consent(
     """Print what is sent to which model and what it may cost, and ask before anything is sent.
 
     Args:
-        settings: The project's settings, with those of the command line.
         spent: What the project has cost so far, in US dollars.
-        what: The facts about what is sent, by name.
-        yes: The person agreed on the command line.
 
     Raises:
         Exit: Nobody can answer.
@@ -99,11 +92,7 @@ def planning_overrides(model: str | None, max_cost: float | None) -> Mapping[str
 
 
 def compact_learnings(root: Path, overrides: Mapping[str, object], *, yes: bool) -> int:
-    """Let the model shorten the learnings; return the exit status of the run.
-
-    Raises:
-        RalphError: There are too few learnings, a loop runs, or the person does not agree.
-    """
+    """Let the model shorten the learnings; return the exit status of the run."""
     from ralph_tui.config.load import load_settings
     from ralph_tui.domain.formatting import plural
     from ralph_tui.domain.project_state import Phase
@@ -127,17 +116,7 @@ def compact_learnings(root: Path, overrides: Mapping[str, object], *, yes: bool)
 def add_planned(
     root: Path, words: Sequence[str], overrides: Mapping[str, object], *, yes: bool
 ) -> int:
-    """Let the model plan a text and add its tasks; return the exit status of the run.
-
-    Args:
-        root: The project's directory.
-        words: The text, or its source.
-        overrides: Settings given on the command line, by dotted key.
-        yes: The person agrees to the costs and to the tasks.
-
-    Raises:
-        RalphError: The text cannot be read, the plan cannot take tasks now, or the person does not agree.
-    """
+    """Let the model plan a text and add its tasks; return the exit status of the run."""
     from ralph_tui.cli.project_lookup import read_project
     from ralph_tui.config.load import load_settings
     from ralph_tui.domain.formatting import plural

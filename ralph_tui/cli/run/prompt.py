@@ -48,7 +48,6 @@ class TerminalPrompts:
     """The prompts of one run. Create, use and close it on one event loop; only the printer may run in a thread."""
 
     def __init__(self, controls: Controls) -> None:
-        """Answer through `controls`."""
         self._controls = controls
         self._loop = asyncio.get_running_loop()
         self._descriptor = sys.stdin.fileno()
@@ -71,7 +70,6 @@ class TerminalPrompts:
         return write
 
     def close(self) -> None:
-        """Stop prompting."""
         self._closed = True
         self._loop.remove_reader(self._descriptor)
         self._end_line()

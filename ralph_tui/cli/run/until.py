@@ -10,11 +10,7 @@ from ralph_tui.store.project import Project
 
 
 def add_until_task(project: Project, command: str, what: str) -> None:
-    """Add the task, or queue it again if an earlier run left it open.
-
-    Raises:
-        RalphError: The command is empty, or the plan has other open tasks.
-    """
+    """Add the task, or queue it again if an earlier run left it open."""
     if not command:
         raise RalphError("No command was given.", 'Say what must pass: ralph until "npm test".')
     criteria = (f"$ {command}",)

@@ -227,7 +227,6 @@ def note_sections(note: MemoryNote | None, dependencies: Sequence[str]) -> str:
 
 
 def decisions_in(text: str) -> tuple[str, ...]:
-    """Return the decisions listed in a memory file."""
     _, _, after = text.partition(f"## {DECISIONS}\n")
     lines = after.partition("\n\n")[0].splitlines()
     found = (line.removeprefix("- ").strip() for line in lines if line.startswith("- "))
@@ -246,9 +245,7 @@ def relevant_handoff(
     written. Otherwise the work that it describes is over, and only its decisions apply.
 
     Args:
-        text: The hand-off, as Markdown.
         written_at: When the hand-off was written; None if unknown.
-        task: The task of the session, or None in a phase without tasks.
     """
     named = _TASK_ID.search(text)
     if task is not None and named is not None and named[1].strip() == task.id:

@@ -92,9 +92,7 @@ def compacted(lines: Sequence[str], taken: Iterable[str], instead: Sequence[str]
     The new learnings go above all blocks, so that no later block counts them as its own.
 
     Args:
-        lines: The lines of the log.
         taken: The learnings to replace, as `learnings_in` returns them.
-        instead: The new learnings, each one line without a time.
     """
     gone = set(taken)
     gone |= {_without_stamp(line) for line in gone}

@@ -64,9 +64,6 @@ def counting(specs: Sequence[Spec], written: Collection[str]) -> tuple[Spec, ...
 
     These are the files that ralph wrote, and those in its form. Only without either, all files count: the person
     wrote them by hand.
-
-    Args:
-        written: The names of those that ralph wrote.
     """
     kept = tuple(spec for spec in specs if spec.name in written or not spec.problems())
     return kept or tuple(specs)
@@ -79,7 +76,6 @@ def persons_own(
 
     Args:
         names: The names of the files in the folder.
-        written: The names of those that ralph wrote.
         before: The person's files when an unfinished discovery began; None without one.
     """
     kept = before if before is not None else [name for name in names if name not in written]

@@ -64,7 +64,6 @@ class ContextBudget(Record):
 
     @property
     def zone(self) -> Zone:
-        """The zone of the current use."""
         if self.percent >= self.interrupt_percent:
             return Zone.OVER
         if self.percent >= self.budget_percent:
@@ -78,7 +77,6 @@ class ContextBudget(Record):
         """Return a copy that also records the use of an iteration.
 
         Args:
-            number: The iteration's number, from 1.
             context: Tokens in the context window at the end.
         """
         use = IterationUse(

@@ -15,7 +15,6 @@ def words_before_promise(message: str, promise: str) -> str | None:
     words on its line, the model only talks about the promise.
 
     Args:
-        message: The last message of a session, as the model wrote it.
         promise: The words of the promise; if empty, there is never one.
     """
     lines = message.rstrip().splitlines()

@@ -25,7 +25,6 @@ class RequestRate(Record):
         return RequestRate(minutes={**kept, minute: kept.get(minute, 0) + requests})
 
     def joined(self, other: "RequestRate") -> "RequestRate":
-        """Return the sum of both counts."""
         both = {*self.minutes, *other.minutes}
         return RequestRate(
             minutes={m: self.minutes.get(m, 0) + other.minutes.get(m, 0) for m in both}

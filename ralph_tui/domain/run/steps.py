@@ -110,8 +110,6 @@ class StepLog(Record):
         """Return a copy after a step ended, with the step's breaker open if the step failed too often.
 
         Args:
-            reason: Why it ended so, as a clause.
-            now: The time in UTC.
             threshold: Failures in a row that open the breaker; 0 for a step without breaker.
             reset_after: Seconds until an open breaker allows one attempt.
         """

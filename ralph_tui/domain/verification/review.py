@@ -89,11 +89,7 @@ class Review(Model):
         return f"a reviewer rejected it: {one_line('; '.join(self.objections), 300)}"
 
     def verification(self, basis: str, gate: TaskVerification) -> TaskVerification:
-        """Return the verification of a reviewed task, for the plan.
-
-        Args:
-            basis: The reason for completion, in one line.
-        """
+        """Return the verification of a reviewed task, for the plan."""
         by = f"reviewer {self.model}".strip()
         changes = {"outcome": VerificationOutcome.REVIEWED, "by": by, "reason": basis}
         return gate.model_copy(update=changes)

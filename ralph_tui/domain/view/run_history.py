@@ -198,7 +198,6 @@ class RunHistoryBuilder:
 
     @property
     def chronicle(self) -> RunHistory:
-        """The history so far."""
         return RunHistory.model_construct(
             runs=tuple(self._runs),
             iterations=tuple(self._iterations),

@@ -22,7 +22,6 @@ class IterationSnapshots:
         self._failed = False
 
     async def before(self, iteration: int, task_id: str) -> None:
-        """Snapshot the project before an iteration on a task."""
         if not self._begun:
             self._begun = True
             await self._try(self._store.forget_old)

@@ -53,9 +53,6 @@ class WorkPlace:
         """Return the branch, after checking that ralph can check it out and commit to it; change nothing.
 
         The branch is empty if ralph neither commits nor checks out a branch.
-
-        Raises:
-            SetupError: Ralph cannot use the branch; the hint names a command that helps.
         """
         if not self.is_wanted:
             return ""
@@ -70,11 +67,7 @@ class WorkPlace:
         return name
 
     def prepare(self, committer: Committer, docs: Documents) -> Prepared:
-        """Check out the branch of this run; an existing branch is never moved.
-
-        Raises:
-            SetupError: See `require_ready`, or git refuses.
-        """
+        """Check out the branch of this run; an existing branch is never moved."""
         head = require_committable(committer.git)
         name = self._branch(committer, docs, head)
         return check_out(
@@ -101,11 +94,7 @@ class WorkPlace:
         require_clean(committer.git, head, worked_on(docs), setting, kept)
 
     def _require_sandboxed_hooks(self, committer: Committer) -> None:
-        """Refuse commit hooks without a sandbox, because an agent may have written the code that they run.
-
-        Raises:
-            SetupError: There are hooks but no sandbox.
-        """
+        """Refuse commit hooks without a sandbox, because an agent may have written the code that they run."""
         hooks = () if self.git.hooks == "skip" or self.sandboxed else committer.hooks()
         if hooks:
             raise SetupError(

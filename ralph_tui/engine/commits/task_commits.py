@@ -47,7 +47,6 @@ class HookSandbox:
     limit_seconds: float
 
     async def run(self, call: HookCall) -> HookEnd:
-        """Run one hook in the sandbox."""
         command = shlex.join(call.words)
         if not self.sandbox.holds:
             return HookEnd(None, "The hook was not run, because the sandbox is not available.")
@@ -110,11 +109,7 @@ class TaskCommits:
         return TaskCommit(pending=True, run=self._run_id, iteration=number)
 
     async def begin(self) -> None:
-        """Check out the branch of this run, and record the commit it starts from.
-
-        Raises:
-            SetupError: The repository is not ready for the run.
-        """
+        """Check out the branch of this run, and record the commit it starts from."""
         self._loop = asyncio.get_running_loop()
         if not self._place.is_wanted:
             return
@@ -304,7 +299,6 @@ def hook_environment(base: Mapping[str, str], shims: Path) -> dict[str, str]:
 
 
 def pending_commits(plan: ImplementationPlan) -> tuple[Task, ...]:
-    """Return the complete tasks whose work is not committed yet."""
     return tuple(
         task
         for task in plan.tasks

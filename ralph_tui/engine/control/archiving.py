@@ -180,11 +180,7 @@ def _specs(layout: Layout) -> list[tuple[Path, bytes]]:
 
 
 def _read(path: Path) -> bytes | None:
-    """Return a file's bytes, or None if there is no such file.
-
-    Raises:
-        StoreError: The file cannot be read.
-    """
+    """Return a file's bytes, or None if there is no such file."""
     try:
         return read_regular(path)
     except DamagedError as error:

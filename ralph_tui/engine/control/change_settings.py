@@ -32,11 +32,7 @@ class SettingChange(NamedTuple):
 
 
 def effective(root: Path) -> tuple[EffectiveSetting, ...]:
-    """List every setting with its value and source, in the order of the topics.
-
-    Raises:
-        ConfigError: A settings file is wrong.
-    """
+    """List every setting with its value and source, in the order of the topics."""
     settings, sources, written = load_settings(root), value_sources(root), unexpanded_values(root)
     values = {key: written.get(key, value_of(settings, key)) for key in known_keys()}
     return tuple(

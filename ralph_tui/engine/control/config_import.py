@@ -59,11 +59,7 @@ class ConfigImport:
     """Reads a settings file of another loop, and writes its translation into the project's settings."""
 
     def __init__(self, project: Project, source: Path) -> None:
-        """Read the file and prepare the preview; nothing is written yet.
-
-        Raises:
-            ConfigError: The file cannot be read, or its format is unknown.
-        """
+        """Read the file and prepare the preview; nothing is written yet."""
         self._project = project
         self._config = project.layout.config
         found = _translated(source)
@@ -115,12 +111,7 @@ class ConfigImport:
         return path is not None and path.is_file()
 
     def write(self) -> None:
-        """Write the settings, and record which one-time steps are done.
-
-        Raises:
-            ConfigError: The settings were changed since they were read.
-            StoreError: The settings cannot be written.
-        """
+        """Write the settings, and record which one-time steps are done."""
         if read_text(self._config) != self._old:
             raise ConfigError(
                 f"{self._config} changed during the import. Nothing was written.",
@@ -144,11 +135,6 @@ class ConfigImport:
 
 
 def _translated(source: Path) -> ForeignConfig:
-    """Return the translation of a file.
-
-    Raises:
-        ConfigError: The file cannot be read, or its format is unknown.
-    """
     if not source.exists():
         raise ConfigError(
             f"There is no file {source}.",
@@ -195,11 +181,7 @@ def _refusal(values: Mapping[str, object]) -> str:
 
 
 def _validated(text: str, path: Path) -> str:
-    """Return the text of the settings, if all of them are valid together.
-
-    Raises:
-        ConfigError: The settings are not valid together.
-    """
+    """Return the text of the settings, if all of them are valid together."""
     entries = {entry.key: entry.value for entry in parse_entries(text, path)}
     if why := _refusal(entries):
         raise ConfigError(

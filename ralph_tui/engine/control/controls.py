@@ -80,11 +80,7 @@ class Controls:
     # The loop.
 
     def pause(self) -> StopMode:
-        """Pause after this iteration, or immediately if a pause was already requested.
-
-        Raises:
-            RalphError: No loop is running.
-        """
+        """Pause after this iteration, or immediately if a pause was already requested."""
         self._require_loop("pause")
 
         def change(docs: Documents) -> Documents:
@@ -94,11 +90,7 @@ class Controls:
         return self._project.transact(change).state.pause
 
     def resume(self) -> None:
-        """Resume, or withdraw a requested pause.
-
-        Raises:
-            RalphError: No loop is running.
-        """
+        """Resume, or withdraw a requested pause."""
         self._require_loop("resume")
         self._project.transact(lambda docs: docs.with_state(pause=StopMode.NONE, paused=False))
 
@@ -106,9 +98,6 @@ class Controls:
         """Stop after this iteration, or immediately with `now` or if a stop was already requested.
 
         `why` is the reason, if the request does not come from a person.
-
-        Raises:
-            RalphError: No loop is running.
         """
         self._require_loop("stop")
 
@@ -122,9 +111,6 @@ class Controls:
         """Queue guidance for the next iteration's prompt; with `now`, send it to the running turn.
 
         Without a running turn, guidance with `now` waits for the next iteration as well.
-
-        Raises:
-            RalphError: The text is empty.
         """
         if not guidance.strip():
             message = "The guidance is empty."
@@ -132,12 +118,6 @@ class Controls:
         return self._project.queue_injection(guidance.strip(), now=now)
 
     def answer(self, question_id: str, answer: Answer) -> AskedQuestion:
-        """Answer an open question.
-
-        Raises:
-            RalphError: There is no such question, or it is no longer open.
-        """
-
         def change(docs: Documents) -> Documents:
             question = docs.questions.find(question_id)
             if question is None:
@@ -153,11 +133,7 @@ class Controls:
         return found
 
     def retry_now(self) -> None:
-        """End the wait for a usage limit or a busy service, and retry.
-
-        Raises:
-            RalphError: No loop is running.
-        """
+        """End the wait for a usage limit or a busy service, and retry."""
         self._require_loop("retry")
         self._project.transact(lambda docs: docs.with_state(retry_now=True))
 
@@ -213,11 +189,7 @@ class Controls:
     # Undo.
 
     def undo_preview(self, wanted: str) -> "UndoPreview":
-        """Return what undoing a task or an iteration would change; nothing is changed yet.
-
-        Raises:
-            RalphError: A loop runs, there are no snapshots of that work, or it cannot be undone cleanly.
-        """
+        """Return what undoing a task or an iteration would change; nothing is changed yet."""
         return self._undo().preview(wanted)
 
     def undo(self, shown: "UndoPreview") -> "Undone":
@@ -241,19 +213,11 @@ class Controls:
     # The plan.
 
     def skip(self, task_id: str) -> Task:
-        """Block a task so that the loop continues with the next; return the blocked task.
-
-        Raises:
-            RalphError: There is no such task, or it is complete.
-        """
+        """Block a task so that the loop continues with the next; return the blocked task."""
         return self._change_task(task_id, "you skipped it", skipped)
 
     def complete(self, task_id: str, reason: str) -> Task:
-        """Mark a task complete without a check, by the person's decision; return the task.
-
-        Raises:
-            RalphError: There is no such task, it is complete, no reason is given, or an agent asks for it.
-        """
+        """Mark a task complete without a check, by the person's decision; return the task."""
         if not reason.strip():
             message = "A task cannot be marked complete without a reason."
             raise RalphError(message, f'ralph complete {task_id} --reason "Checked by hand".')
@@ -266,72 +230,35 @@ class Controls:
         )
 
     def retry(self, task_id: str) -> Task:
-        """Reset the attempts of a blocked task and queue it again; return the task.
-
-        Raises:
-            RalphError: There is no such task, or it is not blocked.
-        """
+        """Reset the attempts of a blocked task and queue it again; return the task."""
         return self._change_task(task_id, "you requeued it", retried)
 
     def hold(self, task_id: str) -> Task:
-        """Put a task on hold and end work on it; return the task.
-
-        Raises:
-            RalphError: There is no such task, it is held already, or it is complete or blocked.
-        """
         return self._change_task(task_id, "you put it on hold", held)
 
     def release(self, task_id: str) -> Task:
-        """Release a task that is on hold; return the task.
-
-        Raises:
-            RalphError: There is no such task, or it is not held.
-        """
         return self._change_task(task_id, "you released it", released)
 
     def edit_task(self, task_id: str, fields: TaskFields) -> Task:
-        """Change a task that is not complete; return the changed task.
-
-        Raises:
-            RalphError: There is no such task, it is complete, a field is invalid, or the plan would be
-                invalid.
-        """
         return self._change_task(
             task_id, "you changed it", lambda plan, name: edited(plan, name, fields)
         )
 
     def add_task(self, fields: TaskFields) -> Task:
-        """Add a task to the plan under a free id; return the task.
-
-        Raises:
-            RalphError: The task has no description, a field is invalid, or the plan would be invalid.
-        """
+        """Add a task to the plan under a free id; return the task."""
         return self._change_plan("you added it", lambda plan: added(plan, fields))[1].tasks[-1]
 
     def move_task(self, task_id: str, step: int) -> bool:
-        """Move an open task one place earlier (`step` -1) or later (1); return whether it moved.
-
-        Raises:
-            RalphError: There is no such task, or it is complete.
-        """
+        """Move an open task one place earlier (`step` -1) or later (1); return whether it moved."""
         before, after = self._change_plan("you moved it", lambda plan: moved(plan, task_id, step))
         return after != before
 
     def drop_task(self, task_id: str) -> Task:
-        """Drop a task from the plan; return the dropped task.
-
-        Raises:
-            RalphError: There is no such task, it is complete, or others depend on it.
-        """
         before, _ = self._change_plan("you changed it", lambda plan: dropped(plan, task_id))
         return find(before, task_id)
 
     def split_task(self, task_id: str, parts: Sequence[str]) -> tuple[Task, ...]:
-        """Split a task into several, each depending on the previous one; return the new tasks.
-
-        Raises:
-            RalphError: There is no such task, it is complete or in progress, or a part is empty.
-        """
+        """Split a task into several, each depending on the previous one; return the new tasks."""
         before, after = self._change_plan("you split it", lambda plan: split(plan, task_id, parts))
         return tuple(task for task in after.tasks if before.task(task.id) is None)
 

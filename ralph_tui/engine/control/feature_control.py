@@ -25,12 +25,7 @@ def make_feature(root: Path, name: str, texts: tuple[tuple[str, str], ...] = ())
 
 
 def choose_feature(root: Path, name: str) -> None:
-    """Choose the feature that commands work on; an empty name chooses the plan without a name.
-
-    Raises:
-        RalphError: A loop runs, there is no such feature, another feature's branch is checked out, or a
-            setting is wrong.
-    """
+    """Choose the feature that commands work on; an empty name chooses the plan without a name."""
     Features(root).use(name, prefix=load_settings(root).git.branch_prefix)
 
 
@@ -42,9 +37,6 @@ def adopt_specs(root: Path, source: str, name: str) -> tuple[str, ...]:
 
     Args:
         source: The prd.json that was imported.
-
-    Raises:
-        StoreError: A spec cannot be written.
     """
     folder = Path(source).resolve().parent
     layout = Layout(root.resolve(), name)

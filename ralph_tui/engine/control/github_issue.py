@@ -55,11 +55,7 @@ def is_issue(given: str) -> bool:
 
 
 def fetch_issue(root: Path, given: str) -> Issue:
-    """Fetch an issue; a number refers to the repository at `root`. Blocks.
-
-    Raises:
-        RalphError: `gh` is missing, not logged in or too slow, or there is no such issue.
-    """
+    """Fetch an issue; a number refers to the repository at `root`. Blocks."""
     number = _NUMBER.fullmatch(given)
     wanted = number[1] if number else given
     command = ["gh", "issue", "view", wanted, "--json", _FIELDS]

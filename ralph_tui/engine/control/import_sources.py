@@ -44,9 +44,6 @@ def load_sources(root: Path, given: str, base: Path | None = None) -> tuple[Load
     """Read the named file, or the files of a directory in the order of their names; `-` is standard input.
 
     Names are relative to `base`, or to the current directory without one.
-
-    Raises:
-        InteropError: A file is not a regular file of UTF-8 text, is too large, or is a link out of the project.
     """
     if given == STANDARD_INPUT and base is None:
         return (LoadedFile(Source("standard input", _decoded("standard input", _stdin())), ""),)
@@ -58,22 +55,14 @@ def load_sources(root: Path, given: str, base: Path | None = None) -> tuple[Load
 
 
 def load_file(root: Path, given: str, base: Path | None = None) -> LoadedFile:
-    """Read one file.
-
-    Raises:
-        InteropError: See `load_sources`.
-    """
+    """Read one file."""
     path = place_of(root, given, base)
     name = one_line(given, 300)
     return LoadedFile(Source(name, _decoded(name, _bytes(path, name))), name_in(root, path))
 
 
 def place_of(root: Path, given: str, base: Path | None = None) -> Path:
-    """Return the real path of a named file, relative to `base` or the current directory.
-
-    Raises:
-        InteropError: The name cannot be a path, or is a link from inside the project to outside.
-    """
+    """Return the real path of a named file, relative to `base` or the current directory."""
     name = one_line(given, 300)
     if not given or "\0" in given:
         raise InteropError(

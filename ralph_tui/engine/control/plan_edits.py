@@ -22,11 +22,7 @@ NOTHING_CHANGED = "Nothing was changed."
 
 
 def find(plan: ImplementationPlan, task_id: str) -> Task:
-    """Return the task with this id.
-
-    Raises:
-        RalphError: There is no such task; the hint suggests the closest id.
-    """
+    """Return the task with this id."""
     task = plan.task(task_id)
     if task is not None:
         return task
@@ -39,11 +35,7 @@ def _id_hint(plan: ImplementationPlan, task_id: str) -> str:
 
 
 def find_open(plan: ImplementationPlan, task_id: str) -> Task:
-    """Return the task with this id, which must not be complete.
-
-    Raises:
-        RalphError: There is no such task, or it is complete.
-    """
+    """Return the task with this id, which must not be complete."""
     task = find(plan, task_id)
     if task.status is TaskStatus.COMPLETE:
         raise RalphError(f"Task {task_id} is already complete.", NOTHING_CHANGED)
@@ -54,9 +46,6 @@ def moved(plan: ImplementationPlan, task_id: str, step: int) -> ImplementationPl
     """Return the plan with an open task one place earlier (`step` -1) or later (1); unchanged at either end.
 
     The task gets its neighbor's priority and, if that alone would move it too far, its neighbor's place.
-
-    Raises:
-        RalphError: There is no such task, it is complete, or one of the two depends on the other.
     """
     task = find_open(plan, task_id)
     order = [t.id for t in open_order(plan.tasks)]
@@ -84,11 +73,7 @@ SKIPPED = "skipped by the person"
 
 
 def skipped(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
-    """Return the plan with a task blocked because the person skipped it.
-
-    Raises:
-        RalphError: There is no such task, or it is complete.
-    """
+    """Return the plan with a task blocked because the person skipped it."""
     task = find_open(plan, task_id)
     blockers = (*(b for b in task.blockers if b != SKIPPED), SKIPPED)
     return plan.with_task(task_id, status=TaskStatus.BLOCKED, blockers=blockers)
@@ -97,11 +82,6 @@ def skipped(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
 def completed(
     plan: ImplementationPlan, task_id: str, verification: TaskVerification
 ) -> ImplementationPlan:
-    """Return the plan with a task marked complete by the person.
-
-    Raises:
-        RalphError: There is no such task, or it is complete.
-    """
     find_open(plan, task_id)
     return plan.with_task(
         task_id,
@@ -115,11 +95,7 @@ def completed(
 
 
 def retried(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
-    """Return the plan with a blocked task pending again and its attempts reset.
-
-    Raises:
-        RalphError: There is no such task, or it is not blocked.
-    """
+    """Return the plan with a blocked task pending again and its attempts reset."""
     task = find(plan, task_id)
     if task.status is not TaskStatus.BLOCKED:
         message = f"Task {task_id} is {task.status.value.replace('_', ' ')}, not blocked."
@@ -135,11 +111,7 @@ def retried(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
 
 
 def held(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
-    """Return the plan with a task on hold; a running task goes back to the queue.
-
-    Raises:
-        RalphError: There is no such task, it is held already, or it is complete or blocked.
-    """
+    """Return the plan with a task on hold; a running task goes back to the queue."""
     task = find_open(plan, task_id)
     if task.status is TaskStatus.BLOCKED:
         raise RalphError(f"Task {task_id} is blocked, so it does not run anyway.", NOTHING_CHANGED)
@@ -149,22 +121,12 @@ def held(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
 
 
 def released(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
-    """Return the plan with a held task released.
-
-    Raises:
-        RalphError: There is no such task, or it is not held.
-    """
     if not find(plan, task_id).held:
         raise RalphError(f"Task {task_id} is not on hold.", NOTHING_CHANGED)
     return plan.with_task(task_id, held=False)
 
 
 def dropped(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
-    """Return the plan without a task.
-
-    Raises:
-        RalphError: There is no such task, it is complete, or others depend on it.
-    """
     find_open(plan, task_id)
     needing = [t.id for t in plan.tasks if task_id in t.dependencies]
     if needing:
@@ -174,11 +136,7 @@ def dropped(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
 
 
 def split(plan: ImplementationPlan, task_id: str, parts: Sequence[str]) -> ImplementationPlan:
-    """Return the plan with a task split in parts, each depending on the previous one; the last keeps the criteria.
-
-    Raises:
-        RalphError: There is no such task, it is complete or in progress, or a part is empty.
-    """
+    """Return the plan with a task split in parts, each depending on the previous one; the last keeps the criteria."""
     task = find_open(plan, task_id)
     if task.status is TaskStatus.IN_PROGRESS:
         raise RalphError(
@@ -214,11 +172,6 @@ def split(plan: ImplementationPlan, task_id: str, parts: Sequence[str]) -> Imple
 
 
 def checked_plan(before: ImplementationPlan, after: ImplementationPlan) -> ImplementationPlan:
-    """Return the changed plan.
-
-    Raises:
-        RalphError: The change adds a problem to the plan.
-    """
     old = before.problems()
     new = [problem for problem in after.problems() if problem not in old]
     if new:
@@ -252,21 +205,11 @@ class TaskFields:
 
 
 def edited(plan: ImplementationPlan, task_id: str, fields: TaskFields) -> ImplementationPlan:
-    """Return the plan with a task changed.
-
-    Raises:
-        RalphError: There is no such task, it is complete, a field is invalid, or the plan would be invalid.
-    """
     task = find_open(plan, task_id)
     return checked_plan(plan, plan.with_task(task_id, **_changes(task, fields)))
 
 
 def added(plan: ImplementationPlan, fields: TaskFields) -> ImplementationPlan:
-    """Return the plan with a new task at its end, under a free id.
-
-    Raises:
-        RalphError: The task has no description, a field is invalid, or the plan would be invalid.
-    """
     last = max((task.priority for task in in_order(plan.tasks)), default=DEFAULT_PRIORITY)
     blank = Task(id=free_id(plan), priority=last)
     wanted = replace(fields, description=fields.description or "")

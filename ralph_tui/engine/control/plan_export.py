@@ -91,11 +91,7 @@ def export_plan(
 
 
 def unfollow(project: Project, given: str) -> str:
-    """Stop keeping a file current; return its path in the project.
-
-    Raises:
-        RalphError: The file is not followed.
-    """
+    """Stop keeping a file current; return its path in the project."""
     name = name_in(project.root, _writable_path(project.root, given))
     with write_lock(project.layout):
         before = read_followed(project.layout)
@@ -197,11 +193,7 @@ class FollowedExports:
 def _target(
     root: Path, plan: ImplementationPlan, given: str, form: str, followed: FollowedFiles
 ) -> _Target:
-    """Return the file to write.
-
-    Raises:
-        InteropError: The file or its format cannot be written.
-    """
+    """Return the file to write."""
     place = _writable_path(root, given)
     name = name_in(root, place)
     origins = {
@@ -245,11 +237,7 @@ def _exporter(source: Source, is_new: bool, form: str, origins: set[str]) -> Wri
 
 
 def _writable_path(root: Path, given: str) -> Path:
-    """Return the real path of a file in the project that is not a link.
-
-    Raises:
-        InteropError: The file is outside the project, a link, or in a missing directory.
-    """
+    """Return the real path of a file in the project that is not a link."""
     name = one_line(given, 300)
     place = place_of(root, given)
     if not place.is_relative_to(root) or place == root:

@@ -18,9 +18,6 @@ def reset_breaker(root: Path, reason: str) -> CircuitBreaker:
     """Close the circuit breaker, reset its counters and record the reason.
 
     A loop that waits for a decision about the open breaker continues.
-
-    Raises:
-        RalphError: No reason is given, or the documents cannot be written.
     """
     if not reason.strip():
         message = "A reset needs a reason."
@@ -41,9 +38,6 @@ def adjust(root: Path, wanted: Adjusted) -> Adjusted:
     """Change limits or models of the current run; None keeps a value. Return all changes for this run.
 
     Limits apply immediately, a model from the next session on.
-
-    Raises:
-        RalphError: No loop is running, or the documents cannot be written.
     """
     project = Project(root)
     if LoopLock(project.layout).feature_owner() is None:

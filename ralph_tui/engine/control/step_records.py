@@ -107,11 +107,7 @@ def _state(project: Project, step: StepSettings, record: StepRecord, now: dateti
 
 
 def reset_step(root: Path, steps: Mapping[str, StepSettings], name: str, reason: str) -> StepRecord:
-    """Let a step run again: close its breaker and record the reason.
-
-    Raises:
-        RalphError: There is no such step, no reason is given, or the documents cannot be written.
-    """
+    """Let a step run again: close its breaker and record the reason."""
     if name not in steps or name == WORK:
         known = ", ".join(other for other in steps if other != WORK) or "none"
         raise RalphError(f"There is no step {one_line(name, 60)!r} to reset.", f"Known: {known}.")

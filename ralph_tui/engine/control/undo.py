@@ -45,9 +45,6 @@ class Undo:
 
         Args:
             wanted: A task's id, or the number of an iteration.
-
-        Raises:
-            RalphError: A loop runs, there are no snapshots of that work, or it cannot be undone cleanly.
         """
         self._require_no_loop()
         docs = self._project.load()
@@ -84,9 +81,6 @@ class Undo:
             shown: The preview that the person approved.
             note: Receives the plan before and after the change, before it is written.
             follow: Receives the new plan, to update other files with it.
-
-        Raises:
-            RalphError: The files changed since the preview, a loop runs, or git refuses.
         """
         layout = self._project.layout
         with write_lock(layout):  # prevents a loop from starting meanwhile
@@ -141,11 +135,7 @@ class Undo:
             raise LockedError(message, "Stop the loop with `ralph stop`, then undo.") from error
 
     def _commit_branch(self, task: Task) -> str:
-        """Return the branch for the commit of this undo; empty if the work was not committed.
-
-        Raises:
-            RalphError: Another branch is checked out, the task's commit is not on it, or other changes are staged.
-        """
+        """Return the branch for the commit of this undo; empty if the work was not committed."""
         git = load_settings(self._project.root).git
         commit = task.commit
         if commit is None or commit.pending or not commit.hash or git.commit == "off":
@@ -227,11 +217,7 @@ def _with_ends(points: Sequence[Point], current: str) -> tuple[Point, ...]:
 def _chosen(
     plan: ImplementationPlan, points: Sequence[Point], wanted: str
 ) -> tuple[Task, tuple[Point, ...]]:
-    """Return the task and the iterations to undo, oldest first.
-
-    Raises:
-        RalphError: There is no such task or iteration, or ralph has no snapshots of it.
-    """
+    """Return the task and the iterations to undo, oldest first."""
     number = wanted.removeprefix("#")
     if plan.task(wanted) is None and number.isascii() and number.isdigit():
         found = [point for point in points if point.iteration == int(number)]
@@ -255,7 +241,6 @@ def _chosen(
 
 
 def _undo_hint(points: Sequence[Point], task: Task | None = None) -> str:
-    """Return a hint about what can be undone instead."""
     if task is not None and task.commit is not None and task.commit.hash:
         return f"To undo its commit, run `git revert {task.commit.hash[:10]}`."
     ids = list(dict.fromkeys(point.task_id for point in reversed(points)))
@@ -265,11 +250,6 @@ def _undo_hint(points: Sequence[Point], task: Task | None = None) -> str:
 
 
 def _require_no_dependents(plan: ImplementationPlan, task: Task) -> None:
-    """Refuse the undo if a complete task depends on this one.
-
-    Raises:
-        RalphError: A complete task depends on it.
-    """
     later = [
         t.id for t in plan.tasks if task.id in t.dependencies and t.status is TaskStatus.COMPLETE
     ]

@@ -15,7 +15,6 @@ class EventBus:
     """Passes events to subscribers, stamps them, shows them in the face and writes them in batches, in order."""
 
     def __init__(self, journal: JournalWriter, sink: EventSink) -> None:
-        """Write events to `journal` and show them in `sink`."""
         self._journal = journal
         self._sink = sink
         self._subscribers: dict[str, EventSink] = {}

@@ -38,7 +38,6 @@ class PartialFiles:
     """Reports files that stay incomplete, such as while an editor saves them."""
 
     def __init__(self, emit: EventSink, clock: Callable[[], float] = time.monotonic) -> None:
-        """Report to `emit`; `clock` counts seconds."""
         self._emit = emit
         self._clock = clock
         self._since: float | None = None
@@ -112,18 +111,13 @@ class ProjectState:
 
     @property
     def docs(self) -> Documents:
-        """The documents as last read."""
         if self._docs is None:
             msg = "the project state was not opened"
             raise RuntimeError(msg)
         return self._docs
 
     async def open(self) -> Documents:
-        """Read every document and emit the whole plan.
-
-        Raises:
-            StoreError: The documents cannot be read.
-        """
+        """Read every document and emit the whole plan."""
         async with self._lock:
             is_observer = self._describe is not None
             if not is_observer:
@@ -405,7 +399,6 @@ class AnswerDeadline:
         clock: Callable[[], datetime],
         moment: datetime | None,
     ) -> None:
-        """Expire at this moment, or never without one; `clock` returns the time in UTC."""
         self._project_state = project_state
         self._clock = clock
         self._moment = moment
@@ -460,8 +453,6 @@ async def ask(project_state: ProjectState, asked: Sequence[AskedQuestion]) -> No
 
 
 async def withdraw(project_state: ProjectState, question_id: str) -> None:
-    """Withdraw a question on disk."""
-
     def change(docs: Documents) -> Documents:
         return docs.replacing(questions=docs.questions.changing(question_id, withdrawn=True))
 

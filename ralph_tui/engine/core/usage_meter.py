@@ -15,7 +15,6 @@ class UsageMeter:
         """Start from the costs in `spent`.
 
         Args:
-            budget: The capacity of the context and its thresholds.
             follow_model: Whether to replace the capacity by the model's own context window.
         """
         self._spent = spent.next_iteration()
@@ -28,7 +27,6 @@ class UsageMeter:
         self.requests = 0
 
     def count(self, usage: TurnUsage) -> ev.UsageReported:
-        """Count one usage report and return the event to emit."""
         self.costs = self._spent.add(usage.session_cost_usd)
         self.tokens = usage.session_tokens
         self.output_tokens = usage.session_output_tokens

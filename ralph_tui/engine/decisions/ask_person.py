@@ -45,13 +45,6 @@ class QuestionChannel:
     """Asks the person the model's questions, up to a maximum per phase."""
 
     def __init__(self, run: RunContext, request: RunRequest, phase: Phase, *, most: int) -> None:
-        """Ask at most `most` questions in this phase.
-
-        Args:
-            request: Whether a person is present, and the prepared answers.
-            phase: The phase that asks.
-            most: The maximum number of questions in this phase.
-        """
         self._run = run
         self._request = request
         self._phase = phase
@@ -145,7 +138,6 @@ def with_given_answers(
 
     Args:
         phase: The phase that asked.
-        now: The time of the answers, in UTC.
     """
     log = docs.questions
     for asked in still_open(docs, phase):
@@ -360,7 +352,6 @@ def requested(kind: ApprovalKind, summary: str, about: Content, now: datetime) -
 
     Args:
         about: The name and hash of each part that the decision is about.
-        now: The time of the request, in UTC.
     """
     return Approval(kind=kind, summary=summary, requested_at=now, content=dict(about))
 

@@ -82,7 +82,6 @@ class CallPermissions:
     """Asks for permission for the calls of one agent session; the answers end with the session."""
 
     def __init__(self, run: RunContext, task_id: str | None = None) -> None:
-        """Start without any permission."""
         self._run = run
         self._task_id = task_id
         self._turn = asyncio.Lock()

@@ -212,8 +212,6 @@ def forget_retry(docs: Documents) -> Documents:
 
 
 async def uncount_iteration(run: RunContext) -> None:
-    """Subtract the iteration of a failure that was waited out."""
-
     def change(docs: Documents) -> Documents:
         return docs.with_state(iteration_count=max(0, docs.state.iteration_count - 1))
 

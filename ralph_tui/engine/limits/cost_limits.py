@@ -47,7 +47,6 @@ class CostLimitReached:
 
     @property
     def event(self) -> ev.LimitReached:
-        """The event that reports the limit."""
         return ev.LimitReached(
             kind=f"cost_{self.level.value}",
             value=self.spent,

@@ -118,7 +118,6 @@ class CoolDown:
     """
 
     def __init__(self, run: RunContext, until: datetime, steady: Callable[[], float]) -> None:
-        """Start the cool-down now."""
         self._run = run
         self._until = until
         self._steady = steady

@@ -15,7 +15,6 @@ class RateLimiter:
     """Delays requests to the model; a running session keeps its context."""
 
     def __init__(self, run: RunContext) -> None:
-        """Apply `limits.rate_limit_per_hour` of the run's settings."""
         self._run = run
         self._limit = run.settings.limits.rate_limit_per_hour
         self._wait_lock = asyncio.Lock()

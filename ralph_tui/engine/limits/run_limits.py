@@ -63,12 +63,6 @@ class RunLimits:
         repository_guard: RepositoryGuard,
         quota: QuotaWatch,
     ) -> None:
-        """Count from zero.
-
-        Args:
-            repository_guard: Ends the run when the repository changed.
-            quota: Ends the run when the person's share of the quota is used up.
-        """
         self.done = 0
         self._run = run
         self._request = request

@@ -60,9 +60,6 @@ async def take_baseline(
 
     Args:
         with_tasks: Whether to run the criteria of the open tasks, too.
-
-    Raises:
-        SetupError: A check cannot start, does not end or hides its status.
     """
     if not run.settings.phases.building.baseline:
         return
@@ -144,14 +141,7 @@ class BuildLoop:
         *,
         request: RunRequest = WHOLE_PLAN,
     ) -> None:
-        """Prepare to work on the plan.
-
-        Args:
-            spec_for: Returns the spec of a session that may spend a given amount.
-            run_limits: Decides whether another iteration may begin.
-            finished: Remembers which checks passed earlier in this run.
-            steps: Runs the steps around the work; those of the settings by default.
-        """
+        """Prepare to work on the plan."""
         self._request = request
         self._finished = finished or FinishedWork(run.project.root)
         self._run = run
@@ -167,11 +157,7 @@ class BuildLoop:
         """The task and the result of the last iteration."""
 
     async def run(self) -> End:
-        """Work until the plan is complete or there is another reason to stop.
-
-        Raises:
-            RalphError: The plan is unworkable, or the documents cannot be read or written.
-        """
+        """Work until the plan is complete or there is another reason to stop."""
         try:
             end = await self._work()
             if end.status is LoopStatus.STOPPED and self._run_limits.done:
@@ -408,11 +394,7 @@ class BuildLoop:
 
 
 def require_workable(plan: ImplementationPlan) -> None:
-    """Refuse an unworkable plan.
-
-    Raises:
-        PlanError: The plan has problems, or no tasks; the message names every problem.
-    """
+    """Refuse an unworkable plan."""
     if message := plan.why_unworkable():
         raise PlanError(
             message,

@@ -41,11 +41,7 @@ def learnings_to_shorten(project: Project) -> tuple[str, ...]:
 
 
 def require_learnings(project: Project) -> None:
-    """Refuse to shorten a list that is short already. Blocks.
-
-    Raises:
-        PlanError: There are too few learnings.
-    """
+    """Refuse to shorten a list that is short already. Blocks."""
     known = len(project.all_learnings())
     if known <= MAX_UNCOMPACTED:
         count = plural(known, "learning")

@@ -91,9 +91,6 @@ def with_specs(docs: Documents, names: Sequence[str], *, begins: bool = False) -
 
     An unfinished discovery stays open until its specs are complete. So the run after an interruption, or after a
     late answer, continues the request and does not take older specs for its result.
-
-    Args:
-        names: The names of the files in the folder.
     """
     state = docs.state
     own = persons_own(names, state.specs, state.specs_before)

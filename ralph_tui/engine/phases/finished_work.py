@@ -79,11 +79,7 @@ class FinishedWork:
             self._passed[check.command] = contents
 
     async def reopen(self, run: RunContext) -> bool:
-        """Run the checks of all complete tasks again; return whether any task was reopened or blocked.
-
-        Raises:
-            StoreError: The plan could not be written.
-        """
+        """Run the checks of all complete tasks again; return whether any task was reopened or blocked."""
         if not run.settings.phases.building.recheck_finished:
             return False
         red = await self._failing_checks(run)

@@ -109,7 +109,6 @@ class Iteration:
         """Prepare an attempt at `task`.
 
         Args:
-            task: The task to attempt, in progress.
             spec: The spec of the session; the task's own model overrides its model.
         """
         self._run = run
@@ -128,12 +127,7 @@ class Iteration:
         return self._supervisor.task.task_id
 
     async def run(self, prompt: str) -> tuple[IterationResult, AgentSession]:
-        """Work on the task and return the result; the caller closes the session.
-
-        Raises:
-            SetupError: No session could be started.
-            StoreError: The documents could not be read or written.
-        """
+        """Work on the task and return the result; the caller closes the session."""
         root = self._run.project.root
         self._declared = await asyncio.to_thread(declared_dependencies, root)
         conversation = Conversation(

@@ -61,9 +61,6 @@ def prompt_of_task(
 
     Args:
         own: The person's template for this run, which overrides the project's; None for no override.
-
-    Raises:
-        ConfigError: The template has an unknown placeholder.
     """
     memory = memory_for(project, docs, facts.task)
     specs = project.read_specs()
@@ -89,12 +86,7 @@ def prompt_of_discovery(
     """Return the prompt of a discovery session.
 
     Args:
-        docs: The documents as the session begins, with the request.
         feedback: The changes that the person wants; empty for none.
-        left: How many questions may still be asked.
-
-    Raises:
-        ConfigError: The template has an unknown placeholder.
     """
     questions = f"You may ask at most {left} questions in all." if may_ask else NOBODY
     so_far = answers_so_far(docs, Phase.DISCOVERY)
@@ -123,9 +115,6 @@ def prompt_of_planning(
 
     Args:
         feedback: The changes that the person wants; empty for none.
-
-    Raises:
-        ConfigError: The template has an unknown placeholder.
     """
     texts = _spec_texts(project.request_specs())
     learned = learnings_for(project, docs.state.request, texts, feedback)
@@ -170,11 +159,7 @@ def prompt_of_additions(
 def prompt_of_validation(
     project: Project, docs: Documents, report: ValidationReport, specs: Sequence[Spec]
 ) -> str:
-    """Return the prompt of a validation session.
-
-    Raises:
-        ConfigError: The template has an unknown placeholder.
-    """
+    """Return the prompt of a validation session."""
     checks = [f"{r.status.value}: `{r.command}` {r.reason}".strip() for r in report.checks]
     texts = _spec_texts(specs)
     learned = learnings_for(project, docs.state.request, texts)

@@ -82,7 +82,6 @@ class PhaseSupervisor(SessionSupervisor):
         return (self._asking is not None and self._asking.waiting) or super().waiting_for_person
 
     async def call_tool(self, name: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:
-        """Answer a `ralph_*` tool of this phase."""
         given = rt.parse(name, arguments)
         if isinstance(given, ToolAnswer):
             return given

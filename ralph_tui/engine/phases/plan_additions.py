@@ -23,11 +23,7 @@ _NOT_YET = "Nothing was added yet. Submit the new tasks with ralph_submit_plan."
 
 
 def require_extensible(docs: Documents) -> None:
-    """Refuse additions to a plan that is invalid or awaits a decision.
-
-    Raises:
-        PlanError: The plan cannot be extended now.
-    """
+    """Refuse additions to a plan that is invalid or awaits a decision."""
     if problems := docs.plan.problems():
         raise PlanError(problems[0].message, "Correct the plan first, then add to it.")
     decision = docs.state.decision
@@ -73,7 +69,6 @@ class _Additions:
         return _summary(self.added)
 
     async def run(self, feedback: str) -> End | None:
-        """Run the session; return an end if the run must stop."""
         stage = self._stage
         supervisor = PhaseSupervisor(
             stage.run,

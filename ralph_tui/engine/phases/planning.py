@@ -88,7 +88,6 @@ async def end_unless_approved(stage: Stage) -> End | None:
 
 
 def rejected_end(why: str) -> End:
-    """Return the end of a run whose plan the person rejected."""
     return stopped_end(
         f"the plan was rejected: {why}",
         "Make another plan that follows your reason with `ralph plan`.",
@@ -217,12 +216,7 @@ def _without_open_tasks(plan: ImplementationPlan) -> ImplementationPlan:
 def with_submitted_plan(
     stage: Stage, docs: Documents, plan: ImplementationPlan, rules: GateRules, new: str = ""
 ) -> Documents:
-    """Return the documents with the model's plan and a pending approval, so that a crash cannot let it be built unseen.
-
-    Args:
-        plan: The plan with the tasks that the model submitted.
-        new: What is new in the plan, for the person who decides.
-    """
+    """Return the documents with the model's plan and a pending approval, so that a crash cannot let it be built unseen."""
     summary, about = new + _summary(stage, plan, rules), plan_content(plan)
     asked = requested(ApprovalKind.PLAN, summary, about, stage.run.clock())
     return with_approval(docs.replacing(plan=plan), asked)

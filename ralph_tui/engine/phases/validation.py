@@ -39,7 +39,6 @@ class ValidationImages:
     """Collects the output of extra tools with its pictures, and counts what exceeds the limits."""
 
     def __init__(self, project: Project, round_number: int) -> None:
-        """Keep the pictures of this round in `project`."""
         self._project = project
         self._round = round_number
         self._pictures = 0
@@ -249,7 +248,6 @@ class _ReportReceiver:
         return len(self.report.failures()) if self.report else 0
 
     async def submit(self, given: rt.ToolInput) -> ToolAnswer:
-        """Answer `ralph_submit_report`."""
         assert isinstance(given, rt.SubmitReport)
         if problems := report_problems(given.specs, self._specs):
             return rt.error("NOT YET:\n" + bullets(problems) + "\nSubmit the whole report again.")

@@ -65,10 +65,6 @@ def building_prompt(template: str, parts: PromptParts, *, source: str) -> str:
 
     Args:
         template: Text with `{{name}}` placeholders, and optionally an `{{#each}}` block over the criteria.
-        source: The template's origin, for the error.
-
-    Raises:
-        ConfigError: The template has an unknown placeholder.
     """
     criteria = [criterion_text(c) for c in parts.task.verification_criteria]
     expanded = _EACH.sub(
@@ -83,11 +79,7 @@ def building_prompt(template: str, parts: PromptParts, *, source: str) -> str:
 
 
 def check_template(template: str, *, source: str) -> None:
-    """Refuse an invalid template of the building prompt before anything is spent.
-
-    Raises:
-        ConfigError: The template has an unknown placeholder.
-    """
+    """Refuse an invalid template of the building prompt before anything is spent."""
     example = PromptParts(iteration=1, task=Task(id="example", description="An example."))
     building_prompt(template, example, source=source)
 
@@ -249,7 +241,6 @@ def system_prompt(
     """Return the text to append to the system prompt: the rules of the phase and the project's CLAUDE.md.
 
     Args:
-        phase: The phase that determines the rules.
         claude_md: The text of the project's CLAUDE.md; empty without one.
         rules: A template that replaces the rules of the phase; empty for none.
     """
@@ -281,7 +272,6 @@ _DECLARED = (
 
 
 def project_commands(checks: ProjectChecks) -> str:
-    """List the commands that check this project and install its dependencies."""
     lines = [
         f"- {word}: `{checks.line(kind)}`" for kind, word in _KINDS.items() if checks.line(kind)
     ]
@@ -298,7 +288,6 @@ def project_commands(checks: ProjectChecks) -> str:
 
 
 def example_criterion(checks: ProjectChecks) -> str:
-    """Return an example of a verification criterion for this project."""
     if checks.of(CheckKind.TESTS):
         first = checks.of(CheckKind.TESTS)[0]
         return f"`{first.command}{_EXAMPLES.get(first.runner, '')}`"
@@ -341,9 +330,5 @@ def reminder(task_id: str, red_gate: str) -> str:
 
 
 def phase_prompt(template: str, places: Mapping[str, str], *, source: str) -> str:
-    """Return the user message of a phase session.
-
-    Raises:
-        ConfigError: The template has an unknown placeholder.
-    """
+    """Return the user message of a phase session."""
     return _filled(template, places, source)

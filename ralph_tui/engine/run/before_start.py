@@ -23,11 +23,7 @@ from ralph_tui.vcs.commits import Committer
 def checked_phase(
     project: Project, docs: Documents, services: RunServices, request: RunRequest
 ) -> Phase:
-    """Return the phase where a run begins; refuse invalid settings, prompts and plans.
-
-    Raises:
-        RalphError: A person must correct something first.
-    """
+    """Return the phase where a run begins; refuse invalid settings, prompts and plans."""
     _require_utf8_name(project.root)
     settings = services.settings
     phase = first_phase(project, docs, request)
@@ -44,11 +40,7 @@ def checked_phase(
 def require_verifiable(
     project: Project, docs: Documents, settings: Settings, request: RunRequest, phase: Phase
 ) -> None:
-    """Refuse a plan with tasks that no check can verify, if no one can be asked about them.
-
-    Raises:
-        PlanError: There are such tasks.
-    """
+    """Refuse a plan with tasks that no check can verify, if no one can be asked about them."""
     if phase is Phase.BUILDING and not can_ask(request):
         rules = ChecksOfRun(project.root, settings).rules()
         require_checks(uncovered(docs.plan, settings.phases.building, rules))
@@ -60,9 +52,6 @@ def place_to_work(
     """Return where the run works and its branch; refuse a run that could not commit its work.
 
     The branch is empty if ralph neither commits nor checks out a branch.
-
-    Raises:
-        SetupError: The repository is not ready for the run.
     """
     docs = project.look()
     place = work_place(
@@ -77,11 +66,7 @@ def place_to_work(
 
 
 def _require_utf8_name(root: Path) -> None:
-    """Refuse a directory whose name the CLI cannot handle; it would exit without an explanation.
-
-    Raises:
-        SetupError: The path is not valid UTF-8.
-    """
+    """Refuse a directory whose name the CLI cannot handle; it would exit without an explanation."""
     try:
         str(root).encode()
     except UnicodeEncodeError as error:

@@ -123,14 +123,7 @@ class NextRun(Model):
 
 
 async def look_ahead(root: Path, services: RunServices, request: RunRequest) -> NextRun:
-    """Return what a run for `request` would do first.
-
-    Args:
-        services: The services of the user interface; the machine is not checked.
-
-    Raises:
-        RalphError: The run would be refused with this message.
-    """
+    """Return what a run for `request` would do first."""
     project = Project(root)
     docs = await asyncio.to_thread(project.look)
     phase = await asyncio.to_thread(checked_phase, project, docs, services, request)

@@ -77,11 +77,7 @@ def first_phase(project: Project, docs: Documents, request: RunRequest) -> Phase
 
 
 def require_request(docs: Documents, request: RunRequest) -> None:
-    """Refuse discovery without a request.
-
-    Raises:
-        PlanError: There is neither a new nor an earlier request.
-    """
+    """Refuse discovery without a request."""
     if not (request.text.strip() or docs.state.request):
         message = "Discovery needs a request."
         raise PlanError(message, 'Describe what you want: ralph discover "A habit tracker".')
@@ -112,7 +108,6 @@ class Lifecycle:
     def __init__(
         self, stages: StageMaker, request: RunRequest, *, has_specs: Callable[[], bool]
     ) -> None:
-        """Prepare a run that opens its phases with `stages`."""
         self._stages = stages
         self._request = request
         self._has_specs = has_specs
@@ -128,11 +123,6 @@ class Lifecycle:
         return self._finished
 
     async def run(self, phase: Phase) -> End:
-        """Run from `phase` to the end.
-
-        Raises:
-            RalphError: A person must correct something.
-        """
         while True:
             async with self._stages(phase) as stage:
                 outcome = await self._run_phase(stage)
@@ -237,11 +227,7 @@ def can_ask(request: RunRequest) -> bool:
 
 
 async def allow_unverified(stage: Stage) -> End | None:
-    """Ask the person about tasks that no check can verify; return an end if they are not allowed.
-
-    Raises:
-        PlanError: There are such tasks, and no one can be asked.
-    """
+    """Ask the person about tasks that no check can verify; return an end if they are not allowed."""
     run, building = stage.run, stage.run.settings.phases.building
     rules = await asyncio.to_thread(run.gate.rules)
     tasks = uncovered(stage.docs.plan, building, rules)

@@ -169,7 +169,6 @@ async def deliver(
 
     Args:
         commands: The commands that read it on standard input.
-        webhook: Where it is posted; None for nowhere.
     """
     body = notification.body()
     targets = [f"`{one_line(command, 80)}`" for command in commands]
@@ -241,11 +240,7 @@ class Notifier:
         """Prepare to notify; nothing is sent before `begin`.
 
         Args:
-            settings: The events to report, and the targets.
-            webhook: The webhook of the settings, with its variables filled in.
-            feature: The current feature; empty for the plan without a name.
             waits: Whether the run waits for an answer; otherwise its end reports the open questions.
-            clock: Returns the current time, in UTC.
         """
         self._wanted = frozenset(settings.on) if settings.commands or webhook else frozenset()
         self._settings = settings

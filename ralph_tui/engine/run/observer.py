@@ -142,11 +142,7 @@ class _ProjectWatcher:
             self._sink(ProjectUnreadable(reason=problem))
 
     async def follow(self) -> None:
-        """Watch the files until a loop starts, or the running loop until it ends.
-
-        Raises:
-            StoreError: The documents or the journal cannot be read.
-        """
+        """Watch the files until a loop starts, or the running loop until it ends."""
         owner = await asyncio.to_thread(self._lock.owner)
         if self._followed_owner is not None and self._followed_owner != owner:
             await self._finish_following(self._followed_owner)

@@ -75,10 +75,6 @@ class PlanImport:
         Args:
             given: A file, or a directory of files; `-` is standard input.
             form: The name of the format; empty to detect it.
-
-        Raises:
-            InteropError: The file cannot be read as a plan.
-            StoreError: The project cannot be read.
         """
         root = self._project.root
         self._remarks = list(formats().broken)
@@ -150,11 +146,7 @@ class PlanImport:
         return shown
 
     def claimed(self, shown: ImportPreview) -> tuple[Task, ...]:
-        """Return the tasks that would become complete only because the file says so.
-
-        Raises:
-            RalphError: The plan changed since the preview.
-        """
+        """Return the tasks that would become complete only because the file says so."""
         merged = self._merged(self._project.load().plan)
         if merged.preview.effect != shown.effect:
             raise RalphError(CHANGED_MEANWHILE, "Import again to see a new preview.")
@@ -186,11 +178,7 @@ class PlanImport:
 
 
 def _require_foreign(project: Project, files: Sequence[LoadedFile]) -> None:
-    """Refuse a file that ralph itself writes from the plan, since its tasks would be duplicated.
-
-    Raises:
-        InteropError: Ralph keeps one of the files current.
-    """
+    """Refuse a file that ralph itself writes from the plan, since its tasks would be duplicated."""
     followed = read_followed(project.layout)
     for file in files:
         known = followed.at(file.path)
@@ -232,9 +220,6 @@ def choose(
         files: The named file, or the files of a directory.
         given: The name that the person gave, for messages.
         form: The name of the format; empty to detect it.
-
-    Raises:
-        InteropError: No importer recognizes the file, or several do.
     """
     if len(files) == 1:
         source = files[0].source
@@ -257,11 +242,7 @@ def choose(
 def check_claims(
     root: Path, settings: Settings, tasks: Sequence[Task], emit: EventSink
 ) -> dict[str, GateResult]:
-    """Run the gate for tasks that a file calls complete; return the result of each. Blocks.
-
-    Raises:
-        RalphError: The sandbox is required and does not work.
-    """
+    """Run the gate for tasks that a file calls complete; return the result of each. Blocks."""
     from ralph_tui.engine.run.verify_task import verify_by_hand
 
     async def check() -> dict[str, GateResult]:

@@ -88,14 +88,7 @@ class Runner:
         confinement: Confinement,
         place: WorkPlace,
     ) -> None:
-        """Assemble the parts that do not depend on the phase.
-
-        Args:
-            project: The project on disk; its lock is held.
-            run_id: Marks the processes of the run, so that all of them can be ended.
-            confinement: The sandbox of the run's commands, if there is one.
-            place: The branch that the run works on, and what it commits.
-        """
+        """Assemble the parts that do not depend on the phase."""
         self._confinement = confinement
         self._project = project
         self._services = services

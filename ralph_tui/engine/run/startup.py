@@ -33,10 +33,7 @@ async def begin_run(
     """Begin a run on disk: reset the figures, drop requests of an earlier run and queue stale tasks again.
 
     Args:
-        project: The project on disk; its lock is held.
-        phase: The phase where the run begins; None to keep the project's phase.
         waits: Whether the run waits for a person, and so for the rest of a cooldown.
-        reset_breaker: Whether the person wants the circuit breaker closed in any case.
 
     Returns:
         The documents, and the ids of the tasks that were queued again.
@@ -62,13 +59,7 @@ def as_begun(
     waits: bool = False,
     reset_breaker: bool = False,
 ) -> Outcome[tuple[str, ...]]:
-    """Return the documents at the beginning of a run, and the ids of the tasks that were queued again.
-
-    Args:
-        docs: The documents as the last run left them.
-        phase: The phase where the run begins; None to keep the project's phase.
-        reset_breaker: Whether the person wants the circuit breaker closed.
-    """
+    """Return the documents at the beginning of a run, and the ids of the tasks that were queued again."""
     docs = with_guidance_used(docs, heard=False)  # guidance of a run that was killed
     plan, stale = docs.plan.reset_stale()
     fresh = docs.with_state(
@@ -101,7 +92,6 @@ def fresh_breaker(
     breaker `reset`.
 
     Args:
-        breaker: The breaker as the last run left it.
         waits: Whether the run waits for a person, and so for the rest of a cooldown.
     """
     limits = settings.circuit_breaker

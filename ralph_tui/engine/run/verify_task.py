@@ -25,11 +25,7 @@ from ralph_tui.store.project import Project
 
 
 def task_to_verify(plan: ImplementationPlan, task_id: str | None) -> Task:
-    """Return the named task; without a name, the task in progress or the next one.
-
-    Raises:
-        RalphError: There is no such task.
-    """
+    """Return the named task; without a name, the task in progress or the next one."""
     if task_id is not None:
         found = plan.task(task_id)
         if found is None:
@@ -44,11 +40,7 @@ def task_to_verify(plan: ImplementationPlan, task_id: str | None) -> Task:
 
 
 async def verify_by_hand(root: Path, settings: Settings, task: Task, emit: EventSink) -> GateResult:
-    """Run the gate for a task, as for a claim.
-
-    Raises:
-        RalphError: The sandbox is required and does not work.
-    """
+    """Run the gate for a task, as for a claim."""
     project, environ = Project(root), dict(os.environ)
     confinement = await asyncio.to_thread(confine, root, settings.safety, environ)
     sandbox = CommandSandbox(root, confinement.sandbox, settings.safety.sandbox_exceptions)

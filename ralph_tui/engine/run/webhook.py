@@ -50,11 +50,6 @@ class Webhook:
         return (*values, target) if len(target) >= _SECRET_PATH_LENGTH else values
 
     async def post(self, body: bytes) -> None:
-        """Post a JSON document.
-
-        Raises:
-            WebhookError: The post failed, or the response is not a success.
-        """
         try:
             async with asyncio.timeout(SECONDS):
                 status = await self._send(body)
@@ -109,9 +104,6 @@ def webhook_of(written: str, environ: Mapping[str, str]) -> Webhook | None:
 
     Args:
         written: The setting, in which `${NAME}` is a variable.
-
-    Raises:
-        ConfigError: A variable is not set, or ralph may not post to the address.
     """
     if not written:
         return None

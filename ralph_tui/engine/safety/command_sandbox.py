@@ -52,11 +52,7 @@ class Confinement:
 
 
 def confine(root: Path, safety: SafetySettings, environ: Mapping[str, str]) -> Confinement:
-    """Return the sandbox that the settings want, if it works on this machine.
-
-    Raises:
-        SetupError: The sandbox is required and does not work.
-    """
+    """Return the sandbox that the settings want, if it works on this machine."""
     if safety.sandbox == "off":
         return Confinement()
     required = safety.sandbox == "required"

@@ -102,7 +102,6 @@ class SandboxRelays:
         await self._listen(path, relay)
 
     async def close(self) -> None:
-        """End every connection and stop listening."""
         for server in self._servers:
             server.close()
         for client in self._clients:

@@ -68,7 +68,6 @@ def end_orphans(orphans: tuple[OrphanProcess, ...]) -> None:
 
 
 def described(orphans: tuple[OrphanProcess, ...]) -> str:
-    """Return a sentence about orphans."""
     names = shortlist([orphan.shown for orphan in orphans], _SHOWN)
     one = len(orphans) == 1
     what = "A process" if one else f"{len(orphans)} processes"

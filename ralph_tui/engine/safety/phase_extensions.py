@@ -52,9 +52,6 @@ def check_extras(
 
     Args:
         phases: The phases that the run may enter.
-
-    Raises:
-        ConfigError: A variable is not set, a skill is missing or ambiguous, or a tool is unknown.
     """
     for phase in phases:
         extras, key = extras_of(settings, phase), f"phases.{phase}"

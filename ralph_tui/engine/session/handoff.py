@@ -21,12 +21,7 @@ async def write_handoff(
     meter: UsageMeter,
     dependencies: tuple[str, ...],
 ) -> str:
-    """Write MEMORY.md and the session memory; return the name of MEMORY.md.
-
-    Args:
-        supervisor: Holds the task, its files and the model's summary.
-        dependencies: The commands that add the dependencies that the session declared.
-    """
+    """Write MEMORY.md and the session memory; return the name of MEMORY.md."""
     docs = run.docs
     task, result = supervisor.task.task, supervisor.tools.gate_result
     facts = SessionFacts(

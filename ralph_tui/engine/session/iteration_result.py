@@ -94,7 +94,6 @@ def passes_with_time(result: IterationResult) -> bool:
 
 
 def iteration_events(number: int, task_id: str, result: IterationResult) -> tuple[Event, ...]:
-    """Return the events that report how an iteration ended."""
     finished = IterationFinished(
         iteration=number,
         task_id=task_id,
@@ -180,7 +179,6 @@ def blocked_notice(before: ImplementationPlan, after: ImplementationPlan, task_i
 
 
 def task_limits(settings: Settings) -> TaskLimits:
-    """Return the limits on attempts and iterations for each task."""
     limits = settings.limits
     return TaskLimits(
         max_attempts=limits.max_attempts_per_task, max_iterations=limits.max_iterations_per_task
@@ -314,7 +312,6 @@ def iteration_memory(
 
     Args:
         phase: The current phase; only building has a task.
-        now: When the iteration ended, in UTC.
     """
     progress = "yes" if result.outcome.value == "complete" else "no"
     files = shortlist(result.files, MOST_NAMED) or "none"
@@ -336,11 +333,7 @@ def iteration_memory(
 def iteration_progress(
     number: int, task_id: str, title: str, result: IterationResult, now: datetime
 ) -> Progress:
-    """Return an iteration's entry in the progress log.
-
-    Args:
-        now: When the iteration ended, in UTC.
-    """
+    """Return an iteration's entry in the progress log."""
     complete = result.outcome is IterationOutcome.COMPLETE
     return Progress(
         iteration=number,
@@ -355,12 +348,7 @@ def iteration_progress(
 def session_record(
     number: int, task_id: str, result: IterationResult, phase: Phase = Phase.BUILDING
 ) -> SessionRecord:
-    """Return the archive record for the session of an iteration.
-
-    Args:
-        task_id: The task of the iteration, or the name of a phase.
-        phase: The current phase; only building completes tasks.
-    """
+    """Return the archive record for the session of an iteration."""
     building = phase is Phase.BUILDING
     done = "task_complete" if building else "phase_complete"
     why = "context_budget" if result.context_full else "allowance"

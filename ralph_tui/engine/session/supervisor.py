@@ -45,7 +45,6 @@ class SessionSupervisor(Supervisor):
     """
 
     def __init__(self, run: RunContext, task_id: str = "") -> None:
-        """Supervise a session of `run`; questions about permissions name the task, if there is one."""
         self.wrap_up = ""
         self.ending = ""
         self.handing_off = False
@@ -143,7 +142,6 @@ class TaskSupervisor(SessionSupervisor):
     """Supervises the agent while it works on one task."""
 
     def __init__(self, task: Task, run: RunContext, *, meter: UsageMeter) -> None:
-        """Supervise work on `task`; `meter` counts what its session uses."""
         super().__init__(run, task.id)
         self._meter = meter
         self.task = TaskTracker(task, run.project_state, run.emit)
@@ -254,13 +252,7 @@ class TaskSupervisor(SessionSupervisor):
 async def stop_on_forbidden_write(
     project_state: ProjectState, emit: EventSink, call: ToolCall, verdict: Verdict
 ) -> str:
-    """Stop the loop if a file was written to a forbidden place; return the reason, or an empty string.
-
-    Args:
-        project_state: The project's documents, which hold the request to stop.
-        call: The call that wrote the file.
-        verdict: The guard's verdict on the path, made again after the write.
-    """
+    """Stop the loop if a file was written to a forbidden place; return the reason, or an empty string."""
     if verdict.decision != "deny":
         return ""
     why = (

@@ -55,13 +55,6 @@ class TaskTools:
         permit: Permit = deny_unattended,
         permit_change: PermitChange = deny_change,
     ) -> None:
-        """Answer tool calls about a task.
-
-        Args:
-            task: Tracks the session's task and the person's edits of it.
-            meter: Holds the session's usage; a review is charged to it.
-            permit: Asks the person about a check that the guard does not allow on its own.
-        """
         self._task = task
         self.note: MemoryNote | None = None
         self.gate_result: GateResult | None = None
@@ -79,7 +72,6 @@ class TaskTools:
 
     @property
     def completion_evidence(self) -> str:
-        """The evidence for the task's completion, in one line."""
         verification = self._task.task.verification if self._task.task else None
         if verification is not None and verification.outcome is VerificationOutcome.REVIEWED:
             return verification.reason
@@ -100,7 +92,6 @@ class TaskTools:
         return failure_fingerprint(result.receipts) if result and self.claim_refused else ""
 
     async def answer(self, name: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:
-        """Answer a `ralph_*` tool."""
         given = rt.parse(name, arguments)
         match given:
             case ToolAnswer():
@@ -196,11 +187,7 @@ class TaskTools:
         return await asyncio.shield(self._judging)
 
     async def finish_judging(self, *, at_once: bool) -> None:
-        """Wait until the current claim is judged, or cancel it `at_once` if the person does not wait.
-
-        Raises:
-            RalphError: The result of the claim could not be written.
-        """
+        """Wait until the current claim is judged, or cancel it `at_once` if the person does not wait."""
         judging = self._judging
         if judging is None or judging.done():
             return

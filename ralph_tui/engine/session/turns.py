@@ -82,11 +82,7 @@ async def open_with_retries(
 async def open_unless_interrupted(
     opening: "asyncio.Task[AgentSession]", request: Awaitable[object]
 ) -> AgentSession:
-    """Return the session, or `UnopenedSession` if `request` completes first; an unused session is closed.
-
-    Raises:
-        SetupError: No session could be started.
-    """
+    """Return the session, or `UnopenedSession` if `request` completes first; an unused session is closed."""
     interrupting = asyncio.ensure_future(request)
     returned = False
     try:
@@ -180,7 +176,6 @@ class Conversation:
 
     @property
     def session(self) -> AgentSession:
-        """The open session."""
         if self._session is None:
             msg = "the conversation was not opened"
             raise RuntimeError(msg)
@@ -235,7 +230,6 @@ class Conversation:
         return ended.model_copy(update={"failure": spoiled_session(failure)})
 
     def with_usage(self, result: IterationResult) -> IterationResult:
-        """Return the result with the session's usage and duration."""
         return result.model_copy(
             update={
                 "session_id": self.session_id,

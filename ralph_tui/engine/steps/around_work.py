@@ -26,12 +26,7 @@ _NO_END_STEPS = frozenset({LoopStatus.ERROR, LoopStatus.WAITING})
 
 
 def check_steps(project: Project, settings: Settings, log: StepLog) -> None:
-    """Refuse steps that would fail only when they start. Blocks while it reads a few files.
-
-    Raises:
-        ConfigError: A step type is unknown, the instructions of an agent step are missing, or commits are
-            wanted but the commit step is disabled.
-    """
+    """Refuse steps that would fail only when they start. Blocks while it reads a few files."""
     steps = settings.steps
     step_types(steps)
     off = next((n for n, s in steps.items() if s.type == COMMIT and not s.enabled), None)
@@ -82,11 +77,6 @@ class StepsAroundWork:
     """Runs the steps of one run."""
 
     def __init__(self, run: RunContext, run_limits: RunLimits, spec_for: SpecFor) -> None:
-        """Load the types of all steps.
-
-        Raises:
-            ConfigError: A step type is unknown or cannot be loaded.
-        """
         self._run = run
         self._run_limits = run_limits
         self._steps = run.configured.steps_in_order

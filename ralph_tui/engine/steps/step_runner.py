@@ -51,11 +51,6 @@ class StepRunner:
         spec_for: SpecFor,
         types: Mapping[str, StepType],
     ) -> None:
-        """Prepare to run steps within the limits of the run.
-
-        Args:
-            types: The type of each step, by the step's name.
-        """
         self._run = run
         self._run_limits = run_limits
         self._spec_for = spec_for
@@ -63,12 +58,7 @@ class StepRunner:
         self._warned_changed: set[str] = set()
 
     async def run(self, name: str, step: StepSettings, place: StepPlace) -> End | None:
-        """Run one step; return an end if it was stopped, or failed so that the run may not continue.
-
-        Raises:
-            StoreError: The result could not be written.
-            SetupError: The machine lacks something that the step needs.
-        """
+        """Run one step; return an end if it was stopped, or failed so that the run may not continue."""
         record = self._log.of(name)
         if step.once and record.done_at is not None:
             await self._warn_changed(name, step, record)
@@ -269,12 +259,7 @@ class StepRunner:
 
 
 async def guarded(kind: StepType, job: StepJob) -> StepResult:
-    """Run one attempt; an error in the step type fails the step, except errors that prevent ralph itself from working.
-
-    Raises:
-        StoreError: The documents or the journal cannot be written.
-        SetupError: The machine lacks something that sessions or the sandbox need.
-    """
+    """Run one attempt; an error in the step type fails the step, except errors that prevent ralph itself from working."""
     seconds = job.settings.timeout_seconds
     bound = None if job.settings.type == AGENT else seconds + GRACE_SECONDS
     try:

@@ -88,11 +88,7 @@ _BUILT_IN_TYPES: Mapping[str, Callable[[], StepType]] = {
 
 
 def step_types(steps: Mapping[str, StepSettings]) -> Mapping[str, StepType]:
-    """Create the type of each enabled step, by the step's name.
-
-    Raises:
-        ConfigError: A type is unknown, or its package cannot be loaded.
-    """
+    """Create the type of each enabled step, by the step's name."""
     return {
         name: _create(name, step.type)
         for name, step in steps.items()
@@ -115,11 +111,7 @@ def _create(step: str, kind: str) -> StepType:
 
 
 def _loaded(step: str, point: EntryPoint) -> StepType:
-    """Load the step type of a package and create an instance.
-
-    Raises:
-        ConfigError: The type cannot be imported or created, or is not a step type.
-    """
+    """Load the step type of a package and create an instance."""
     package = point.dist.name if point.dist is not None else point.value
     hint = f"Repair or remove the package {package}, or set steps.{step}.enabled to false."
     try:

@@ -127,11 +127,6 @@ class Bmad:
         return 80 if has_criteria and has_status and _FILE.search(file_name(source)) else 0
 
     def read(self, source: Source, wanted: ImportOptions) -> Imported:
-        """Read the stories.
-
-        Raises:
-            InteropError: There are no stories, a box is malformed, or the plan would not work.
-        """
         document = open_document(source)
         stories = _stories(document, source)
         ignored = dict.fromkeys(name for story in stories for name in story.ignored)
@@ -323,11 +318,6 @@ def _text(kinds: Mapping[str, Sequence[_Section]], status: _Status | None) -> st
 
 
 def _task_boxes(sections: Sequence[_Section], region: _Region) -> list[Box]:
-    """Return the boxes of a story's tasks.
-
-    Raises:
-        InteropError: A box is malformed.
-    """
     file = region.file
     numbers = [line.number for section in sections for line in section.lines]
     for half in (file.malformed[number] for number in numbers if number in file.malformed):

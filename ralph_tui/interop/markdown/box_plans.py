@@ -74,11 +74,6 @@ class BoxFormat(ABC):
         """Return a plan as a new file."""
 
     def read(self, source: Source, wanted: ImportOptions) -> Imported:
-        """Read the tasks.
-
-        Raises:
-            InteropError: A box is malformed, something hides boxes, or the plan would not work.
-        """
         outline = self._checked_outline(source)
         listing = Listing(
             format=self.name,
@@ -118,11 +113,7 @@ class BoxFormat(ABC):
 
 
 def open_document(source: Source) -> BoxDocument:
-    """Read the boxes of a file.
-
-    Raises:
-        InteropError: The file is far longer than a plan, or an unclosed code block or comment hides boxes.
-    """
+    """Read the boxes of a file."""
     for kind, found, most in (
         ("lines", source.text.count("\n") + source.text.count("\r"), MAX_LINES),
         ("check boxes", sum(source.text.count(f"[{mark}]") for mark in " xX"), MAX_BOXES),

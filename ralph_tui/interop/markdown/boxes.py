@@ -348,7 +348,6 @@ class _Collector:
             self._paragraph(line, last)
 
     def document(self, lines: tuple[TextLine, ...]) -> BoxDocument:
-        """Return the document."""
         return BoxDocument(
             boxes=tuple(
                 replace(box, body=_dedented(body, box.indent + _NEST)) if body else box

@@ -62,7 +62,6 @@ class FixPlan(BoxFormat):
         return 65 if len(found) > 1 else 0
 
     def outline(self, document: BoxDocument, source: Source) -> Outline:  # noqa: ARG002 - part of the interface
-        """Find the entries of a file."""
         tree, ids = Tree(document), IdGenerator()
         entries: list[PlanEntry] = []
         boxes: dict[str, Box] = {}
@@ -110,7 +109,6 @@ class FixPlan(BoxFormat):
         )
 
     def new(self, plan: ImplementationPlan) -> str:
-        """Return a plan as a new file."""
         groups: dict[str, list[Task]] = {
             "High Priority": [],
             "Medium Priority": [],

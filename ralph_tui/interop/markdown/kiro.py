@@ -46,7 +46,6 @@ class Kiro(BoxFormat):
         return 55 * whole + 20 * titled + 15 * (requirements or starred) if whole or titled else 0
 
     def outline(self, document: BoxDocument, source: Source) -> Outline:  # noqa: ARG002 - part of the interface
-        """Find the entries of a file."""
         tree = Tree(document)
         numbers = {i: n[1] for i, box in enumerate(document.boxes) if (n := NUMBER.match(box.text))}
         parents = {parent for number in numbers.values() for parent in _above(number)}
@@ -83,7 +82,6 @@ class Kiro(BoxFormat):
         )
 
     def new(self, plan: ImplementationPlan) -> str:
-        """Return a plan as a new file."""
         lines = [f"# {inline_text(plan.title or 'Implementation Plan')}", ""]
         number = 0
         for group, tasks in grouped(plan, ""):

@@ -40,7 +40,6 @@ class OpenSpec(BoxFormat):
         return 85 if part > 0.5 else 60 if part > 0.2 else 0
 
     def outline(self, document: BoxDocument, source: Source) -> Outline:  # noqa: ARG002 - part of the interface
-        """Find the entries of a file."""
         tree, ids = Tree(document), IdGenerator()
         entries: list[PlanEntry] = []
         boxes: dict[str, Box] = {}
@@ -73,7 +72,6 @@ class OpenSpec(BoxFormat):
         )
 
     def new(self, plan: ImplementationPlan) -> str:
-        """Return a plan as a new file."""
         groups = [
             (heading if _SECTION.match(heading) else f"{place}. {heading}", tasks)
             for place, (heading, tasks) in enumerate(grouped(plan, "Implementation"), 1)

@@ -46,7 +46,6 @@ class SpecKit(BoxFormat):
         return (95 if named else 90) if part > 0.5 else (75 if named else 70)
 
     def outline(self, document: BoxDocument, source: Source) -> Outline:
-        """Find the entries of a file."""
         tree = Tree(document)
         entries: list[PlanEntry] = []
         boxes: dict[str, Box] = {}
@@ -86,7 +85,6 @@ class SpecKit(BoxFormat):
         )
 
     def new(self, plan: ImplementationPlan) -> str:
-        """Return a plan as a new file."""
         groups = [
             (heading if _PHASE.match(heading) else f"Phase {place}: {heading}", tasks)
             for place, (heading, tasks) in enumerate(grouped(plan, "Tasks"), 1)
@@ -133,7 +131,6 @@ class _Order:
     unclear: list[str] = field(default_factory=list)
 
     def add(self, entry: PlanEntry, is_parallel: bool) -> PlanEntry:  # noqa: FBT001 - one of a pair
-        """Return the entry with its dependencies."""
         if entry.group != self.phase:
             self.before, self.ends, self.phase = self.ends or self.before, [], entry.group
         if is_parallel and len(self.ends) >= _WIDEST:
@@ -146,7 +143,6 @@ class _Order:
         return replace(entry, waits_for=dict.fromkeys(named, entry.line))
 
     def remarks(self, source: Source) -> Iterator[str]:
-        """Yield what was decided about the order."""
         for phase in self.wide:
             yield f"{phase or source.name} has more than {_WIDEST} parallel tasks. Each of the others waits for the one before."
         if self.unclear:

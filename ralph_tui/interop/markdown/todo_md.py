@@ -34,7 +34,6 @@ class TodoMd(BoxFormat):
         return (45 if named else 35) if has_boxes else 0
 
     def outline(self, document: BoxDocument, source: Source) -> Outline:  # noqa: ARG002 - part of the interface
-        """Find the entries of a file."""
         tree, ids = Tree(document), IdGenerator()
         entries: list[PlanEntry] = []
         boxes: dict[str, Box] = {}

@@ -54,7 +54,6 @@ class Grouping:
             self.follow(tasks)
 
     def follow(self, tasks: Tasks) -> None:
-        """Update the rows to the current plan."""
         changed = tasks.changed_since(self._tasks)
         if changed is None or len(tasks) <= self.height:
             self._rebuild(tasks)

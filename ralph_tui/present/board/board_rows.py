@@ -183,7 +183,6 @@ def next_task(tasks: Iterable[Task]) -> Task | None:
 
 
 def group_sizes(tasks: Iterable[Task]) -> dict[Group, int]:
-    """Return the number of tasks in each group."""
     every = list(tasks)
     done = complete_ids(every)
     sizes = dict.fromkeys(Group, 0)

@@ -32,7 +32,6 @@ def graph_blocks(
 
     Args:
         order: The tasks in `work_order`, which takes longer to compute than the drawing.
-        width: Cells of a line.
     """
     done = complete_ids(tasks.values())
     drawn = list(lanes(order[:MAX_TASKS], max(4, width // 8), glyphs))

@@ -83,8 +83,6 @@ def banner_of(
     Args:
         finished: The last event of the last run, if this screen saw it.
         request: The request that is not done yet; None while that is unknown.
-        keys: The keys that the banner names.
-        plans: Plan files of other tools that could be imported.
     """
     if finished is not None:
         again = finished.status is not LoopStatus.COMPLETE and not why_not_build(view, request)
@@ -109,7 +107,6 @@ def _without_plan(request: str | None, plans: Sequence[str], keys: Keys) -> Bann
 
 
 def trouble_banner(view: LoopView) -> Banner:
-    """Return the banner for a project that cannot be read."""
     is_plan = _PLAN_FILE in view.trouble
     look = _BROKEN if is_plan else UNREADABLE
     what = (
@@ -146,13 +143,7 @@ MOST_FINDINGS = 3
 def with_findings(
     banner: Banner | None, found: Sequence[Notice], glyphs: Glyphs, keys: Keys
 ) -> Banner | None:
-    """Return the banner with the notices from before a run, such as limits and problems.
-
-    Args:
-        banner: The banner; None stays None.
-        found: The notices, the most important first; at most `MOST_FINDINGS` are shown.
-        keys: The keys that the banner names.
-    """
+    """Return the banner with the notices from before a run, such as limits and problems."""
     if banner is None or not found:
         return banner
     lines = [_finding_line(notice, glyphs) for notice in found[:MOST_FINDINGS]]

@@ -49,9 +49,7 @@ def context_bar(
     """Draw the use of the context window and the smart zone as a bar, with a scale and a legend below it.
 
     Args:
-        budget: The size and the use of the window.
         zone: The start and end of the smart zone, in percent.
-        past: Earlier iterations, oldest first; the scale shows their use if there is room.
     """
     marks = (budget.budget_percent, budget.handoff_threshold_percent, budget.interrupt_percent)
     used = _cell(min(100.0, budget.percent), width)
@@ -90,12 +88,7 @@ _SPARK_LABEL = "before "
 def spark(
     past: Sequence[IterationFinished], capacity: int, width: int, glyphs: Glyphs
 ) -> list[Span]:
-    """Draw the context use at the end of each of the last iterations, with hand-offs highlighted.
-
-    Args:
-        past: The iterations, oldest first.
-        width: Maximum cells, one for each iteration.
-    """
+    """Draw the context use at the end of each of the last iterations, with hand-offs highlighted."""
     shown = past[-width:] if width > 0 and capacity else ()
     top = len(glyphs.levels) - 1
     return [

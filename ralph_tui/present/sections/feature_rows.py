@@ -21,11 +21,7 @@ ONE_PLAN = "This project has one plan. {features.new} makes a feature beside it.
 def feature_blocks(
     found: Sequence[FeatureSummary], shown: str, width: int, glyphs: Glyphs
 ) -> list[LineBlock]:
-    """Return a row for each feature, keyed by name, below a row with the names of the columns.
-
-    Args:
-        shown: The name of the feature on the screen.
-    """
+    """Return a row for each feature, keyed by name, below a row with the names of the columns."""
     cells = [_cells(one) for one in found]
     longest = [max(len(row[at]) for row in (_HEADS, *cells)) for at in range(len(_HEADS))]
     sizes = [min(size, _LONGEST_NAME) for size in longest]

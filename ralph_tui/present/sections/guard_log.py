@@ -86,13 +86,7 @@ def breaker_view_parts(
     glyphs: Glyphs,
     keys: Keys,
 ) -> list[Part]:
-    """Return the breaker's state with evidence and next step, and its history.
-
-    Args:
-        steps: Its changes, oldest first.
-        now: The current time, for the rest of a cool-down.
-        keys: The keys that the text names.
-    """
+    """Return the breaker's state with evidence and next step, and its history."""
     look = BREAKER[breaker.state]
     head: list[Line] = [
         [Span(f"{getattr(glyphs, look.glyph)} {look.word}", look.tone)],

@@ -30,12 +30,7 @@ UNKNOWN = "unknown"
 def totals(
     chronicle: RunHistory, left: Forecast, width: int, glyphs: Glyphs, keys: Keys
 ) -> list[Line]:
-    """Return the totals of the history, and the forecast with its basis.
-
-    Args:
-        width: Cells of a line.
-        keys: The keys that the text names.
-    """
+    """Return the totals of the history, and the forecast with its basis."""
     its = chronicle.iterations
     if not its:
         return [

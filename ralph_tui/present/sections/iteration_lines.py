@@ -28,12 +28,7 @@ def look_of(iteration: Iteration) -> Look:
 def iteration_blocks(
     iterations: Sequence[Iteration], runs: Iterable[Run], width: int, glyphs: Glyphs
 ) -> list[LineBlock]:
-    """Return the iterations as blocks, newest first, below a heading for each run.
-
-    Args:
-        iterations: The iterations, oldest first.
-        width: Cells of a line.
-    """
+    """Return the iterations as blocks, newest first, below a heading for each run."""
     heads = {run.run_id: run for run in runs}
     blocks: list[LineBlock] = []
     shown: str | None = None

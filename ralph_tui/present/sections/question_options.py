@@ -142,12 +142,7 @@ def _draft_text(question: Question, draft: Draft) -> tuple[str, Tone]:
 def question_tabs(
     batch: Sequence[AskedQuestion], drafts: Mapping[str, Draft], at: int, glyphs: Glyphs
 ) -> list[Line]:
-    """Return a tab for each question and one for the review.
-
-    Args:
-        batch: The questions, in the order in which they are asked.
-        drafts: The drafts so far, by the question's id.
-    """
+    """Return a tab for each question and one for the review."""
     tabs: list[Line] = []
     for index, asked in enumerate(batch):
         given = drafts.get(asked.id, NOTHING).is_given

@@ -122,7 +122,6 @@ def collect_report(
     Args:
         about: A report with project, feature, request and cost; the rest is filled in.
         events: The feature's events of the types in `REPORTED`, oldest first.
-        validation: The last validation report, if there is one.
     """
     receipts: dict[str, tuple[Receipt, ...]] = {}
     timeline: list[TimelineLine] = []

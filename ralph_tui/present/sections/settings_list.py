@@ -58,11 +58,7 @@ LIVE_LIMITS = (
 
 
 def parsed(live: LiveLimit, typed: str) -> Adjusted:
-    """Parse a typed value as a change of a limit.
-
-    Raises:
-        RalphError: The value is invalid.
-    """
+    """Parse a typed value as a change of a limit."""
     text = typed.strip().removeprefix("$")
     try:
         if live.name == "max_iterations":
@@ -90,13 +86,7 @@ def live_blocks(
     *,
     running: bool,
 ) -> list[LineBlock]:
-    """Return the limits that can be changed now; without a running loop, the settings for the next run.
-
-    Args:
-        settings: The effective settings, by key.
-        adjusted: The changes in this run, if there are any.
-        view: The loop, for the used part of each limit.
-    """
+    """Return the limits that can be changed now; without a running loop, the settings for the next run."""
     word = (
         "Enter changes a limit of the running loop. The settings file does not change."
         if running
@@ -161,7 +151,6 @@ def setting_blocks(settings: Sequence[EffectiveSetting]) -> list[LineBlock]:
 
 
 def theme_blocks(names: Sequence[str], kept: str) -> list[LineBlock]:
-    """Return the themes, with the one in use marked."""
     head: Line = [
         Span(
             "Move to preview, Enter to apply, Esc to cancel.",

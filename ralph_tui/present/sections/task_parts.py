@@ -27,7 +27,6 @@ def task_parts(task: Task, view: LoopView, past: TaskHistory | None, glyphs: Gly
     """Return the parts of a task's detail that are not empty.
 
     Args:
-        view: The loop, for the other tasks and the latest receipts.
         past: The task's history in the journal; None until it is read.
     """
     attempts = past.attempts if past is not None else ()

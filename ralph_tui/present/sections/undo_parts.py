@@ -14,7 +14,6 @@ _WIDEST_PATH = 60
 
 
 def undo_heading(preview: UndoPreview) -> str:
-    """Return what is undone: the task, its title and the iterations."""
     numbers = ", ".join(map(str, preview.iterations))
     word = "iteration" if len(preview.iterations) == 1 else "iterations"
     title = one_line(preview.title, 80)
@@ -69,7 +68,6 @@ def undo_parts(preview: UndoPreview, most: int) -> list[Part]:
 
 
 def undone_text(undone: Undone) -> str:
-    """Return what was undone, in a sentence."""
     preview = undone.preview
     what = f"{plural(len(preview.files), 'file')} restored" if preview.files else "no file changed"
     commit = f", commit {undone.commit[:10]} on {preview.commits_to}" if undone.commit else ""

@@ -33,15 +33,7 @@ def now_parts(
     glyphs: Glyphs,
     keys: Keys,
 ) -> list[Part]:
-    """Return the answers that apply at the moment.
-
-    Args:
-        problems: The problems that make the plan unworkable.
-        last: The last run, if there was one.
-        iterations: All iterations, oldest first.
-        now: The current time, for the rest of a wait.
-        keys: The keys that the text names.
-    """
+    """Return the answers that apply at the moment."""
     plan = ImplementationPlan(tasks=tuple(view.tasks.values()))
     look = look_of(view)
     state = [Span(f"{getattr(glyphs, look.glyph)} {look.word}", look.tone)]

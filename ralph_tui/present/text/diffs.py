@@ -57,7 +57,6 @@ def code_lines(text: str, path: str) -> tuple[Line, ...]:
     r"""Return each line of a text as spans, colored if the file name reveals its language.
 
     Args:
-        text: Code, with `\n` between its lines.
         path: The file's name or path, such as `src/app.py`; only its end counts.
     """
     uncolored = tuple([Span(line)] for line in text.split("\n"))
@@ -168,7 +167,6 @@ class Diff:
         """Prepare to draw these lines.
 
         Args:
-            sides: The lines; their texts may be hostile.
             path: The changed file, whose name reveals the language; empty for no syntax colors.
             made: Whether the change was made; otherwise it is drawn without colors.
         """
@@ -206,11 +204,7 @@ class Diff:
         self.is_colored = True
 
     def line(self, index: int, glyphs: Glyphs) -> list[Span]:
-        """Draw one line: its number, its sign and its text.
-
-        Args:
-            index: The index of the line in `sides`.
-        """
+        """Draw one line: its number, its sign and its text."""
         side = self.sides[index]
         if side.sign == FOLD:
             label = f"{glyphs.ellipsis} {side.text}".rstrip()

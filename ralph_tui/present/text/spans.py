@@ -211,9 +211,6 @@ def hang(line: Line, gutter: int, width: int) -> list[list[Span]]:
     """Fold a line of a diff. Further rows have an empty gutter in the background of the change.
 
     No character is lost at a fold, so the rows can be joined again.
-
-    Args:
-        line: The line.
     """
     before, text = list(line[:gutter]), [Span(flat(text), tone) for text, tone in line[gutter:]]
     below = [

@@ -87,7 +87,6 @@ class ChangedFiles:
         return tuple(self._files.values())
 
     def feed(self, event: ev.Event) -> None:
-        """Process the next event."""
         match event:
             case ev.ToolStarted() if event.name in CHANGING:
                 data = with_relative_paths(bounded(dict(event.input)), self._roots)

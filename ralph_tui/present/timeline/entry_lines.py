@@ -77,12 +77,7 @@ def entries_text(entries: Iterable[Entry], glyphs: Glyphs) -> str:
 
 
 def line(entry: Entry, index: int, width: int, glyphs: Glyphs) -> Line:
-    """Draw one line of an entry.
-
-    Args:
-        index: The index of the line, from 0.
-        width: Cells of the line.
-    """
+    """Draw one line of an entry."""
     if isinstance(entry, TextEntry):
         return text_line(text_lines(entry, width, glyphs), index, entry.depth, glyphs)
     if isinstance(entry, CallEntry):
@@ -150,8 +145,6 @@ def text_line(lines: tuple[Line, ...], index: int, depth: int, glyphs: Glyphs) -
     """Draw one line of a message of the model, with a bullet on the first.
 
     Args:
-        lines: The folded lines of the message.
-        index: The index of the line, from 0.
         depth: The nesting level of the agent that wrote it; 0 for the main agent.
     """
     bullet = f"{glyphs.text} " if index == 0 else "  "

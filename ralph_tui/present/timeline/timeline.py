@@ -166,7 +166,6 @@ class Timeline:
         return self.entries[index] if 0 <= index < len(self.entries) else None
 
     def feed(self, event: ev.Event) -> None:
-        """Add the next event, of any type."""
         kind = type(event)
         self._changes.feed(event)
         handler = self._handlers.get(kind)

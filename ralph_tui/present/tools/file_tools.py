@@ -76,7 +76,6 @@ CHANGING = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
 
 
 def lines_changed(call: Call) -> tuple[int, int]:
-    """Return how many lines a call added to a file and removed from it."""
     change = change_of(call)
     signs = [line[:1] for line in change.splitlines()]
     rest = _REST.search(change)

@@ -32,12 +32,7 @@ def excerpt_of(call: Call) -> Excerpt | None:
 
 
 def inline_line(call: Call, index: int, width: int, glyphs: Glyphs) -> Line:
-    """Draw one of the lines below a call: number, sign and text, with changed words in color.
-
-    Args:
-        index: The index of the line, from 0.
-        width: Cells of the line.
-    """
+    """Draw one of the lines below a call: number, sign and text, with changed words in color."""
     sides, more = _excerpt(call)
     indent = Span(" " * _INDENT)
     if index < len(sides):

@@ -81,11 +81,7 @@ class CheckStore:
 
     @property
     def _home(self) -> Path:
-        """The directory of all stored files.
-
-        Raises:
-            StoreError: This user has no home directory.
-        """
+        """The directory of all stored files."""
         return mirror_of(self._root) / "checks"
 
     def load(self) -> BaseRecord:

@@ -36,11 +36,7 @@ BESIDE = ("memory", "progress", "agents_md")
 
 
 def state_home(environ: Mapping[str, str] = os.environ) -> Path:
-    """Return the directory for the state of programs (XDG base directories).
-
-    Raises:
-        StoreError: This user has no home directory.
-    """
+    """Return the directory for the state of programs (XDG base directories)."""
     given = environ.get("XDG_STATE_HOME", "")
     if given.startswith("/"):
         return Path(given)

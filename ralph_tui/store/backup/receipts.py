@@ -65,11 +65,7 @@ class ReceiptBook:
         return verification.model_copy(update={"receipt": receipt.id})
 
     def copy_for(self, other: Layout) -> None:
-        """Record the feature's completions again under the name that it is about to get.
-
-        Raises:
-            StoreError: The disk refuses.
-        """
+        """Record the feature's completions again under the name that it is about to get."""
         if not self.can_be_kept:
             return
         own = [r for r in self._read().values() if r.feature == self._layout.feature]
@@ -87,7 +83,6 @@ class ReceiptBook:
 
     @property
     def can_be_kept(self) -> bool:
-        """Whether records can be written."""
         try:
             return os.access(mirror_of(self._layout.root), os.W_OK)
         except StoreError:

@@ -98,9 +98,6 @@ class Reader:
         Args:
             quiet: Seconds for which an incomplete file is not reported. Infinity never repairs a file,
                 however old it is.
-
-        Raises:
-            StoreError: The document is invalid, and its previous content is unknown.
         """
         path, data = self._path(kind), None
         try:

@@ -101,11 +101,7 @@ def seconds_unchanged(path: Path) -> float:
 
 
 def good_copy(kind: Document[R], path: Path) -> R | None:
-    """Return the last known good copy, or None when it is missing or damaged itself.
-
-    Raises:
-        StoreError: The copy exists but cannot be read now.
-    """
+    """Return the last known good copy, or None when it is missing or damaged itself."""
     try:
         data = read_regular(backup_path(path))
     except DamagedError:
@@ -123,10 +119,6 @@ def repair(
     kind: Document[R], path: Path, previous: R | None, *, layout: Layout, reason: str, now: datetime
 ) -> tuple[R, bytes, str] | None:
     """Set a damaged document aside and restore it. Hold the write lock.
-
-    Args:
-        previous: The model from the last successful read, used when there is no good copy.
-        now: The time that names the set-aside file, in UTC.
 
     Returns:
         The restored model, its bytes, and a sentence for the person. None for a plan that cannot be

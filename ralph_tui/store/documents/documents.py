@@ -196,11 +196,7 @@ def _foreign(
 
 
 def encode_document(kind: Document[R], value: R, path: Path) -> tuple[R, bytes]:
-    """Return a document's model exactly as it will be read back, and its bytes.
-
-    Raises:
-        StoreError: The model violates its own rules, which `model_copy` does not check.
-    """
+    """Return a document's model exactly as it will be read back, and its bytes."""
     if getattr(value, "schema_version", None) is None:
         value = value.model_copy(update={"schema_version": kind.version})
     data = json_text(value, indent=2).encode() + b"\n"

@@ -22,11 +22,6 @@ class NewerError(StoreError):
 
 
 def version_of(data: Data, path: Path) -> int:
-    """Return a document's schema version.
-
-    Raises:
-        StoreError: The version is not a whole number of at least 1.
-    """
     version = data.get("schema_version", FIRST_VERSION)
     if isinstance(version, bool) or not isinstance(version, int) or version < FIRST_VERSION:
         raise StoreError(
@@ -47,9 +42,6 @@ def migrate(
     """Return the document migrated to the current version, without changing `data`.
 
     Args:
-        document: The document's kind, such as `plan`.
-        current: The schema version that this ralph writes.
-        path: The file, for messages.
         migrations: One step for each document and version; ralph's own by default.
 
     Raises:

@@ -125,9 +125,6 @@ def write(
 
     Returns:
         The file that has changed, or None when everything was written.
-
-    Raises:
-        StoreError: The disk refuses.
     """
     staged: list[tuple[Path, Path]] = []
     try:

@@ -52,7 +52,6 @@ class BeingWrittenError(StoreError):
     """A transaction would change a file that another program is still writing. Retry after releasing the lock."""
 
     def __init__(self, path: Path) -> None:
-        """Describe the file for a caller that gives up."""
         self.path = path
         super().__init__(
             f"Another program keeps changing {path}. It was not valid for {LONGEST_EDIT:g} seconds.",

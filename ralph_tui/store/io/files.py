@@ -55,9 +55,6 @@ def write_atomic(path: Path, data: bytes, *, mode: int = 0o600) -> None:
     Args:
         path: The file. A symlink is followed only within its own directory.
         mode: The permissions of a new file. An existing file keeps its own.
-
-    Raises:
-        StoreError: The file could not be written; the old one is in place.
     """
     with explained("write", path):
         target = write_target(path)
@@ -143,11 +140,7 @@ def _replace_or_discard(temp: Path, target: Path) -> None:
 
 
 def write_target(path: Path) -> Path:
-    """Return the path that a write goes to, after following a symlink.
-
-    Raises:
-        StoreError: `path` is a symlink that leaves its directory.
-    """
+    """Return the path that a write goes to, after following a symlink."""
     if not path.is_symlink():
         return path
     directory = Path(os.path.realpath(path.parent))
@@ -180,11 +173,7 @@ def append_durable(path: Path, data: bytes, *, mode: int = 0o600) -> None:
 
 
 def open_regular(path: Path, flags: int, mode: int = 0o600) -> int:
-    """Open a regular file without following symlinks or blocking on a FIFO.
-
-    Raises:
-        StoreError: The path is not a regular file.
-    """
+    """Open a regular file without following symlinks or blocking on a FIFO."""
     descriptor = os.open(path, flags | _NOFOLLOW | _NONBLOCK, mode)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -280,7 +269,6 @@ def remove_stale_temps(directory: Path) -> None:
 
 
 def process_exists(pid: int) -> bool:
-    """Return whether a process has this id now."""
     try:
         os.kill(pid, 0)
     except (ProcessLookupError, OverflowError):

@@ -44,11 +44,7 @@ def make_room(path: Path) -> bool:
 
 
 def append_log(path: Path, text: str) -> None:
-    """Append whole lines to a log, without syncing them to the disk.
-
-    Raises:
-        StoreError: The lines could not be written.
-    """
+    """Append whole lines to a log, without syncing them to the disk."""
     make_room(path)
     with explained("append to", path):
         descriptor = open_log(path)
@@ -86,11 +82,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def keep_newest(directory: Path, pattern: str, count: int) -> None:
-    """Remove all but the `count` newest files that match a pattern.
-
-    Raises:
-        StoreError: A file cannot be removed.
-    """
+    """Remove all but the `count` newest files that match a pattern."""
     with explained("clean up", directory):
         files = [(path.lstat().st_mtime_ns, path) for path in directory.glob(pattern)]
         for _, path in sorted(files)[:-count]:

@@ -79,11 +79,7 @@ class JournalWriter:
             return event.model_copy(update={"seq": seq, "time": self._clock()})
 
     def write(self, events: Sequence[Event]) -> None:
-        """Append stamped events and flush them to the disk.
-
-        Raises:
-            StoreError: The disk is full or broken, or the file is gone; no event was written.
-        """
+        """Append stamped events and flush them to the disk."""
         lines = [json_text(event).encode() + b"\n" for event in events if not event.transient]
         if not lines:
             return
@@ -97,11 +93,7 @@ class JournalWriter:
         return news
 
     def _restore_names(self) -> None:
-        """Restore the journal's file and link after another program changed them, so that readers find it.
-
-        Raises:
-            StoreError: The directory is gone, or a directory has the journal's name.
-        """
+        """Restore the journal's file and link after another program changed them, so that readers find it."""
         for path in (self._visible, self._path):
             if not path.parent.is_dir() or (path.is_dir() and not path.is_symlink()):
                 raise StoreError(

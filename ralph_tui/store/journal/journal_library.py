@@ -55,11 +55,7 @@ class JournalLibrary:
         self._measured = MeasuredJournal(self.path)
 
     def refresh(self, progress: Progress | None = None) -> RunHistory:
-        """Read the journal up to now; return the history. Only the first call takes long.
-
-        Raises:
-            StoreError: The journal cannot be read.
-        """
+        """Read the journal up to now; return the history. Only the first call takes long."""
         with self._lock:
             past = self._past()
             if self._was_replaced(self._offset) or past != self._chronicled:
@@ -81,9 +77,6 @@ class JournalLibrary:
         """Return the newest iterations of a long journal, or None when `refresh` is as fast.
 
         Earlier events are not read, so the phase and the open tasks may be wrong.
-
-        Raises:
-            StoreError: The journal cannot be read.
         """
         size = self._size()
         if size - self._offset <= RECENT:
@@ -118,11 +111,7 @@ class JournalLibrary:
             yield event
 
     def task_past(self, task_id: str, progress: Progress | None = None) -> TaskHistory:
-        """Return the attempts at a task, and the check results of its last claim.
-
-        Raises:
-            StoreError: The journal cannot be read.
-        """
+        """Return the attempts at a task, and the check results of its last claim."""
         iterations = self.refresh(progress).iterations
         attempts = tuple(it for it in iterations if it.task_id == task_id)
         for attempt in reversed(attempts):

@@ -34,9 +34,6 @@ def move_journal(layout: Layout) -> Path:
 
     A journal that a person put into `.ralph` replaces the moved one, which is kept beside it. Where nothing can
     be stored outside the project, the journal stays in it.
-
-    Raises:
-        StoreError: The disk refuses; the journal was not moved.
     """
     visible = layout.events
     try:

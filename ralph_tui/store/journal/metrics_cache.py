@@ -30,11 +30,7 @@ class MeasuredJournal:
         self.unreadable = 0
 
     def metrics(self, progress: Progress | None = None) -> tuple[Metric, ...]:
-        """Return the seven success metrics up to now. Only the first call takes long.
-
-        Raises:
-            StoreError: The journal cannot be read.
-        """
+        """Return the seven success metrics up to now. Only the first call takes long."""
         scan = Scan(
             self._path, MEASURED, start=self.offset, progress=progress, line_filter=self._filter
         )

@@ -60,7 +60,6 @@ def open_replay(launch: Launch, wanted: str) -> None:
     """Open the screen on a past iteration and play it; nothing can be started from there.
 
     Args:
-        launch: The project; what could start a run is removed from it.
         wanted: Which iteration, as in `RunHistory.find`.
     """
     app = RalphApp(replay_launch(launch))

@@ -42,7 +42,6 @@ class KeyQueue:
     def __init__(
         self, app: Host, deliver: Callable[[events.Event], Coroutine[None, None, None]]
     ) -> None:
-        """Start without held keys."""
         self._app = app
         self._deliver = deliver
         self._held: list[events.Key | events.Paste] = []

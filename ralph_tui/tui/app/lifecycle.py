@@ -29,7 +29,6 @@ class ScreenLifecycle:
     """Runs the loop, or watches the project while none runs here."""
 
     def __init__(self, app: Host, dashboard: Dashboard, *, autostart: bool) -> None:
-        """Run nothing yet; `autostart` starts the loop after the first paint."""
         self._app = app
         self._bridge = app.bridge
         self._dashboard = dashboard

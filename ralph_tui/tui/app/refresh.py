@@ -75,7 +75,6 @@ class Refresher:
         self._clock_timer = self._app.set_interval(1.0, self.tick, pause=True)
 
     def flush_every(self, seconds: float) -> None:
-        """Flush every so many seconds."""
         if self._flusher is not None:
             self._flusher.stop()
         self._flusher = self._app.set_interval(seconds, self._flush_when_due)

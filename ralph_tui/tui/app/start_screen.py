@@ -109,11 +109,6 @@ class StartScreen(App[StartChoice]):
     ]
 
     def __init__(self, found: StartFacts, theme: str = "") -> None:
-        """Show what was found.
-
-        Args:
-            theme: The theme in the settings; ralph's own is used for an unknown one.
-        """
         super().__init__()
         self.root = found.root
         self.glyphs = choose()
@@ -126,7 +121,6 @@ class StartScreen(App[StartChoice]):
         self.theme = shown_as(known, self.console.color_system, no_color=self.no_color)
 
     def compose(self) -> ComposeResult:
-        """Lay out the facts, the input and the keys."""
         found = self._found
         with VerticalScroll(can_focus=False):
             yield Static(Content("Set up ralph here?"), id="headline")
@@ -191,7 +185,6 @@ class StartScreen(App[StartChoice]):
             self.exit(StartChoice(makes_git=self._makes_git))
 
     def action_toggle_git(self) -> None:
-        """Toggle whether a repository is created."""
         if self._found.offers_git and not self._is_previewing:
             self._makes_git = not self._makes_git
             self.query_one("#git", Static).update(self._git())
@@ -250,19 +243,12 @@ class PlanPreview(Screen[ImportPreview | None]):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter,ctrl+y", "agree")]
 
     def __init__(self, preview: ImportPreview, sets_up: list[str], warning: str) -> None:
-        """Show this preview.
-
-        Args:
-            sets_up: The steps of setting up, as phrases.
-            warning: A further sentence for the person, or an empty string.
-        """
         super().__init__()
         self._preview = preview
         self._sets_up = sets_up
         self._warning = warning
 
     def compose(self) -> ComposeResult:
-        """Lay out the tables and the keys."""
         preview = self._preview
         lines = [
             _content(line)
@@ -283,7 +269,6 @@ class PlanPreview(Screen[ImportPreview | None]):
         return f"Enter {does}. The file is not changed, and no model is called. {self._warning}".strip()
 
     def on_mount(self) -> None:
-        """Focus the text, so that keys scroll it."""
         self.query_one(VerticalScroll).focus()
 
     def action_agree(self) -> None:

@@ -17,7 +17,6 @@ def always(_: CommandContext) -> str:
 
 
 def no_loop(now: CommandContext) -> str:
-    """Return a reason unless a loop runs."""
     return "" if now.running else now.keys.said(_NO_LOOP)
 
 
@@ -25,7 +24,6 @@ _NO_LOOP = "No loop is running here. Press {build} to start one."
 
 
 def not_running(now: CommandContext) -> str:
-    """Return a reason if a loop runs already, or the project cannot be used."""
     if now.view.elsewhere is not None:
         return f"The loop is already running in process {now.view.elsewhere.pid}."
     if now.running:
@@ -52,20 +50,17 @@ def is_empty(now: CommandContext) -> bool:
 
 
 def cannot_pause(now: CommandContext) -> str:
-    """Return a reason unless a loop runs and is not stopping."""
     if now.state is RunState.STOPPING:
         return "The loop is already stopping."
     return no_loop(now)
 
 
 def cannot_resume(now: CommandContext) -> str:
-    """Return a reason unless the loop is paused or pausing."""
     waiting = now.state in (RunState.PAUSED, RunState.PAUSING)
     return no_loop(now) or ("" if waiting else "The loop is not paused.")
 
 
 def cannot_skip(now: CommandContext) -> str:
-    """Return a reason unless there is a task that can be blocked."""
     if now.task is None:
         return "Select a task on the board first. None is in progress."
     if now.task.status is TaskStatus.COMPLETE:
@@ -74,7 +69,6 @@ def cannot_skip(now: CommandContext) -> str:
 
 
 def cannot_hold(now: CommandContext) -> str:
-    """Return a reason unless the task is on hold or may be put on hold."""
     if now.task is not None and now.task.held:
         return ""
     reason = cannot_change(now)
@@ -84,7 +78,6 @@ def cannot_hold(now: CommandContext) -> str:
 
 
 def cannot_retry(now: CommandContext) -> str:
-    """Return a reason unless the task is blocked."""
     if now.task is None:
         return "Select a blocked task on the board first."
     return "" if _is_blocked(now) else "Only a blocked task can be retried."
@@ -114,7 +107,6 @@ def stop_label(now: CommandContext) -> str:
 
 
 def nothing_waits(now: CommandContext) -> str:
-    """Return a reason unless a question or an approval is pending."""
     return "" if now.waiting else "Nothing needs your answer."
 
 
@@ -161,14 +153,12 @@ def cannot_replan(now: CommandContext) -> str:
 
 
 def no_plan(now: CommandContext) -> str:
-    """Return a reason unless the plan was read."""
     if now.view.trouble:
         return f"Cannot change the plan. {now.view.trouble}"
     return "" if now.view.is_known else "The project is still loading."
 
 
 def cannot_undo(now: CommandContext) -> str:
-    """Return a reason unless the task was worked on and no loop runs."""
     if now.task is None:
         return "Select a task on the board first."
     if now.running:
@@ -190,7 +180,6 @@ def import_label(now: CommandContext) -> str:
 
 
 def cannot_change(now: CommandContext) -> str:
-    """Return a reason unless there is a task that is not complete."""
     if now.task is None:
         return "Select a task on the board first."
     complete = now.task.status is TaskStatus.COMPLETE

@@ -41,11 +41,7 @@ _MOVES = frozenset(
 
 
 def parse_key(text: str) -> str:
-    """Return Textual's name for a key as a person writes it, such as S, F5, ctrl+b or ?.
-
-    Raises:
-        ConfigError: There is no such key, or it is reserved.
-    """
+    """Return Textual's name for a key as a person writes it, such as S, F5, ctrl+b or ?."""
     given = text.strip()
     *modifiers, name = _parts(given)
     held = sorted({modifier.lower() for modifier in modifiers})
@@ -127,11 +123,7 @@ def keys_of(keymap: Keymap) -> Keys:
 
 
 def keymap_of(given: Mapping[str, str]) -> Keymap:
-    """Return the keys of the commands that the settings change.
-
-    Raises:
-        ConfigError: A command or key does not exist, a command has no key, or two commands share one.
-    """
+    """Return the keys of the commands that the settings change."""
     keymap = {name: _keys(name, text) for name, text in given.items()}
     for together in (COMMANDS, *PAGE_COMMANDS.values()):
         _reject_shared(together, keymap)

@@ -29,7 +29,6 @@ class Player:
     """A position in a recording, and a speed."""
 
     def __init__(self, events: Sequence[Event] = ()) -> None:
-        """Pause at the beginning of a recording."""
         self.events = events
         self._due = times_of(events)
         self.position = 0

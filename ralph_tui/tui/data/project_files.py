@@ -22,20 +22,10 @@ from ralph_tui.store.typed_texts import REQUEST, read_typed
 
 
 def read_specs(root: Path) -> tuple[Spec, ...]:
-    """Return the specs as they are on disk now.
-
-    Raises:
-        RalphError: The specs cannot be read.
-    """
     return Project(root).request_specs()
 
 
 def read_report(root: Path) -> ValidationReport | None:
-    """Return the validation report, or None if there is none.
-
-    Raises:
-        RalphError: The project cannot be read.
-    """
     return Project(root).read_report()
 
 
@@ -94,11 +84,7 @@ class MemoryDocument:
 
 
 def read_documents(root: Path) -> list[MemoryDocument]:
-    """Return all texts in the order of the list; the note of a missing one explains why.
-
-    Raises:
-        RalphError: The project cannot be read.
-    """
+    """Return all texts in the order of the list; the note of a missing one explains why."""
     project = Project(root)
     return [
         *_given(project),

@@ -38,7 +38,6 @@ class DecisionHandlers:
     """Opens pending questions and approvals, and sends the person's decisions."""
 
     def __init__(self, host: CommandHost) -> None:
-        """Start without a pending decision."""
         self._app = host.app
         self._dashboard = host.dashboard
         self._attention = Attention()

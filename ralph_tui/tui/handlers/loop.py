@@ -12,7 +12,6 @@ class LoopHandlers:
     """Controls the loop."""
 
     def __init__(self, host: CommandHost) -> None:
-        """Control the loop of this host's app."""
         self._host = host
         self._app = host.app
         self._controls = host.app.launch.controls

@@ -16,7 +16,6 @@ class PageOpener:
     """Opens the pages of one app, one at a time."""
 
     def __init__(self, app: Host) -> None:
-        """Read and import nothing yet."""
         self._app = app
         self.library = JournalLibrary(
             app.launch.root,

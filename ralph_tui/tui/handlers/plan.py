@@ -24,7 +24,6 @@ class PlanHandlers:
     """Changes the tasks of the plan."""
 
     def __init__(self, host: CommandHost) -> None:
-        """Change the plan of this app's project."""
         self._host = host
         self._app = host.app
         self._controls = host.app.launch.controls
@@ -36,7 +35,6 @@ class PlanHandlers:
         """By task: parts that were typed but not saved."""
 
     async def skip(self) -> None:
-        """Block the task, after asking."""
         task = self._app.command_context().task
         if task is None:
             return
@@ -60,7 +58,6 @@ class PlanHandlers:
             self._app.show_message(message)
 
     async def retry(self) -> None:
-        """Queue a blocked task again."""
         task = self._app.command_context().task
         if task is None:
             return
@@ -68,7 +65,6 @@ class PlanHandlers:
             self._app.show_message(f"{task.id} is queued again.")
 
     async def hold(self) -> None:
-        """Put the task on hold, or release it."""
         task = self._app.command_context().task
         if task is None:
             return
@@ -182,7 +178,6 @@ class PlanHandlers:
             )
 
     async def drop(self) -> None:
-        """Drop the task, after asking."""
         task = self._app.command_context().task
         if task is None:
             return
@@ -202,7 +197,6 @@ class PlanHandlers:
             self._app.show_message(f"Removed {task.id} from the plan.")
 
     async def undo(self) -> None:
-        """Preview what undoing the task would change, and undo it if the person agrees."""
         from ralph_tui.tui.screens.dialogs.preview import undo_work  # not before the first paint
 
         task = self._app.command_context().task

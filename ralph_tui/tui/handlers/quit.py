@@ -25,7 +25,6 @@ class QuitHandlers:
     """Closes the screen."""
 
     def __init__(self, host: CommandHost) -> None:
-        """Close the screen of this host's app."""
         self._app = host.app
         self._bridge = host.app.bridge
         self._loop = host.loop

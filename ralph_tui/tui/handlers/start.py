@@ -15,7 +15,6 @@ class StartHandlers:
     """Starts a run for a new request, or to replan."""
 
     def __init__(self, host: CommandHost) -> None:
-        """Start runs of this host's app."""
         self._app = host.app
         self._dashboard = host.dashboard
         self._loop = host.loop

@@ -21,7 +21,6 @@ class Handlers:
     """The handlers of one app, by command name."""
 
     def __init__(self, host: CommandHost) -> None:
-        """Create the handlers for this host's app."""
         self.pages = PageOpener(host.app)
         self.quit = QuitHandlers(host)
         self.decisions = DecisionHandlers(host)

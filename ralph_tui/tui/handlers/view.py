@@ -59,7 +59,6 @@ class ViewHandlers:
             self._app.action_invoke(chosen)
 
     async def share(self) -> None:
-        """Offer to copy or export the pane in use."""
         what, _ = self._exported()
         chosen = await self._app.push_screen_wait(ShareMenu(f"Copies or exports the {what}."))
         if chosen:

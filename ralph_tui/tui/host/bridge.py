@@ -68,7 +68,6 @@ class Bridge:
     """Runs or watches one project's loop, and reduces its events to a view."""
 
     def __init__(self, launch: Launch, clock: Callable[[], datetime]) -> None:
-        """Run nothing yet."""
         self._launch = launch
         self._clock = clock
         self._queue: deque[tuple[Event, bool]] = deque()

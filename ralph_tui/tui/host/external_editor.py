@@ -12,11 +12,7 @@ from ralph_tui.domain.errors import RalphError
 
 
 def editor_command() -> list[str]:
-    """Return the command in $VISUAL or $EDITOR, or else vi.
-
-    Raises:
-        RalphError: The command cannot be parsed.
-    """
+    """Return the command in $VISUAL or $EDITOR, or else vi."""
     given = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     try:
         words = shlex.split(given)
@@ -28,11 +24,7 @@ def editor_command() -> list[str]:
 
 
 async def edit(app: "App[int]", path: Path) -> int:
-    """Open `path`, wait until the editor ends, and return its exit status.
-
-    Raises:
-        RalphError: There is no terminal for the editor, or no such editor.
-    """
+    """Open `path`, wait until the editor ends, and return its exit status."""
     words = editor_command()
     loop = asyncio.get_running_loop()
     try:

@@ -110,7 +110,6 @@ class Host(App[int]):
     """Called when background work has ended, because keys may have waited for it; set by `app`."""
 
     def __init__(self, launch: Launch, clock: Clock) -> None:
-        """Show the project of `launch`."""
         self.launch = launch
         self.clock = clock
         self.last_key_at: datetime | None = None

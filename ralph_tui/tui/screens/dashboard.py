@@ -118,7 +118,6 @@ class Dashboard(Screen[None], TaskPicker):
     """The pane that is visible when there is room for only one."""
 
     def compose(self) -> ComposeResult:
-        """Yield the parts from top to bottom."""
         yield Header()
         yield BannerFrame()
         yield PaneTabs()
@@ -148,7 +147,6 @@ class Dashboard(Screen[None], TaskPicker):
         return tuple({str(root): None, str(root.resolve()): None})
 
     def on_mount(self) -> None:
-        """Show the view, now and whenever it changes."""
         self._changed_files = ChangedFiles(self._roots())
         # Textual's own Tab skips the status pane, which is displayed only while it has the focus.
         bind(
@@ -211,14 +209,12 @@ class Dashboard(Screen[None], TaskPicker):
         self.gate.receipts, self.gate.past = view.receipts, view.gate_is_past
 
     def absorb(self, batch: Sequence[Event]) -> None:
-        """Pass events to the stream and the list of changed files."""
         self.stream.absorb(batch)
         for event in batch:
             self._changed_files.feed(event)
         self.files.files = self._changed_files.files
 
     def show_banner(self) -> None:
-        """Show in the banner how to start, or how the last run ended."""
         view, glyphs, keys = self.app.view, self.app.glyphs, self.app.keys
         finished = self.app.bridge.finished
         running = self.app.bridge.live and finished is None
@@ -256,7 +252,6 @@ class Dashboard(Screen[None], TaskPicker):
         self.footer.command_context = now
 
     def show_preview(self) -> None:
-        """Show the item under the cursor, if there is room for the preview."""
         if not self.has_class("-widest"):
             return
         chosen = self.board.selected if self.board.has_focus else self.stream.selected
@@ -300,7 +295,6 @@ class Dashboard(Screen[None], TaskPicker):
     # Searching.
 
     async def search(self) -> None:
-        """Open the search line for the pane that has the focus."""
         name = next((n for n in PANES if self.pane_widget(n).has_focus), "activity")
         self._searched = self.pane_widget(name)
         self.go_to(name)
@@ -315,7 +309,6 @@ class Dashboard(Screen[None], TaskPicker):
         self.footer.stage = message.stage
 
     def on_search_line_changed(self, message: "SearchLine.Changed") -> None:
-        """Search while the person types."""
         pane = self._searched or self.stream
         pane.search(message.words)
         if self._search_line is not None and not self._search_line.display:
@@ -325,7 +318,6 @@ class Dashboard(Screen[None], TaskPicker):
         (self._searched or self.stream).focus()
 
     def on_searched_found(self, message: Searchable.Found) -> None:
-        """Show the number of the match; close the search line if the pane ended the search."""
         line, pane = self._search_line, self._searched
         if line is None or pane is None:
             return
@@ -336,7 +328,6 @@ class Dashboard(Screen[None], TaskPicker):
     # Panes.
 
     def pane_widget(self, name: str) -> Searchable:
-        """Return a pane's widget."""
         panes: dict[str, Searchable] = {
             "tasks": self.board,
             "activity": self.stream,
@@ -377,7 +368,6 @@ class Dashboard(Screen[None], TaskPicker):
         self.app.action_invoke(message.name)
 
     def on_descendant_focus(self) -> None:
-        """Track the pane that has the focus."""
         for name in PANES:
             if self.pane_widget(name).has_focus:
                 self.pane = name

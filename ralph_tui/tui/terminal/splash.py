@@ -134,10 +134,7 @@ def frames(name: str, width: int, height: int, glyphs: Glyphs, tasks: "Sequence[
     """Return the dashboard's header and panes at a size, as escapes that place each line.
 
     Args:
-        width: Width of the terminal, in cells.
-        height: Height of the terminal, in lines.
         glyphs: The glyphs; without Unicode the frames have square corners.
-        tasks: The plan; empty if it is not known.
     """
     head = f"  {glyphs.idle} opening    {one_line(name, max(1, width - 16))}"
     lines = [f"{_DIM}\x1b[1;1H{head[:width]}"]

@@ -80,7 +80,6 @@ class Blocks(RowList):
         return len(self._rows)
 
     def row_at(self, y: int) -> Row:
-        """Return the block of a row."""
         return self._rows[y]
 
     def row_of(self, key: Key) -> int | None:

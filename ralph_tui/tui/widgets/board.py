@@ -107,7 +107,6 @@ class Board(SearchableRows):
         return True
 
     def on_click(self, event: events.Click) -> None:
-        """Fold or unfold the group whose heading was clicked."""
         offset = event.get_content_offset(self)
         y = offset.y + self.scroll_offset.y if offset else -1
         if 0 <= y < len(self._items) and self._items[y].task is None:
@@ -115,7 +114,6 @@ class Board(SearchableRows):
             self.fold(y)
 
     def watch_only(self, only: str) -> None:
-        """Show the filter in the pane's title."""
         self.border_title = "tasks" if only == ALL else f"tasks: {only}"
         self.watch_tasks(self.tasks, self.tasks)
         if self.cursor is None:

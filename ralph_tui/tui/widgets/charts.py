@@ -111,7 +111,6 @@ def draw(plot: Plot, width: int, height: int, glyphs: Glyphs) -> list[Line]:
     """Draw bars from an empty baseline, with the values of both axes.
 
     Args:
-        plot: The plot, with at least one bar.
         height: Height in lines, at least six.
     """
     line, across = drawn_threshold(plot), width - GUTTER
@@ -321,7 +320,6 @@ class Chart(StyledWidget):
 
         Args:
             bars: One for each iteration, oldest first.
-            threshold: A value to draw as a line.
             note: A text for the lower border, beside the unit.
         """
         self._plot = Plot(self._plot.measure, bars, threshold, sums)
@@ -343,7 +341,6 @@ class Chart(StyledWidget):
         self.border_subtitle = Content(", ".join(filter(None, texts)))
 
     def render(self) -> Content:
-        """Return the plot at the widget's size."""
         width, height = self.content_size
         if width < 20 or height < 6:
             return self.content([])
@@ -359,7 +356,6 @@ class Charts(VerticalScroll):
     app = getters.app(Host)
 
     def compose(self) -> ComposeResult:
-        """Yield the legend and the charts, two or three in a row."""
         yield StyledLines([_legend(self.app.glyphs)], id="chart-legend")
         with Grid(id="chart-grid"):
             yield Chart("cost per iteration", "US dollars", Measure.MONEY, id="cost")
@@ -391,11 +387,7 @@ class Charts(VerticalScroll):
     def show_sums(
         self, iterations: Sequence[Iteration], limits: CostLimits, left: Forecast
     ) -> None:
-        """Show the sums over all iterations.
-
-        Args:
-            iterations: All iterations, oldest first.
-        """
+        """Show the sums over all iterations."""
         done = [it for it in iterations if it.end]
         planned = [it for it in done if it.phase is Phase.BUILDING]
         unknown = sum(not it.total_tasks for it in planned)

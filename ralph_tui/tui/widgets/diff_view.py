@@ -42,7 +42,6 @@ class DiffView(WrappedText):
     """Whether the columns are side by side."""
 
     def __init__(self, diff: Diff, rows: slice, classes: str, *, split: bool) -> None:
-        """Show these rows of a diff."""
         super().__init__(classes=classes)
         self.set_reactive(DiffView.split, split)
         self._diff, self._rows = diff, rows

@@ -43,7 +43,6 @@ def matching_paths(paths: Sequence[str], typed: str, most: int = MAX_FILES) -> l
     that only contain its letters in order come last.
 
     Args:
-        paths: The files of the project, relative to its root.
         typed: The text after the `@`, in any case.
     """
     wanted = typed.casefold()
@@ -92,11 +91,7 @@ class FileCompletion(Widget):
         return OPEN if self.is_open else f"{keys}{', ' if '; ' in keys else '; '}{offers}"
 
     async def follow(self, before: str, cursor: Offset) -> None:
-        """Offer the files that match the text before the cursor, or close the list.
-
-        Args:
-            before: The text of the line up to the cursor.
-        """
+        """Offer the files that match the text before the cursor, or close the list."""
         found = _AT.search(before)
         if found is None or found[1] == self._dismissed:
             self.offered = ()
@@ -110,12 +105,7 @@ class FileCompletion(Widget):
         self.display = self.is_open
 
     def press(self, key: str, before: str) -> str | None:
-        """Handle a key of the open list; return the path that replaces the typed name, if one was chosen.
-
-        Args:
-            key: One of `KEYS`.
-            before: The text of the line up to the cursor.
-        """
+        """Handle a key of the open list; return the path that replaces the typed name, if one was chosen."""
         if key in ("up", "down"):
             self.at = (self.at + (1 if key == "down" else -1)) % len(self.offered)
             return None
@@ -146,11 +136,6 @@ class WritingBox(TextArea):
     """A box for many lines in which `@` completes file names and `up` recalls earlier texts."""
 
     def __init__(self, text: str, name: str, kind: str) -> None:
-        """Start with a text.
-
-        Args:
-            kind: The kind of texts that `up` recalls; empty for none.
-        """
         super().__init__(text, id=name, classes="editor", show_line_numbers=False, soft_wrap=True)
         self.completion = FileCompletion()
         self._recall = Recall(kind)
@@ -213,12 +198,6 @@ class WritingLine(Input):
     """A box for one line in which `@` completes file names and `up` recalls earlier texts."""
 
     def __init__(self, placeholder: str, name: str, kind: str) -> None:
-        """Start empty.
-
-        Args:
-            placeholder: The text shown while the box is empty.
-            kind: The kind of texts that `up` recalls.
-        """
         super().__init__(placeholder=placeholder, select_on_focus=False, id=name)
         self.completion = FileCompletion()
         self._recall = Recall(kind)

@@ -75,7 +75,6 @@ class FooterLine(LinkLine):
         return width_of(link[1]) + len(self.GAP)
 
     def follow(self, name: str) -> None:
-        """Press a key of the search, or run the command."""
         if name.startswith(_PRESS):
             self.app.action_press(name.removeprefix(_PRESS))
         else:

@@ -35,11 +35,9 @@ class BannerFrame(StyledWidget):
             self.set_class(look.tone is tone, f"-{tone}")
 
     def on_resize(self) -> None:
-        """Redraw, because long reasons wrap."""
         self.refresh(layout=True)
 
     def render(self) -> Content:
-        """Return headline, advice and figures."""
         if self.banner is None:
             return Content("")
         width = self.content_size.width or self.app.size.width - 4
@@ -86,7 +84,6 @@ class Header(StyledWidget):
         self.refresh()
 
     def render(self) -> Content:
-        """Return two lines."""
         facts = Facts(
             view=self.view,
             label=self.app.launch.label,
@@ -154,7 +151,6 @@ class PageHead(LinkLine):
         )
 
     def render(self) -> Content:
-        """Return the pages at the left, the loop's state at the right."""
         width = self.content_size.width
         left = [span for _, line in self.links(width) for span in line]
         room = min(

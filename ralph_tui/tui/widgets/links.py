@@ -32,7 +32,6 @@ class LinkLine(StyledWidget):
         self.refresh()
 
     def render(self) -> Content:
-        """Return all links in one line."""
         spans: list[Span] = []
         for _, line in self.links(self.content_size.width):
             spans += [Span(self.GAP), *line] if spans else line
@@ -46,7 +45,6 @@ class LinkLine(StyledWidget):
         self.post_message(self.Followed(name))
 
     def places(self) -> list[tuple[int, str]]:
-        """Return the first cell and the command of each link."""
         found: list[tuple[int, str]] = []
         start = 0
         for name, line in self.links(self.content_size.width):
@@ -55,7 +53,6 @@ class LinkLine(StyledWidget):
         return found
 
     def link_at(self, event: events.Click) -> str | None:
-        """Return the command under the pointer."""
         offset = event.get_content_offset(self)
         start = 0
         for name, line in self.links(self.content_size.width):

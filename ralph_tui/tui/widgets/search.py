@@ -115,7 +115,6 @@ class SearchLine(Horizontal):
             self.stage = stage
 
     def compose(self) -> ComposeResult:
-        """Yield the slash, the input and the result."""
         yield Static("/", markup=False, classes="sign")
         area = Input(compact=True, select_on_focus=False)
         area.cursor_blink = self.app.animation_level == "full"
@@ -134,7 +133,6 @@ class SearchLine(Horizontal):
         self.query_one(Input).focus()
 
     def leave(self) -> None:
-        """End the search, and hide the line."""
         self.query_one(Input).value = ""
         self.display = False
         self.post_message(self.Staged(""))

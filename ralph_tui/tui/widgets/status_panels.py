@@ -280,7 +280,6 @@ class VerificationPanel(Panel):
         self.show_look(gate_look(self.task_id, passed=self.passed, past=self.past))
 
     def lines(self, width: int) -> Sequence[Line]:
-        """Return a line per receipt, or several where its command is long."""
         shown = [line for receipt in self.receipts for line in self._receipt(receipt, width)]
         if not shown:
             text = "running the checks" if self.task_id else "no claims checked yet"
@@ -446,7 +445,6 @@ class PreviewPanel(Panel):
         self.border_title = Content(plain(cut))
 
     def lines(self, width: int) -> Sequence[Line]:
-        """Return the wrapped blocks of the preview."""
         return (
             self.preview.lines(width) if self.preview else [[Span("nothing selected", Tone.MUTED)]]
         )

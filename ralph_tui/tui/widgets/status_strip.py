@@ -28,7 +28,6 @@ class StatusStrip(StyledWidget):
         self.post_message(LinkLine.Followed("status"))
 
     def render(self) -> Content:
-        """Return as many fields as fit whole."""
         if not self.view.is_known:
             return Content("")
         width = max(20, self.content_size.width)

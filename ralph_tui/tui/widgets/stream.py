@@ -204,7 +204,6 @@ class Stream(SearchableRows):
                 self.refresh(Region(0, y - top, self.size.width, 1))
 
     def filter_entries(self, entry_filter: EntryFilter) -> None:
-        """Show only some entries."""
         self.entry_filter = entry_filter
         self._rows, self._laid_out = [], 0
         self._strips.clear()
@@ -218,7 +217,6 @@ class Stream(SearchableRows):
         return self._rows[y][0] if self._rows else None
 
     def show_filter(self) -> None:
-        """Show the filter in the pane's title."""
         shown = (
             "activity" if self.entry_filter is EntryFilter.ALL else f"activity: {self.entry_filter}"
         )

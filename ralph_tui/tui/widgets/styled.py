@@ -191,7 +191,6 @@ class StyledLines(StyledWidget):
 
 
 def to_segments(line: Line, style_of: Callable[[Tone, Tone | None], RichStyle]) -> list[Segment]:
-    """Return a line as segments for the Line API."""
     return [
         Segment(flat(text), _segment_style(text, tone, style_of(tone, ground)))
         for text, tone, ground in _grounded(line)

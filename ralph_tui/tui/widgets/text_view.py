@@ -40,7 +40,6 @@ class TextView(Blocks, Searchable):
         super().show_blocks(blocks, cursor)
 
     def show_message(self, text: str, tone: Tone = Tone.MUTED) -> None:
-        """Show a message instead of blocks."""
         self.show_blocks([LineBlock(None, [[Span(text, tone)]])])
 
     def text(self) -> str:

@@ -56,7 +56,6 @@ class ApprovalDialog(AutoDialog[Verdict | None]):
         self._parts = list(parts)
 
     def compose_frame(self) -> Iterable[Widget]:
-        """Yield the summary and the text."""
         with DialogFrame(classes="dialog -large -approval") as frame:
             kind = self._approval.kind
             heading = approval_heading(kind)
@@ -90,7 +89,6 @@ class ApprovalDialog(AutoDialog[Verdict | None]):
         self.watch(self.app, "view", self.follow, init=True)  # it may have been decided by now
 
     def show_parts(self, parts: list[Part]) -> None:
-        """Show these parts."""
         self._parts = parts
         self.query_one(".dialog").set_class(not parts, "-brief")
         self.update_footer()
@@ -101,7 +99,6 @@ class ApprovalDialog(AutoDialog[Verdict | None]):
             self.close_answered(view)
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
-        """Take the verdict of a button."""
         event.stop()
         if event.button.id == "later":
             self.action_cancel()

@@ -42,14 +42,12 @@ class AutoDialog(Dialog[Answer]):
     """Runs no action during the grace period; every key of the dialog is an action."""
 
     def __init__(self) -> None:
-        """Start the grace period when the dialog opens."""
         super().__init__()
         self._opened_at: datetime | None = None
         self._has_accepted = False
         self._heading = self._asker = ""
 
     def on_mount(self) -> None:
-        """Record when the dialog opened."""
         self._opened_at = self.app.clock()
         if self.app.launch.auto_responder is not None:
             self.set_interval(TICK_SECONDS, self._show_title)

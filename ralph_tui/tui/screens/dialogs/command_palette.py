@@ -52,7 +52,6 @@ class CommandsProvider(Provider):
             yield DiscoveryHit(_escape_brackets(name), run, text=name, help=_without_brackets(text))
 
     async def search(self, query: str) -> Hits:
-        """Yield the commands whose name matches."""
         matcher = self.matcher(query)
         for name, text, run in self._entries():
             if (score := matcher.match(name)) > 0:

@@ -60,7 +60,6 @@ class Confirm(Dialog[str]):
         self._choices = tuple(choices)
 
     def compose_frame(self) -> Iterable[Widget]:
-        """Yield the question and the answers."""
         with Vertical(classes=f"dialog {self.WIDTH}") as frame:
             frame.border_title = Content(self._title)
             yield Static(Content(self._question), classes="question")
@@ -88,7 +87,6 @@ class Confirm(Dialog[str]):
             self.dismiss(None)
 
     def action_pick(self, number: int) -> None:
-        """Answer with a choice's key."""
         choice = self._choices[number]
         if choice.not_now:
             self.app.show_message(choice.not_now)

@@ -38,7 +38,6 @@ class BreakerDetail(TextReader):
         return "circuit breaker"
 
     def blocks(self) -> list[Part]:
-        """Return a block for each signal."""
         return breaker_parts(self._breaker, self.app.glyphs)
 
 
@@ -46,7 +45,6 @@ class TaskDetail(TextReader):
     """Shows a task: description, criteria with receipts, dependencies both ways, reasons, attempts, notes."""
 
     def __init__(self, task: Task, view: LoopView, library: JournalLibrary) -> None:
-        """Show a task of the view; past attempts are read from the journal."""
         super().__init__()
         self._shown = task
         self._view = view
@@ -58,14 +56,12 @@ class TaskDetail(TextReader):
         return f"task {self._shown.id}"
 
     def blocks(self) -> list[Part]:
-        """Return a block for each aspect."""
         parts = task_parts(self._shown, self._view, self._past, self.app.glyphs)
         if self._error_text:
             parts.append(Part("Attempts so far", [[Span(self._error_text, Tone.BAD)]]))
         return parts
 
     def on_mount(self) -> None:
-        """Follow the view, and read the task's past attempts."""
         super().on_mount()
         self.watch(
             self.app, "view", self._follow, init=True
@@ -113,7 +109,6 @@ class ToolDetail(TextReader):
         return f"v {turn}, {keys}" if self.has_diff else keys
 
     def parts(self) -> Iterable[ReaderPart]:
-        """Yield facts and sections."""
         if self._detail.facts:
             yield ReaderPart(Static(Content(inert(self._detail.facts)), classes="facts"))
         for section in self._detail.sections:

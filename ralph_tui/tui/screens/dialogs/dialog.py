@@ -190,7 +190,6 @@ class Dialog(FrozenBackground[Answer]):
         return searched
 
     async def action_search(self) -> None:
-        """Open the search line."""
         self._pane = self.search_target()
         if self._pane is None:
             self.app.show_message("There is no text to search here.")
@@ -201,7 +200,6 @@ class Dialog(FrozenBackground[Answer]):
         self._line.enter()
 
     def on_search_line_changed(self, message: SearchLine.Changed) -> None:
-        """Search while the person types."""
         if self._pane is not None and self._line is not None:
             self._pane.search(message.words)
             if not self._line.display:

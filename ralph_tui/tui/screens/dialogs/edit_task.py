@@ -151,7 +151,6 @@ class TaskForm(Dialog[Task | None]):
         self.typed = typed or before
 
     def compose_frame(self) -> Iterable[Widget]:
-        """Yield two editors and the one-line fields."""
         blinks = self.app.animation_level == "full"
         with DialogFrame(classes="dialog -medium -editing") as frame:
             frame.border_title = Content(flat(self._heading))

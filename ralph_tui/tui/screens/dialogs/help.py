@@ -130,7 +130,6 @@ class HelpDialog(TextReader):
         return [[Span(f"{glyph}  ", tone), Span(text)] for glyph, tone, text in meanings]
 
     def full_text(self) -> str:
-        """Return the keys as text."""
         return "\n\n".join(
             "\n".join([title, *(f"{row.keys}  {row.text}" for row in rows)])
             for title, rows in self._areas()

@@ -25,7 +25,6 @@ class ImportDialog(PreviewDialog):
     STEM = "import"
 
     def __init__(self, preview: ImportPreview) -> None:
-        """Show this preview."""
         super().__init__(
             f"Import {import_heading(preview)}",
             import_parts(preview, MOST_ROWS),

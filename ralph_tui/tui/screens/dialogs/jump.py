@@ -76,14 +76,12 @@ class Jump(FrozenBackground[int | None]):
     CSS_PATH: ClassVar[list[str | PurePath]] = [STYLES / "jump.tcss"]
 
     def __init__(self, places: Sequence[Offset]) -> None:
-        """Offer these places."""
         super().__init__()
         self._places = places
         self._labels = labels(len(places))
         self._typed = ""
 
     def compose(self) -> ComposeResult:
-        """Yield a label at each place."""
         for at, label in zip(self._places, self._labels, strict=True):
             sign = Static(Content(label), classes="jump", id=f"jump-{at.x}-{at.y}")
             sign.styles.offset = at
@@ -94,7 +92,6 @@ class Jump(FrozenBackground[int | None]):
         self.query_one(DialogFooter).keys = "Press a letter to jump, any other key to cancel"
 
     def on_key(self, event: events.Key) -> None:
-        """Narrow the labels down by a letter."""
         event.stop()
         event.prevent_default()
         self._typed += event.character or "\0"

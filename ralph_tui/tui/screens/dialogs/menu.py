@@ -64,7 +64,6 @@ class ShareMenu(Menu):
     """Returns what to do with the text that is shown."""
 
     def __init__(self, what: str) -> None:
-        """Offer to copy or export `what`."""
         choices = (
             ConfirmChoice(SHARE_LETTERS["copy"], "Copy the selection", "copy"),
             ConfirmChoice(SHARE_LETTERS["copy_all"], "Copy everything", "copy_all"),

@@ -71,7 +71,6 @@ class PermissionDialog(AutoDialog[tuple[Reply, ...] | None]):
         return self._drafts.get(self._asked.id, NOTHING)
 
     def compose_frame(self) -> Iterable[Widget]:
-        """Yield the context, the call, the answers and the reason."""
         with DialogFrame(classes="dialog -large -permission") as frame:
             self.set_title(frame, flat(permission_title(self._asked)), flat(who_asks(self._asked)))
             if self._context_lines:
@@ -83,7 +82,6 @@ class PermissionDialog(AutoDialog[tuple[Reply, ...] | None]):
             yield FreeTextInput("Reason for the agent (optional)", REASON)
 
     def on_mount(self) -> None:
-        """Show the answers, and close when the question is answered elsewhere."""
         self.choices.preselects = (
             False  # nothing that grants is taken by a key meant for another screen
         )
@@ -98,7 +96,6 @@ class PermissionDialog(AutoDialog[tuple[Reply, ...] | None]):
         self.update_footer()
 
     def footer_text(self) -> str:
-        """Return the keys of the answers, or of the reason while one is typed."""
         if self.words.writing:
             return _REASON_KEYS
         scrolls = "ctrl+d ctrl+u scroll, " if self.call.show_vertical_scrollbar else ""

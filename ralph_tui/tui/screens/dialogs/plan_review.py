@@ -31,7 +31,6 @@ class PlanText(TextView):
     _order: tuple[str, ...] = ()
 
     def show_plan(self, tasks: Tasks) -> None:
-        """Show the plan as it is now."""
         if not tasks.is_ordered_like(self.tasks):
             self._order = ()
         self.tasks = tasks

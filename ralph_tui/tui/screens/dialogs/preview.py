@@ -31,7 +31,6 @@ class PreviewDialog(Dialog[bool]):
     text = getters.query_one(TextView)
 
     def __init__(self, title: str, parts: list[Part], *, does_something: bool = True) -> None:
-        """Show these parts, which may contain hostile text, as may the title."""
         super().__init__()
         self._title = title
         self._parts = parts

@@ -159,7 +159,6 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
         self._at = next((i for i, q in enumerate(batch) if not self._draft(q).is_given), len(batch))
 
     def compose_frame(self) -> Iterable[Widget]:
-        """Yield the context, the tabs, the options with their preview, and the free text."""
         with DialogFrame(classes="dialog -large -asking") as frame:
             who = flat(who_asks(self._batch[0]))
             self.set_title(frame, who, who)
@@ -173,7 +172,6 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
             yield FreeTextInput("Type your answer, then press enter", ANSWER)
 
     def on_mount(self) -> None:
-        """Show the first unanswered question or the review, and follow answers given elsewhere."""
         self._go_to(self._at)
         self.watch(
             self.app, "view", self._follow, init=True
@@ -205,7 +203,6 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
         self.update_footer()
 
     def footer_text(self) -> str:
-        """Return the keys of the options, of the review, or of the free text."""
         if self.words.writing:
             return WRITING
         if (asked := self._now) is None:
@@ -337,7 +334,6 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
         self.choices.focus()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Keep what is typed."""
         asked = self._now
         if asked is not None and self.words.writing:
             multi = asked.question.multi_select

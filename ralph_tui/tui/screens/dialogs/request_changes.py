@@ -41,7 +41,6 @@ class RequestChangesDialog(TextDialog):
     ON_TEXT = "enter comment on the line, tab to the text box, ctrl+s send, esc keep the draft"
 
     def __init__(self, kind: ApprovalKind, draft: str, about: Sequence[LineBlock] = ()) -> None:
-        """Ask about the specs, the plan or the result."""
         super().__init__(draft)
         self.HEADING = f"Request changes to the {_NOUNS.get(kind, kind)}"
         self._lines = [(_quote(block, line), line) for block in about for line in block.lines]
@@ -49,7 +48,6 @@ class RequestChangesDialog(TextDialog):
         self._quoted: frozenset[str] = frozenset()
 
     def compose_frame(self) -> Iterable[Widget]:
-        """Yield the text and the box beside it, or below it in a narrow terminal."""
         with DialogFrame(classes="dialog -large -changes") as frame:
             frame.border_title = Content(self.HEADING)
             with Container(id="beside", classes=SCROLLS):
@@ -63,7 +61,6 @@ class RequestChangesDialog(TextDialog):
         self._show_lines()
 
     def footer_text(self) -> str:
-        """Return the keys of the box or of the text, whichever has the focus."""
         if not self._lines:
             return self.app.keys.said(self.KEYS)
         if self._text is not None and self._text.has_focus:
@@ -84,7 +81,6 @@ class RequestChangesDialog(TextDialog):
         text.show_blocks(blocks, text.cursor)
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
-        """Update which lines are shown as quoted."""
         rows = event.text_area.text.splitlines()
         quoted = frozenset(row for row in rows if row.startswith(QUOTE))
         if quoted != self._quoted:

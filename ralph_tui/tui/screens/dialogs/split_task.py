@@ -26,7 +26,6 @@ class SplitTask(TextDialog):
     def __init__(
         self, task_id: str, draft: str, write: Callable[[Sequence[str]], Awaitable[Refused]]
     ) -> None:
-        """Split this task with `write`."""
         super().__init__(draft)
         self.HEADING = flat(f"Split {task_id}")
         self._write = write

@@ -36,7 +36,6 @@ class TextDialog(Dialog[str]):
         self.draft = draft
 
     def compose_frame(self) -> Iterable[Widget]:
-        """Yield an editor and a hint."""
         with Vertical(classes="dialog -medium") as frame:
             frame.border_title = Content(self.HEADING)
             yield editor(
@@ -50,7 +49,6 @@ class TextDialog(Dialog[str]):
         area.move_cursor(area.document.end)
 
     def dismiss(self, result: str | None = None) -> AwaitComplete:
-        """Keep the draft, and close."""
         self.draft = self.query_one(TextArea).text
         if self.KIND and result:
             keep_text(self.app, self.KIND, result)
@@ -68,11 +66,7 @@ class TextDialog(Dialog[str]):
 
 
 def editor(text: str, name: str, kind: str = "", *, blinks: bool) -> WritingBox:
-    """Return a multi-line text box.
-
-    Args:
-        kind: The kind of texts that `up` recalls; empty for none.
-    """
+    """Return a multi-line text box."""
     area = WritingBox(text, name, kind)
     area.cursor_blink = blinks
     return area
@@ -90,7 +84,6 @@ class GuidanceDialog(TextDialog):
     EMPTY = "Type your guidance first, or press esc to close."
 
     def __init__(self, draft: str = "", *, runs: bool = True) -> None:
-        """Start with a draft."""
         super().__init__(draft)
         self.now = False
         self._runs = runs
@@ -156,14 +149,12 @@ class ValueDialog(Dialog[str | None]):
     KEYS = "enter save, esc cancel"
 
     def __init__(self, title: str, hint: str, value: str) -> None:
-        """Start with the current value."""
         super().__init__()
         self._title = title
         self._hint = hint
         self._value = value
 
     def compose_frame(self) -> Iterable[Widget]:
-        """Yield the value and a hint."""
         with Vertical(classes="dialog -medium") as frame:
             frame.border_title = Content(flat(self._title))
             area = Input(self._value, compact=True, classes="value")

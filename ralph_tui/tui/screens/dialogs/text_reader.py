@@ -80,7 +80,6 @@ class TextReader(Dialog[None]):
         yield ReaderPart(PartsText(self.blocks()))
 
     def compose_frame(self) -> Iterable[Widget]:
-        """Yield the frame."""
         with ScrollText(classes="dialog -large", id="reader") as frame:
             frame.border_title = Content(flat(self.reader_title()))
             self._rest = iter(self.parts())

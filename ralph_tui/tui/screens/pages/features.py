@@ -34,7 +34,6 @@ class FeaturesPage(Page):
     rows = getters.query_one("#features", TextView)
 
     def __init__(self, library: JournalLibrary) -> None:
-        """Read nothing yet."""
         super().__init__()
         del library  # this page shows nothing of the journal
         self._found: Sequence[FeatureSummary] | None = None
@@ -101,7 +100,6 @@ class FeaturesPage(Page):
         return super().not_now(name)
 
     def handlers(self) -> dict[str, Handler]:
-        """Add the page's own commands."""
         return {
             **super().handlers(),
             "choose": self.do_choose,
@@ -113,7 +111,6 @@ class FeaturesPage(Page):
         self.action_invoke("choose")
 
     async def do_choose(self) -> None:
-        """Choose and show the feature under the cursor."""
         name = self.rows.cursor
         if not isinstance(name, str):
             return
@@ -128,7 +125,6 @@ class FeaturesPage(Page):
         self._switch_to(name)
 
     async def do_new(self) -> None:
-        """Ask for a name, and create a feature."""
         typed = await self.app.push_screen_wait(ValueDialog("New feature", NAME_RULE, ""))
         if typed is None or not typed.strip():
             return
@@ -145,7 +141,6 @@ class FeaturesPage(Page):
             self._read()
 
     async def do_archive(self) -> None:
-        """Archive the plan of the feature under the cursor."""
         from ralph_tui.engine.control.archiving import archive_by_hand  # imports the formats
 
         name = self.rows.cursor

@@ -60,7 +60,6 @@ class HistoryPage(Page):
     text = getters.query_one("#text", TextView)
 
     def __init__(self, library: JournalLibrary) -> None:
-        """Read nothing yet."""
         super().__init__()
         self._library = library
         self._past: _Past | None = None
@@ -71,7 +70,6 @@ class HistoryPage(Page):
         self._error_text = ""
 
     def body(self) -> Iterable[Widget]:
-        """Yield figures, views and charts."""
         yield StyledLines([[Span("reading the journal", Tone.MUTED)], []], id="figures")
         yield ViewTabs(VIEWS)
         yield Charts(id="charts")
@@ -189,7 +187,6 @@ class HistoryPage(Page):
         self._show_figures()
 
     def on_view_tabs_chosen(self, message: ViewTabs.Chosen) -> None:
-        """Show another view."""
         plots = message.view == "plots"
         self.charts.display, self.text.display = plots, not plots
         (self.charts if plots else self.text).focus()
@@ -238,7 +235,6 @@ class HistoryPage(Page):
         )
 
     async def do_export(self) -> None:
-        """Ask for the format, and export."""
         form = await self.app.push_screen_wait(
             Confirm(
                 "Export",

@@ -61,7 +61,6 @@ class ReplayLine(StyledWidget):
         self._tick()
 
     def hold(self) -> None:
-        """Pause the replay."""
         self.player.playing = False
         if self._timer is not None:
             self._timer.pause()
@@ -83,14 +82,12 @@ class ReplayLine(StyledWidget):
         self._show()
 
     def rewind(self) -> None:
-        """Go back to the beginning of the recording."""
         self.player.rewind()
         self.whole = False
         self._transcript.restart()
         self._show()
 
     def show_whole(self) -> None:
-        """Show everything at once."""
         self.hold()
         self._transcript.play(self.player.rest())
         self.whole = True
@@ -106,7 +103,6 @@ class ReplayLine(StyledWidget):
         self._changed()
 
     def render(self) -> Content:
-        """Return state, speed and time, with a bar in the remaining room."""
         width = self.content_size.width
         entry_filter = self._transcript.entry_filter
         word = "" if entry_filter is EntryFilter.ALL else f"only {entry_filter.value}"

@@ -51,7 +51,6 @@ class IterationList(TextView):
         self.show_blocks((), cursor)
 
     def show_message(self, text: str, tone: Tone = Tone.MUTED) -> None:
-        """Show a message instead of the list."""
         self._chronicle = RunHistory()
         super().show_message(text, tone)
 
@@ -117,7 +116,6 @@ class IterationsPage(ListDetailPage):
         self._known: object = None
 
     def body(self) -> Iterable[Widget]:
-        """Yield the list and the contents."""
         roots = tuple({str(self.app.launch.root): None, str(self.app.launch.root.resolve()): None})
         with Horizontal(classes="page-body"):
             yield IterationList(id="iterations")
@@ -149,7 +147,6 @@ class IterationsPage(ListDetailPage):
         return self._library.refresh(progress)
 
     def show_progress(self, group: str, at: int, size: int) -> None:
-        """Show the progress of the first reading."""
         if group != "list" or self._whole or not size:
             return
         if self._chronicle.iterations:
@@ -168,7 +165,6 @@ class IterationsPage(ListDetailPage):
         self._show_message(text, Tone.BAD)
 
     def _show_message(self, text: str, tone: Tone = Tone.MUTED) -> None:
-        """Show a message instead of the list."""
         if self.is_attached:
             self.choices.show_message(text, tone)
 
@@ -188,7 +184,6 @@ class IterationsPage(ListDetailPage):
         self.choices.show(chronicle, wanted.start if wanted else None)
 
     def on_blocks_highlighted(self, message: Blocks.Highlighted) -> None:
-        """Read the iteration under the cursor."""
         found = next((i for i in self._chronicle.iterations if i.start == message.key), None)
         if found is None or (self._shown and self._shown.iteration == found):
             return
@@ -248,7 +243,6 @@ class IterationsPage(ListDetailPage):
     # Views.
 
     def on_view_tabs_chosen(self, message: ViewTabs.Chosen) -> None:
-        """Show another view of the same iteration."""
         activity = message.view == "activity"
         had_focus = self.contents().has_focus
         self.transcript.display = self.replay.display = activity
@@ -267,7 +261,6 @@ class IterationsPage(ListDetailPage):
     # Commands.
 
     def handlers(self) -> dict[str, Handler]:
-        """Add the page's own commands."""
         replay = self.replay
         return {
             **super().handlers(),
@@ -317,14 +310,12 @@ class IterationsPage(ListDetailPage):
         return super().label(command)
 
     def do_open(self) -> None:
-        """Open the contents or, from the stream, the selected entry."""
         if self.choices.has_focus:
             self.open_contents()
         elif self.transcript.has_focus and (entry := self.transcript.selected):
             self.app.push_screen(ToolDetail(detail_of(entry, self.app.glyphs)))
 
     async def do_undo(self) -> None:
-        """Preview what undoing the iteration would change, and undo it if the person agrees."""
         from ralph_tui.tui.screens.dialogs.preview import undo_work
 
         if self._shown is not None:

@@ -29,7 +29,6 @@ class DocumentList(TextView):
     documents: Sequence[MemoryDocument] = ()
 
     def show(self, documents: Sequence[MemoryDocument]) -> None:
-        """Show these documents, grouped under headings."""
         self.documents = documents
         blocks: list[LineBlock] = []
         group = ""
@@ -43,7 +42,6 @@ class DocumentList(TextView):
         self.show_blocks(blocks)
 
     def show_message(self, text: str, tone: Tone = Tone.MUTED) -> None:
-        """Show a message instead of the list."""
         self.documents = ()
         super().show_message(text, tone)
 
@@ -102,7 +100,6 @@ class MemoryPage(ListDetailPage):
         self._shown: MemoryDocument | None = None
 
     def body(self) -> Iterable[Widget]:
-        """Yield the list and the text."""
         with Horizontal(classes="page-body"):
             yield DocumentList(id="papers")
             with Vertical(classes="page-contents"):
@@ -222,14 +219,12 @@ class MemoryPage(ListDetailPage):
         return {**super().handlers(), "edit": self.do_edit}
 
     def do_open(self) -> None:
-        """Open the text."""
         self.open_contents()
         if self.choices.words:  # continue the search inside the text
             self.search_in(self.text)
             self.text.repeat_search()
 
     async def do_edit(self) -> None:
-        """Open the document's file in the person's editor."""
         meant = self._under_cursor()
         if meant is None or meant.path is None:
             return

@@ -118,7 +118,6 @@ class Page(ModalScreen[None]):
         yield PageFooter()
 
     def on_mount(self) -> None:
-        """Bind the person's keys, and follow the view."""
         bind(self, page_bindings(self.NAME, self.app.keys_of))
         self.head.active = self.NAME
         self.refresh_keys()
@@ -177,7 +176,6 @@ class Page(ModalScreen[None]):
         }
 
     def action_invoke(self, name: str) -> None:
-        """Run a command of the page, or pass it to the app."""
         if not any(command.name == name for command in self.page_commands):
             if name in PANES or name == "close":  # a pane is shown without the page above it
                 self.dismiss(None)
@@ -226,7 +224,6 @@ class Page(ModalScreen[None]):
         app.copy_to_clipboard(app.mouse_selection() or self.chosen_text() or self.shown_text())
 
     async def do_share(self) -> None:
-        """Offer to copy or export everything."""
         chosen = await self.app.push_screen_wait(
             ShareMenu(f"Copies or exports the {self.NAME} page.")
         )
@@ -261,7 +258,6 @@ class Page(ModalScreen[None]):
             before.search("")
 
     def search_for(self, words: str) -> None:
-        """Search for words, and go to the next match."""
         if self._pane is not None:
             self._pane.search(words)
             if not self.search_line.display:
@@ -313,7 +309,6 @@ class Page(ModalScreen[None]):
         A reading replaces an earlier one of the same group; closing the page ends it.
 
         Args:
-            work: Reads in a thread; receives a callback for its progress.
             failed: Called with an error message instead of `done`.
         """
 

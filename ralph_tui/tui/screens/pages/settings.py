@@ -58,7 +58,6 @@ class SettingsPage(Page):
     text = getters.query_one("#text", TextView)
 
     def __init__(self, library: JournalLibrary) -> None:
-        """Read nothing yet."""
         super().__init__()
         del library  # this page shows nothing of the journal
         self._on_disk: _OnDisk | None = None
@@ -195,7 +194,6 @@ class SettingsPage(Page):
         return {**super().handlers(), "look": self.tabs.next, "open": self.do_open}
 
     async def do_open(self) -> None:
-        """Change the value under the cursor."""
         key = self.text.cursor
         if not isinstance(key, str) or self._on_disk is None:
             return

@@ -53,7 +53,6 @@ class WhyPage(Page):
     text = getters.query_one("#text", TextView)
 
     def __init__(self, library: JournalLibrary) -> None:
-        """Read nothing yet."""
         super().__init__()
         self._library = library
         self._known: _Known | None = None
@@ -159,7 +158,6 @@ class WhyPage(Page):
         return super().not_now(name)
 
     def handlers(self) -> dict[str, Handler]:
-        """Add the page's own commands."""
         return {
             **super().handlers(),
             "look": self.tabs.next,
@@ -167,7 +165,6 @@ class WhyPage(Page):
         }
 
     async def do_reset_breaker(self) -> None:
-        """Close the breaker, after asking why."""
         reason = await self.app.push_screen_wait(BreakerReasonDialog())
         if not reason:
             return
