@@ -23,7 +23,6 @@ class SkillsPlugin:
         self._directories: dict[tuple[Path, ...], tempfile.TemporaryDirectory[str]] = {}
 
     def plugin(self, skills: tuple[Path, ...]) -> Path | None:
-        """Return the plugin directory with these skills, or None if there are none."""
         if not skills:
             return None
         if skills not in self._directories:

@@ -62,14 +62,12 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 """The commands of each group, in the order of the help. The last group also shows commands that are in none."""
 
 SHORT_FORMS = ("add", "edit", "skip", "retry", "hold", "release", "drop", "complete")
-"""Commands that work with and without `task`."""
 
 
 class GroupedCommands(TyperGroup):
     """The root of the command tree. Its help lists the commands under the headings of `GROUPS`."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - Typer does not export Click's types
-        """Write the commands of each group, then the short forms."""
         grouped = {name for names in GROUPS.values() for name in names}
         others = [n for n in self.commands if n not in grouped and n not in SHORT_FORMS]
         width = max(map(len, self.commands))
@@ -277,7 +275,6 @@ _PLAIN_WORDS = (
     ),
     (r" \(Possible options: (.*)\)$", r". Did you mean \1?"),
 )
-"""Patterns of messages by Typer and pydantic, with their replacements."""
 
 
 def _explain_misuse(error: Exception) -> int:

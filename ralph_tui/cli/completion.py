@@ -22,10 +22,8 @@ if TYPE_CHECKING:
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+/-]{0,99}", re.ASCII)
 _NOT_PLAIN = re.compile(r"[^\w .,/-]+")
 _SESSIONS = 30
-"""How many of the newest sessions are offered."""
 
 Offers = list[tuple[str, str]]
-"""Words with their descriptions."""
 
 
 def _offered(found: Iterable[tuple[str, str]], incomplete: str) -> Offers:
@@ -117,7 +115,6 @@ def setting_names(incomplete: str) -> Offers:
 
 
 def setting_values(context: typer.Context, incomplete: str) -> Offers:
-    """Offer the values of a setting that has a fixed set of them."""
     from ralph_tui.config.setting_names import known_keys
 
     field = known_keys().get(str(context.params.get("key", "")))

@@ -13,7 +13,6 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 NAMES: Final = ("plan", "config", "events")
-"""The files that have a schema."""
 
 _TITLES: Mapping[str, tuple[str, str]] = {
     "plan": ("The plan of ralph", ".ralph/implementation_plan.json"),
@@ -122,7 +121,6 @@ def _or_variable(made: JsonSchemaValue) -> JsonSchemaValue:
 
 
 def field_docstrings(model: type) -> dict[str, str]:
-    """Return the docstrings of the fields of a model and of its base classes."""
     found: dict[str, str] = {}
     for part in reversed(model.__mro__):
         if part.__module__.startswith("ralph_tui."):

@@ -225,7 +225,6 @@ def _with_parameters(
 
 
 def takes_run_options(command: Callable[..., None]) -> Callable[..., object]:
-    """Return a command that takes each field of its `options` parameter as an option of its own."""
     own = inspect.signature(command, eval_str=True).parameters
     kind: type[RunOptions] = own["options"].annotation
     names = [field.name for field in fields(kind)]

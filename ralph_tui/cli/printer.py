@@ -146,7 +146,6 @@ _UNPRICED = re.compile(rb'"type":"(?:assistant_text|tool_(?:started|finished))"'
 """Most events of a journal: their lines show neither costs nor context."""
 
 Shown = Iterator[tuple[int, str]]
-"""The offset after each event, and its type."""
 
 
 def show_past(path: Path, offset: int, show: Printer) -> Shown:

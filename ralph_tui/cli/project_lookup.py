@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 
 def start_directory(given: Path | None) -> Path:
-    """Return the given directory, or the current one."""
     try:
         directory = Path(os.path.realpath(given or Path.cwd()))
     except OSError as error:  # the current directory was deleted
@@ -79,7 +78,6 @@ def owner_of(project: "Project") -> "Owner | None":
 
 
 def controls_of(given: Path | None) -> "Controls":
-    """Return the controls of the project that a command is about."""
     from ralph_tui.engine.control.controls import Controls
 
     return Controls(find_project(given).root, tell=note)

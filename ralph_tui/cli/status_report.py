@@ -28,7 +28,6 @@ SHOWN_SESSIONS = 10
 
 
 def print_status(root: Path | None, *, verbose: bool = False, as_json: bool = False) -> None:
-    """Print the project's status."""
     project = find_project(root)
     documents, owner = read_project(project), owner_of(project)
     sessions = project.read_sessions()[-SHOWN_SESSIONS:] if verbose else ()

@@ -11,8 +11,6 @@ class Retired(NamedTuple):
 
     Attributes:
         values: The values that still load, in lower case.
-        why: Why the setting was removed.
-        hint: What to do.
     """
 
     values: frozenset[str]

@@ -42,7 +42,6 @@ def plain_value(value: object) -> object:
 
 
 def yaml_value(value: object) -> str:
-    """Return a setting's value as one line of YAML."""
     if isinstance(value, BaseModel | Mapping):
         inside = plain_value(value)
         assert isinstance(inside, dict)

@@ -53,7 +53,6 @@ _COMMIT_REASONS = {
 
 
 def translate_wiggum(value: Mapping[str, object]) -> ForeignConfig:
-    """Translate the list of steps of Wiggum."""
     made = Translation(ForeignTool.WIGGUM)
     for name, inside in value.items():
         if name == "max_loops_per_task":

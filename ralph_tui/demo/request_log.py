@@ -53,7 +53,6 @@ class RequestLog:
         turn: int | None = None,
         attempt: int = 0,
     ) -> None:
-        """Record a request without its secrets."""
         recorded = RecordedRequest(
             method=request.method,
             path=request.path,

@@ -243,7 +243,6 @@ class TurnScript(Model):
         return self.name or " & ".join(part for part in parts if part)
 
     def matches(self, prompt: str) -> bool:
-        """Return whether this script answers a prompt."""
         if self.phase:
             opened = _PHASE.match(prompt.lstrip())
             if not opened or opened[1].lower() != self.phase:

@@ -19,7 +19,6 @@ _HINT = "CONTRIBUTING.md shows how to write a scenario."
 
 
 def load_scenario(path: Path) -> Scenario:
-    """Return the scenario in a file."""
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
@@ -33,7 +32,6 @@ def load_scenario(path: Path) -> Scenario:
 
 
 def shipped_scenario(name: str) -> Path:
-    """Return the path of a scenario that ships with ralph."""
     names = shipped_scenarios()
     if name not in names:
         near = get_close_matches(name.lower(), names, 1)
@@ -48,7 +46,6 @@ def shipped_scenarios() -> tuple[str, ...]:
 
 
 def parse_scenario(text: str, source: str = "scenario") -> Scenario:
-    """Return the scenario in a text."""
     loader = _Loader(text)
     try:
         root = loader.get_single_node()

@@ -48,7 +48,6 @@ _OTHER_WAYS_TO_A_MODEL = (
 
 
 def cli_environment(base_url: str, config_dir: Path) -> dict[str, str]:
-    """Return the variables that restrict a CLI to `base_url`, to be added to the caller's environment."""
     return {
         **dict.fromkeys(_OTHER_WAYS_TO_A_MODEL, ""),
         **_QUIET,
@@ -69,7 +68,6 @@ class ModelServer:
     """Plays one scenario. Use it as an async context manager.
 
     Args:
-        scenario: The scenario to play.
         speed: The divisor of every wait and pace. Infinity plays without waiting.
         keep: The number of requests to keep.
         on_request: Called with every request as it arrives.

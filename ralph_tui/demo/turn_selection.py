@@ -40,7 +40,6 @@ class Choice:
 
 
 def read_steps(messages: Sequence[JsonValue]) -> tuple[Step, ...]:
-    """Return one step for each model turn so far, and one for the requested turn."""
     steps: list[Step] = []
     runs = groupby((m for m in messages if isinstance(m, dict)), lambda m: m.get("role"))
     received: list[Mapping[str, JsonValue]] = []

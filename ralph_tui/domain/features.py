@@ -111,7 +111,6 @@ class ProjectFeatures(Record):
         return plus(*(r.cost_usd for name, r in self.features.items() if name != feature))
 
     def requests_elsewhere(self, feature: str) -> RequestRate:
-        """Return the requests that all other features made in the last hour."""
         rate = RequestRate()
         for name, record in self.features.items():
             rate = rate if name == feature else rate.joined(record.requests)

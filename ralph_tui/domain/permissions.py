@@ -54,7 +54,6 @@ class Ruling(Model):
 
 
 def permission_question(permission: Permission) -> Question:
-    """Return the question for a permission, with its possible answers."""
     argument = one_line(permission.argument, SHOWN)
     who = "a sub-agent" if permission.sub_agent else "the agent"
     what = {"Bash": f"run `{argument}`", NETWORK: f"reach {argument} from the sandbox"}.get(

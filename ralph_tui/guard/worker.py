@@ -31,7 +31,6 @@ class CommandJudge:
     """Judges commands in a long-lived child; every failure of the child is a denial.
 
     Args:
-        policy: The policy to judge commands by.
         argv: The command line of the child; tests pass a broken one.
         deadline: Returns the seconds that the next command may take.
     """

@@ -34,7 +34,6 @@ _STATES = States(
     others=True,
 )
 _NOT_WORK = frozenset(("message", "event", "agent", "role", "rig", "convoy", "gate", "molecule"))
-"""Types of issues that are not work, from tools built on beads."""
 
 
 class Beads:
@@ -144,7 +143,6 @@ class _Issues:
         return next((to for to in found if to in self.nodes), "")
 
     def members(self, epic: str) -> tuple[str, ...]:
-        """Return the issues of an epic, including those of epics below it."""
         if epic in self._members:
             return self._members[epic]
         found: dict[str, None] = {}

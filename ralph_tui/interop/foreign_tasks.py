@@ -56,7 +56,6 @@ class PlanEntry:
 
     Attributes:
         id: Its id in the file, which stays the same when the file is edited and imported again.
-        title: One line.
         line: The line where it starts, from 1.
         text: The description below the title.
         criteria: Criteria as written; `criterion` decides which are commands.
@@ -67,8 +66,6 @@ class PlanEntry:
         held: Whether it is on hold until the person releases it.
         priority: The lowest number comes first; see `priority_of`.
         group: The heading, phase, epic or parent that it is under.
-        labels: Its labels.
-        notes: Remarks of the plan's author.
         foreign: Further fields to keep, which a task does not have.
         members: The entries of the group that it represents, if any.
     """
@@ -106,7 +103,6 @@ class Listing:
 
 
 def import_listing(listing: Listing, source: Source, wanted: ImportOptions) -> Imported:
-    """Check a listing and make its tasks."""
     left_out = list(listing.left_out)
     listed = _entries_within_limits(listing, source)
     _require_unique(listed, source)

@@ -56,7 +56,6 @@ _ALSO_KNOWN_AS = {
     "spec-kit": ("speckit",),
     "todo": ("todo.md", "markdown"),
 }
-"""Other names that `--as` accepts."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,6 @@ class Formats:
         return ", ".join(importer.name for importer in self.importers)
 
     def named(self, name: str) -> Importer:
-        """Return the importer with a name given to `--as`."""
         wanted = name.strip().casefold()
         for importer in self.importers:
             if wanted in (importer.name.casefold(), *_ALSO_KNOWN_AS.get(importer.name, ())):

@@ -10,7 +10,6 @@ from ralph_tui.domain.plan.plan import ImplementationPlan, Task
 MAX_BYTES = 16 * 1024 * 1024
 MAX_TASKS = 5_000
 SNIFFED = 64 * 1024
-"""How many characters at the start of a file are used to detect its format."""
 
 
 class InteropError(RalphError):
@@ -20,7 +19,6 @@ class InteropError(RalphError):
         file: The file as the person named it.
         line: The line of the problem, from 1; 0 if it has none.
         what: What is wrong, as a clause without a period.
-        hint: What to do about it.
     """
 
     def __init__(self, file: str, line: int, what: str, hint: str = "") -> None:
@@ -75,8 +73,6 @@ class Imported:
     Attributes:
         format: The name of the importer.
         tasks: The tasks in the order of the file, each with its `origin` and a unique id.
-        title: The title of the plan; empty if the file has none.
-        description: The description of the plan.
         branch: The branch that the file wants the work on; empty for none.
         left_out: The entries that did not become tasks, with reasons.
         remarks: Sentences for the preview: what was decided, what has no counterpart.

@@ -15,7 +15,6 @@ from ralph_tui.interop.json_reader import Node, quoted
 OPEN, DONE, BLOCKED = "open", "done", "blocked"
 
 _INSIDE = ("description", "text", "criterion", "title", "name")
-"""Keys for the text of a criterion that is an object."""
 
 
 def first_text(document: JsonDocument, node: Node, *keys: str) -> str:

@@ -38,7 +38,6 @@ _FIELDS = (
     "labels",
     "notes",
 )
-"""The fields that a later import may change, unless the person has edited them."""
 
 MOST_COMMANDS = 5_000
 """As many as tasks. The guard judges each of them."""
@@ -71,7 +70,6 @@ class Merged:
     """The plan after an import, with its preview.
 
     Attributes:
-        plan: The merged plan.
         preview: What the import changes.
         adopted: Ids of the tasks that become complete only because the file says so; ralph has not verified them.
     """

@@ -29,7 +29,6 @@ from ralph_tui.interop.json_fields import (
 from ralph_tui.interop.json_reader import Node
 
 MAIN = "master"
-"""The default tag."""
 
 _CANCELLED = ("cancelled", "canceled")
 _STATES = States(
@@ -84,7 +83,6 @@ class Taskmaster:
         return 90 if any(tag + key in keys for key in own) else 70
 
     def read(self, source: Source, wanted: ImportOptions) -> Imported:
-        """Read the tasks of one tag."""
         document = JsonDocument(source)
         chosen = _chosen(document, wanted.tag)
         items = list(_items(document, chosen))
@@ -164,7 +162,6 @@ class _Item:
         id: Its id as a task of ralph: `2.1`, or `tag:2.1` outside the main tag.
         node: Its JSON value.
         prefix: The prefix of the ids of its tag.
-        parent: The task of a subtask.
         parts: The ids of its subtasks.
         forced: Whether it counts as done because its task is.
     """

@@ -17,7 +17,6 @@ from ralph_tui.store.io.rotation import keep_newest
 from ralph_tui.store.layout import Layout
 
 KEPT = 20
-"""The number of reports to keep, because a rendering bug writes one for every frame."""
 
 _PREFIX = "ralph-crash-"
 

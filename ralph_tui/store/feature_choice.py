@@ -56,7 +56,6 @@ def named_feature(text: str) -> str:
 
 
 def layout_of(root: Path) -> Layout:
-    """Return the paths of the feature that this process works on."""
     plain = Layout(root)
     feature = _overrides[-1] if _overrides else _decide(plain)
     if feature and not Layout(root, feature).home.is_dir():

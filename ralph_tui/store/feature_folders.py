@@ -45,7 +45,6 @@ class FeatureFiles(NamedTuple):
     """The initial files of a new feature.
 
     Attributes:
-        plan: The plan.
         texts: Other files in the feature's folder, as pairs of name and text.
     """
 
@@ -213,7 +212,6 @@ class Features:
         )
 
     def require_new(self, name: str) -> None:
-        """Refuse a name that a new feature cannot have."""
         if not is_name(name):
             raise StoreError(f"{name!r} is not a valid feature name.", NAME_RULE)
         if os.path.lexists(Layout(self._layout.root, name).home):

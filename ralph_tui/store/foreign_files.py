@@ -22,7 +22,6 @@ FIXED_PATHS = (
     ".beads/issues.jsonl",
     ".beads/beads.jsonl",
 )
-"""Plans with a fixed path."""
 
 FEATURE_FOLDERS = (
     (".ralph-hybrid", "prd.json"),

@@ -15,10 +15,8 @@ PROMPT_NAMES = {
     Phase.BUILDING: "build",
     Phase.VALIDATION: "validate",
 }
-"""The phase names in the names of the prompt files."""
 
 SPECS = "specs"
-"""The default of `project.specs`."""
 
 _FOLDER_SET = re.compile(r"^[^#\n]*\bspecs[\"']?\s*:", re.MULTILINE)
 
@@ -44,7 +42,6 @@ def specs_folder(config: Path) -> str:
 
 
 FEATURES = "features"
-"""The directory in `.ralph` with a folder for each named feature."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +55,6 @@ class Layout:
 
     root: Path
     feature: str = ""
-    """The feature's name; empty for the plan without a name."""
 
     @cached_property
     def dot(self) -> Path:

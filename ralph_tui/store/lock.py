@@ -46,7 +46,6 @@ class Owner(Record):
     since: Timestamp
     run_id: str = ""
     started: Timestamp | None = None
-    """When the process started, for people."""
     start_token: str = ""
     """Identifies the process: a later process with the same pid has another token."""
     boot: str = ""

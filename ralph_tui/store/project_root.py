@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 DOT = ".ralph"
-"""Ralph's own directory in a project."""
 
 AGENT_OF = "RALPH_GUARD_ROOT"
 """The environment variable of every agent and gate process, with the project's resolved path."""

@@ -34,7 +34,6 @@ KEPT_ITERATIONS = 20
 KEPT_SESSIONS = 10
 KEPT_PLANS = 20
 ARCHIVE_DAYS = 30
-"""Days for which the archive keeps a memory."""
 
 LEARNING_CHARS = 2000
 TAIL_BYTES = 512 * 1024
@@ -185,7 +184,6 @@ def clean_archive(archive: Path, now: datetime) -> tuple[Path, ...]:
 
 
 def numbered(directory: Path, stem: str) -> list[Path]:
-    """Return the files `stem-NNN.md` of a directory, lowest number first."""
     found = [
         (int(match[1]), path)
         for path in directory.glob(f"{stem}-*.md")

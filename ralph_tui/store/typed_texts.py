@@ -20,10 +20,8 @@ GUIDANCE, REQUEST, ANSWER, CHANGES, REASON = "guidance", "request", "answer", "c
 """The kinds of text boxes. Each box recalls only texts of its kind."""
 
 MAX_TEXTS = 100
-"""The maximum number of texts kept of each kind."""
 
 MAX_CHARS = 20_000
-"""The maximum characters of a kept text. A longer one is probably a pasted file."""
 
 
 class TypedText(Record):

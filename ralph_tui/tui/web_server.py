@@ -28,10 +28,8 @@ PATIENCE_SECONDS = 5.0
 """Longest wait for a page's process to end after its page has closed."""
 
 CLOSING_SECONDS = 2.0
-"""Longest wait for a page to close."""
 
 MAX_CELLS = 2000
-"""Largest width and height that a page may ask for."""
 
 Cells = Annotated[int, Field(ge=1, le=MAX_CELLS)]
 

@@ -48,7 +48,6 @@ class UnfinishedBranch:
     """The branch of an unfinished task from an earlier run, to which uncommitted changes on it belong.
 
     Attributes:
-        branch: The branch's name.
         commit: The last commit that ralph knows on the branch; empty if there was none.
     """
 
@@ -57,7 +56,6 @@ class UnfinishedBranch:
 
 
 def read_head(git: Git) -> Head:
-    """Return the current HEAD."""
     found = git.ask("rev-parse", "--is-inside-work-tree")
     if found.returncode or found.stdout.strip() != b"true":
         raise GitError(

@@ -20,8 +20,6 @@ class HookCall:
 
     Attributes:
         name: Its name, such as `pre-commit`.
-        words: The program and its arguments.
-        directory: The working directory.
         environment: Variables in addition to those of the sandbox.
         writable: The directory with the message, the only writable one outside the project.
     """
@@ -46,11 +44,7 @@ RunHook = Callable[[HookCall], HookEnd]
 
 
 class HookError(SetupError):
-    """A hook failed or changed files.
-
-    Attributes:
-        output: What the hook printed.
-    """
+    """A hook failed or changed files."""
 
     def __init__(self, message: str, hint: str, output: str) -> None:
         super().__init__(message, hint)
@@ -58,7 +52,6 @@ class HookError(SetupError):
 
 
 def found_hooks(git: Git) -> dict[str, Path]:
-    """Return the hooks that git would run for a commit, by name."""
     asked = git.ask("rev-parse", "--git-path", "hooks", shows_hooks=True)
     directory = git.root / os.fsdecode(asked.stdout).removesuffix("\n")
     found = {name: directory / name for name in HOOKS}

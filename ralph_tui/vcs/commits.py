@@ -55,14 +55,10 @@ class MadeCommit:
     """A commit that ralph made.
 
     Attributes:
-        commit: Its hash.
-        branch: The branch it is on.
         parent: The commit before it; empty for the first of a branch.
         subject: The first line of its message.
         entries: The paths that differ from its parent, relative to the top of the work tree.
         staged: The same, plus the paths that were staged differently before.
-        additions: Lines added.
-        deletions: Lines removed.
     """
 
     commit: str

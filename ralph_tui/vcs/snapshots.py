@@ -112,7 +112,6 @@ class SnapshotStore:
         return (self._git_dir / "HEAD").is_file()
 
     def take(self) -> str:
-        """Take a snapshot of the current files and return its tree."""
         self._prepare()
         changed = self._changed_paths()
         self._leave_out(changed)
@@ -266,7 +265,6 @@ class SnapshotStore:
     # Trees.
 
     def contents(self, tree: str) -> dict[str, Content]:
-        """Return the content of each path in a tree."""
         found: dict[str, Content] = {}
         for line in self.git("ls-tree", "-r", "-z", "--full-tree", tree).split("\0"):
             about, _, path = line.partition("\t")

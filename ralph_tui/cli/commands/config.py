@@ -170,7 +170,6 @@ def _show_import(preview: "ConfigPreview") -> None:
 
 
 def _ask_import(preview: "ConfigPreview", *, as_json: bool) -> None:
-    """Ask whether to import."""
     if as_json or not is_at_terminal():
         if as_json:
             out_json({**preview.model_dump(mode="json"), "written": False})

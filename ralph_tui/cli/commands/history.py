@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 measures = typer.Typer()
-"""Holds only `ralph metrics`."""
 reports = typer.Typer()
-"""Holds only `ralph report`."""
 
 _MARK_BYTES = 200
 """How many bytes at the start of a report contain its mark."""

@@ -64,7 +64,6 @@ _MANAGER_LINES = {
     "cargo": (("cargo build", "build"), ("cargo add <crate>", "add a dependency")),
     "go": (("go build ./...", "build"), ("go get <module>", "add a dependency")),
 }
-"""Further commands to list, by the program that runs the checks."""
 
 
 def agents_template(checks: "ProjectChecks") -> str:
@@ -126,11 +125,9 @@ class Adoption:
     """What `ralph init` is going to do.
 
     Attributes:
-        root: The project's directory.
         checks: The checks found in the project's files.
         uv_init: The options of `uv init`; None if no Python project is created.
         new: Files to write, with their texts.
-        kept: Files that exist already.
     """
 
     root: Path

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 KEPT_DAYS = 30
-"""How long archived memories are kept."""
 
 
 @app.command(

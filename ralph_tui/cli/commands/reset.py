@@ -146,7 +146,6 @@ def _show_undo(preview: "UndoPreview") -> None:
 
 
 def _ask_undo(preview: "UndoPreview", *, as_json: bool) -> None:
-    """Ask whether to undo."""
     if as_json or not is_at_terminal():
         if as_json:
             _print_json(preview, None)

@@ -13,7 +13,6 @@ from ralph_tui.domain.errors import RalphError
 
 app = typer.Typer()
 programs = typer.Typer()
-"""Commands that other programs use."""
 
 
 @app.command(epilog=examples("ralph serve", "ralph serve --port 9000 --no-open"))

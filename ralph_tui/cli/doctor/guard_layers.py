@@ -40,8 +40,6 @@ class TrialProject:
     """A temporary project, with a home directory beside it, in which to try what the guard prevents.
 
     Attributes:
-        root: The project directory.
-        home: The home directory.
         canary: The value of the secret variables.
         port: A port of this machine that listens outside any sandbox.
     """

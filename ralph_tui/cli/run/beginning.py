@@ -50,13 +50,11 @@ class Beginning:
     """What a project starts from, read but not yet written.
 
     Attributes:
-        root: The project's directory.
         feature: The feature to create; None without one.
         given: The file or issue, as the person named it.
         name: Its name for display.
         text: The text to plan; empty for a plan, which is imported.
         spec: The spec that holds the text already; empty if the text must be saved.
-        options: The options that belong to `--from`.
     """
 
     root: Path

@@ -26,7 +26,6 @@ class FirstStart:
     """One start in a folder that is not a project yet.
 
     Attributes:
-        root: The folder.
         checks: The checks found in the folder's files.
         files: What will be written to set up ralph, for display.
         plans: Plans of other tools, relative to the folder, the likeliest first.
@@ -98,7 +97,6 @@ class FirstStart:
             out("created  .git (git init)")
 
     def import_plan(self, shown: "ImportPreview") -> None:
-        """Import the plan that was shown into the new project."""
         from ralph_tui.cli.run.import_dialog import finish
         from ralph_tui.config.load import load_settings
         from ralph_tui.domain.errors import RalphError

@@ -75,7 +75,6 @@ class _Stopper:
             self._main.cancel()
 
     def stop_now(self, why: str) -> None:
-        """Stop at once, with `why` as the reason."""
         self._asked = max(self._asked, 2)
         self._ask(f"{why}, so the loop stops now.", now=True, why=why)
 

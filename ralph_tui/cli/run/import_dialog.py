@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from ralph_tui.domain.verification.verification import GateResult
 
 MOST_LISTED = 60
-"""Rows of each kind in a preview on a terminal; `--json` has all of them."""
 
 
 def show(preview: "ImportPreview") -> None:
@@ -28,7 +27,6 @@ def show(preview: "ImportPreview") -> None:
 
 
 def ask(preview: "ImportPreview", *, as_json: bool) -> None:
-    """Ask whether to import."""
     if as_json or not is_at_terminal():
         if as_json:
             finish(preview, as_json=True, written=False)

@@ -235,7 +235,6 @@ def _input_schema(arguments: type[Model]) -> dict[str, JsonValue]:
 
 
 def answer_call(root: Path | None, name: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:
-    """Run a tool and return its answer; a failure is an answer, too."""
     tool = _TOOLS.get(name)
     if tool is None:
         return ToolAnswer(text=f"There is no tool {name!r}: {', '.join(_TOOLS)}.", is_error=True)

@@ -102,9 +102,7 @@ def may_prompt(*, as_json: bool, may_ask: bool) -> bool:
 class MakeLaunch(Protocol):
     """Makes a launch once it is known whether a person can decide while it waits."""
 
-    def __call__(self, *, interactive: bool) -> "Launch":
-        """Make the launch."""
-        ...
+    def __call__(self, *, interactive: bool) -> "Launch": ...
 
 
 def show_run(

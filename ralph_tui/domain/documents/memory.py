@@ -320,7 +320,6 @@ def active_memory(sources: MemorySources) -> ActiveMemory:
 
 
 def figures(plan: ImplementationPlan, state: RalphState, task: Task | None) -> str:
-    """Return the plan's state and the run's metrics, for the memory."""
     counts = plan.counts()
     done, blocked = counts[TaskStatus.COMPLETE], counts[TaskStatus.BLOCKED]
     unverified = sum(task.is_unverified for task in plan.tasks)

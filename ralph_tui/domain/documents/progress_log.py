@@ -138,7 +138,6 @@ def _without_stamp(line: str) -> str:
 
 
 def since_last_block(lines: Sequence[str]) -> tuple[str, ...]:
-    """Return the lines after the last block."""
     starts = [number for number, line in enumerate(lines) if line.strip() == _BLOCK_START]
     if not starts:
         return tuple(lines)

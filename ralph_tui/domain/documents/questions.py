@@ -135,7 +135,6 @@ class QuestionLog(Record):
         return next((q for q in self.questions if q.id == question_id), None)
 
     def changing(self, question_id: str, **changes: object) -> "QuestionLog":
-        """Return a copy in which one open question has `changes`."""
         changed = tuple(
             q.model_copy(update=changes) if q.id == question_id and q.is_open else q
             for q in self.questions

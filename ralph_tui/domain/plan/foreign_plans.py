@@ -33,7 +33,6 @@ class ForeignPart(Model):
     Attributes:
         place: The keys and indexes of the part; empty for the file as a whole.
         message: What is wrong, as the rest of a sentence that begins with the file or the task.
-        hint: What to do about it.
     """
 
     place: tuple[str | int, ...]

@@ -81,7 +81,6 @@ class Review(Model):
 
     @property
     def result_text(self) -> str:
-        """The result in one line."""
         if self.failure:
             return f"not reviewed: {self.failure}"
         if self.agreed:
@@ -89,7 +88,6 @@ class Review(Model):
         return f"a reviewer rejected it: {one_line('; '.join(self.objections), 300)}"
 
     def verification(self, basis: str, gate: TaskVerification) -> TaskVerification:
-        """Return the verification of a reviewed task, for the plan."""
         by = f"reviewer {self.model}".strip()
         changes = {"outcome": VerificationOutcome.REVIEWED, "by": by, "reason": basis}
         return gate.model_copy(update=changes)
@@ -190,7 +188,6 @@ def criteria_count(criteria: Sequence[str]) -> str:
 
 
 def evidence_lines(review: Review) -> list[str]:
-    """Return a line for each verdict, with the places of its evidence."""
     lines = []
     for verdict in review.verdicts:
         where = ", ".join(f"{quote.file}:{quote.line}" for quote in verdict.evidence)

@@ -305,7 +305,6 @@ class GateResult(Model):
         return self.basis if self.verified else f"unverified: {self.basis}"
 
     def verification(self, at: datetime) -> TaskVerification:
-        """Return the verification of the task, for the plan."""
         verified = VerificationOutcome.VERIFIED if self.verified else VerificationOutcome.UNVERIFIED
         return TaskVerification(
             outcome=verified,

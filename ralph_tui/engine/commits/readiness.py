@@ -30,7 +30,6 @@ class WorkPlace:
     """Determines the branch of a run.
 
     Attributes:
-        git: The git settings.
         names: Texts to name a new branch after, best first.
         builds: Whether the run may build tasks; otherwise it changes nothing that could be committed.
         is_new_request: Whether the run begins with another request than the last one.

@@ -37,7 +37,6 @@ class HookSandbox:
     """Where the repository's hooks run.
 
     Attributes:
-        sandbox: The sandbox of the hooks.
         environment: Returns the hooks' environment variables.
         limit_seconds: How long a hook may take.
     """

@@ -13,7 +13,6 @@ from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.sanitize import one_line
 
 SECONDS = 30.0
-"""How long `gh` may take."""
 
 _NUMBER = re.compile(r"#?(\d{1,9})")
 _URL = re.compile(r"https://[\w.-]+(?::\d+)?/[\w.-]+/[\w.-]+/issues/(\d{1,9})(?:[?#]\S*)?")

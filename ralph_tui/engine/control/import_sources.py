@@ -55,7 +55,6 @@ def load_sources(root: Path, given: str, base: Path | None = None) -> tuple[Load
 
 
 def load_file(root: Path, given: str, base: Path | None = None) -> LoadedFile:
-    """Read one file."""
     path = place_of(root, given, base)
     name = one_line(given, 300)
     return LoadedFile(Source(name, _decoded(name, _bytes(path, name))), name_in(root, path))

@@ -56,7 +56,6 @@ class Launch:
     """A project that is ready to run, assembled by `cli` (a real key) or `demo` (the loopback model).
 
     Attributes:
-        root: The project directory.
         controls: Controls the loop and changes the plan; its calls block, so run them in a thread.
         run: Runs the loop until it ends, and sends events to the sink on the caller's event loop. Raises
             `RalphError` only before anything was started; later problems are reported in `LoopFinished`.

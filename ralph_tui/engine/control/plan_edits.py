@@ -22,7 +22,6 @@ NOTHING_CHANGED = "Nothing was changed."
 
 
 def find(plan: ImplementationPlan, task_id: str) -> Task:
-    """Return the task with this id."""
     task = plan.task(task_id)
     if task is not None:
         return task

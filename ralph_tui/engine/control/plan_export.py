@@ -32,7 +32,6 @@ PRD = "prd.json"
 """The plan for other tools, in ralph's own directory; a value of the setting `exports`."""
 
 _PRD_FORMAT = "prd"
-"""The format of a new `prd.json`."""
 
 
 class Exported(NamedTuple):

@@ -60,7 +60,6 @@ def adjust(root: Path, wanted: Adjusted) -> Adjusted:
 
 
 def adjusted_settings(settings: Settings, adjusted: Adjusted | None) -> Settings:
-    """Return the settings with the changes for this run applied."""
     if adjusted is None:
         return settings
     given = adjusted.model_dump(exclude_none=True)

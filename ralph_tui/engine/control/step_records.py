@@ -18,7 +18,6 @@ PROMPT_LIMIT = 40_000
 REASON_CHARS = 200
 
 COMMITS_OFF = "git.commit is off"
-"""Why a commit step does nothing."""
 
 
 class StepState(Model):

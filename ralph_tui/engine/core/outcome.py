@@ -140,7 +140,6 @@ def unverified_clause(plan: ImplementationPlan) -> str:
 
 
 SHOWN_TASKS = 3
-"""How many tasks the last line of a run names."""
 
 
 def nothing_ready(plan: ImplementationPlan) -> End:

@@ -44,7 +44,6 @@ class RunStateFile(Record):
     loop_number: Count = 0
     """The iteration number, counted across all runs."""
     current_step: str = ""
-    """The step around the work, `work` itself, or the phase."""
     step_started_at: datetime | None = None
     last_successful_step: str = ""
     current_task_id: str = ""
@@ -61,14 +60,12 @@ class RunMetrics(Record):
     updated_at: datetime
     completed_at: datetime | None = None
     total_claude_calls: Count = 0
-    """Model responses."""
     input_tokens: Count = 0
     """Tokens sent, including cached reads."""
     output_tokens: Count = 0
     total_tokens: Count = 0
     total_cost_usd: Money = 0.0
     project_cost_usd: Money = 0.0
-    """The cost of all runs."""
     last_run_id: str = ""
     elapsed_sec: Count = 0
 

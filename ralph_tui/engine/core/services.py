@@ -30,7 +30,6 @@ class RunServices:
 
     Attributes:
         make_agent: Creates the agent; called in a thread, because it imports the SDK.
-        settings: The project's settings.
         environment: Added to the environment of the agent's tools and of the gate.
         preflight: Checks the machine before anything is started; raises `RalphError`.
         warm_up: Imports slow modules.

@@ -43,7 +43,6 @@ from ralph_tui.store.project import Documents
 T = TypeVar("T")
 
 WHOLE_PLAN = RunRequest(only=Phase.BUILDING)
-"""A request to work on the plan until it is complete."""
 
 RUN_AGAIN = "Run again to continue."
 

@@ -22,7 +22,6 @@ MAX_INPUT_CHARS = 36_000
 """Characters of learnings that one session shortens, beginning with the oldest."""
 
 MAX_LEARNING_CHARS = 400
-"""Characters of a learning in the shorter list."""
 
 _MISSING = "The shorter list is missing. Submit it with ralph_submit_learnings."
 _TOO_LONG = f"a learning of more than {MAX_LEARNING_CHARS} characters; shorten it or split it"

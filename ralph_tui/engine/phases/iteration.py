@@ -42,7 +42,6 @@ def declared_dependencies(root: Path) -> Dependencies:
 
 
 def added_dependencies(before: Dependencies, after: Dependencies) -> tuple[str, ...]:
-    """Return the commands that add the dependencies which are new in `after`."""
     return tuple(
         f"{command} {name}"
         for command, names in after.items()

@@ -40,8 +40,6 @@ class TaskFacts:
     """What is known of a task when its iteration begins.
 
     Attributes:
-        task: The task.
-        number: The iteration's number.
         checks: The checks that the gate will run for a claim.
         failed_before: The checks that failed before the run, each with its failure.
         guidance: The person's guidance since the last iteration.
@@ -159,7 +157,6 @@ def prompt_of_additions(
 def prompt_of_validation(
     project: Project, docs: Documents, report: ValidationReport, specs: Sequence[Spec]
 ) -> str:
-    """Return the prompt of a validation session."""
     checks = [f"{r.status.value}: `{r.command}` {r.reason}".strip() for r in report.checks]
     texts = _spec_texts(specs)
     learned = learnings_for(project, docs.state.request, texts)

@@ -32,7 +32,6 @@ from ralph_tui.store.project import Documents
 
 Handler = Callable[[rt.ToolInput], Awaitable[ToolAnswer]]
 OnOutput = Callable[[ToolCall, ToolOutput], Awaitable[None]]
-"""Receives the output of an MCP tool."""
 
 Missing = Callable[[], Awaitable[str | None]]
 """Returns what the phase still lacks, as an instruction to the model; None if its criteria are met."""

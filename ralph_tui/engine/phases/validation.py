@@ -222,7 +222,6 @@ async def _send_back(stage: Stage, tasks: tuple[Task, ...], number: int) -> None
 
 
 def with_repair_tasks(docs: Documents, tasks: tuple[Task, ...], number: int) -> Documents:
-    """Return the documents with the new tasks from a round of validation."""
     known = {task.id for task in docs.plan.tasks}
     new = [task for task in tasks if task.id not in known]
     counted = docs.with_state(validation_round=number, approval=None)

@@ -41,9 +41,7 @@ class PromptParts(Model):
     """The checks that failed before the run, each with its failure."""
     guidance: tuple[str, ...] = ()
     specs: tuple[str, ...] = ()
-    """The files of the specs, relative to the project."""
     spec_parts: tuple[SpecPart, ...] = ()
-    """The parts of the specs that the task refers to."""
     memory: str = ""
     learnings: tuple[str, ...] = ()
     agents_md: str = ""

@@ -46,7 +46,6 @@ SUB_AGENTS: Mapping[Phase, tuple[SubAgent, ...]] = {
     Phase.BUILDING: (*_READERS, TEST_EXECUTION),
     Phase.VALIDATION: (*_READERS, TEST_EXECUTION),
 }
-"""The sub-agents of each phase."""
 
 
 def sub_agents(phase: Phase, without: Collection[str]) -> tuple[SubAgent, ...]:

@@ -217,7 +217,6 @@ PHASE_RALPH_TOOLS: Mapping[Phase, tuple[str, ...]] = {
     Phase.BUILDING: _BUILDING,
     Phase.VALIDATION: ("ralph_get_plan_summary", "ralph_submit_report", "ralph_append_learning"),
 }
-"""The `ralph_*` tools of each phase."""
 
 INPUTS: Mapping[str, type[ToolInput]] = {name: entry[2] for name, entry in _ALL.items()}
 

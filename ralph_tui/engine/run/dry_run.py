@@ -97,20 +97,15 @@ class NextRun(Model):
     """The branch that ralph would work on; empty if it neither commits nor checks one out."""
     phase: Phase
     why: str
-    """Why the run begins in this phase."""
     first: str
-    """What the run does first, in one sentence."""
     before: tuple[str, ...] = ()
-    """What happens before that, in order."""
     status: int = 0
     """The exit status of a run that would end immediately; 0 if it would work."""
     hint: str = ""
     task: NextTask | None = None
     steps: tuple[NextStep, ...] = ()
     checks: tuple[str, ...] = ()
-    """Commands that the gate runs for a claim."""
     reviewed: tuple[str, ...] = ()
-    """Criteria that a second session judges."""
     model: str = ""
     max_iterations: int
     iteration_timeout_seconds: float
@@ -123,7 +118,6 @@ class NextRun(Model):
 
 
 async def look_ahead(root: Path, services: RunServices, request: RunRequest) -> NextRun:
-    """Return what a run for `request` would do first."""
     project = Project(root)
     docs = await asyncio.to_thread(project.look)
     phase = await asyncio.to_thread(checked_phase, project, docs, services, request)

@@ -37,10 +37,8 @@ from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.project import Project
 
 SECONDS = 30.0
-"""How long a command may take."""
 
 MAX_TEXT_CHARS = 500
-"""Characters of a text in a notification."""
 
 MAX_QUESTIONS = 10
 
@@ -87,7 +85,6 @@ class Notification(Model):
     task: NotifiedTask | None = None
     reason: str = ""
     hint: str = ""
-    """What to do about it."""
     questions: tuple[NotifiedQuestion, ...] = ()
     approval: str = ""
     """specs, plan, validation, recovery, limit or unverified, if the run waits for a decision."""
@@ -139,9 +136,7 @@ class NotificationSandbox:
     """Where notification commands run: like steps, in a sandbox and without keys.
 
     Attributes:
-        root: The project's directory.
         sandbox: Makes a separate sandbox, since the run's is closed before the end of the run is reported.
-        environment: Returns the commands' environment variables.
     """
 
     root: Path

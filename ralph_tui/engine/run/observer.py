@@ -35,10 +35,8 @@ from ralph_tui.store.project import Project
 Work = Coroutine[None, None, None]
 
 OWNER_SECONDS = 1.0
-"""How often to check who runs the loop."""
 
 CATCH_UP = 2_000
-"""How many events are read at a time."""
 
 RECENT = 16 * 1024 * 1024
 """Bytes at the end of a run's journal that are emitted in full; before them, only lasting events are."""
@@ -67,7 +65,6 @@ LONG = 1024 * 1024
 """Bytes of a journal that take so long to read that progress is shown."""
 
 AGAIN_SECONDS = 0.5
-"""How long to wait after a read error before reading is retried."""
 
 
 async def follow_project(root: Path, sink: EventSink, settings: Settings | None = None) -> None:

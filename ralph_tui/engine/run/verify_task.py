@@ -40,7 +40,6 @@ def task_to_verify(plan: ImplementationPlan, task_id: str | None) -> Task:
 
 
 async def verify_by_hand(root: Path, settings: Settings, task: Task, emit: EventSink) -> GateResult:
-    """Run the gate for a task, as for a claim."""
     project, environ = Project(root), dict(os.environ)
     confinement = await asyncio.to_thread(confine, root, settings.safety, environ)
     sandbox = CommandSandbox(root, confinement.sandbox, settings.safety.sandbox_exceptions)

@@ -21,7 +21,6 @@ from ralph_tui.domain.variable_references import (
 from ralph_tui.domain.web_addresses import why_not_posted
 
 SECONDS = 10.0
-"""How long a post may take."""
 
 _SETTING = "notify.webhook"
 _MAX_LINE_BYTES = 4_096

@@ -27,7 +27,6 @@ SKILL_FILE = "SKILL.md"
 
 
 def extras_of(settings: Settings, phase: Phase) -> PhaseExtras:
-    """Return the extensions that the settings add to a phase."""
     phases = settings.phases
     return {
         Phase.DISCOVERY: phases.discovery,

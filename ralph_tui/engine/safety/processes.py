@@ -110,7 +110,6 @@ class Watchdog:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start the watchdog process; return at once."""
         self._process = subprocess.Popen(
             [sys.executable, "-m", "ralph_tui.engine.safety.processes", self._run_id],
             stdin=subprocess.PIPE,

@@ -71,7 +71,6 @@ class IterationResult(Model):
     output_tokens: Count = 0
     denied: str = ""
     note: MemoryNote | None = None
-    """The model's note for later sessions."""
     dependencies: tuple[str, ...] = ()
     """Commands that add the dependencies declared since the session began."""
     tests_only: bool = False
@@ -333,7 +332,6 @@ def iteration_memory(
 def iteration_progress(
     number: int, task_id: str, title: str, result: IterationResult, now: datetime
 ) -> Progress:
-    """Return an iteration's entry in the progress log."""
     complete = result.outcome is IterationOutcome.COMPLETE
     return Progress(
         iteration=number,
@@ -348,7 +346,6 @@ def iteration_progress(
 def session_record(
     number: int, task_id: str, result: IterationResult, phase: Phase = Phase.BUILDING
 ) -> SessionRecord:
-    """Return the archive record for the session of an iteration."""
     building = phase is Phase.BUILDING
     done = "task_complete" if building else "phase_complete"
     why = "context_budget" if result.context_full else "allowance"

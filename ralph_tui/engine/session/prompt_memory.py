@@ -25,7 +25,6 @@ ALL_LEARNINGS = 100_000
 
 
 def memory_for(project: Project, docs: Documents, task: Task | None) -> ActiveMemory:
-    """Return the memory for a prompt about `task`, or about the request if there is no task."""
     words = words_of_task(task) if task else words_of(docs.state.request)
     return active_memory(
         MemorySources(
@@ -47,7 +46,6 @@ def next_memory(project: Project, docs: Documents) -> ActiveMemory:
 
 
 def phase_decisions(project: Project, docs: Documents, phase: Phase) -> str:
-    """Return the "Decisions" section of a phase memory, with the decisions of the person and of the model."""
     asked = docs.questions.asked_in(phase)
     lines = [
         f"{one_line(q.question.question, 200)} {_describe_answer(q.answer)}"

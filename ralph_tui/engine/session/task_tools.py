@@ -29,7 +29,6 @@ from ralph_tui.engine.verification.gate import Permit, deny_unattended, receipt_
 from ralph_tui.store.project import Documents, Outcome
 
 PermitChange = Callable[[Permission], Awaitable[Ruling]]
-"""Asks the person to rule on changed check files."""
 
 
 async def deny_change(wanted: Permission) -> Ruling:

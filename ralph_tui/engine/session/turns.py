@@ -35,7 +35,6 @@ from ralph_tui.engine.session.supervisor import SessionSupervisor
 from ralph_tui.store.last_prompt import write_last_prompt
 
 MAX_STARTS = 5
-"""How many failed starts of the CLI end the run."""
 
 
 class UnopenedSession:

@@ -127,7 +127,6 @@ class StepsAroundWork:
         return await self._run_in_order()
 
     async def drop_pending(self) -> None:
-        """Drop the pending steps of an iteration whose work was not finished."""
         if self._run.docs.steps.under_way is not None:
             await self._run.project_state.transact(
                 lambda docs: docs.replacing(steps=docs.steps.model_copy(update={"under_way": None}))

@@ -29,7 +29,6 @@ class StepResult(Model):
     """The reason for the outcome, as a clause; for a successful step, what it did."""
     exit_code: int | None = None
     tail: str = ""
-    """The end of the step's output."""
     sandboxed: bool = False
     cost_usd: Money = 0.0
     tokens: Count = 0
@@ -58,7 +57,6 @@ class StepJob:
 
     Attributes:
         name: The step's name in the settings.
-        settings: The step's settings.
         iteration: The number of the iteration around which the step runs.
         task: The task of that iteration; None at the end of a run.
         run: The run's context, for ralph's own types.

@@ -42,7 +42,6 @@ class CommitStep:
     """Has ralph commit the changes of the completed task."""
 
     async def run(self, job: StepJob) -> StepResult:
-        """See `StepType.run`."""
         if job.task is None:
             return skipped("no task was completed")
         end = await job.run.commits.task_complete(job.task.id)
@@ -55,7 +54,6 @@ class ReadmeStep:
     """Fails if the README is missing or empty."""
 
     async def run(self, job: StepJob) -> StepResult:
-        """See `StepType.run`."""
         name = job.settings.path or README_FILE
         path = await asyncio.to_thread(inside, job.root, job.root / name)
         if path is None:
@@ -76,7 +74,6 @@ class NoopStep:
 
 
 ENTRY_POINT_GROUP = "ralph_tui.steps"
-"""The entry point group of packages that add step types."""
 
 _BUILT_IN_TYPES: Mapping[str, Callable[[], StepType]] = {
     COMMIT: CommitStep,

@@ -94,7 +94,6 @@ class CommandAnalyzer:
     The context of a single command is its `Scope`, which is passed down and never changed.
 
     Attributes:
-        source: The text the agent sent.
         outermost: The scope of that text, in the project's root.
         tools: The tools that must run through uv, by their index in `source`.
         asks: The matched entries of the person's ask list, each with its command.
@@ -120,7 +119,6 @@ class CommandAnalyzer:
     # --- the script -----------------------------------------------------------------------------
 
     def judge_script(self, script: Script, scope: Scope, feed: Word | None = None) -> None:
-        """Judge a list of commands in order."""
         dirs = scope.dirs
         before, chained, alternative = dirs.values, False, False
         for pipeline in script.pipelines:

@@ -127,7 +127,6 @@ _FETCHED = {"curl": (_CURL, "-o", "--output"), "wget": (_WGET, "-O", "--output-d
 
 
 def files_written(command: Simple, printed: Word) -> Iterator[tuple[Word, Content]]:
-    """Yield the files a command writes, with their contents."""
     program = command.words[0].text.rpartition("/")[2] if command.words else ""
     fetched = None if program in _FETCHED else printed
     for redirect in command.redirects:

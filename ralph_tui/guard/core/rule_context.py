@@ -74,8 +74,6 @@ class Invocation:
     """A program about to start.
 
     Attributes:
-        words: The program and its arguments.
-        scope: Its context.
         walker: Judges what it starts in turn.
         feed: Its standard input; None if nothing is fed to it.
     """

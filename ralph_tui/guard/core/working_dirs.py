@@ -60,11 +60,9 @@ class WorkingDirs:
     There is more than one directory if a `cd` may have failed.
 
     Attributes:
-        policy: The policy, with the project's root.
         directories: Absolute and normalized; None if it could be anywhere.
         suspect: Whether a variable or a list may hold a guarded path, so that an unknown target may
             be one.
-        values: The certain values of variables.
         hidden: Whether a wildcard may match names that begin with a dot.
         settings_moved: Whether programs read their settings from another home directory than the person's.
         reliable: The variables among `PWD` and `HOME` that certainly keep the values the shell set.

@@ -48,7 +48,6 @@ class OwnCommit:
 
     Attributes:
         branch: The branch's name, without `refs/heads/`.
-        commit: The new commit.
         entries: `MODE,OBJECT` of each changed path, relative to the top of the work tree; empty if deleted.
     """
 

@@ -28,7 +28,6 @@ class Wrapper:
     """A program whose arguments, after its options and `skip` operands, are a command.
 
     Attributes:
-        spec: Its options with values.
         skip: The number of operands before the command.
         assigns: Whether `NAME=value` may precede the command.
     """

@@ -123,7 +123,6 @@ def _packages(arguments: Sequence[Word]) -> str:
 
 
 def judge_module(module: Word, arguments: Sequence[Word], call: Invocation) -> None:
-    """Judge `python -m MODULE`."""
     if not module.known:
         deny("unreadable-command", call.shown, "The module is not known", "Name the module.")
     name = module.text.casefold().removesuffix(".__main__")

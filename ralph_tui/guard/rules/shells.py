@@ -55,7 +55,6 @@ def _judge_script_file(file: Word, call: Invocation) -> None:
 
 
 def judge_joined(call: Invocation, words: Sequence[Word]) -> None:
-    """Judge words that are joined with blanks and run by a shell."""
     if len(words) == 1:
         call.walker.shell(words[0], call)
     elif words:

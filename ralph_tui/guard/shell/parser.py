@@ -241,7 +241,6 @@ class Parser(Lexer):
     # --- compound commands ----------------------------------------------------------------------
 
     def reserved_command(self, word: str) -> Command:
-        """Read the rest of a command that begins with a reserved word."""
         if word == "{":
             body = self.script_until_end()
             self._expect("}")

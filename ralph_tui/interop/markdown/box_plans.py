@@ -42,9 +42,7 @@ class Outline:
     Attributes:
         entries: The entries in the order of the file.
         boxes: The box of each entry, by the entry's id.
-        title: The title of the plan.
         left_out: The boxes that are not entries, with reasons.
-        remarks: Sentences for the preview.
         malformed: Malformed boxes in the sections that are read. The first one is reported as an error.
     """
 
@@ -225,7 +223,6 @@ class IdGenerator:
         self._next: dict[str, int] = {}
 
     def for_title(self, title: str) -> str:
-        """Return the next free id for a title."""
         name = stem = slug(title) or "task"
         number = self._next.get(stem, 1)
         while name in self._taken:

@@ -126,9 +126,6 @@ class BoxDocument:
     """The boxes of a text and their surroundings.
 
     Attributes:
-        boxes: All boxes, in order.
-        headings: All headings, in order.
-        lines: All lines.
         malformed: List items that are almost a box.
         boxes_outside_lists: Lines with a box in a table, a quotation or a paragraph.
         unclosed: The code block or comment that hides boxes up to the end of the text.

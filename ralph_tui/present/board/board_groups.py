@@ -188,7 +188,6 @@ class Grouping:
         return None if heading is None else heading + 1 + self._find(group, self._tasks[task_id])
 
     def where_heading(self, wanted: Group) -> int | None:
-        """Return the row of a group's heading, or None if the group is not shown."""
         y = 0
         for group in self._visible_groups():
             if group is wanted:

@@ -48,15 +48,12 @@ class BoardRow(NamedTuple):
     extra: str = ""
     size: int = 0
     folded: bool = False
-    """For a heading, whether the group's tasks are hidden."""
     title: str = ""
     """The part of the title on this row; empty for the whole title."""
     part: int = 0
-    """The index of the row among the task's rows."""
 
 
 def group_of(task: Task, done: set[str] | frozenset[str]) -> Group:
-    """Return the group of a task, given the ids of the complete tasks."""
     if task.status is TaskStatus.IN_PROGRESS:
         return Group.WORKING
     if task.status is TaskStatus.COMPLETE:
@@ -146,7 +143,6 @@ def _right_spans(group: Group, task: Task, width: int) -> list[Span]:
 
 
 def board_line(item: BoardRow, width: int, glyphs: Glyphs) -> Line:
-    """Draw one row in `width` cells."""
     sign, tone = _LOOK[item.group]
     if item.task is None:
         fold = [Span(f"{glyphs.chevron} ", Tone.MUTED)] if item.folded else []

@@ -27,13 +27,10 @@ from ralph_tui.present.tools.calls import LOOK_OF_CALL, STATE_OF, Call, CallStat
 from ralph_tui.present.tools.renderers import renderer_for
 
 LIMIT = 600
-"""Maximum characters of one line."""
 
 MOST_DETAILS = 10
-"""Maximum lines of details below a sentence."""
 
 VERBOSE_DETAILS = 40
-"""Maximum lines of details in verbose mode."""
 
 _STYLES = {
     Tone.MUTED: "dim",
@@ -134,7 +131,6 @@ class EventPrinter:
 
 
 def question_lines(signs: Glyphs, asked: AskedQuestion) -> Iterator[LogLine]:
-    """Yield the lines of a question with its numbered options."""
     question = asked.question
     header = f" ({question.header})" if question.header else ""
     note = " (choose any number)" if question.multi_select else ""

@@ -32,8 +32,6 @@ class Sentence:
     Attributes:
         glyph: The name of a field of `Glyphs`.
         label: The subject, in a word or two.
-        text: What happened.
-        tone: The color.
         right: Figures, or who did it, for the end of the line.
         more: Details, possibly on several lines.
         line: The line of the log, if label and text together do not read well.

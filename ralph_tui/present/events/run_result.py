@@ -11,7 +11,6 @@ from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.present.text.figures import money, zoned
 
 MOST_COSTS = 6
-"""How many tasks are listed with their costs."""
 
 _BASES = {
     VerificationOutcome.VERIFIED: "verified by checks",

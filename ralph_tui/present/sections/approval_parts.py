@@ -31,7 +31,6 @@ _HEADINGS = {
     ApprovalKind.UNVERIFIED: "No checks: build these tasks unverified?",
     ApprovalKind.RECOVERY: "Breaker open: try one more iteration?",
 }
-"""What the person decides, as a heading."""
 
 
 def approval_heading(kind: ApprovalKind) -> str:
@@ -94,7 +93,6 @@ def _task_line(task: Task) -> list[Line]:
 
 
 def plan_parts(tasks: Mapping[str, Task], glyphs: Glyphs) -> list[Part]:
-    """Return a part for each open task with all planned fields; each can be selected."""
     parts = [
         Part(f"{task.id}  {task.title}", _task_lines(task, glyphs), key=task.id)
         for task in in_order(tasks.values())

@@ -55,7 +55,6 @@ class Banner:
 
 
 _LABEL = 10
-"""Columns of a fact's label."""
 
 
 def _fact_lines(label: str, text: str, width: int) -> list[Line]:

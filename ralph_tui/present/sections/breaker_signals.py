@@ -11,7 +11,6 @@ from ralph_tui.present.text.parts import Part
 from ralph_tui.present.text.spans import Line, Span, Tone, crop
 
 MAIN = ("failures", "stagnation")
-"""Signals that are always shown."""
 
 NEAR = 0.8
 """The share of the cost limit from which the cost is shown."""

@@ -38,7 +38,6 @@ class Facts:
     frame: int | None
     """The number of the spinner's frame, or None without a spinner."""
     slow: bool = False
-    """Whether reading the project takes so long that the header should say so."""
 
 
 def header_lines(facts: Facts, width: int, glyphs: Glyphs) -> list[Line]:

@@ -30,7 +30,6 @@ UNKNOWN = "unknown"
 def totals(
     chronicle: RunHistory, left: Forecast, width: int, glyphs: Glyphs, keys: Keys
 ) -> list[Line]:
-    """Return the totals of the history, and the forecast with its basis."""
     its = chronicle.iterations
     if not its:
         return [
@@ -136,7 +135,6 @@ class MetricWords(NamedTuple):
 
 
 def metric_words(metric: Metric) -> MetricWords:
-    """Return a metric in words."""
     goal = f"Goal: {_goal_text(metric.target)}." if metric.target else ""
     about = " ".join(filter(None, (metric.definition, metric.good, goal)))
     if metric.value is None:

@@ -16,7 +16,6 @@ from ralph_tui.present.text.spans import Line, Span, Tone, row, width_of, wrap
 from ralph_tui.present.text.status_labels import ITERATION, Look
 
 INDENT = " " * 6
-"""The indent of an iteration's title below its task."""
 
 RUNNING = Look("running", "running", Tone.INFO)
 

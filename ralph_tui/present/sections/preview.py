@@ -44,7 +44,6 @@ def _part_lines(part: Part, width: int) -> Iterator[Line]:
 
 
 def preview_of(selected: Task | Entry, view: LoopView, glyphs: Glyphs) -> Preview:
-    """Return the beginning of the detail of a task or an entry."""
     if isinstance(selected, Task):
         parts = task_parts(selected, view, None, glyphs)
         return Preview(one_line(f"{selected.id} {selected.title}"), tuple(parts))

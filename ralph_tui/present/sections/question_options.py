@@ -58,7 +58,6 @@ OWN = 2
 """The number of answers that every question has in addition to its options: own words, and declining."""
 
 WRITING = "enter keep, esc back to the options"
-"""The keys while a person types."""
 
 
 def who_asks(question: AskedQuestion) -> str:
@@ -142,7 +141,6 @@ def _draft_text(question: Question, draft: Draft) -> tuple[str, Tone]:
 def question_tabs(
     batch: Sequence[AskedQuestion], drafts: Mapping[str, Draft], at: int, glyphs: Glyphs
 ) -> list[Line]:
-    """Return a tab for each question and one for the review."""
     tabs: list[Line] = []
     for index, asked in enumerate(batch):
         given = drafts.get(asked.id, NOTHING).is_given
@@ -158,7 +156,6 @@ def _tab(name: str, sign: str, glyphs: Glyphs, *, here: bool) -> list[Span]:
 
 
 def keys_of_question(question: Question, *, alone: bool) -> str:
-    """Return the keys of a question's options."""
     last = min(9, len(question.options) + OWN)
     accept = "space mark, enter continue" if question.multi_select else "enter choose"
     turn = "" if alone else "left right questions, "
@@ -177,7 +174,6 @@ _PERMISSION_TITLES = {
 
 
 def permission_title(asked: AskedQuestion) -> str:
-    """Return who asks for permission, in words."""
     if asked.permission and asked.permission.check:
         task = f", task {asked.task_id}" if asked.task_id else ""
         return f"{asked.phase.value}{task}: a check needs permission"

@@ -83,9 +83,7 @@ class RunReport(Model):
     feature: str = ""
     request: str = ""
     ending: str = ""
-    """Why the last run ended; empty while it continues, and if it was killed."""
     facts: dict[str, str] = Field(default_factory=dict)
-    """The result of the last run, by label."""
     runs: int = 0
     cost_usd: float = 0.0
     seconds: float = 0.0

@@ -19,7 +19,6 @@ class LiveLimit:
     Attributes:
         name: The field of `Adjusted`.
         key: The corresponding setting.
-        title: The name on the screen.
         used: Returns how much of the limit is used, in words.
         when: When a change takes effect.
     """
@@ -58,7 +57,6 @@ LIVE_LIMITS = (
 
 
 def parsed(live: LiveLimit, typed: str) -> Adjusted:
-    """Parse a typed value as a change of a limit."""
     text = typed.strip().removeprefix("$")
     try:
         if live.name == "max_iterations":

@@ -42,7 +42,6 @@ def _file_line(file: UndoneFile, path: str, width: int) -> Line:
 
 
 def undo_effect(preview: UndoPreview) -> str:
-    """Return the effect of an undo, in a few sentences."""
     if not preview.files:
         changes = "No file changes."
     else:

@@ -19,10 +19,8 @@ if TYPE_CHECKING:
     from pygments.lexer import Lexer
 
 FOLD = "@"
-"""The sign of a line that represents hidden lines."""
 
 NUMBER = 5
-"""Cells of a line number."""
 
 GUTTER = NUMBER + 3
 """Cells of the line number and the sign, before a line's text."""
@@ -157,11 +155,7 @@ def diff_rows(sides: Sequence[DiffLine]) -> list[DiffRow]:
 
 
 class Diff:
-    """Draws the lines of a diff one by one.
-
-    Attributes:
-        sides: The lines.
-    """
+    """Draws the lines of a diff one by one."""
 
     def __init__(self, sides: Sequence[DiffLine], path: str, *, made: bool = True) -> None:
         """Prepare to draw these lines.

@@ -47,7 +47,6 @@ class Glyphs:
     dot: str = "●"
     no_dot: str = "○"
     levels: tuple[str, ...] = tuple("▁▂▃▄▅▆▇█")
-    """Bars from low to high."""
     spinner: tuple[str, ...] = ("◐", "◓", "◑", "◒")
     joints: tuple[str, ...] = tuple(" ╵╷│╴┘┐┤╶└┌├─┴┬┼")
     """Box-drawing signs by the sum of their directions: 1 up, 2 down, 4 left, 8 right."""

@@ -29,7 +29,6 @@ _KEY_NAMES = {shown: key for key, shown in _SHOWN.items()}
 _PLACEHOLDER = re.compile(r"\{([a-z_.]+)\}")
 
 ESCAPE = "esc"
-"""The name of the only key that cannot be changed, as used in sentences."""
 
 
 def key_label(key: str) -> str:
@@ -169,7 +168,6 @@ def _is_key_part(word: str) -> bool:
 
 
 def is_key(word: str) -> bool:
-    """Return whether a word is the label of a key."""
     name = key_name(word)
     return (
         len(word) == 1

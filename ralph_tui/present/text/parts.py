@@ -48,7 +48,6 @@ class LineBlock:
     """Whether long lines are folded instead of cut."""
 
     def folded(self, width: int) -> "LineBlock":
-        """Fold the lines to `width` cells."""
         if not self.folds:
             return self
         lines = [piece for line in self.lines for piece in fold(line, width)]

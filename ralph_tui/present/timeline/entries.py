@@ -37,9 +37,7 @@ class HeadingEntry:
     title: str
     right: str
     ended: IterationFinished | None = None
-    """How the iteration ended; None while it runs, and if its run was killed."""
     files: tuple[FileChange, ...] = ()
-    """The files that the iteration changed, once it has ended."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,9 +59,7 @@ class NoteEntry:
     tone: Tone
     right: str = ""
     more: str = ""
-    """Further text for the detail screen."""
     hides: tuple[int, ...] = ()
-    """The numbers of the entries that are folded into this one."""
 
 
 Entry = CallEntry | TextEntry | HeadingEntry | CheckEntry | NoteEntry

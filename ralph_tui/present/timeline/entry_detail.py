@@ -37,7 +37,6 @@ class Detail:
 
 
 def detail_of(entry: Entry, glyphs: Glyphs) -> Detail:
-    """Return the detail of an entry, with bounded sections."""
     detail = _detail(entry, glyphs)
     sections = tuple(
         Section(s.title, _bounded(s), s.kind)

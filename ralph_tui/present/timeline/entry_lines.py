@@ -33,22 +33,18 @@ from ralph_tui.present.tools.renderers import renderer_for
 
 INDENT = 2
 LABEL = 7
-"""Cells of the label's column."""
 
 WORD = 7
-"""Cells of the outcome's column."""
 
 FOLD = 18
 """Cells for the number of lines that a verdict hides, reserved so that folding does not wrap the text again."""
 
 DURATION = 7
-"""Cells of the duration's column."""
 
 MAX_TEXT_LINES = 60
 
 
 def height(entry: Entry, width: int) -> int:
-    """Return the number of lines of an entry at a width."""
     if isinstance(entry, HeadingEntry):
         return 2 if entry.number else 1
     if isinstance(entry, NoteEntry):
@@ -77,7 +73,6 @@ def entries_text(entries: Iterable[Entry], glyphs: Glyphs) -> str:
 
 
 def line(entry: Entry, index: int, width: int, glyphs: Glyphs) -> Line:
-    """Draw one line of an entry."""
     if isinstance(entry, TextEntry):
         return text_line(text_lines(entry, width, glyphs), index, entry.depth, glyphs)
     if isinstance(entry, CallEntry):

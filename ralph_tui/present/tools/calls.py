@@ -15,7 +15,6 @@ from ralph_tui.present.text.spans import Tone
 from ralph_tui.present.text.status_labels import Look
 
 MAX_FIELD = 100_000
-"""Characters kept of one text of a call's input."""
 
 Input = dict[str, JsonValue]
 
@@ -150,7 +149,6 @@ _PATHS = ("file_path", "notebook_path", "path")
 
 
 def with_relative_paths(data: Input, roots: tuple[str, ...]) -> Input:
-    """Return the input with paths below one of `roots` made relative."""
     return {
         name: _relative(value, roots) if name in _PATHS and isinstance(value, str) else value
         for name, value in data.items()

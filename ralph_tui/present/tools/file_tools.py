@@ -103,7 +103,6 @@ def _new_file_diff(content: str) -> str:
 
 
 def replacements(call: Call) -> list[tuple[str, str]]:
-    """Return the old and the new text of each replacement that a call makes."""
     edits = call.input.get("edits")
     items: list[JsonValue] = edits if isinstance(edits, list) else [call.input]
     return [

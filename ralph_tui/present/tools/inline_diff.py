@@ -14,7 +14,6 @@ MOST = 6
 """Maximum lines below a call, including the one that counts the rest."""
 
 _LONGEST = 300
-"""Maximum characters of a line that are kept."""
 
 _INDENT = 4
 _MADE_STATES = frozenset({CallState.OK, CallState.RUNNING, CallState.WAITING})

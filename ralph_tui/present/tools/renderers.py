@@ -27,7 +27,6 @@ _PYTEST = re.compile(
     r"(\d+ (?:passed|failed|error(?:s)?|skipped)\b(?:, \d+ [a-z]+)*)(?= in [\d.:]+)"
 )
 PREFIX = "mcp__ralph__"
-"""The prefix of the names of ralph's own tools."""
 
 
 def _as_json(data: Input) -> str:

@@ -19,7 +19,6 @@ class BaseRecord(Model):
     """The trusted base of a project: trees of the snapshot store, and what the gate knew when they were made."""
 
     base: str = ""
-    """The trusted base; empty before the first session."""
     left: str | None = None
     """The project at the end of the last agent session; None while a session runs, or if it never ended."""
     tasks: dict[str, str] = Field(default_factory=dict)
@@ -27,7 +26,6 @@ class BaseRecord(Model):
     inputs: tuple[str, ...] = ()
     """Files that the check commands ran or read before an agent worked."""
     since: int = 0
-    """When the last agent session began, in nanoseconds."""
     started: int | None = None
     """When the first agent session began, in nanoseconds."""
     environment: dict[str, str] = Field(default_factory=dict)

@@ -26,7 +26,6 @@ _NO_COPIES = frozenset({ORIGIN, "agent.json", "intent.json", "receipts.jsonl"})
 """Ralph's own files beside the copies."""
 
 PREVIOUS = ".previous"
-"""The suffix of the copy made before a reset."""
 DOCUMENTS = (
     "state", "plan", "budget", "breaker", "questions", "steps", "injections", "config",
     "active_memory", "validation_report", "project",

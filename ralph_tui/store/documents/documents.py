@@ -116,7 +116,6 @@ class Document(NamedTuple, Generic[R]):
 
     Attributes:
         name: The document's field in `Documents` and attribute of `Layout`.
-        model: The document's model.
         version: The schema version that this ralph writes.
         newest: A later version that this ralph also reads and preserves; 0 for none.
     """
@@ -210,7 +209,6 @@ def encode_document(kind: Document[R], value: R, path: Path) -> tuple[R, bytes]:
 
 
 def with_breaker_summary(documents: Documents) -> Documents:
-    """Return the documents with the breaker's summary copied into the state."""
     breaker, summary = documents.breaker, documents.state.circuit_breaker
     update = {
         "state": breaker.state,
@@ -223,7 +221,6 @@ def with_breaker_summary(documents: Documents) -> Documents:
 
 
 def with_feature_costs(documents: Documents) -> Documents:
-    """Return the documents with the feature's costs copied into the list of features, if there is one."""
     project, state = documents.project, documents.state
     if not project.exists:
         return documents

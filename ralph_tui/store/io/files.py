@@ -13,7 +13,6 @@ from pathlib import Path
 from ralph_tui.domain.errors import StoreError
 
 MAX_BYTES = 128 * 1024 * 1024
-"""The maximum size of a document: a hundred times the plan of a large project."""
 
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _NONBLOCK = getattr(os, "O_NONBLOCK", 0)

@@ -15,7 +15,6 @@ from ralph_tui.store.io.files import (
 )
 
 KEPT_ASIDE = 20
-"""The number of copies kept of each file, so that repeated damage does not fill the disk."""
 
 _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK})
 

@@ -31,7 +31,6 @@ from ralph_tui.store.journal.journal_location import link_journal, real_journal
 
 CHUNK = 64 * 1024
 BATCH = 500
-"""The maximum number of events that `tail_events` reads at once."""
 
 _RESTORED = "Ralph restored its own file. Nothing was lost."
 _CONTINUES = "The removed part is lost. The run continues."

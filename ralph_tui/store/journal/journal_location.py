@@ -16,7 +16,6 @@ from ralph_tui.store.io.files import explained, temp_path
 from ralph_tui.store.layout import Layout
 
 SET_ASIDE = ".before"
-"""The suffix of a journal that was replaced by another."""
 
 
 def real_journal(path: Path) -> Path:

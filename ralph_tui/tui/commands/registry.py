@@ -9,7 +9,6 @@ from ralph_tui.tui.commands import availability
 from ralph_tui.tui.commands.command import Command, Leads
 
 PAGES = ("iterations", "history", "memory", "why", "settings", "features")
-"""The pages in the order of their keys; each name is also that of the command that opens it."""
 
 _SEARCH = (
     Command(
@@ -378,7 +377,6 @@ WHEN_EMPTY = ("answer", "request", "import_plan", "help", "settings", "quit")
 BY_NAME = {command.name: command for command in COMMANDS}
 
 EVERY = (*COMMANDS, *(command for own in PAGE_COMMANDS.values() for command in own))
-"""All commands, including those of the pages."""
 
 LEADS = {command.name: command.leads for command in EVERY}
 """Where each command leads, by name; page commands of the same name lead to the same place."""

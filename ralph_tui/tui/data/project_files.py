@@ -51,13 +51,10 @@ def last_request(root: Path) -> str:
 
 
 LEARNINGS = 100_000
-"""Maximum number of learnings that are read."""
 
 ARCHIVE = "Archive"
-"""The group of archived plans."""
 
 ARCHIVES = 50
-"""Maximum number of archives that are listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +62,6 @@ class MemoryDocument:
     """A text that the model is given.
 
     Attributes:
-        name: The name in the list.
-        group: The heading in the list.
         text: The text, as Markdown.
         note: How the model gets it, or why there is none.
         path: The file to edit; None if the text is assembled from other files.
@@ -192,7 +187,6 @@ def _report(project: Project) -> list[MemoryDocument]:
 
 
 MOST_PATHS = 50_000
-"""Maximum number of files of a project that are offered by name."""
 
 
 def project_paths(root: Path) -> tuple[str, ...]:

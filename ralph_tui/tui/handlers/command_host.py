@@ -31,7 +31,6 @@ class CommandHost:
 
     Attributes:
         app: The app, as every part of the screen may use it.
-        dashboard: The screen beneath all others.
         loop: Starts and ends the loop.
     """
 

@@ -30,7 +30,6 @@ from ralph_tui.tui.terminal.line_cache import draw_scroll_bars
 from ralph_tui.tui.terminal.private import write_escape
 
 TOAST = 160
-"""Maximum number of characters of a toast: two or three lines."""
 
 CLIPBOARD_BYTES = 74_994
 """Bytes that every terminal with a clipboard (OSC 52) accepts; many ignore longer texts."""
@@ -101,8 +100,6 @@ class Host(App[int]):
     """Printed to the terminal after the screen has closed."""
 
     invoke: Callable[[str], None]
-    """Runs the command with this name, or shows why it cannot run now; set by `app`."""
-
     watch_again: Callable[[], None]
     """Restarts watching the project, because another feature was chosen; set by `app`."""
 

@@ -104,16 +104,12 @@ class Dashboard(Screen[None], TaskPicker):
     footer = getters.query_one(DashboardFooter)
 
     _searched: Searchable | None = None
-    """The pane that is searched."""
     _search_line: "SearchLine | None" = None
 
     _columns = ""
-    """The grid's columns now."""
     _previewed: tuple[object, ...] = ()
     """What the current preview was made from."""
     _chosen = False
-    """Whether the person has chosen a pane."""
-
     pane: var[str] = var("activity", init=False)
     """The pane that is visible when there is room for only one."""
 

@@ -39,10 +39,8 @@ _QUIET = "\x1b[?1000l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?1004l\x1b[?2004l\x1b
 """Turns off the modes that Textual may have enabled: reports of mouse, focus, pasting, keys."""
 
 _HEAD = 2
-"""Rows of the header."""
 
 _BANNER = 5
-"""Rows of the banner below the header, which tells how to start."""
 
 MAX_TASKS = 500
 """Maximum number of tasks of a plan that is drawn; grouping more would delay the screen itself."""

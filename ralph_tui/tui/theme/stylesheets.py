@@ -14,7 +14,6 @@ STYLES = _SHIPPED if _SHIPPED.is_dir() else _PACKAGE.parent / "styles"
 SHEETS: list[str | PurePath] = [
     STYLES / name for name in ("app.tcss", "dashboard.tcss", "modals.tcss")
 ]
-"""The app's style sheets, in the order they apply."""
 
 
 def read_sheets(app: App[Any], screen: Screen[Any]) -> None:

@@ -86,7 +86,6 @@ class Blocks(RowList):
         return self._first.get(key)
 
     def row_line(self, y: int, width: int) -> Line:
-        """Return a line, with a glyph if its block is selected."""
         del width  # the lines are wrapped already
         key, part = self._rows[y]
         chosen = part == 0 and key is not None and key == self.cursor

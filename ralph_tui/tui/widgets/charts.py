@@ -387,7 +387,6 @@ class Charts(VerticalScroll):
     def show_sums(
         self, iterations: Sequence[Iteration], limits: CostLimits, left: Forecast
     ) -> None:
-        """Show the sums over all iterations."""
         done = [it for it in iterations if it.end]
         planned = [it for it in done if it.phase is Phase.BUILDING]
         unknown = sum(not it.total_tasks for it in planned)

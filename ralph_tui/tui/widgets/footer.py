@@ -95,7 +95,6 @@ class DashboardFooter(FooterLine):
         return super().links(width) if self.command_context is not None else []
 
     def commands(self) -> Iterable[Link]:
-        """Yield the commands that matter and can be used now."""
         now = self.command_context
         if now is None:
             return

@@ -15,7 +15,6 @@ class LinkLine(StyledWidget):
 
     GAP = "  "
     can_jump = True
-    """Whether the jump command offers its links."""
 
     class Followed(Message):
         """Posted when a link was clicked or jumped to."""

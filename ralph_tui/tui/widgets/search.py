@@ -26,9 +26,7 @@ class Searchable(Widget, can_focus=True):
 
     words = ""
     found = 0
-    """The number of matches."""
     current_match: Hashable | None = None
-    """The match that was last shown."""
 
     class Found(Message, namespace="searched"):
         """Posted when the match or the words change."""

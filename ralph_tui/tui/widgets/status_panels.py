@@ -46,7 +46,6 @@ from ralph_tui.tui.widgets.scroll_text import ScrollText
 from ralph_tui.tui.widgets.styled import StyledWidget
 
 MIN_CELLS = 16
-"""Minimum number of cells of a line, even if the panel has fewer."""
 
 
 class Panel(StyledWidget):
@@ -387,7 +386,6 @@ def _mean(tasks: Sequence[Task]) -> float:
 
 
 def task_line(cost: TaskCost | None, width: int, glyphs: Glyphs) -> Line:
-    """Return the line with the task's cost and name."""
     name = Span("task      ", Tone.MUTED)
     if cost is None:
         return [name, Span(" no task has run yet", Tone.MUTED)]
@@ -413,7 +411,6 @@ def _share(spent: float, most: float) -> float:
 
 
 def cost_look(costs: CostMeter, limits: CostLimits) -> Look:
-    """Return the state of the cost level that is nearest to its limit."""
     share = max(_share(costs.of(level), limits.of(level)) for level in CostLevel)
     if share >= 1:
         return Look("failed", "limit reached", Tone.BAD)
@@ -451,7 +448,6 @@ class PreviewPanel(Panel):
 
 
 TEXT_WIDTH = 60
-"""Width of a panel that is copied as text."""
 
 
 class StatusPane(ScrollText):
@@ -467,7 +463,6 @@ class StatusPane(ScrollText):
     ]
 
     def text(self) -> str:
-        """Return every panel as text, with its title and state."""
         blocks = []
         for panel in self.query(Panel):
             lines = [plain(line).rstrip() for line in panel.shown(TEXT_WIDTH)]

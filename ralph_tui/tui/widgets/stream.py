@@ -62,7 +62,6 @@ class Stream(SearchableRows):
         return y if y < len(self._rows) and self._rows[y][0] == key else None
 
     def row_line(self, y: int, width: int) -> Line:
-        """Return a line of an entry or of the streamed text."""
         glyphs = self.app.glyphs
         if y >= len(self._rows):
             text = self._live[y - len(self._rows)]
@@ -316,7 +315,6 @@ class Stream(SearchableRows):
         return self.timeline.entry(self.cursor) if isinstance(self.cursor, int) else None
 
     def selected_text(self) -> str:
-        """Return the selected entry as the stream shows it."""
         entry = self.selected
         if entry is None:
             return ""

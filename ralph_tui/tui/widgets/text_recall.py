@@ -18,7 +18,6 @@ from ralph_tui.tui.host.widget_host import Host
 from ralph_tui.tui.host.workers import do
 
 RECALLS = frozenset({"up", "down"})
-"""Keys that recall."""
 
 FILES, EARLIER = "type @ for a file", "up earlier texts"
 """What a text box offers, for the footer of a dialog."""

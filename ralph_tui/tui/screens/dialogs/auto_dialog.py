@@ -18,7 +18,6 @@ from ralph_tui.tui.screens.dialogs.dialog import Dialog
 Answer = TypeVar("Answer")
 
 GRACE = timedelta(seconds=0.5)
-"""Time after opening in which keys are ignored."""
 
 PAUSE = timedelta(seconds=1.5)
 """Time without a key press before the first key is accepted, so that typing meant for another screen decides nothing."""

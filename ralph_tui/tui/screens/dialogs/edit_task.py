@@ -42,7 +42,6 @@ class FieldError(NamedTuple):
 
 
 def fields_of(task: Task) -> TypedFields:
-    """Return the fields of a task as a person would type them."""
     return TypedFields(
         inert(task.description),
         "\n".join(_lines(task)),

@@ -14,7 +14,6 @@ from ralph_tui.tui.screens.dialogs.text_reader import ReaderPart, TextReader
 from ralph_tui.tui.widgets.styled import StyledLines, WrappedText
 
 KEYS_WIDTH = 15
-"""Cells of the column with keys."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ from ralph_tui.tui.screens.dialogs.preview import PreviewDialog
 from ralph_tui.tui.screens.dialogs.text_input import ValueDialog
 
 MOST_ROWS = 1_000
-"""Maximum number of tasks of each kind that are listed."""
 
 
 class ImportFileDialog(ValueDialog):

@@ -26,7 +26,6 @@ TASK_LETTERS = {
 """The commands in the task menu, in order, with their letters."""
 
 SHARE_LETTERS = {"copy": "y", "copy_all": "Y", "export": "E"}
-"""The commands in the share menu, with their letters."""
 
 
 class Menu(Confirm):

@@ -66,7 +66,6 @@ class UndoDialog(PreviewDialog):
 
 
 MOST_FILES = 1_000
-"""Maximum number of files of an undo that are listed."""
 
 
 async def undo_work(app: Host, wanted: str, title: str) -> None:

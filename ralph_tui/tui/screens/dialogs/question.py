@@ -126,7 +126,6 @@ Reply = tuple[str, Answer]
 """A question's id and its answer."""
 
 MAX_PREVIEW = 20_000
-"""Maximum number of characters of an option's preview."""
 
 
 class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):

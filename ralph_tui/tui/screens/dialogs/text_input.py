@@ -66,7 +66,6 @@ class TextDialog(Dialog[str]):
 
 
 def editor(text: str, name: str, kind: str = "", *, blinks: bool) -> WritingBox:
-    """Return a multi-line text box."""
     area = WritingBox(text, name, kind)
     area.cursor_blink = blinks
     return area

@@ -67,7 +67,6 @@ class TextReader(Dialog[None]):
     STEM = "detail"
 
     _rest: Iterator[ReaderPart] = iter(())
-    """Texts that are not mounted yet."""
 
     def reader_title(self) -> str:
         raise NotImplementedError

@@ -104,7 +104,6 @@ class HistoryPage(Page):
             self._show_text()
 
     def show_progress(self, group: str, at: int, size: int) -> None:
-        """Show the progress of a long reading."""
         if size and (self._chronicle is None or group == "metrics"):
             what = "computing the metrics" if group == "metrics" else "reading the journal"
             if self._chronicle is None:

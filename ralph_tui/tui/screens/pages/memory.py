@@ -79,7 +79,6 @@ class WrappedBlocks:
         self._made = (width, [block.folded(width) for block in blocks])
 
     def at(self, width: int) -> Sequence[LineBlock]:
-        """Return the blocks wrapped to this width."""
         if width != self._made[0]:
             self._made = (width, [block.folded(width) for block in self._blocks])
         return self._made[1]

@@ -98,7 +98,6 @@ class Page(ModalScreen[None]):
     search_line = getters.query_one(SearchLine)
 
     _pane: Searchable | None = None
-    """The pane that is searched."""
 
     def __init_subclass__(cls, **kwargs: bool) -> None:
         super().__init_subclass__(**kwargs)
